@@ -1,0 +1,5 @@
+"""The version, once."""
+
+from importlib.metadata import version
+
+VERSION = version("dstbench")

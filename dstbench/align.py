@@ -1,0 +1,241 @@
+"""States to the long table: gold and prediction side by side, exploded, sorted (SPEC §1)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+import polars as pl
+
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+from dstbench.schema import LONG
+from dstbench.slots import KNOWN_SLOTS
+
+if TYPE_CHECKING:
+    from dstbench.states import Side, States
+
+#: What to do with a gold turn for which there is no prediction.
+Missing = Literal["error", "wrong", "empty", "intersect"]
+MISSING: Final[tuple[Missing, ...]] = get_args(Missing)
+
+_KEY: Final = ["dialogue", "turn"]
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """A long table in memory and what became of the input's turns.
+
+    Attributes:
+        table: The long table, schema `LONG`, sorted.
+        coverage: Counts of turns and dialogues: scored, missing from the predictions, extra in them.
+    """
+
+    table: pl.DataFrame
+    coverage: dict[str, Any]
+
+
+def to_long(states: States, gold: States | None = None, *, missing: Missing = "error") -> Aligned:
+    """Align predictions with gold and lay them out as a long table.
+
+    Args:
+        states: The predictions (and their gold, where `gold` is not given).
+        gold: Where the gold comes from; its own predictions, if any, are not looked at.
+        missing: A gold turn without a prediction is an ``error``, counts as ``wrong`` (in every metric that scores
+            turns, also where its gold state is empty), is scored as an ``empty`` state, or is left out
+            (``intersect``).
+
+    Returns:
+        The long table. Predicted turns that gold does not know are left out, with a warning.
+
+    Raises:
+        DstbenchError: A side is missing, turns are missing under ``error``, or nothing matches at all.
+    """
+    if missing not in MISSING:
+        raise UsageError(f"missing={missing!r} is none of {', '.join(MISSING)}")
+    for note in states.notes:
+        _warn(note)
+    gold_side, pred_side = _sides(states, gold)
+    spine, coverage = _spine(states, gold_side, pred_side, missing, embedded=gold is None)
+    table = _explode(spine, _cells(spine, gold_side, "gold"), _cells(spine, pred_side, "pred"))
+    _report_unknown_slots(states.source, table)
+    return Aligned(table, coverage)
+
+
+def from_long(table: pl.DataFrame, source: str) -> States:
+    """A long table's states: the way back, to read gold or predictions out of a file that dstbench wrote."""
+    from dstbench.states import Side, States  # noqa: PLC0415
+
+    turns = table.select(_KEY).unique().sort(_KEY)
+    at = table.join(turns.with_row_index("at"), on=_KEY, maintain_order="left")
+    sides = {
+        name: Side(
+            turns, at.filter(pl.col(name).is_not_null() & pl.col("slot").is_not_null()).select("at", "slot", value=name)
+        )
+        for name in ("gold", "pred")
+    }
+    return States(source, "long table", sides["gold"], sides["pred"])
+
+
+def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
+    if states.pred is None:
+        raise DstbenchError(
+            f"the file holds gold but no predictions ({states.format})",
+            file=states.source,
+            hint="name the prediction file, and this one as --gold",
+        )
+    if gold is None:
+        if states.gold is None:
+            raise DstbenchError(
+                f"no gold inside ({states.format})",
+                file=states.source,
+                hint="name the file that has it: --gold FILE",
+            )
+        return states.gold, states.pred
+    if gold.gold is None:
+        raise DstbenchError(f"no gold inside ({gold.format})", file=gold.source)
+    return gold.gold, states.pred
+
+
+def _spine(
+    states: States, gold: Side, pred: Side, missing: Missing, *, embedded: bool
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """The turns to score, sorted: (dialogue, turn, predicted: bool); and the coverage."""
+    spine = gold.turns.join(pred.turns.with_columns(predicted=True), on=_KEY, how="left", maintain_order="left")
+    spine = spine.with_columns(pl.col("predicted").fill_null(False)).sort(_KEY)
+    absent = spine.filter(~pl.col("predicted"))
+    extra = pred.turns.join(gold.turns, on=_KEY, how="anti", maintain_order="left")
+    coverage = {
+        "missing_turns": absent.height,
+        "missing_dialogues": _new_dialogues(absent, pred),
+        "extra_turns": extra.height,
+        "extra_dialogues": _new_dialogues(extra, gold),
+    }
+    if absent.height == spine.height:
+        raise DstbenchError(
+            "no turn is in both gold and predictions "
+            f"(gold has {gold.turns.row(0)}, the predictions {pred.turns.row(0)})",
+            file=states.source,
+            hint="is this the same split, and are dialogue ids spelled alike?",
+        )
+    if extra.height and embedded:
+        dialogue, turn = extra.row(0)
+        raise DstbenchError(
+            f"{_number(extra.height, 'turn')} without gold, the first of them",
+            file=states.source,
+            dialogue=dialogue,
+            turn=turn,
+            hint="give every turn a gold state (an empty one is {}), or name a gold file: --gold FILE",
+        )
+    if extra.height:
+        _warn(
+            f"{states.source}: {_number(extra.height, 'predicted turn')} in "
+            f"{_number(extra['dialogue'].n_unique(), 'dialogue')} without gold, left out "
+            f"(first: dialogue {extra['dialogue'][0]}, turn {extra['turn'][0]})"
+        )
+    if absent.height:
+        dialogue, turn, _ = absent.row(0)
+        what = (
+            f"{_number(absent.height, 'gold turn')} without a prediction "
+            f"({coverage['missing_dialogues']} whole dialogues), the first of them"
+        )
+        if missing == "error":
+            raise DstbenchError(
+                what,
+                file=states.source,
+                dialogue=dialogue,
+                turn=turn,
+                hint="--missing wrong counts them as wrong, --missing empty scores them as empty states, "
+                "--missing intersect leaves them out",
+            )
+        became = {"wrong": "counted as wrong", "empty": "scored as empty", "intersect": "left out"}[missing]
+        _warn(f"{states.source}: {what} dialogue {dialogue}, turn {turn}; {became} (--missing {missing})")
+    if missing == "intersect":
+        spine = spine.filter("predicted")
+    elif missing == "empty":
+        spine = spine.with_columns(predicted=True)
+    _report_gaps(states.source, spine)
+    coverage = {"turns": spine.height, "dialogues": spine["dialogue"].n_unique(), **coverage}
+    return spine, coverage
+
+
+def _cells(spine: pl.DataFrame, side: Side, name: str) -> pl.LazyFrame:
+    """One side's cells on the spine's row numbers: (row, slot, `name`)."""
+    place = side.turns.with_row_index("at").join(spine.select(_KEY).with_row_index("row"), on=_KEY)
+    return side.cells.lazy().join(place.lazy().select("at", "row"), on="at").select("row", "slot", pl.col("value").alias(name))
+
+
+def _explode(spine: pl.DataFrame, gold: pl.LazyFrame, pred: pl.LazyFrame) -> pl.DataFrame:
+    """One row per slot and turn, from the slot's first turn to the dialogue's last."""
+    turns = spine.lazy().with_row_index("row")
+    cells = gold.join(pred, on=["row", "slot"], how="full", coalesce=True)
+    ends = turns.group_by("dialogue").agg(end=pl.col("row").max() + 1)
+    spans = (
+        cells.join(turns.select("row", "dialogue"), on="row")
+        .group_by("dialogue", "slot")
+        .agg(start=pl.col("row").min())
+        .join(ends, on="dialogue")
+        .select("slot", row=pl.int_ranges("start", "end", dtype=pl.UInt32))
+        .explode("row")
+    )
+    rows = spans.join(cells, on=["row", "slot"], how="left")
+    # Turns before any slot, and the mark of turns that have no prediction (SPEC has no place for it but the value of a
+    # row without a slot; a new value each turn, so that it is never an old error merely carried along).
+    bare = turns.join(spans, on="row", how="anti").filter("predicted").select("row")
+    marks = turns.filter(~pl.col("predicted")).select(
+        "row", pred=pl.format("no prediction for turn {}", "turn").cast(pl.Categorical)
+    )
+    table = pl.concat([rows, bare, marks], how="diagonal").join(turns, on="row")
+    return table.sort("dialogue", "slot", "turn").select(LONG.schema.names()).collect()
+
+
+def _report_gaps(source: str, spine: pl.DataFrame) -> None:
+    gap = spine.filter(
+        (pl.col("turn") != pl.col("turn").shift(1) + 1) & (pl.col("dialogue") == pl.col("dialogue").shift(1))
+        | (pl.col("turn") != 0) & (pl.col("dialogue") != pl.col("dialogue").shift(1)).fill_null(True)
+    )
+    if gap.height:
+        _warn(
+            f"{source}: turn numbers have gaps in {_number(gap['dialogue'].n_unique(), 'dialogue')} "
+            f"(first: dialogue {gap['dialogue'][0]} before turn {gap['turn'][0]}); "
+            "the turns that are there are scored"
+        )
+
+
+def _report_unknown_slots(source: str, table: pl.DataFrame) -> None:
+    """Say which slots are not MultiWOZ's, how often they occur and what they may be meant to be."""
+    counts = (
+        table.lazy()
+        .filter(pl.col("slot").is_not_null())
+        .group_by(pl.col("slot").cast(pl.String))
+        .agg(pl.col("gold", "pred").count())
+        .sort(pl.col("gold") + pl.col("pred"), "slot", descending=[True, False])
+        .collect()
+    )
+    unknown = counts.filter(~pl.col("slot").is_in(KNOWN_SLOTS))
+    if unknown.is_empty():
+        return
+    if unknown.height == counts.height:
+        _warn(f"{source}: none of the {_number(counts.height, 'slot')} is MultiWOZ's; all are scored as they are")
+        return
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    said = []
+    for slot, n_gold, n_pred in unknown.head(5).iter_rows():
+        near = get_close_matches(slot, sorted(KNOWN_SLOTS), n=2)
+        said.append(f"{slot} ({n_gold} in gold, {n_pred} predicted{'; near: ' + ', '.join(near) if near else ''})")
+    more = f" and {unknown.height - 5} more" if unknown.height > 5 else ""
+    _warn(f"{source}: {_number(unknown.height, 'unknown slot')}, scored as written: {', '.join(said)}{more}")
+
+
+def _new_dialogues(turns: pl.DataFrame, other: Side) -> int:
+    """How many dialogues of `turns` the other side does not know at all."""
+    return turns.select(pl.col("dialogue").unique()).join(other.turns, on="dialogue", how="anti").height
+
+
+def _number(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, DstbenchWarning, stacklevel=2)

@@ -1,0 +1,107 @@
+"""What a value means: the choices that turn a verbatim long table into comparable values.
+
+A convention is an explicit, named, printable set of choices. Every field of it is part of every score's signature.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+import polars as pl
+
+from dstbench.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: Which turns count for a domain: those whose gold state has a slot of it, or those where gold or prediction has one.
+DomainTurns = Literal["gold", "either"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convention:
+    """A set of choices about values and turns.
+
+    Attributes:
+        name: Name and version of the profile.
+        absent: Literals that mean "not in the state", on both sides.
+        domain_turns: Which turns count in a per-domain score: ``gold`` (those whose gold state has a slot of the
+            domain; SOM-DST's rule) or ``either`` (gold or predicted state).
+    """
+
+    name: str = field(default="verbatim.1", metadata={"key": "profile"})
+    absent: tuple[str, ...] = field(default=("none", ""), metadata={"key": "absent"})
+    domain_turns: DomainTurns = field(default="gold", metadata={"key": "domain-turns"})
+
+    def __post_init__(self) -> None:
+        if self.domain_turns not in get_args(DomainTurns):
+            raise UsageError(f"domain_turns={self.domain_turns!r} is none of {', '.join(get_args(DomainTurns))}")
+
+    def values(self) -> Mapping[str, pl.Expr]:
+        """The long table's cells under this convention.
+
+        Returns:
+            Expressions over a long table: ``g`` and ``p``, the values (null: not in the state); ``gold_listed`` and
+            ``pred_listed``, whether the state lists the slot at all, be it with a literal that means absent.
+        """
+        return {
+            "g": self._value("gold"),
+            "p": self._value("pred"),
+            "gold_listed": pl.col("gold").is_not_null(),
+            "pred_listed": pl.col("pred").is_not_null(),
+        }
+
+    def settings(self) -> dict[str, str]:
+        """Every choice as text, by its key in the signature; derived from the fields, so none is forgotten."""
+        return {f.metadata["key"]: _show(getattr(self, f.name)) for f in fields(self)}
+
+    def _value(self, side: str) -> pl.Expr:
+        column = pl.col(side)
+        if not self.absent:
+            return column
+        absent = pl.any_horizontal(column == literal for literal in self.absent)
+        return pl.when(~absent).then(column)
+
+
+def match(g: pl.Expr, p: pl.Expr) -> pl.Expr:
+    """Whether gold matches prediction: both are in the state and equal; never null."""
+    return (g == p).fill_null(False)
+
+
+#: Conventions by the name that ``--profile`` takes.
+PROFILES: Final[dict[str, Convention]] = {"verbatim": Convention()}
+
+
+def profile(name: str) -> Convention:
+    """The convention called `name`.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    if name not in PROFILES:
+        raise UsageError(
+            f"there is no profile {name!r}", hint=did_you_mean(name, PROFILES) or f"one of {', '.join(PROFILES)}"
+        )
+    return PROFILES[name]
+
+
+def signature(head: str, settings: Mapping[str, str]) -> str:
+    """What was computed and every setting that can move it, as one line.
+
+    Bars, colons and backslashes inside a part are escaped, so that no two settings print alike.
+
+    >>> signature("fga(lam=0.5)", {"profile": "verbatim.1", "absent": "none"})
+    'fga(lam=0.5)|profile:verbatim.1|absent:none'
+    """
+    return "|".join([head, *(f"{_escape(key)}:{_escape(value)}" for key, value in settings.items())])
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace(":", "\\:")
+
+
+def _show(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(repr(item) if item in ("", None) or "," in item else str(item) for item in value) or "-"
+    return str(value)

@@ -1,0 +1,65 @@
+"""What dstbench says when it cannot go on, and when it goes on but has something to report."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class DstbenchError(ValueError):
+    """Input that cannot be used.
+
+    One message: what is wrong, where (file, dialogue, turn, slot, as far as known), and what to do.
+
+    Args:
+        what: The fault, in a clause without a full stop.
+        file: Name of the file at fault.
+        dialogue: Id of the dialogue at fault, as the file spells it.
+        turn: Turn at fault, as the file spells it.
+        slot: Slot at fault, as the file spells it.
+        hint: What the user can do about it.
+
+    >>> print(DstbenchError("the value is not a string", file="p.json", dialogue="MUL1", turn=2, hint="quote it"))
+    p.json: the value is not a string (dialogue MUL1, turn 2)
+    hint: quote it
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        file: str | None = None,
+        dialogue: str | None = None,
+        turn: int | str | None = None,
+        slot: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.what, self.file, self.dialogue, self.turn, self.slot, self.hint = what, file, dialogue, turn, slot, hint
+        place = [f"{k} {v}" for k, v in (("dialogue", dialogue), ("turn", turn), ("slot", slot)) if v is not None]
+        message = f"{file}: {what}" if file else what
+        if place:
+            message += f" ({', '.join(place)})"
+        if hint:
+            message += f"\nhint: {hint}"
+        super().__init__(message)
+
+
+class UsageError(DstbenchError):
+    """A request that means nothing (an unknown metric, parameter or option); the command line exits with 2."""
+
+
+class DstbenchWarning(UserWarning):
+    """Something was left out or is doubtful, and the numbers depend on it."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """The hint ``did you mean …?`` with the nearest known words; None when nothing is near.
+
+    >>> did_you_mean("jgaa", ["jga", "sa", "fga"])
+    'did you mean jga or fga?'
+    """
+    near = get_close_matches(word, list(known), n=3, cutoff=0.55)
+    return f"did you mean {' or '.join(near)}?" if near else None

@@ -1,0 +1,18 @@
+"""The metrics: a metric is (stats, score); see `base`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dstbench.metrics import change, counts, flexible, joint, slot
+from dstbench.metrics.base import REGISTRY, Metric, parse, parse_all
+
+__all__ = ["DEFAULT", "DEFAULT_PER_SLOT", "REGISTRY", "Metric", "parse", "parse_all"]
+
+# Importing a module registers its metrics; this tuple says that this is all they are imported for.
+_MODULES: Final = (joint, slot, flexible, change, counts)
+
+#: What is computed when nothing is asked for.
+DEFAULT: Final = "jga,sa,rsa,aga,f1,fga,gca,tla"
+#: The same for a per-slot table, where a mean over turns of one slot's F1 would only be its accuracy again.
+DEFAULT_PER_SLOT: Final = "jga,precision:avg=micro,recall:avg=micro,f1:avg=micro,correct,wrong,missed,over,error-turns"

@@ -1,0 +1,80 @@
+"""Plain counts, for tables that show what lies beneath a score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from dstbench.metrics.base import Metric, count, register
+
+
+@dataclass(frozen=True)
+class _Count(Metric):
+    is_count = True
+    source = "SPEC: per slot"
+
+    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        return sums[self.name].cast(pl.Float64)
+
+
+@register
+@dataclass(frozen=True)
+class Correct(_Count):
+    """Slots, over all turns, whose value is right."""
+
+    name = "correct"
+    title = "slots with the right value"
+
+    def stats(self) -> dict[str, pl.Expr]:
+        return {self.name: count("n_correct")}
+
+
+@register
+@dataclass(frozen=True)
+class Wrong(_Count):
+    """Slots in both states, over all turns, whose value is wrong."""
+
+    name = "wrong"
+    title = "slots with a wrong value"
+
+    def stats(self) -> dict[str, pl.Expr]:
+        return {self.name: count("n_gold") + count("n_pred") - count("n_union") - count("n_correct")}
+
+
+@register
+@dataclass(frozen=True)
+class Missed(_Count):
+    """Slots in gold only, over all turns."""
+
+    name = "missed"
+    title = "slots that the prediction misses"
+
+    def stats(self) -> dict[str, pl.Expr]:
+        return {self.name: count("n_union") - count("n_pred")}
+
+
+@register
+@dataclass(frozen=True)
+class Over(_Count):
+    """Slots in the prediction only, over all turns."""
+
+    name = "over"
+    title = "slots that only the prediction has"
+
+    def stats(self) -> dict[str, pl.Expr]:
+        return {self.name: count("n_union") - count("n_gold")}
+
+
+@register
+@dataclass(frozen=True)
+class ErrorTurns(_Count):
+    """Turns whose state (of the slot, in a per-slot table) is wrong (Qian et al. 2021, Figs 3b, 7, 8b)."""
+
+    name = "error-turns"
+    title = "turns with an error"
+    source = "Qian et al. 2021"
+
+    def stats(self) -> dict[str, pl.Expr]:
+        return {self.name: (pl.col("n_correct") != pl.col("n_union")).cast(pl.Int64)}

@@ -1,0 +1,60 @@
+"""Flexible goal accuracy and turn-level accuracy (Dey et al. 2022).
+
+Conventions: a wrong turn is a *local* error if something new in it is wrong, and else only carries an old error. The
+age of a carried error is counted in turn numbers, as the file has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from dstbench.errors import UsageError
+from dstbench.metrics.base import Metric, divide, exact, mean, register, turns
+
+
+@register
+@dataclass(frozen=True)
+class FGA(Metric):
+    """Flexible goal accuracy: a turn that only carries an old error scores 1 − exp(−λ·age).
+
+    Attributes:
+        lam: λ; published for 0.25, 0.5, 0.75 and 1.
+    """
+
+    lam: float = 0.5
+
+    name = "fga"
+    title = "flexible goal accuracy"
+    source = "Dey et al. 2022"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.lam < float("inf"):
+            raise UsageError(f"metric 'fga': lam is {self.lam}, not a number from 0")
+
+    def stats(self) -> dict[str, pl.Expr]:
+        right = pl.col("n_correct") == pl.col("n_union")
+        credit = 1 - (-self.lam * pl.col("error_age").cast(pl.Float64)).exp()
+        value = pl.when(right).then(1.0).when("local_error").then(0.0).otherwise(credit)
+        return {f"fga[{self.lam}]": exact(value), "turns": turns()}
+
+    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        return mean(sums[f"fga[{self.lam}]"], sums["turns"])
+
+
+@register
+@dataclass(frozen=True)
+class TLA(Metric):
+    """Turn-level accuracy: the share of turns that make no error of their own ("turn match")."""
+
+    name = "tla"
+    title = "turn-level accuracy"
+    source = "Dey et al. 2022"
+
+    def stats(self) -> dict[str, pl.Expr]:
+        return {"turns_without_local_error": (~pl.col("local_error")).cast(pl.Int64), "turns": turns()}
+
+    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        return divide(sums["turns_without_local_error"], sums["turns"])

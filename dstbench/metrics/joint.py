@@ -1,0 +1,135 @@
+"""Metrics of the whole state: JGA, SA, RSA (Kim et al. 2022), AGA, IAGA.
+
+Conventions: a turn whose gold and predicted states are both empty is right (JGA 1, SA 1), has RSA 0 and no AGA.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from dstbench.errors import UsageError
+from dstbench.metrics.base import Metric, count, divide, exact, mean, register, turns
+from dstbench.slots import smallest_slot_set
+
+
+@register
+@dataclass(frozen=True)
+class JGA(Metric):
+    """Joint goal accuracy: the share of turns whose states are equal (Kim et al. 2022, eq. 1)."""
+
+    name = "jga"
+    title = "joint goal accuracy"
+    source = "Kim et al. 2022, eq. 1"
+
+    def stats(self) -> dict[str, pl.Expr]:
+        return {"right": (pl.col("n_correct") == pl.col("n_union")).cast(pl.Int64), "turns": turns()}
+
+    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        return divide(sums["right"], sums["turns"])
+
+
+@register
+@dataclass(frozen=True)
+class SA(Metric):
+    """Slot accuracy: the share of the T predefined slots that are right (Kim et al. 2022, eq. 2; TRADE).
+
+    Attributes:
+        T: Number of predefined slots; 0: the size of the smallest registered slot set that holds the run's slots,
+            else the number of distinct slots in it.
+    """
+
+    T: int = 0
+
+    name = "sa"
+    title = "slot accuracy"
+    source = "Kim et al. 2022, eq. 2; Wu et al. 2019"
+
+    def __post_init__(self) -> None:
+        if self.T < 0:
+            raise UsageError(f"metric 'sa': T is {self.T}, not a number of slots")
+
+    def stats(self) -> dict[str, pl.Expr]:
+        return {"errors": count("n_union") - count("n_correct"), "turns": turns()}
+
+    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        if self.T == 0:
+            raise UsageError("slot accuracy needs the number of slots", hint='parse("sa:T=30")')
+        slots = self.T * sums["turns"]
+        return divide(slots - sums["errors"], slots)
+
+    def resolve(self, slots: frozenset[str]) -> Metric:
+        if self.T:
+            return self
+        name, size = smallest_slot_set(slots)
+        return _ResolvedSA(T=size, slots=name)
+
+
+@dataclass(frozen=True)
+class _ResolvedSA(SA):
+    """SA whose T was found from the run's slots; the signature says from which set."""
+
+    slots: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@register
+@dataclass(frozen=True)
+class RSA(Metric):
+    """Relative slot accuracy: right slots among those in gold or prediction; 0 if none (Kim et al. 2022, eq. 3)."""
+
+    name = "rsa"
+    title = "relative slot accuracy"
+    source = "Kim et al. 2022, eq. 3"
+
+    def stats(self) -> dict[str, pl.Expr]:
+        return {"rsa": exact(divide(pl.col("n_correct"), pl.col("n_union"))), "turns": turns()}
+
+    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        return mean(sums["rsa"], sums["turns"])
+
+
+@register
+@dataclass(frozen=True)
+class AGA(Metric):
+    """Average goal accuracy: right slots among gold's, over turns with a gold slot (SGD; Aksu & Chen 2024, eq. 1)."""
+
+    name = "aga"
+    title = "average goal accuracy"
+    source = "Rastogi et al. 2020; Aksu & Chen 2024, eq. 1"
+
+    def stats(self) -> dict[str, pl.Expr]:
+        return {
+            "aga": exact(divide(pl.col("n_correct"), pl.col("n_gold"))),
+            "gold_turns": (pl.col("n_gold") > 0).cast(pl.Int64),
+        }
+
+    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        return mean(sums["aga"], sums["gold_turns"])
+
+
+@register
+@dataclass(frozen=True)
+class IAGA(Metric):
+    """Right pairs among the pairs of gold or prediction, summed, by the number of turns with a gold slot.
+
+    As the GCA authors publish it: a wrong value is two pairs, and the divisor is AGA's, so values above 1 are possible.
+    """
+
+    name = "iaga"
+    title = "intersection over union of pairs, by AGA's turns"
+    source = "Aksu & Chen 2024, released code"
+
+    def stats(self) -> dict[str, pl.Expr]:
+        pairs = pl.col("n_gold") + pl.col("n_pred") - pl.col("n_correct")
+        return {
+            "iaga": exact(divide(pl.col("n_correct"), pairs)),
+            "gold_turns": (pl.col("n_gold") > 0).cast(pl.Int64),
+        }
+
+    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        return mean(sums["iaga"], sums["gold_turns"])

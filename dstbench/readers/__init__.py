@@ -1,0 +1,88 @@
+"""Other people's files: one module per native format, one verb.
+
+`read` finds the format by content, never by the file's name, and gives `States`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from dstbench.errors import UsageError, did_you_mean
+from dstbench.readers import gtpr, jsonl, mwzeval, som, t5dst, trade, tsv
+from dstbench.readers.source import Format, Source
+
+if TYPE_CHECKING:
+    from dstbench.states import States
+
+__all__ = ["FORMATS", "Format", "Source", "find_format", "read"]
+
+#: The native formats, by the name that ``--from`` takes. Sniffing asks them in this order.
+FORMATS: Final[dict[str, Format]] = {
+    form.name: form
+    for form in (
+        jsonl.FORMAT,
+        gtpr.FORMAT,
+        trade.FORMAT,
+        t5dst.FORMAT,
+        som.FORMAT,
+        mwzeval.FORMAT,
+        tsv.STAR,
+        tsv.SUMBT,
+    )
+}
+
+
+def find_format(source: Source, name: str | None = None) -> Format:
+    """The format called `name`, or, without one, the format that the file's content shows.
+
+    Raises:
+        UsageError: There is no format of that name.
+        DstbenchError: The content is of no known format.
+    """
+    if name is not None:
+        if name not in FORMATS:
+            raise UsageError(
+                f"there is no format {name!r}", hint=did_you_mean(name, FORMATS) or f"one of {', '.join(FORMATS)}"
+            )
+        return FORMATS[name]
+    for form in FORMATS.values():
+        if form.sniff(source):
+            return form
+    raise source.error(
+        f"no known format: {_describe(source)}",
+        "`dstbench ls formats` shows each with an example; --from FORMAT says which it is",
+    )
+
+
+def read(source: Source, format: str | None = None) -> States:  # noqa: A002 (the field's word)
+    """Read a native file.
+
+    Args:
+        source: The file.
+        format: Name of its format; None: find out.
+
+    Returns:
+        Its states.
+
+    Raises:
+        DstbenchError: It cannot be read; the message says what, where and what to do.
+    """
+    return find_format(source, format).read(source)
+
+
+def _describe(source: Source) -> str:
+    """What a file that no reader knows looks like, in a few words."""
+    if source.kind == "jsonl":
+        return "JSON Lines whose objects have no dialogue_id"
+    if source.kind != "json":
+        return f"it starts with {source.raw.lstrip()[:40].decode(errors='replace')!r}"
+    document = source.json
+    if isinstance(document, dict):
+        inner = next(iter(document.values()), None)
+        if isinstance(inner, dict):
+            return f"a JSON object of objects with the keys {', '.join(list(inner)[:6]) or 'none'}"
+        return f"a JSON object of {type(inner).__name__} values" if document else "an empty JSON object"
+    inner = document[0] if document else None
+    if isinstance(inner, dict):
+        return f"a JSON list of objects with the keys {', '.join(list(inner)[:6])}"
+    return f"a JSON list of {type(inner).__name__} items" if document else "an empty JSON list"

@@ -1,0 +1,100 @@
+"""dstbench's own format: one JSON object per line and turn, for every model that writes nothing itself.
+
+Conventions: ``dialogue_id`` and ``turn`` (user turns from 0) name the turn; ``gold`` and ``pred`` are cumulative
+states ``{"hotel-area": "north"}``. A slot that is not in the state is left out. A line may lack ``gold`` (then
+``--gold`` gives it) or ``pred`` (then the turn has no prediction). ``system`` and ``user`` are what was said: the
+system turn before the user turn, and the user turn. The same objects in one JSON list, or in memory, are the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from dstbench.errors import did_you_mean
+from dstbench.readers.source import Format, Source
+from dstbench.states import States, StatesBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+State = dict[str, str]
+
+
+class Turn(msgspec.Struct):
+    """One turn."""
+
+    dialogue_id: str
+    turn: int
+    gold: State | msgspec.UnsetType = msgspec.UNSET
+    pred: State | msgspec.UnsetType = msgspec.UNSET
+    system: str | msgspec.UnsetType = msgspec.UNSET
+    user: str | msgspec.UnsetType = msgspec.UNSET
+
+
+_KEYS: Final = frozenset(Turn.__struct_fields__)
+_HINT: Final = 'a line is {"dialogue_id": "MUL1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {…}}'
+
+
+def sniff(source: Source) -> bool:
+    """Whether lines (or list items) have a ``dialogue_id`` and a ``turn``."""
+    if source.kind == "jsonl":
+        _, item = next(source.json_lines())
+        return isinstance(item, dict) and "dialogue_id" in item
+    return (
+        source.kind == "json"
+        and isinstance(source.json, list)
+        and any(isinstance(item, dict) and "dialogue_id" in item and "turn" in item for item in source.json[:20])
+    )
+
+
+def read(source: Source) -> States:
+    """Read the file."""
+    if source.kind == "jsonl":
+        return _collect(source, source.json_lines())
+    if source.kind == "json" and isinstance(source.json, list):
+        return _collect(source, _numbered(source.json))
+    raise source.error("neither JSON Lines nor a JSON list of turns", _HINT)
+
+
+def from_memory(states: Iterable[Any], name: str) -> States:
+    """States given as Python objects with the keys of a line; `name` stands for a file name in messages."""
+    return _collect(Source(name), _numbered(states))
+
+
+def _numbered(items: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    return ((f"item {number}", item) for number, item in enumerate(items))
+
+
+def _collect(source: Source, items: Iterable[tuple[str, Any]]) -> States:
+    states = StatesBuilder(source.name, "jsonl")
+    unknown: dict[str, None] = {}
+    for place, item in items:
+        known = {"dialogue": item.get("dialogue_id"), "turn": item.get("turn")} if isinstance(item, dict) else {}
+        turn: Turn = source.convert(item, Turn, (None, "slot"), place=f"{place}: ", hint=_HINT, **known)
+        unknown.update(dict.fromkeys(item.keys() - _KEYS))
+        at = states.turn(turn.dialogue_id, turn.turn)
+        if turn.gold is not msgspec.UNSET:
+            states.gold.flat(at, turn.gold)
+        if turn.pred is not msgspec.UNSET:
+            states.pred.flat(at, turn.pred)
+    built = states.build()
+    if built.gold is None and built.pred is None:
+        near = [hint for key in sorted(unknown) if (hint := did_you_mean(key, _KEYS))]
+        raise source.error(
+            f"no turn has gold or pred; unknown keys: {', '.join(sorted(unknown)) or 'none'}",
+            " ".join(near) or _HINT,
+        )
+    return built
+
+
+FORMAT: Final = Format(
+    name="jsonl",
+    title="dstbench's own: one JSON object per line and turn",
+    holds=("gold", "pred"),
+    example='{"dialogue_id": "MUL9901", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}}',
+    shape=Turn,
+    sniff=sniff,
+    read=read,
+)

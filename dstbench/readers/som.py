@@ -1,0 +1,54 @@
+"""SOM-DST's and Transformer-DST's ``preds_<epoch>.json`` (Kim et al. 2020; Zeng & Nie 2021).
+
+Conventions: one key ``<dialogue>_<turn>`` per turn, whose two lists are the predicted and the gold state, in this
+order, as ``domain-slot-value``, cumulative. Turns count user turns from 0 and may have gaps, as the authors skip
+turns outside five domains.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from dstbench.readers.source import Format, Source
+from dstbench.states import States, StatesBuilder
+
+SHAPE: Final = dict[str, list[list[str]]]
+_KEY: Final = re.compile(r"(.+)_([0-9]+)", re.DOTALL)
+
+
+def sniff(source: Source) -> bool:
+    """Whether keys end in ``_<turn>`` and values are two lists."""
+    if source.kind != "json" or not isinstance(source.json, dict):
+        return False
+    head = [item for item, _ in zip(source.json.items(), range(20), strict=False)]
+    return any(_KEY.fullmatch(key) and isinstance(value, list) and len(value) == 2 for key, value in head)
+
+
+def read(source: Source) -> States:
+    """Read the file."""
+    turns: dict[str, list[list[str]]] = source.convert(
+        source.json, SHAPE, ("dialogue",), hint=FORMAT.hint
+    )
+    states = StatesBuilder(source.name, "som")
+    for key, sides in turns.items():
+        parts = _KEY.fullmatch(key)
+        if parts is None:
+            raise source.error(f"the key {key!r} is not of the form <dialogue>_<turn>")
+        if len(sides) != 2:
+            raise source.error(f"a turn needs two lists, [predicted, gold], found {len(sides)}", dialogue=key)
+        at = states.turn(parts[1], parts[2])
+        states.pred.pairs(at, sides[0])
+        states.gold.pairs(at, sides[1])
+    return states.build()
+
+
+FORMAT: Final = Format(
+    name="som",
+    title="SOM-DST, Transformer-DST (preds_<epoch>.json)",
+    holds=("gold", "pred"),
+    example='{"MUL9901.json_0": [["hotel-area-north"], ["hotel-area-north"]]}',
+    shape=SHAPE,
+    sniff=sniff,
+    read=read,
+)

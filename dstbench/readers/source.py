@@ -1,0 +1,239 @@
+"""One input file: its bytes, its JSON, and where in it something is wrong."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args, get_origin
+
+import msgspec
+
+from dstbench.errors import DstbenchError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dstbench.states import States
+
+T = TypeVar("T")
+Kind = Literal["parquet", "json", "jsonl", "tsv", "text"]
+
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+class Source:
+    """A file, read once and decoded once.
+
+    Args:
+        path: Where the file is; its name as given appears in messages.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.name = str(path)
+
+    def error(self, what: str, hint: str | None = None, **where: Any) -> DstbenchError:
+        """A `DstbenchError` about this file."""
+        return DstbenchError(what, file=self.name, hint=hint, **where)
+
+    @cached_property
+    def raw(self) -> bytes:
+        """The file's bytes, without a byte order mark."""
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            near = sorted(p.name for p in self.path.parent.glob(f"*{self.path.suffix}"))[:5]
+            hint = f"in that folder: {', '.join(near)}" if near else None
+            raise self.error("no such file", hint) from None
+        except IsADirectoryError:
+            raise self.error("a folder, not a file", "name the files in it") from None
+        except OSError as error:
+            raise self.error(f"cannot be read: {error.strerror}") from None
+        data = data.removeprefix(_BOM)
+        if not data.strip():
+            raise self.error("the file is empty", "did the run that wrote it finish?")
+        return data
+
+    @cached_property
+    def kind(self) -> Kind:
+        """What the bytes look like; the file's name is never asked."""
+        if self.raw.startswith(b"PAR1"):
+            return "parquet"
+        text = self.raw.lstrip()
+        if text.startswith(b"# Dialogue ID\t"):
+            return "tsv"
+        if not text.startswith((b"{", b"[")):
+            return "text"
+        if not text.startswith(b"{"):
+            return "json"
+        first, _, rest = text.partition(b"\n")
+        if not rest.strip():
+            return "jsonl" if "dialogue_id" in self.json else "json"
+        try:
+            msgspec.json.decode(first)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return "json"
+        return "jsonl"
+
+    @cached_property
+    def text(self) -> str:
+        """The bytes as UTF-8 text."""
+        try:
+            return self.raw.decode()
+        except UnicodeDecodeError as error:
+            raise self._not_utf8(error.start) from None
+
+    @cached_property
+    def json(self) -> Any:
+        """The decoded JSON document.
+
+        Raises:
+            DstbenchError: It is broken, truncated, not UTF-8, too deeply nested, or an object has a key twice
+                (the second would silently replace the first).
+        """
+        return self._decode(self.raw)
+
+    def json_lines(self) -> Iterator[tuple[str, Any]]:
+        """(``line N``, decoded value) of every line that is not blank."""
+        for number, line in enumerate(self.raw.splitlines(), start=1):
+            if line.strip():
+                yield f"line {number}", self._decode(line, f"line {number}: ")
+
+    def convert(
+        self,
+        document: Any,
+        shape: Any,
+        levels: tuple[str | None, ...],
+        *,
+        place: str = "",
+        hint: str | None = None,
+        **where: Any,
+    ) -> Any:
+        """Check a decoded document against a type, strictly.
+
+        Args:
+            document: What `json` gave.
+            shape: A type, in msgspec's sense.
+            levels: What each level of keys is: ``dialogue``, ``turn``, ``slot`` (several are joined by a hyphen), or
+                None for one that need not be said.
+            place: Where in the file the document is, to start the message with.
+            hint: What the user can do.
+            **where: The dialogue and turn, where they are already known.
+
+        Raises:
+            DstbenchError: Something has another type; the message says what and where.
+        """
+        try:
+            return msgspec.convert(document, shape)
+        except msgspec.ValidationError as error:
+            path, value, reason = _locate(document, shape, str(error))
+            for level, key in zip(levels, path, strict=False):
+                if level is not None:
+                    where[level] = f"{where[level]}-{key}" if level in where else str(key)
+            shown = json.dumps(value, ensure_ascii=False, default=str)
+            shown = shown if len(shown) <= 60 else shown[:57] + "..."
+            raise self.error(f"{place}{reason}, found {shown}", hint, **where) from None
+
+    def _decode(self, data: bytes, place: str = "") -> Any:
+        try:
+            document = msgspec.json.decode(data)
+            # A key that was lost makes the document shorter than its text. Escapes and numbers may be spelled in
+            # more ways than one, so a difference is a suspicion, and the slow decoder decides.
+            if len(msgspec.json.format(data, indent=-1)) != len(msgspec.json.encode(document)):
+                json.loads(data, object_pairs_hook=self._refuse_repeated_keys)
+            return document
+        except UnicodeDecodeError:
+            self.text  # noqa: B018 (raises, with the position in the file)
+            raise self.error(f"{place}not UTF-8") from None
+        except msgspec.DecodeError as error:
+            reason = str(error)
+            if "truncated" in reason:
+                raise self.error(f"{place}the JSON ends too early", "the file is cut off; write it again") from None
+            raise self.error(f"{place}broken JSON: {reason.removeprefix('JSON is malformed: ')}") from None
+        except RecursionError:
+            raise self.error(f"{place}the JSON is nested too deeply") from None
+
+    def _not_utf8(self, position: int) -> DstbenchError:
+        line = self.raw.count(b"\n", 0, position) + 1
+        return self.error(
+            f"not UTF-8: byte 0x{self.raw[position]:02x} in line {line}",
+            "save the file as UTF-8 (iconv -f LATIN1 -t UTF-8)",
+        )
+
+    def _refuse_repeated_keys(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        document = dict(pairs)
+        if len(document) != len(pairs):
+            keys = [key for key, _ in pairs]
+            again = next(key for i, key in enumerate(keys) if key in keys[:i])
+            raise self.error(
+                f"the key {again!r} twice in one object", "the same dialogue, turn or slot is there twice; keep one"
+            )
+        return document
+
+
+def _locate(value: Any, shape: Any, reason: str, path: tuple[Any, ...] = ()) -> tuple[tuple[Any, ...], Any, str]:
+    """The innermost place at which `value` is not of type `shape`: its keys, the value there, and why."""
+    children: list[tuple[Any, Any, Any]] = []
+    if get_origin(shape) is dict and isinstance(value, dict):
+        children = [(key, item, get_args(shape)[1]) for key, item in value.items()]
+    elif get_origin(shape) is list and isinstance(value, list):
+        children = [(i, item, get_args(shape)[0]) for i, item in enumerate(value)]
+    elif isinstance(shape, type) and issubclass(shape, msgspec.Struct) and isinstance(value, dict):
+        fields = {field.encode_name: field.type for field in msgspec.structs.fields(shape)}
+        children = [(name, value[name], kind) for name, kind in fields.items() if name in value]
+    for key, item, kind in children:
+        try:
+            msgspec.convert(item, kind)
+        except msgspec.ValidationError as error:
+            return _locate(item, kind, str(error), (*path, key))
+    reason = reason.partition(" - at ")[0]
+    if reason.startswith("Object missing required field"):
+        reason = f"no {reason.rpartition(' ')[2]} here"
+    names = {"str": "a string", "object": "an object", "array": "a list", "int": "an integer"}
+    for kind, spoken in names.items():
+        reason = reason.replace(f"Expected `{kind}`", f"expected {spoken}").replace(f"got `{kind}`", f"not {spoken}")
+    return path, value, reason.replace("`", "")
+
+
+@dataclass(frozen=True)
+class Format:
+    """A native file format.
+
+    Attributes:
+        name: What ``--from`` calls it.
+        title: Who writes it.
+        holds: Which sides it can hold: ``gold``, ``pred``, or both.
+        example: A few characters that show the shape.
+        shape: The type of the decoded file (for JSON Lines and TSV: of one line).
+        sniff: Whether a source looks like this format.
+        read: Reads a source.
+    """
+
+    name: str
+    title: str
+    holds: tuple[str, ...]
+    example: str
+    shape: Any
+    sniff: Callable[[Source], bool]
+    read: Callable[[Source], States]
+
+    @property
+    def hint(self) -> str:
+        """What to say where a file of this format is malformed."""
+        return f"a {self.name} file looks like {self.example}"
+
+
+def values(document: Any, depth: int = 1, most: int = 20) -> list[Any]:
+    """Some of the values `depth` levels down in a JSON document: what sniffing looks at."""
+    level = [document]
+    for _ in range(depth):
+        below: list[Any] = []
+        for item in level:
+            inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+            below.extend(value for value, _ in zip(inner, range(most), strict=False))
+            if len(below) >= most:
+                break
+        level = below[:most]
+    return level

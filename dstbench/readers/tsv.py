@@ -1,0 +1,103 @@
+"""Gold states as TSV: STAR's (Ye et al. 2021) and SUMBT's (Lee et al. 2019) preprocessed MultiWOZ.
+
+Conventions: one line per turn, cumulative, one column per tracked slot after the text columns. As every slot has a
+column, ``none`` is how these files leave a slot out, and such a cell is no value; ``do not care`` is kept as written.
+No quoting. Lines that start with ``#`` are comments. STAR counts turns anew where it skipped some.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from dstbench.readers.source import Format, Source
+from dstbench.states import States, StatesBuilder
+
+_LEAVES_OUT: Final = "none"
+#: A line, as a JSON object of its columns: for the schema of the format.
+SHAPE: Final = dict[str, str]
+
+
+def _sniff_column(column: str) -> bytes:
+    return b"# Dialogue ID\tTurn Index\t" + column.encode()
+
+
+def sniff_star(source: Source) -> bool:
+    """Whether the third column is STAR's."""
+    return source.kind == "tsv" and source.raw.lstrip().startswith(_sniff_column("Last Turn"))
+
+
+def sniff_sumbt(source: Source) -> bool:
+    """Whether the third column is SUMBT's."""
+    return source.kind == "tsv" and source.raw.lstrip().startswith(_sniff_column("User Utterance"))
+
+
+def read_star(source: Source) -> States:
+    """Read STAR's file."""
+    return _read(source, STAR)
+
+
+def read_sumbt(source: Source) -> States:
+    """Read SUMBT's file."""
+    return _read(source, SUMBT)
+
+
+def _read(source: Source, form: Format) -> States:
+    if source.kind != "tsv":
+        raise source.error("no header line that starts with `# Dialogue ID`", form.hint)
+    header, _, body = source.text.lstrip().partition("\n")
+    columns = header.rstrip("\r").split("\t")
+    slots = [name for name in columns if "-" in name]
+    if not slots:
+        raise source.error("the header names no slot", form.hint)
+    first = columns.index(slots[0])
+    lines = pl.DataFrame({"line": body.split("\n")}).with_columns(pl.col("line").str.strip_chars_end("\r"))
+    lines = lines.with_row_index("number", offset=2).filter(
+        (pl.col("line") != "") & ~pl.col("line").str.starts_with("#")
+    )
+    if lines.is_empty():
+        raise source.error("no dialogue in the file")
+    ragged = lines.select("number", fields=pl.col("line").str.count_matches("\t", literal=True) + 1).filter(
+        pl.col("fields").is_between(first + len(slots), len(columns)).not_()
+    )
+    if ragged.height:
+        number, fields = ragged.row(0)
+        raise source.error(
+            f"line {number} has {fields} fields, the header {len(columns)}", "is the file cut off, or a tab in a text?"
+        )
+    width = first + len(slots)
+    table = lines.select(pl.col("line").str.split_exact("\t", width - 1).struct.rename_fields(columns[:width])).unnest(
+        "line"
+    )
+    states = StatesBuilder(source.name, form.name)
+    for dialogue, turn in table.select("# Dialogue ID", "Turn Index").iter_rows():
+        states.gold.present.append(states.turn(dialogue, turn))
+    listed = (
+        table.select(slots)
+        .with_row_index("at")
+        .unpivot(index="at", variable_name="slot", value_name="value")
+        .filter(pl.col("value") != _LEAVES_OUT)
+    )
+    states.gold.at, states.gold.slot, states.gold.value = (listed[name].to_list() for name in listed.columns)
+    return states.build()
+
+
+STAR: Final = Format(
+    name="star-tsv",
+    title="STAR's preprocessed MultiWOZ, gold",
+    holds=("gold",),
+    example="# Dialogue ID⇥Turn Index⇥Last Turn⇥System Response⇥User Utterance⇥attraction-area⇥…",
+    shape=SHAPE,
+    sniff=sniff_star,
+    read=read_star,
+)
+SUMBT: Final = Format(
+    name="sumbt-tsv",
+    title="SUMBT's preprocessed MultiWOZ, gold",
+    holds=("gold",),
+    example="# Dialogue ID⇥Turn Index⇥User Utterance⇥System Response⇥attraction-area⇥…",
+    shape=SHAPE,
+    sniff=sniff_sumbt,
+    read=read_sumbt,
+)

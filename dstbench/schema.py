@@ -1,0 +1,210 @@
+"""Columns and types of every table, in one place.
+
+``data_schemas/`` is written from here (``python -m dstbench.schema data_schemas``) and tested equal to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from dstbench.errors import DstbenchError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: Version of the long table's layout, stored in every file's metadata.
+SCHEMA_VERSION: Final = 1
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its Polars type, whether it may be null, what it means."""
+
+    dtype: pl.DataType
+    meaning: str
+    nullable: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table's name, purpose and columns, in order."""
+
+    name: str
+    meaning: str
+    columns: Mapping[str, Column]
+
+    @property
+    def schema(self) -> pl.Schema:
+        """The Polars schema of the table."""
+        return pl.Schema({name: column.dtype for name, column in self.columns.items()})
+
+    def json_schema(self) -> dict[str, Any]:
+        """JSON Schema (2020-12) of one row, each column with its Polars type as ``x-polars``."""
+        return {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": self.name,
+            "description": self.meaning,
+            "type": "object",
+            "properties": {name: _column_schema(column) for name, column in self.columns.items()},
+            "required": list(self.columns),
+            "additionalProperties": False,
+        }
+
+
+def _column_schema(column: Column) -> dict[str, Any]:
+    if column.dtype in (pl.String, pl.Categorical):
+        json: dict[str, Any] = {"type": "string"}
+    elif column.dtype == pl.Boolean:
+        json = {"type": "boolean"}
+    elif column.dtype == pl.Float64:
+        json = {"type": "number"}
+    else:
+        json = {"type": "integer", "minimum": 0, "maximum": int(pl.select(column.dtype.max()).item())}
+    if column.nullable:
+        json["type"] = [json["type"], "null"]
+    return {"description": column.meaning, **json, "x-polars": str(column.dtype)}
+
+
+_TEXT, _DICTIONARY, _COUNT = pl.String(), pl.Categorical(), pl.UInt32()
+
+LONG: Final = Table(
+    "long table",
+    "One row per (dialogue, turn, slot): a slot has a row from the first turn in which gold or prediction lists it "
+    "to the dialogue's last turn; a turn in which no slot has been listed yet has one row with a null slot. "
+    "Sorted by (dialogue, slot, turn).",
+    {
+        "dialogue": Column(_TEXT, "Canonical dialogue id: PMUL4234 for MultiWOZ, any other as it is."),
+        "turn": Column(pl.UInt16(), "0-based index of the user turn."),
+        "slot": Column(_DICTIONARY, "domain-slot; null where the turn has no slot yet.", nullable=True),
+        "gold": Column(_DICTIONARY, "Value in the gold state, verbatim; null: not in the state.", nullable=True),
+        "pred": Column(
+            _DICTIONARY,
+            "Value in the predicted state, verbatim; null: not in the state. With a null slot: the mark of a turn "
+            "without a prediction, which counts as wrong (--missing wrong).",
+            nullable=True,
+        ),
+    },
+)
+
+TURNS: Final = Table(
+    "turn table",
+    "One row per (dialogue, turn), or per (dialogue, turn, domain or slot): integer counts under a convention, "
+    "from which every metric is a sum and a short expression. Sorted by (dialogue, [domain or slot,] turn).",
+    {
+        "dialogue": LONG.columns["dialogue"],
+        "turn": LONG.columns["turn"],
+        "n_gold": Column(_COUNT, "Slots with a gold value."),
+        "n_pred": Column(_COUNT, "Slots with a predicted value."),
+        "n_correct": Column(_COUNT, "Slots with both, where gold matches prediction."),
+        "n_union": Column(_COUNT, "Slots with either (T* of Kim et al.)."),
+        "n_fresh_errors": Column(_COUNT, "Slots set or changed in this turn, in gold or prediction, and wrong (FGA)."),
+        "local_error": Column(pl.Boolean(), "FGA: the turn is wrong and its error is not merely carried over."),
+        "error_age": Column(
+            pl.UInt16(),
+            "FGA: turns since the latest local error, where the turn only carries an old error; else null.",
+            nullable=True,
+        ),
+        "gca_correct": Column(_COUNT, "C: correct changes of state, counted as the GCA authors' code does."),
+        "gca_wrong": Column(_COUNT, "W: wrong changes, likewise."),
+        "gca_missed": Column(_COUNT, "M: missed changes, likewise."),
+        "gca_over": Column(_COUNT, "O: over-predicted changes, likewise."),
+        "gca_paper_correct": Column(_COUNT, "C, counted as Algorithm 1 of the GCA paper does."),
+        "gca_paper_wrong": Column(_COUNT, "W, likewise."),
+        "gca_paper_missed": Column(_COUNT, "M, likewise."),
+        "gca_paper_over": Column(_COUNT, "O, likewise."),
+    },
+)
+
+SCORES: Final = Table(
+    "score rows",
+    "One row per (run, group, metric). Beside these columns there is one per --by column, after `run`.",
+    {
+        "run": Column(_TEXT, "Name of the run."),
+        "metric": Column(_TEXT, "The metric in dstbench's notation, e.g. fga:lam=0.25."),
+        "value": Column(pl.Float64(), "The score as a fraction (a count for count metrics); null: undefined.", True),
+        "turns": Column(_COUNT, "Turns in the group."),
+        "dialogues": Column(_COUNT, "Dialogues in the group."),
+        "signature": Column(_TEXT, "Every setting that can move the number, and the version."),
+    },
+)
+
+TABLES: Final = {"long_table": LONG, "turn_table": TURNS, "score_rows": SCORES}
+
+
+def conform_long(frame: pl.LazyFrame, *, source: str) -> pl.LazyFrame:
+    """Give a frame the long table's columns, order and types.
+
+    Args:
+        frame: Any frame with the five columns (more are dropped); strings may be plain or dictionary, turns any
+            integer type.
+        source: Name of the file or object, for messages.
+
+    Returns:
+        The frame with the schema of `LONG`; values are untouched.
+
+    Raises:
+        DstbenchError: A column is missing or has a type that cannot be meant.
+    """
+    found = frame.collect_schema()
+    missing = [name for name in LONG.columns if name not in found]
+    if missing:
+        raise DstbenchError(
+            f"not a long table: no column {', '.join(missing)} (found: {', '.join(found) or 'none'})",
+            file=source,
+            hint="a long table has the columns dialogue, turn, slot, gold, pred; `dstbench convert` writes one",
+        )
+    for name, column in LONG.columns.items():
+        dtype = found[name]
+        fits = dtype.is_integer() if name == "turn" else dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)
+        if not fits:
+            raise DstbenchError(
+                f"not a long table: column {name} is {dtype}, not {column.dtype}",
+                file=source,
+                hint="see data_schemas/long_table.schema.json",
+            )
+    return frame.select(
+        pl.col(name) if found[name] == column.dtype else pl.col(name).cast(column.dtype)
+        for name, column in LONG.columns.items()
+    )
+
+
+def check_long(frame: pl.LazyFrame) -> pl.DataFrame:
+    """Rows that break a rule of the long table (SPEC §1).
+
+    Args:
+        frame: A frame with the schema of `LONG`, sorted by (dialogue, slot, turn).
+
+    Returns:
+        One row per broken rule: `rule`, the number of `rows` that break it, and the first one's `dialogue`, `turn`
+        and `slot`; empty if all hold.
+    """
+    row = pl.int_range(pl.len())
+    same = (pl.col("dialogue") == pl.col("dialogue").shift(1)) & pl.col("slot").eq_missing(pl.col("slot").shift(1))
+    last_of_slot = ~same.shift(-1, fill_value=False)
+    rules = {
+        "a dialogue without an id": pl.col("dialogue").is_null() | (pl.col("dialogue") == ""),
+        "a row without a turn": pl.col("turn").is_null(),
+        "the same slot twice in one turn": same & (pl.col("turn") == pl.col("turn").shift(1)),
+        "a gold value without a slot": pl.col("slot").is_null() & pl.col("gold").is_not_null(),
+        "a slot that ends before its dialogue does": (
+            last_of_slot & pl.col("slot").is_not_null() & (pl.col("turn") != pl.col("turn").max().over("dialogue"))
+        ),
+    }
+    broken = pl.concat(
+        [
+            frame.with_columns(at=row)
+            .filter(broken.fill_null(False))
+            .select(
+                rule=pl.lit(rule),
+                rows=pl.len(),
+                dialogue=pl.col("dialogue").first(),
+                turn=pl.col("turn").first(),
+                slot=pl.col("slot").first().cast(pl.String),
+            )
+            for rule, broken in rules.items()
+        ]
+    )
+    return broken.filter(pl.col("rows") > 0).collect()

@@ -1,0 +1,209 @@
+"""Tables and metrics to scores: the one place that sums, scores and signs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from dstbench._version import VERSION
+from dstbench.conventions import Convention, profile, signature
+from dstbench.errors import UsageError, did_you_mean
+from dstbench.longtable import Data, Run, open_runs
+from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse_all
+from dstbench.schema import SCORES, TURNS
+from dstbench.slots import domain_of
+from dstbench.turntable import View, over_distinct, to_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dstbench.align import Missing
+
+_LENGTH: Final = "length"
+#: What scores can be grouped by: a view, the dialogue's length in turns, or any column of the turn table.
+GROUPS: Final = ("run", "domain", "slot", "dialogue", "turn", _LENGTH, *(c for c in TURNS.columns if c[:2] == "n_"))
+
+
+def turns(
+    data: Data,
+    *,
+    view: View | None = None,
+    profile: str | Convention = "verbatim",
+    gold: Data | None = None,
+    format: str | None = None,  # noqa: A002 (the field's word)
+    names: Sequence[str] | None = None,
+    missing: Missing = "error",
+) -> pl.DataFrame:
+    """The turn table of one or many runs.
+
+    Args:
+        data: A path, several, a frame, states, or a mapping from run name to any of these.
+        view: Restrict states to each ``domain`` or each ``slot``.
+        profile: The convention, or its name.
+        gold: Gold states, where they are not inside the data.
+        format: Native format of the files; None: find out.
+        names: Names of the runs.
+        missing: What to do with gold turns that have no prediction.
+
+    Returns:
+        (run: String, then the columns of `schema.TURNS`); one row per turn (and domain or slot).
+
+    >>> states = [{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]
+    >>> turns(states).select("run", "turn", "n_gold", "n_pred", "n_correct").row(0)
+    ('states', 0, 1, 0, 0)
+    """
+    convention = _convention(profile)
+    runs = open_runs(data, gold=gold, format=format, names=names, missing=missing)
+    return pl.concat(
+        [to_turns(r.table, convention, view=view).select(pl.lit(r.name).alias("run"), pl.all()).collect() for r in runs]
+    )
+
+
+def score(
+    data: Data,
+    *,
+    metrics: str | Iterable[str | Metric] | None = None,
+    by: str | Sequence[str] = (),
+    profile: str | Convention = "verbatim",
+    gold: Data | None = None,
+    format: str | None = None,  # noqa: A002
+    names: Sequence[str] | None = None,
+    missing: Missing = "error",
+) -> pl.DataFrame:
+    """Score one or many runs.
+
+    Args:
+        data: A path, several, a frame, states, or a mapping from run name to any of these.
+        metrics: Metrics in dstbench's notation, comma-separated or in a list; None: the default ones.
+        by: What to group by beside the run: ``domain``, ``slot``, ``dialogue``, ``turn``, ``length`` (turns of the
+            dialogue), or a count of the turn table (``n_gold``, …). With ``domain``, states are restricted to the
+            domain and the turns whose gold state has a slot of it count; with ``slot``, all turns count, and a slot
+            that is absent on both sides is right.
+        profile: The convention, or its name.
+        gold: Gold states, where they are not inside the data.
+        format: Native format of the files; None: find out.
+        names: Names of the runs.
+        missing: What to do with gold turns that have no prediction.
+
+    Returns:
+        One row per (run, group, metric): `run`, a column per `by`, `metric`, `value` (a fraction; a count for count
+        metrics; null: undefined), `turns`, `dialogues`, `signature`.
+
+    Raises:
+        DstbenchError: Data cannot be used, or a metric, group or profile is unknown.
+
+    >>> states = [{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}},
+    ...           {"dialogue_id": "D1", "turn": 1, "gold": {"hotel-area": "north"}, "pred": {}}]
+    >>> score(states, metrics="jga,sa").select("metric", "value").rows()
+    [('jga', 0.5), ('sa', 0.9833333333333333)]
+    """
+    groups = _groups(by)
+    convention = _convention(profile)
+    chosen = parse_all(metrics if metrics is not None else DEFAULT_PER_SLOT if "slot" in groups else DEFAULT)
+    runs = open_runs(data, gold=gold, format=format, names=names, missing=missing)
+    return pl.concat([score_run(run, chosen, groups, convention) for run in runs])
+
+
+def score_run(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> pl.DataFrame:
+    """Score rows of one run (see `score`)."""
+    if any(metric.resolve(frozenset()) is not metric for metric in metrics):
+        slots = run.table.select(pl.col("slot").drop_nulls().unique().cast(pl.String)).collect().to_series()
+        metrics = [metric.resolve(frozenset(slots)) for metric in metrics]
+    stats = {name: stat for metric in metrics for name, stat in metric.stats().items()}
+    sums = _sums_per_slot(run, stats, by, convention) if "slot" in by else _sums(run, stats, by, convention)
+    settings = {
+        **convention.settings(),
+        "missing": run.meta["missing"],
+        "d": str(run.meta["coverage"]["dialogues"]),
+        "t": str(run.meta["coverage"]["turns"]),
+        "v": VERSION,
+    }
+    columns = {name: pl.col(f"stat:{name}") for name in stats}
+    sums = sums.sort(by).with_row_index("group") if by else sums.with_row_index("group")
+    rows = [
+        sums.select(
+            "group",
+            pl.lit(number).alias("order"),
+            pl.lit(run.name).alias("run"),
+            *by,
+            pl.lit(str(metric)).alias("metric"),
+            metric.score(columns).alias("value"),
+            pl.col("turns", "dialogues").cast(pl.UInt32),
+            pl.lit(signature(metric.settings(), settings)).alias("signature"),
+        )
+        for number, metric in enumerate(metrics)
+    ]
+    names = list(SCORES.columns)
+    return pl.concat(rows).sort("group", "order").select(names[0], *by, *names[1:])
+
+
+def _sums(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> pl.DataFrame:
+    """Summed stats per group: a column ``stat:<name>`` each, `turns`, `dialogues`."""
+    table = to_turns(run.table, convention, view="domain" if "domain" in by else None)
+    if "domain" in by:
+        in_gold, in_pred = pl.col("n_gold") > 0, pl.col("n_pred") > 0
+        table = table.filter(in_gold if convention.domain_turns == "gold" else in_gold | in_pred)
+    totals = [
+        *(stat.sum().alias(f"stat:{name}") for name, stat in stats.items()),
+        pl.len().alias("turns"),
+        pl.col("dialogue").n_unique().alias("dialogues"),
+    ]
+    return _group(table, by, totals)
+
+
+def _sums_per_slot(
+    run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention
+) -> pl.DataFrame:
+    """The same per slot, over *all* turns: one in which the slot has no row yet adds what an empty turn adds."""
+    clash = [name for name in by if name in TURNS.columns and name[:2] == "n_"]
+    if clash:
+        raise UsageError(f"scores by slot cannot be grouped by {clash[0]} as well")
+    per_slot = to_turns(run.table, convention, view="slot").with_columns(
+        pl.col("slot").cast(pl.String), domain=over_distinct(pl.col("slot"), domain_of).cast(pl.String)
+    )
+    listed = _group(
+        per_slot, by, [*(s.sum().alias(f"stat:{name}") for name, s in stats.items()), pl.len().alias("listed")]
+    )
+    outer = [name for name in by if name not in ("slot", "domain")]
+    totals = _group(to_turns(run.table, convention), outer, [pl.len().alias("turns"), pl.col("dialogue").n_unique().alias("dialogues")])
+    inner = [name for name in by if name in ("slot", "domain")]
+    empty = pl.DataFrame({name: [0] for name in TURNS.columns if name not in ("dialogue", "local_error", "error_age")})
+    empty = empty.with_columns(local_error=pl.lit(False), error_age=pl.lit(None, pl.UInt16))
+    silent = (pl.col("turns") - pl.col("listed").fill_null(0)).cast(pl.Int64)
+    return (
+        listed.select(inner)
+        .unique()
+        .join(totals, how="cross")
+        .join(listed, on=list(by), how="left")
+        .with_columns(
+            (pl.col(f"stat:{name}").fill_null(0) + silent * pl.lit(empty.select(stat.sum()).item(), dtype))
+            .alias(f"stat:{name}")
+            for name, stat in stats.items()
+            for dtype in [listed.schema[f"stat:{name}"]]
+        )
+    )
+
+
+def _group(table: pl.LazyFrame, by: Sequence[str], totals: list[pl.Expr]) -> pl.DataFrame:
+    if _LENGTH in by:
+        table = table.with_columns((pl.col("turn").max().over("dialogue") + 1).alias(_LENGTH))
+    grouped = table.group_by(by).agg(totals) if by else table.select(totals)
+    return grouped.with_columns(pl.col(name).cast(pl.String) for name in by if name in ("slot", "domain")).collect()
+
+
+def _groups(by: str | Sequence[str]) -> list[str]:
+    """The columns to group by, without the run, which always is one."""
+    names = [name.strip() for name in by.split(",")] if isinstance(by, str) else list(by)
+    for name in names:
+        if name not in GROUPS:
+            raise UsageError(f"scores cannot be grouped by {name!r}", hint=did_you_mean(name, GROUPS) or f"one of {', '.join(GROUPS)}")
+    return [name for name in dict.fromkeys(names) if name != "run"]
+
+
+def _convention(choice: str | Convention) -> Convention:
+    return profile(choice) if isinstance(choice, str) else choice
+
+
+__all__: list[Any] = ["GROUPS", "score", "score_run", "turns"]

@@ -1,0 +1,144 @@
+"""Canonical names: slots, registered slot sets, dialogue ids.
+
+Every repository spells ``hotel-book day`` in its own way. One function knows all spellings; names it does not
+know are kept as they were written and reported by whoever called it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# The 30 pairs tracked on MultiWOZ since TRADE, by domain.
+_TRACKED: Final[dict[str, tuple[str, ...]]] = {
+    "attraction": ("area", "name", "type"),
+    "hotel": (
+        "area", "book day", "book people", "book stay", "internet",
+        "name", "parking", "pricerange", "stars", "type",
+    ),
+    "restaurant": ("area", "book day", "book people", "book time", "food", "name", "pricerange"),
+    "taxi": ("arriveby", "departure", "destination", "leaveat"),
+    "train": ("arriveby", "book people", "day", "departure", "destination", "leaveat"),
+}  # fmt: skip
+
+
+def _names(domains: dict[str, tuple[str, ...]]) -> frozenset[str]:
+    return frozenset(f"{domain}-{slot}" for domain, slots in domains.items() for slot in slots)
+
+
+_BUS: Final = {"bus": ("day", "departure", "destination", "leaveat")}
+_HOSPITAL: Final = {"hospital": ("department",)}
+
+#: Slot sets that stand for a whole dataset, smallest first: the candidates for T of slot accuracy.
+DATASET_SLOTS: Final[dict[str, frozenset[str]]] = {
+    "multiwoz-30": _names(_TRACKED),
+    "multiwoz-31": _names(_TRACKED | _HOSPITAL),
+    "multiwoz-35": _names(_TRACKED | _HOSPITAL | _BUS),
+}
+#: Every registered slot set; those of one domain are for asking (``sa:T=10``), never chosen unasked.
+SLOT_SETS: Final[dict[str, frozenset[str]]] = DATASET_SLOTS | {
+    f"multiwoz-{domain}": _names({domain: slots}) for domain, slots in _TRACKED.items()
+}
+# Slots that stand in raw MultiWOZ annotation beyond the 35, so that they are known by name.
+_RARE: Final = frozenset({"bus-arriveby", "bus-book people", "train-book ticket"})
+KNOWN_SLOTS: Final = DATASET_SLOTS["multiwoz-35"] | _RARE
+_DOMAINS: Final = frozenset(name.partition("-")[0] for name in KNOWN_SLOTS)
+
+_DOMAIN_PREFIX: Final = re.compile(rf"\[?({'|'.join(sorted(_DOMAINS))})\]?(?:--|[-_ ])", re.IGNORECASE)
+_ALIASES: Final = {
+    "price": "pricerange",
+    "leave": "leaveat",
+    "leaveatorafter": "leaveat",
+    "arrive": "arriveby",
+    "depart": "departure",
+    "dest": "destination",
+    "accommodationtype": "type",
+}
+# Booking slots lose their "book" in some formats; `day` of a train is no booking, `people` is.
+_BOOKING: Final = {
+    "hotel": frozenset({"day", "people", "stay", "time"}),
+    "restaurant": frozenset({"day", "people", "stay", "time"}),
+    "train": frozenset({"people", "ticket"}),
+    "bus": frozenset({"people"}),
+}
+
+
+@lru_cache(maxsize=65_536)
+def canonical_slot(name: str) -> str:
+    """A slot's canonical name, ``domain-slot``; a name that is not MultiWOZ's comes back as it is.
+
+    >>> [canonical_slot(s) for s in ("hotel-semi-pricerange", "train-leaveAt", "hotel day", "train-day", "x-y")]
+    ['hotel-pricerange', 'train-leaveat', 'hotel-book day', 'train-day', 'x-y']
+    """
+    prefix = _DOMAIN_PREFIX.match(name)
+    if prefix is None:
+        return name
+    domain = prefix[1].lower()
+    slot = re.sub(r"^semi[- ]", "", name[prefix.end() :].lower())
+    key = re.sub(r"[-_ ]", "", slot)
+    key = _ALIASES.get(key, key)
+    booking = key.removeprefix("book")
+    if booking in _BOOKING.get(domain, ()):
+        key = f"book {booking}"
+    canonical = f"{domain}-{key}"
+    return canonical if canonical in KNOWN_SLOTS else name
+
+
+def split_pair(pair: str) -> tuple[str, str] | None:
+    """Slot and value of ``domain-slot-value``; None if it is not of that form.
+
+    The slot is the longest known one; where none is known, the value starts after the second hyphen. The last
+    hyphen (which the released TRADE, SOM-DST, FGA and GCA scripts use) would cut values such as ``guest-house``.
+
+    >>> split_pair("hotel-name-alpha-milton"), split_pair("hotel-book people-3"), split_pair("north")
+    (('hotel-name', 'alpha-milton'), ('hotel-book people', '3'), None)
+    """
+    hyphens = [i for i, letter in enumerate(pair) if letter == "-"]
+    if len(hyphens) < 2:
+        return None
+    for cut in reversed(hyphens[1:]):
+        slot = canonical_slot(pair[:cut])
+        if slot in KNOWN_SLOTS:
+            return slot, pair[cut + 1 :]
+    return pair[: hyphens[1]], pair[hyphens[1] + 1 :]
+
+
+def smallest_slot_set(slots: Iterable[str]) -> tuple[str, int]:
+    """Name and size T of the smallest registered dataset slot set that holds all of ``slots`` (SPEC §2).
+
+    Where none does, the name is ``distinct`` and T the number of distinct slots (at least 1).
+
+    >>> smallest_slot_set(["hotel-area"]), smallest_slot_set(["bus-day"]), smallest_slot_set(["a-b", "a-c"])
+    (('multiwoz-30', 30), ('multiwoz-35', 35), ('distinct', 2))
+    """
+    seen = frozenset(slots)
+    for name, members in DATASET_SLOTS.items():
+        if seen <= members:
+            return name, len(members)
+    return "distinct", len(seen)
+
+
+def domain_of(slot: str) -> str:
+    """The domain of a canonical slot name: all before the first hyphen.
+
+    >>> domain_of("hotel-book day")
+    'hotel'
+    """
+    return slot.partition("-")[0]
+
+
+def canonical_dialogue(dialogue: pl.Expr) -> pl.Expr:
+    """Canonical dialogue ids: MultiWOZ's in upper case and without ``.json``, any other as it is.
+
+    >>> ids = pl.DataFrame({"d": ["pmul4234.json", "mul0484", "SNG0073.json", "1_00000", "my.json"]})
+    >>> ids.select(canonical_dialogue(pl.col("d"))).to_series().to_list()
+    ['PMUL4234', 'MUL0484', 'SNG0073', '1_00000', 'my.json']
+    """
+    bare = dialogue.str.to_uppercase().str.strip_suffix(".JSON")
+    return pl.when(bare.str.contains(r"^(?:P?MUL|S?SNG|WOZ)[0-9]+$")).then(bare).otherwise(dialogue)

@@ -1,0 +1,223 @@
+"""Belief states as readers hand them on: which turns there are, and what gold and prediction list in each.
+
+A state may be empty, so the turns are kept apart from the cells: a turn is never known by its slots alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from dstbench.errors import DstbenchError
+from dstbench.schema import LONG
+from dstbench.slots import canonical_dialogue, canonical_slot, split_pair
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SideName = Literal["gold", "pred"]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side (gold or prediction) of a file.
+
+    Attributes:
+        turns: (dialogue: String, turn: UInt16), one row per turn that has this side, canonical ids, in file order.
+        cells: (at: UInt32 row of `turns`, slot: Categorical, value: Categorical); one row per listed slot.
+    """
+
+    turns: pl.DataFrame
+    cells: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class States:
+    """What one file (or several that are one run) says.
+
+    Attributes:
+        source: Name of the file, for messages.
+        format: Name of the native format.
+        gold: The gold side; None if the file holds no gold.
+        pred: The predicted side; None if the file holds no predictions.
+        notes: What a reader of the numbers should know (a slot listed twice, …), one sentence each.
+    """
+
+    source: str
+    format: str
+    gold: Side | None
+    pred: Side | None
+    notes: tuple[str, ...] = ()
+
+
+class _SideBuilder:
+    """Growing columns of one side."""
+
+    def __init__(self) -> None:
+        self.present: list[int] = []
+        self.at: list[int] = []
+        self.slot: list[str] = []
+        self.value: list[str] = []
+
+    def flat(self, at: int, state: Mapping[str, str]) -> None:
+        """Take a state of the form {slot: value}."""
+        self.present.append(at)
+        self.at.extend([at] * len(state))
+        self.slot.extend(state.keys())
+        self.value.extend(state.values())
+
+    def nested(self, at: int, state: Mapping[str, Mapping[str, str]]) -> None:
+        """Take a state of the form {domain: {slot: value}}."""
+        self.present.append(at)
+        for domain, slots in state.items():
+            self.at.extend([at] * len(slots))
+            self.slot.extend([f"{domain}-{slot}" for slot in slots])
+            self.value.extend(slots.values())
+
+    def pairs(self, at: int, state: Sequence[str]) -> None:
+        """Take a state of the form [``domain-slot-value``]; they are split when the table is built."""
+        self.present.append(at)
+        self.at.extend([at] * len(state))
+        self.value.extend(state)
+
+
+class StatesBuilder:
+    """Collects the turns of a file one by one; `build` makes the columns canonical and checks them.
+
+    Args:
+        source: Name of the file, for messages.
+        format: Name of its format.
+    """
+
+    def __init__(self, source: str, format: str) -> None:  # noqa: A002 (the field's word)
+        self._source, self._format = source, format
+        self._dialogues: list[str] = []
+        self._turns: list[int] | list[str] = []
+        self.gold, self.pred = _SideBuilder(), _SideBuilder()
+
+    def turn(self, dialogue: str, turn: int | str) -> int:
+        """Open a turn; returns the row number under which its states are added."""
+        self._dialogues.append(dialogue)
+        self._turns.append(turn)  # type: ignore[arg-type] # a format spells all its turns in one way
+        return len(self._dialogues) - 1
+
+    def build(self) -> States:
+        """The collected states.
+
+        Raises:
+            DstbenchError: No turn at all, a turn that is no number, the same turn twice, or a pair that is not
+                of the form ``domain-slot-value``.
+        """
+        turns = self._spine()
+        notes: list[str] = []
+        sides = {
+            name: self._side(name, builder, turns, notes) if builder.present else None
+            for name, builder in (("gold", self.gold), ("pred", self.pred))
+        }
+        return States(self._source, self._format, sides["gold"], sides["pred"], tuple(notes))
+
+    def _fail(self, what: str, at: int, hint: str | None = None) -> DstbenchError:
+        return DstbenchError(
+            what, file=self._source, dialogue=self._dialogues[at], turn=self._turns[at], hint=hint
+        )
+
+    def _spine(self) -> pl.DataFrame:
+        if not self._dialogues:
+            raise DstbenchError("no dialogue in the file", file=self._source)
+        largest = LONG.columns["turn"].dtype.max()
+        turns = pl.DataFrame({"dialogue": self._dialogues, "turn": pl.Series(self._turns)}).with_columns(
+            canonical_dialogue(pl.col("dialogue")), number=pl.col("turn").cast(pl.UInt16, strict=False)
+        )
+        bad = turns["number"].is_null().arg_max()
+        if bad is not None and turns["number"][bad] is None:
+            raise self._fail(
+                f"the turn is not a number from 0 to {pl.select(largest).item()}", bad, "number user turns from 0"
+            )
+        turns = turns.select("dialogue", turn="number")
+        repeated = turns.select(pl.struct("dialogue", "turn").is_first_distinct().not_())["dialogue"].arg_max()
+        if repeated:  # the first row is never a repetition
+            raise self._fail("the same turn twice", repeated, "keep one state per dialogue and turn")
+        return turns
+
+    def _side(self, name: str, builder: _SideBuilder, turns: pl.DataFrame, notes: list[str]) -> Side:
+        if builder.slot:
+            cells = pl.DataFrame(
+                [builder.at, builder.slot, builder.value],
+                schema={"at": pl.UInt32, "slot": pl.String, "value": pl.String},
+            )
+            spelling = cells.select(pl.col("slot").unique())
+            names = [canonical_slot(slot) for slot in spelling["slot"]]
+            cells = cells.with_columns(pl.col("slot").replace_strict(spelling["slot"], names, return_dtype=pl.String))
+        else:
+            cells = self._split(pl.DataFrame([builder.at, builder.value], schema={"at": pl.UInt32, "pair": pl.String}))
+        cells = cells.cast({"slot": pl.Categorical, "value": pl.Categorical})
+        twice = cells.select(pl.struct("at", "slot").is_duplicated())["at"]
+        if twice.any():
+            kept = cells.unique(["at", "slot"], keep="last", maintain_order=True)
+            clash = cells.filter(twice).unique().filter(pl.struct("at", "slot").is_duplicated()).sort("at")
+            if clash.height:
+                at, slot, _ = clash.row(0)
+                notes.append(
+                    f"{self._source}: {clash.n_unique(['at', 'slot'])} {name} states list a slot twice with different "
+                    f"values; the last is kept (first: dialogue {turns['dialogue'][at]}, "
+                    f"turn {turns['turn'][at]}, slot {slot})"
+                )
+            cells = kept
+        if len(builder.present) == turns.height:
+            return Side(turns, cells)
+        rows = pl.DataFrame({"old": builder.present}, schema={"old": pl.UInt32}).with_row_index("at")
+        return Side(
+            turns.select(pl.all().gather(rows["old"])),
+            cells.join(rows, left_on="at", right_on="old", maintain_order="left").select(
+                pl.col("at_right").alias("at"), "slot", "value"
+            ),
+        )
+
+    def _split(self, cells: pl.DataFrame) -> pl.DataFrame:
+        """Split ``domain-slot-value`` pairs, each distinct one once."""
+        pairs = cells["pair"].unique(maintain_order=True)
+        split = [split_pair(pair) for pair in pairs]
+        for pair, parts in zip(pairs, split, strict=True):
+            if parts is None:
+                at = cells.row(by_predicate=pl.col("pair") == pair)[0]
+                raise self._fail(f"{pair!r} is not of the form domain-slot-value", at)
+        table = pl.DataFrame(
+            {"pair": pairs, "slot": [p and p[0] for p in split], "value": [p and p[1] for p in split]},
+            schema={"pair": pl.String, "slot": pl.String, "value": pl.String},
+        )
+        return cells.join(table, on="pair", how="left", maintain_order="left").select("at", "slot", "value")
+
+
+def merge_states(parts: Sequence[States]) -> States:
+    """Several files' states as one run's.
+
+    Raises:
+        DstbenchError: A turn is in two of them, or some have gold (or predictions) and others have not.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    source = f"{parts[0].source} and {len(parts) - 1} more"
+    notes = tuple(note for part in parts for note in part.notes)
+    sides: dict[str, Side | None] = {}
+    for name in ("gold", "pred"):
+        given = [(part, side) for part in parts if (side := getattr(part, name)) is not None]
+        if given and len(given) < len(parts):
+            without = next(part for part in parts if getattr(part, name) is None)
+            raise DstbenchError(f"no {name} inside, unlike in {given[0][0].source}", file=without.source)
+        sides[name] = _concat([side for _, side in given], source) if given else None
+    return States(source, parts[0].format, sides["gold"], sides["pred"], notes)
+
+
+def _concat(sides: list[Side], source: str) -> Side:
+    turns = pl.concat([side.turns for side in sides])
+    twice = turns.filter(pl.struct("dialogue", "turn").is_duplicated())
+    if twice.height:
+        dialogue, turn = twice.row(0)
+        raise DstbenchError("the same turn in two files", file=source, dialogue=dialogue, turn=turn)
+    offset, cells = 0, []
+    for side in sides:
+        cells.append(side.cells.with_columns(pl.col("at") + pl.lit(offset, pl.UInt32)))
+        offset += side.turns.height
+    return Side(turns, pl.concat(cells))
