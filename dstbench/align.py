@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import polars as pl
 
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+from dstbench.options import Missing
 from dstbench.schema import LONG
 from dstbench.slots import KNOWN_SLOTS
 
 if TYPE_CHECKING:
     from dstbench.states import Side, States
-
-#: What to do with a gold turn for which there is no prediction.
-Missing = Literal["error", "wrong", "empty", "intersect"]
-MISSING: Final[tuple[Missing, ...]] = get_args(Missing)
 
 _KEY: Final = ["dialogue", "turn"]
 
@@ -51,8 +48,8 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
     Raises:
         DstbenchError: A side is missing, turns are missing under ``error``, or nothing matches at all.
     """
-    if missing not in MISSING:
-        raise UsageError(f"missing={missing!r} is none of {', '.join(MISSING)}")
+    if missing not in get_args(Missing):
+        raise UsageError(f"missing={missing!r} is none of {', '.join(get_args(Missing))}")
     for note in states.notes:
         _warn(note)
     gold_side, pred_side = _sides(states, gold)
@@ -64,13 +61,14 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
 
 def from_long(table: pl.DataFrame, source: str) -> States:
     """A long table's states: the way back, to read gold or predictions out of a file that dstbench wrote."""
-    from dstbench.states import Side, States  # noqa: PLC0415
+    from dstbench.states import Side, States
 
     turns = table.select(_KEY).unique().sort(_KEY)
     at = table.join(turns.with_row_index("at"), on=_KEY, maintain_order="left")
     sides = {
         name: Side(
-            turns, at.filter(pl.col(name).is_not_null() & pl.col("slot").is_not_null()).select("at", "slot", value=name)
+            turns,
+            at.filter(pl.col(name).is_not_null() & pl.col("slot").is_not_null()).select("at", "slot", value=name),
         )
         for name in ("gold", "pred")
     }
@@ -137,7 +135,7 @@ def _spine(
         dialogue, turn, _ = absent.row(0)
         what = (
             f"{_number(absent.height, 'gold turn')} without a prediction "
-            f"({coverage['missing_dialogues']} whole dialogues), the first of them"
+            f"({_number(coverage['missing_dialogues'], 'whole dialogue')}), the first of them"
         )
         if missing == "error":
             raise DstbenchError(
@@ -162,7 +160,11 @@ def _spine(
 def _cells(spine: pl.DataFrame, side: Side, name: str) -> pl.LazyFrame:
     """One side's cells on the spine's row numbers: (row, slot, `name`)."""
     place = side.turns.with_row_index("at").join(spine.select(_KEY).with_row_index("row"), on=_KEY)
-    return side.cells.lazy().join(place.lazy().select("at", "row"), on="at").select("row", "slot", pl.col("value").alias(name))
+    return (
+        side.cells.lazy()
+        .join(place.lazy().select("at", "row"), on="at")
+        .select("row", "slot", pl.col("value").alias(name))
+    )
 
 
 def _explode(spine: pl.DataFrame, gold: pl.LazyFrame, pred: pl.LazyFrame) -> pl.DataFrame:
@@ -218,7 +220,7 @@ def _report_unknown_slots(source: str, table: pl.DataFrame) -> None:
     if unknown.height == counts.height:
         _warn(f"{source}: none of the {_number(counts.height, 'slot')} is MultiWOZ's; all are scored as they are")
         return
-    from difflib import get_close_matches  # noqa: PLC0415
+    from difflib import get_close_matches
 
     said = []
     for slot, n_gold, n_pred in unknown.head(5).iter_rows():

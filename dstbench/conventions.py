@@ -6,17 +6,15 @@ A convention is an explicit, named, printable set of choices. Every field of it 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 import polars as pl
 
 from dstbench.errors import UsageError, did_you_mean
+from dstbench.options import DomainTurns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-#: Which turns count for a domain: those whose gold state has a slot of it, or those where gold or prediction has one.
-DomainTurns = Literal["gold", "either"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +79,8 @@ def profile(name: str) -> Convention:
     """
     if name not in PROFILES:
         raise UsageError(
-            f"there is no profile {name!r}", hint=did_you_mean(name, PROFILES) or f"one of {', '.join(PROFILES)}"
+            f"there is no profile {name!r}",
+            hint=did_you_mean(name, PROFILES) or f"one of {', '.join(PROFILES)}",
         )
     return PROFILES[name]
 

@@ -37,7 +37,14 @@ class DstbenchError(ValueError):
         slot: str | None = None,
         hint: str | None = None,
     ) -> None:
-        self.what, self.file, self.dialogue, self.turn, self.slot, self.hint = what, file, dialogue, turn, slot, hint
+        self.what, self.file, self.dialogue, self.turn, self.slot, self.hint = (
+            what,
+            file,
+            dialogue,
+            turn,
+            slot,
+            hint,
+        )
         place = [f"{k} {v}" for k, v in (("dialogue", dialogue), ("turn", turn), ("slot", slot)) if v is not None]
         message = f"{file}: {what}" if file else what
         if place:

@@ -29,7 +29,9 @@ def replacing(path: str | Path) -> Iterator[Path]:
         part.replace(target)
     except OSError as error:
         raise DstbenchError(
-            f"cannot be written: {error.strerror or error}", file=str(path), hint="is the folder there, and writable?"
+            f"cannot be written: {error.strerror or error}",
+            file=str(path),
+            hint="is the folder there, and writable?",
         ) from None
     finally:
         part.unlink(missing_ok=True)

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import polars as pl
 
-from dstbench.align import Aligned, Missing, from_long, to_long
+from dstbench.align import Aligned, from_long, to_long
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.files import replacing
 from dstbench.readers import Source, read
 from dstbench.readers.jsonl import from_memory
-from dstbench.schema import LONG, SCHEMA_VERSION, check_long, conform_long
+from dstbench.schema import SCHEMA_VERSION, check_long, conform_long
+from dstbench.states import States, merge_states
 
 if TYPE_CHECKING:
-    from dstbench.states import States
+    from dstbench.options import Missing
 
 #: What dstbench takes for data: a path, several paths (one run each), a frame (Polars, or anything with
 #: ``__arrow_c_stream__``) with the long table's columns, a list of states, or a mapping from run name to any of these.
@@ -42,8 +43,8 @@ class Run:
     Attributes:
         name: What tables call it.
         table: The long table, schema `LONG`, sorted.
-        meta: What was read and how: ``schema_version``, ``run``, ``dataset``, ``files``, ``format``, ``missing``,
-            ``coverage`` (counts of turns and dialogues).
+        meta: What was read and how: ``schema_version``, ``run``, ``files``, ``format``, ``gold`` (its file; null: it
+            was inside), ``missing``, ``coverage`` (counts of turns and dialogues).
     """
 
     name: str
@@ -56,7 +57,7 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
 
     The same run gives the same bytes. The file appears under its name when it is complete, or not at all.
     """
-    import pyarrow.parquet as pq  # noqa: PLC0415 (0.2 s, and only writing needs it)
+    import pyarrow.parquet as pq
 
     table = run.table.collect()
     starts = table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series().to_list()
@@ -66,7 +67,10 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
             cuts.append(start)
             last = start
     arrow = table.to_arrow()
-    meta = {**(arrow.schema.metadata or {}), _METADATA: json.dumps(dict(run.meta), ensure_ascii=False, sort_keys=True)}
+    meta = {
+        **(arrow.schema.metadata or {}),
+        _METADATA: json.dumps(dict(run.meta), ensure_ascii=False, sort_keys=True),
+    }
     schema = arrow.schema.with_metadata(meta)
     with (
         replacing(Path(path)) as part,
@@ -104,25 +108,52 @@ def open_runs(
     repeated = {name for name, _ in parts if [n for n, _ in parts].count(name) > 1}
     if repeated:
         raise UsageError(f"two runs are called {sorted(repeated)[0]!r}", hint="give each a name of its own")
-    gold_states = None if gold is None else _gold(gold)
+    gold_states = None if gold is None else open_gold(gold)
     return [_open(name, item, gold_states, format, missing) for name, item in parts]
 
 
-def merge(files: Sequence[str | PathLike[str]], format: str | None = None) -> States:  # noqa: A002
-    """The states of several native files that are one run, such as the shards of a dataset."""
-    from dstbench.states import merge_states  # noqa: PLC0415
-
-    return merge_states([read(Source(str(path)), format) for path in files])
-
-
-def from_states(
-    name: str, states: States, gold: States | None = None, *, missing: Missing = "error"
+def read_run(
+    name: str,
+    files: Sequence[str | PathLike[str]],
+    *,
+    gold: Data | None = None,
+    format: str | None = None,  # noqa: A002
+    missing: Missing = "error",
 ) -> Run:
-    """A run from states, aligned with gold."""
-    aligned = to_long(states, gold, missing=missing)
-    return _run(
-        name, aligned, files=[states.source], format=states.format, dataset=gold and gold.source, missing=missing
-    )
+    """One run from one file, or from several native ones, such as the shards of a dataset.
+
+    Args:
+        name: Name of the run.
+        files: Native files, or one long table.
+        gold: Gold states, where they are not inside.
+        format: Native format of the files; None: find out.
+        missing: What to do with gold turns that have no prediction.
+    """
+    gold_states = None if gold is None else open_gold(gold)
+    if len(files) == 1:
+        return _open(name, files[0], gold_states, format, missing)
+    states = merge_states([read(Source(str(path)), format) for path in files])
+    return _aligned(name, states, gold_states, missing, files=[str(path) for path in files])
+
+
+def open_gold(gold: Data) -> States:
+    """The states of whatever holds the gold: a path, a frame, or states in memory.
+
+    Raises:
+        DstbenchError: It cannot be read, or it is more than one run's worth.
+    """
+    parts = _parts(gold)
+    if len(parts) != 1:
+        raise UsageError(f"gold comes from one place, not from {len(parts)}")
+    name, item = parts[0]
+    if isinstance(item, (str, PathLike)):
+        source = Source(str(item))
+        if source.kind != "parquet":
+            return read(source)
+        return from_long(_parquet(name, source).table.collect(), source.name)
+    if _is_frame(item):
+        return from_long(_foreign(name, item, name).table.collect(), name)
+    return from_memory(item, "gold")
 
 
 def scan(
@@ -167,12 +198,12 @@ def _parts(data: Data) -> list[tuple[str, Any]]:
 
 def _named(paths: list[Path]) -> list[tuple[str, Path]]:
     """Each path with its stem, and as many parent folders as it takes to tell them apart."""
-    depth = 1
-    while True:
-        names = ["/".join([*path.absolute().parts[1:-1][len(path.absolute().parts) - 1 - depth :], path.stem]) for path in paths]
-        if len(set(names)) == len(names) or depth >= max(len(path.absolute().parts) for path in paths):
-            return list(zip(names, paths, strict=True))
-        depth += 1
+    parts = [[*path.absolute().parts[:-1], path.stem] for path in paths]
+    for depth in range(1, max(map(len, parts))):
+        names = ["/".join(part[-depth:]) for part in parts]
+        if len(set(names)) == len(names):
+            break
+    return list(zip(names, paths, strict=True))
 
 
 def _is_frame(data: Any) -> bool:
@@ -188,34 +219,23 @@ def _frames(data: Any) -> list[tuple[str, pl.LazyFrame]]:
 
 
 def _open(name: str, item: Any, gold: States | None, form: str | None, missing: Missing) -> Run:
-    if _is_frame(item):
-        run = _foreign(name, _frames(item)[0][1], name)
-    elif isinstance(item, (str, PathLike)):
+    if isinstance(item, (str, PathLike)):
         source = Source(str(item))
         if form is not None or source.kind != "parquet":
-            return from_states(name, read(source, form), gold, missing=missing)
+            return _aligned(name, read(source, form), gold, missing)
         run = _parquet(name, source)
+    elif _is_frame(item):
+        run = _foreign(name, _frames(item)[0][1], name)
     elif isinstance(item, Sequence):
-        return from_states(name, from_memory(item, name), gold, missing=missing)
+        return _aligned(name, from_memory(item, name), gold, missing)
     else:
         raise UsageError(
-            f"{type(item).__name__} is no data", hint="give a path, a frame, or a list of states; see dstbench.scan"
+            f"{type(item).__name__} is no data",
+            hint="give a path, a frame, or a list of states; see dstbench.scan",
         )
     if gold is None:
         return run
-    return from_states(name, from_long(run.table.collect(), name), gold, missing=missing)
-
-
-def _gold(gold: Data) -> States:
-    parts = _parts(gold)
-    if len(parts) != 1:
-        raise UsageError(f"gold comes from one place, not from {len(parts)}")
-    name, item = parts[0]
-    if isinstance(item, (str, PathLike)) and Source(str(item)).kind != "parquet":
-        return read(Source(str(item)))
-    if _is_frame(item) or isinstance(item, (str, PathLike)):
-        return from_long(_open(name, item, None, None, "error").table.collect(), str(item if isinstance(item, (str, PathLike)) else name))
-    return from_memory(item, "gold")
+    return _aligned(name, from_long(run.table.collect(), name), gold, missing)
 
 
 def _parquet(name: str, source: Source) -> Run:
@@ -234,7 +254,8 @@ def _parquet(name: str, source: Source) -> Run:
     version = meta.get("schema_version")
     if version != SCHEMA_VERSION:
         raise source.error(
-            f"its long table has schema version {version}; this dstbench reads {SCHEMA_VERSION}", "convert it again"
+            f"its long table has schema version {version}; this dstbench reads {SCHEMA_VERSION}",
+            "convert it again",
         )
     return Run(name, conformed, meta)
 
@@ -256,12 +277,17 @@ def _foreign(name: str, frame: pl.LazyFrame, source: str) -> Run:
         raise DstbenchError("no dialogue in the table", file=source)
     turns = table.select("dialogue", "turn").unique()
     coverage = {"turns": turns.height, "dialogues": turns["dialogue"].n_unique()}
-    return _run(name, Aligned(table, coverage), files=[source], format="long table", dataset=None, missing="error")
+    return _run(name, Aligned(table, coverage), files=[source], format="long table", gold=None, missing="error")
+
+
+def _aligned(
+    name: str, states: States, gold: States | None, missing: Missing, *, files: Sequence[str] | None = None
+) -> Run:
+    aligned = to_long(states, gold, missing=missing)
+    files = list(files or [states.source])
+    return _run(name, aligned, files=files, format=states.format, gold=gold and gold.source, missing=missing)
 
 
 def _run(name: str, aligned: Aligned, **read: Any) -> Run:
     meta = {"schema_version": SCHEMA_VERSION, "run": name, **read, "coverage": aligned.coverage}
     return Run(name, aligned.table.lazy(), meta)
-
-
-assert tuple(LONG.columns)[:1] == _SORTED[:1]  # noqa: S101

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Version of the long table's layout, stored in every file's metadata.
 SCHEMA_VERSION: Final = 1
+#: The largest turn number that the tables hold.
+MAX_TURN: Final = 2**16 - 1
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def _column_schema(column: Column) -> dict[str, Any]:
     elif column.dtype == pl.Float64:
         json = {"type": "number"}
     else:
-        json = {"type": "integer", "minimum": 0, "maximum": int(pl.select(column.dtype.max()).item())}
+        json = {"type": "integer", "minimum": 0, "maximum": MAX_TURN if column.dtype == pl.UInt16 else 2**32 - 1}
     if column.nullable:
         json["type"] = [json["type"], "null"]
     return {"description": column.meaning, **json, "x-polars": str(column.dtype)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from dstbench.errors import DstbenchError
-from dstbench.schema import LONG
+from dstbench.schema import MAX_TURN
 from dstbench.slots import canonical_dialogue, canonical_slot, split_pair
 
 if TYPE_CHECKING:
@@ -119,21 +119,20 @@ class StatesBuilder:
         return States(self._source, self._format, sides["gold"], sides["pred"], tuple(notes))
 
     def _fail(self, what: str, at: int, hint: str | None = None) -> DstbenchError:
-        return DstbenchError(
-            what, file=self._source, dialogue=self._dialogues[at], turn=self._turns[at], hint=hint
-        )
+        return DstbenchError(what, file=self._source, dialogue=self._dialogues[at], turn=self._turns[at], hint=hint)
 
     def _spine(self) -> pl.DataFrame:
         if not self._dialogues:
             raise DstbenchError("no dialogue in the file", file=self._source)
-        largest = LONG.columns["turn"].dtype.max()
         turns = pl.DataFrame({"dialogue": self._dialogues, "turn": pl.Series(self._turns)}).with_columns(
             canonical_dialogue(pl.col("dialogue")), number=pl.col("turn").cast(pl.UInt16, strict=False)
         )
         bad = turns["number"].is_null().arg_max()
         if bad is not None and turns["number"][bad] is None:
             raise self._fail(
-                f"the turn is not a number from 0 to {pl.select(largest).item()}", bad, "number user turns from 0"
+                f"the turn is not a number from 0 to {MAX_TURN}",
+                bad,
+                "number user turns from 0",
             )
         turns = turns.select("dialogue", turn="number")
         repeated = turns.select(pl.struct("dialogue", "turn").is_first_distinct().not_())["dialogue"].arg_max()

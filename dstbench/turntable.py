@@ -9,20 +9,18 @@ the same slot one turn earlier (null at the slot's first row).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 import polars as pl
 
 from dstbench.conventions import Convention, match
 from dstbench.errors import UsageError
+from dstbench.options import View
 from dstbench.schema import TURNS
 from dstbench.slots import domain_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-#: A finer view than the turn: states restricted to one domain, or to one slot.
-View = Literal["domain", "slot"]
 
 _FLAGS: Final = (
     "n_gold", "n_pred", "n_correct", "n_union", "n_fresh_errors",
@@ -63,7 +61,9 @@ def over_distinct(column: pl.Expr, function: Callable[[str], str]) -> pl.Expr:
     def apply(series: pl.Series) -> pl.Series:
         distinct = series.unique().drop_nulls()
         return series.replace_strict(
-            distinct, pl.Series([function(v) for v in distinct.cast(pl.String)], dtype=pl.String), default=None
+            distinct,
+            pl.Series([function(v) for v in distinct.cast(pl.String)], dtype=pl.String),
+            default=None,
         ).cast(pl.Categorical)
 
     return column.map_batches(apply, return_dtype=pl.Categorical(), is_elementwise=True)

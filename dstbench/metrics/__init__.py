@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from dstbench.metrics import change, counts, flexible, joint, slot
-from dstbench.metrics.base import REGISTRY, Metric, parse, parse_all
+from dstbench.metrics.base import Metric
+from dstbench.metrics.notation import REGISTRY, parse, parse_all
 
 __all__ = ["DEFAULT", "DEFAULT_PER_SLOT", "REGISTRY", "Metric", "parse", "parse_all"]
-
-# Importing a module registers its metrics; this tuple says that this is all they are imported for.
-_MODULES: Final = (joint, slot, flexible, change, counts)
 
 #: What is computed when nothing is asked for.
 DEFAULT: Final = "jga,sa,rsa,aga,f1,fga,gca,tla"

@@ -13,12 +13,11 @@ from typing import Final, Literal
 import polars as pl
 
 from dstbench.errors import UsageError
-from dstbench.metrics.base import Metric, count, register
+from dstbench.metrics.base import Metric, count
 
 _PREFIX: Final = {"released": "gca", "paper": "gca_paper"}
 
 
-@register
 @dataclass(frozen=True)
 class GCA(Metric):
     """Granular change accuracy: weighted harmonic mean of value and label precision and recall over changes.

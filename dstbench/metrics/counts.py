@@ -7,19 +7,18 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from dstbench.metrics.base import Metric, count, register
+from dstbench.metrics.base import Metric, count
 
 
 @dataclass(frozen=True)
 class _Count(Metric):
     is_count = True
-    source = "SPEC: per slot"
+    source = "counts of the turn table"
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
         return sums[self.name].cast(pl.Float64)
 
 
-@register
 @dataclass(frozen=True)
 class Correct(_Count):
     """Slots, over all turns, whose value is right."""
@@ -31,7 +30,6 @@ class Correct(_Count):
         return {self.name: count("n_correct")}
 
 
-@register
 @dataclass(frozen=True)
 class Wrong(_Count):
     """Slots in both states, over all turns, whose value is wrong."""
@@ -43,7 +41,6 @@ class Wrong(_Count):
         return {self.name: count("n_gold") + count("n_pred") - count("n_union") - count("n_correct")}
 
 
-@register
 @dataclass(frozen=True)
 class Missed(_Count):
     """Slots in gold only, over all turns."""
@@ -55,7 +52,6 @@ class Missed(_Count):
         return {self.name: count("n_union") - count("n_pred")}
 
 
-@register
 @dataclass(frozen=True)
 class Over(_Count):
     """Slots in the prediction only, over all turns."""
@@ -67,7 +63,6 @@ class Over(_Count):
         return {self.name: count("n_union") - count("n_gold")}
 
 
-@register
 @dataclass(frozen=True)
 class ErrorTurns(_Count):
     """Turns whose state (of the slot, in a per-slot table) is wrong (Qian et al. 2021, Figs 3b, 7, 8b)."""

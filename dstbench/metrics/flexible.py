@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from dstbench.errors import UsageError
-from dstbench.metrics.base import Metric, divide, exact, mean, register, turns
+from dstbench.metrics.base import Metric, divide, exact, mean, turns
 
 
-@register
 @dataclass(frozen=True)
 class FGA(Metric):
     """Flexible goal accuracy: a turn that only carries an old error scores 1 − exp(−λ·age).
@@ -44,7 +43,6 @@ class FGA(Metric):
         return mean(sums[f"fga[{self.lam}]"], sums["turns"])
 
 
-@register
 @dataclass(frozen=True)
 class TLA(Metric):
     """Turn-level accuracy: the share of turns that make no error of their own ("turn match")."""

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from dstbench.errors import UsageError
-from dstbench.metrics.base import Metric, count, divide, exact, mean, register, turns
+from dstbench.metrics.base import Metric, count, divide, exact, mean, turns
 from dstbench.slots import smallest_slot_set
 
 
-@register
 @dataclass(frozen=True)
 class JGA(Metric):
     """Joint goal accuracy: the share of turns whose states are equal (Kim et al. 2022, eq. 1)."""
@@ -31,7 +30,6 @@ class JGA(Metric):
         return divide(sums["right"], sums["turns"])
 
 
-@register
 @dataclass(frozen=True)
 class SA(Metric):
     """Slot accuracy: the share of the T predefined slots that are right (Kim et al. 2022, eq. 2; TRADE).
@@ -77,7 +75,6 @@ class _ResolvedSA(SA):
         return self.name
 
 
-@register
 @dataclass(frozen=True)
 class RSA(Metric):
     """Relative slot accuracy: right slots among those in gold or prediction; 0 if none (Kim et al. 2022, eq. 3)."""
@@ -93,7 +90,6 @@ class RSA(Metric):
         return mean(sums["rsa"], sums["turns"])
 
 
-@register
 @dataclass(frozen=True)
 class AGA(Metric):
     """Average goal accuracy: right slots among gold's, over turns with a gold slot (SGD; Aksu & Chen 2024, eq. 1)."""
@@ -112,7 +108,6 @@ class AGA(Metric):
         return mean(sums["aga"], sums["gold_turns"])
 
 
-@register
 @dataclass(frozen=True)
 class IAGA(Metric):
     """Right pairs among the pairs of gold or prediction, summed, by the number of turns with a gold slot.

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 
-from dstbench.metrics.base import Average, Metric, count, divide, exact, mean, register, turns
+from dstbench.metrics.base import Metric, count, divide, exact, mean, turns
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class _PairMetric(Metric):
         avg: ``macro`` (TRADE, SOM-DST) or ``micro``.
     """
 
-    avg: Average = "macro"
+    avg: Literal["macro", "micro"] = "macro"
 
     source = "Wu et al. 2019 (TRADE), compute_prf"
 
@@ -45,7 +46,6 @@ def _empties(ratio: pl.Expr, gold: pl.Expr, pred: pl.Expr) -> pl.Expr:
     return pl.when((gold == 0) & (pred == 0)).then(1.0).when((gold == 0) | (pred == 0)).then(0.0).otherwise(ratio)
 
 
-@register
 @dataclass(frozen=True)
 class F1(_PairMetric):
     """F1 of pairs: 2·correct / (gold + predicted)."""
@@ -57,7 +57,6 @@ class F1(_PairMetric):
         return divide(2 * correct, gold + pred, empty=1.0)
 
 
-@register
 @dataclass(frozen=True)
 class Precision(_PairMetric):
     """Precision of pairs: correct / predicted."""
@@ -69,7 +68,6 @@ class Precision(_PairMetric):
         return _empties(correct / pred, gold, pred)
 
 
-@register
 @dataclass(frozen=True)
 class Recall(_PairMetric):
     """Recall of pairs: correct / gold."""

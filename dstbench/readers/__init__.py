@@ -42,7 +42,8 @@ def find_format(source: Source, name: str | None = None) -> Format:
     if name is not None:
         if name not in FORMATS:
             raise UsageError(
-                f"there is no format {name!r}", hint=did_you_mean(name, FORMATS) or f"one of {', '.join(FORMATS)}"
+                f"there is no format {name!r}",
+                hint=did_you_mean(name, FORMATS) or f"one of {', '.join(FORMATS)}",
             )
         return FORMATS[name]
     for form in FORMATS.values():

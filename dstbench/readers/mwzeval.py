@@ -51,7 +51,8 @@ def read(source: Source) -> States:
                 states.pred.nested(at, turn.state)
     if not states.pred.present and dialogues:
         raise source.error(
-            "no turn has a state: the file holds responses only", "systems without a state tracker cannot be scored"
+            "no turn has a state: the file holds responses only",
+            "systems without a state tracker cannot be scored",
         )
     return states.build()
 

@@ -27,9 +27,7 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> States:
     """Read the file."""
-    turns: dict[str, list[list[str]]] = source.convert(
-        source.json, SHAPE, ("dialogue",), hint=FORMAT.hint
-    )
+    turns: dict[str, list[list[str]]] = source.convert(source.json, SHAPE, ("dialogue",), hint=FORMAT.hint)
     states = StatesBuilder(source.name, "som")
     for key, sides in turns.items():
         parts = _KEY.fullmatch(key)

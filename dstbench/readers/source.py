@@ -168,7 +168,8 @@ class Source:
             keys = [key for key, _ in pairs]
             again = next(key for i, key in enumerate(keys) if key in keys[:i])
             raise self.error(
-                f"the key {again!r} twice in one object", "the same dialogue, turn or slot is there twice; keep one"
+                f"the key {again!r} twice in one object",
+                "the same dialogue, turn or slot is there twice; keep one",
             )
         return document
 

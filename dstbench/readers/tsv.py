@@ -64,7 +64,8 @@ def _read(source: Source, form: Format) -> States:
     if ragged.height:
         number, fields = ragged.row(0)
         raise source.error(
-            f"line {number} has {fields} fields, the header {len(columns)}", "is the file cut off, or a tab in a text?"
+            f"line {number} has {fields} fields, the header {len(columns)}",
+            "is the file cut off, or a tab in a text?",
         )
     width = first + len(slots)
     table = lines.select(pl.col("line").str.split_exact("\t", width - 1).struct.rename_fields(columns[:width])).unnest(

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dstbench._version import VERSION
+from dstbench import __version__
 from dstbench.conventions import Convention, profile, signature
-from dstbench.errors import UsageError, did_you_mean
+from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
 from dstbench.longtable import Data, Run, open_runs
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse_all
 from dstbench.schema import SCORES, TURNS
 from dstbench.slots import domain_of
-from dstbench.turntable import View, over_distinct, to_turns
+from dstbench.turntable import over_distinct, to_turns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dstbench.align import Missing
+    from dstbench.options import Missing, View
 
 _LENGTH: Final = "length"
 #: What scores can be grouped by: a view, the dialogue's length in turns, or any column of the turn table.
-GROUPS: Final = ("run", "domain", "slot", "dialogue", "turn", _LENGTH, *(c for c in TURNS.columns if c[:2] == "n_"))
+GROUPS: Final = (
+    "run",
+    "domain",
+    "slot",
+    "dialogue",
+    "turn",
+    _LENGTH,
+    *(c for c in TURNS.columns if c[:2] == "n_"),
+)
 
 
 def turns(
@@ -103,7 +112,9 @@ def score(
     convention = _convention(profile)
     chosen = parse_all(metrics if metrics is not None else DEFAULT_PER_SLOT if "slot" in groups else DEFAULT)
     runs = open_runs(data, gold=gold, format=format, names=names, missing=missing)
-    return pl.concat([score_run(run, chosen, groups, convention) for run in runs])
+    rows = pl.concat([score_run(run, chosen, groups, convention) for run in runs])
+    _warn_of_mixed_slot_counts(rows)
+    return rows
 
 
 def score_run(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> pl.DataFrame:
@@ -118,7 +129,7 @@ def score_run(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention
         "missing": run.meta["missing"],
         "d": str(run.meta["coverage"]["dialogues"]),
         "t": str(run.meta["coverage"]["turns"]),
-        "v": VERSION,
+        "v": __version__,
     }
     columns = {name: pl.col(f"stat:{name}") for name in stats}
     sums = sums.sort(by).with_row_index("group") if by else sums.with_row_index("group")
@@ -153,9 +164,7 @@ def _sums(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention:
     return _group(table, by, totals)
 
 
-def _sums_per_slot(
-    run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention
-) -> pl.DataFrame:
+def _sums_per_slot(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> pl.DataFrame:
     """The same per slot, over *all* turns: one in which the slot has no row yet adds what an empty turn adds."""
     clash = [name for name in by if name in TURNS.columns and name[:2] == "n_"]
     if clash:
@@ -164,10 +173,16 @@ def _sums_per_slot(
         pl.col("slot").cast(pl.String), domain=over_distinct(pl.col("slot"), domain_of).cast(pl.String)
     )
     listed = _group(
-        per_slot, by, [*(s.sum().alias(f"stat:{name}") for name, s in stats.items()), pl.len().alias("listed")]
+        per_slot,
+        by,
+        [*(s.sum().alias(f"stat:{name}") for name, s in stats.items()), pl.len().alias("listed")],
     )
     outer = [name for name in by if name not in ("slot", "domain")]
-    totals = _group(to_turns(run.table, convention), outer, [pl.len().alias("turns"), pl.col("dialogue").n_unique().alias("dialogues")])
+    totals = _group(
+        to_turns(run.table, convention),
+        outer,
+        [pl.len().alias("turns"), pl.col("dialogue").n_unique().alias("dialogues")],
+    )
     inner = [name for name in by if name in ("slot", "domain")]
     empty = pl.DataFrame({name: [0] for name in TURNS.columns if name not in ("dialogue", "local_error", "error_age")})
     empty = empty.with_columns(local_error=pl.lit(False), error_age=pl.lit(None, pl.UInt16))
@@ -178,12 +193,26 @@ def _sums_per_slot(
         .join(totals, how="cross")
         .join(listed, on=list(by), how="left")
         .with_columns(
-            (pl.col(f"stat:{name}").fill_null(0) + silent * pl.lit(empty.select(stat.sum()).item(), dtype))
-            .alias(f"stat:{name}")
+            (pl.col(f"stat:{name}").fill_null(0) + silent * pl.lit(empty.select(stat.sum()).item(), dtype)).alias(
+                f"stat:{name}"
+            )
             for name, stat in stats.items()
             for dtype in [listed.schema[f"stat:{name}"]]
         )
     )
+
+
+def _warn_of_mixed_slot_counts(rows: pl.DataFrame) -> None:
+    """Say it where the runs' slot accuracies are over different T, found from each run's own slots."""
+    heads = rows.filter(pl.col("metric") == "sa")["signature"].str.extract(r"^sa\(T=(\d+)").unique().drop_nulls()
+    if len(heads) > 1:
+        counts = sorted(heads.cast(pl.Int64))
+        warnings.warn(
+            f"sa is over {', '.join(map(str, counts))} slots, each run's own, and cannot be compared; "
+            f"name the number: -m sa:T={counts[0]}",
+            DstbenchWarning,
+            stacklevel=3,
+        )
 
 
 def _group(table: pl.LazyFrame, by: Sequence[str], totals: list[pl.Expr]) -> pl.DataFrame:
@@ -198,12 +227,12 @@ def _groups(by: str | Sequence[str]) -> list[str]:
     names = [name.strip() for name in by.split(",")] if isinstance(by, str) else list(by)
     for name in names:
         if name not in GROUPS:
-            raise UsageError(f"scores cannot be grouped by {name!r}", hint=did_you_mean(name, GROUPS) or f"one of {', '.join(GROUPS)}")
+            raise UsageError(
+                f"scores cannot be grouped by {name!r}",
+                hint=did_you_mean(name, GROUPS) or f"one of {', '.join(GROUPS)}",
+            )
     return [name for name in dict.fromkeys(names) if name != "run"]
 
 
 def _convention(choice: str | Convention) -> Convention:
     return profile(choice) if isinstance(choice, str) else choice
-
-
-__all__: list[Any] = ["GROUPS", "score", "score_run", "turns"]

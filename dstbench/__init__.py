@@ -1,0 +1,74 @@
+"""dstbench: evaluation of dialogue state tracking over one long table.
+
+>>> import dstbench
+>>> states = [{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}}]
+>>> dstbench.score(states, metrics="jga")["value"].item()
+1.0
+
+Names are imported when they are first used, so that ``import dstbench`` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from dstbench.align import to_long
+    from dstbench.conventions import Convention
+    from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+    from dstbench.longtable import Run, open_runs, scan, write_long
+    from dstbench.metrics import Metric, parse
+    from dstbench.readers import read
+    from dstbench.scoring import score, turns
+    from dstbench.slots import canonical_slot
+    from dstbench.turntable import to_turns
+
+_HOME = {
+    "Convention": "conventions",
+    "DstbenchError": "errors",
+    "DstbenchWarning": "errors",
+    "Metric": "metrics",
+    "Run": "longtable",
+    "UsageError": "errors",
+    "canonical_slot": "slots",
+    "open_runs": "longtable",
+    "parse": "metrics",
+    "read": "readers",
+    "scan": "longtable",
+    "score": "scoring",
+    "to_long": "align",
+    "to_turns": "turntable",
+    "turns": "scoring",
+    "write_long": "longtable",
+}
+
+__all__ = [
+    "Convention",
+    "DstbenchError",
+    "DstbenchWarning",
+    "Metric",
+    "Run",
+    "UsageError",
+    "__version__",
+    "canonical_slot",
+    "open_runs",
+    "parse",
+    "read",
+    "scan",
+    "score",
+    "to_long",
+    "to_turns",
+    "turns",
+    "write_long",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'dstbench' has no attribute {name!r}")
+    return getattr(import_module(f"dstbench.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

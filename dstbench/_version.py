@@ -1,5 +1,0 @@
-"""The version, once."""
-
-from importlib.metadata import version
-
-VERSION = version("dstbench")

@@ -1,0 +1,225 @@
+"""The command line: the only module that prints or exits.
+
+stdout is data, stderr is notes and progress. Exit 0: done; 1: the data cannot be used; 2: wrong usage.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dstbench.options import DomainTurns, Listing, Missing, TableFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Everything that computes is imported inside the commands, so that --help answers at once.
+
+app = typer.Typer(
+    name="dstbench",
+    help="Evaluate dialogue state tracking: every published metric, from any model's own prediction file.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Prediction files, or long tables (.parquet).")]
+Gold = Annotated[Path | None, typer.Option(help="File with the gold states, where they are not inside.")]
+From = Annotated[
+    str | None, typer.Option("--from", metavar="FORMAT", help="Native format; found by content if not given.")
+]
+MissingOption = Annotated[
+    Missing,
+    typer.Option(help="Gold turns without a prediction: an error, wrong, an empty state, or left out."),
+]
+FormatOption = Annotated[TableFormat, typer.Option("--format", help="How to print the table.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")]
+
+
+def main() -> None:
+    """Entry point of the ``dstbench`` command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter shows its code instead
+            stream.reconfigure(errors="backslashreplace")
+    app()
+
+
+@app.command(epilog="Example: dstbench score predictions.json")
+def score(
+    runs: Runs,
+    metrics: Annotated[
+        str | None, typer.Option("-m", "--metrics", help="Such as jga,fga:lam=0.25; see `ls metrics`.")
+    ] = None,
+    by: Annotated[
+        str, typer.Option(help="Group by run, domain, slot, dialogue, turn, length; several with commas.")
+    ] = "run",
+    profile: Annotated[str, typer.Option(help="Convention of values; see `ls profiles`.")] = "verbatim",
+    domain_turns: Annotated[
+        DomainTurns | None,
+        typer.Option(help="Turns that count for a domain: gold has a slot of it, or either side has."),
+    ] = None,
+    gold: Gold = None,
+    from_format: From = None,
+    name: Annotated[list[str] | None, typer.Option(help="Name of a run, in order; repeat for several.")] = None,
+    missing: MissingOption = "error",
+    form: FormatOption = "text",
+    output: Output = None,
+) -> None:
+    """Score runs: JGA, SA, RSA, AGA, F1, FGA, GCA, TLA, or the metrics you name."""
+    with _reporting("scoring"):
+        from dataclasses import replace
+
+        import dstbench.conventions
+        import dstbench.scoring
+        from dstbench.report.tables import render_scores
+
+        convention = dstbench.conventions.profile(profile)
+        if domain_turns is not None:
+            convention = replace(convention, domain_turns=domain_turns)
+        rows = dstbench.scoring.score(
+            [str(run) for run in runs],
+            metrics=metrics,
+            by=by,
+            profile=convention,
+            gold=gold and str(gold),
+            format=from_format,
+            names=name or None,
+            missing=missing,
+        )
+        _emit(render_scores(rows, form, width=_width(output)), output)
+
+
+@app.command(epilog="Example: dstbench convert preds.json --gold test.tsv --missing wrong -o model.parquet")
+def convert(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Native files; several are one run.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The long table to write (.parquet).")],
+    gold: Gold = None,
+    from_format: From = None,
+    name: Annotated[str | None, typer.Option(help="Name of the run; the first file's stem if not given.")] = None,
+    missing: MissingOption = "error",
+) -> None:
+    """Convert native prediction files to one long table (Parquet)."""
+    with _reporting("converting"):
+        from dstbench.longtable import open_gold, read_run, write_long
+
+        run = read_run(
+            name or files[0].stem,
+            [str(path) for path in files],
+            gold=None if gold is None else open_gold(str(gold)),
+            format=from_format,
+            missing=missing,
+        )
+        write_long(run, output)
+        coverage = run.meta["coverage"]
+    typer.echo(f"{output}: {coverage['dialogues']:,} dialogues, {coverage['turns']:,} turns", err=True)
+
+
+@app.command(epilog="Example: dstbench demo --dialogues 1000 -o sample")
+def demo(
+    dialogues: Annotated[int, typer.Option(min=1, help="Size of the invented corpus.")] = 200,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Also write the sample to this folder."),
+    ] = None,
+    form: FormatOption = "text",
+) -> None:
+    """Score a bundled sample: three invented trackers, and the dialogues that the papers work through."""
+    with _reporting("scoring"):
+        from dstbench.demo import synthetic, worked_scores, write_sample
+        from dstbench.report.tables import render_rows, render_scores
+        from dstbench.scoring import score as score_runs
+
+        corpus = synthetic(dialogues)
+        written = write_sample(corpus, output) if output else []
+        text = render_scores(score_runs(corpus), form, width=_width(None))
+        if form == "text":
+            text = (
+                f"Three invented trackers on {dialogues:,} invented dialogues\n\n{text}\n"
+                "The papers' worked dialogues: what they print, what dstbench gives\n\n"
+                f"{render_rows(worked_scores(), 'worked', 'text', width=_width(None))}\n"
+                "Your own run: dstbench score predictions.json\n"
+            )
+        _emit(text, None)
+    for path in written:
+        typer.echo(f"wrote {path}", err=True)
+
+
+@app.command(epilog="Example: dstbench ls formats")
+def ls(what: Annotated[Listing, typer.Argument(help="What to list.")], form: FormatOption = "text") -> None:
+    """List formats, metrics, profiles or slots."""
+    with _reporting("listing"):
+        from dstbench.listing import LISTINGS
+        from dstbench.report.tables import render_rows
+
+        _emit(render_rows(LISTINGS[what](), what, form, width=_width(None)), None)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from dstbench import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@contextmanager
+def _reporting(doing: str) -> Iterator[None]:
+    """Notes and progress to stderr; an error becomes one message and an exit code."""
+    from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+
+    def note(message: Warning | str, *_: object, **__: object) -> None:
+        typer.echo(f"note: {message}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DstbenchWarning)
+        warnings.showwarning = note
+        try:
+            with _progress(doing):
+                yield
+        except DstbenchError as error:
+            typer.echo(f"error: {error}", err=True)
+            raise typer.Exit(2 if isinstance(error, UsageError) else 1) from None
+
+
+@contextmanager
+def _progress(doing: str) -> Iterator[None]:
+    """A spinner with the elapsed time, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        progress.add_task(doing)
+        yield
+
+
+def _emit(text: str, output: Path | None) -> None:
+    if output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    from dstbench.files import replacing
+
+    with replacing(output) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def _width(output: Path | None) -> int | None:
+    """Width of the terminal that will show the text; None where there is none to respect."""
+    if output is not None or not sys.stdout.isatty():
+        return None
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns

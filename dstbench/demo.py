@@ -1,0 +1,334 @@
+"""A sample of our own: the papers' worked dialogues, and an invented corpus with three invented trackers.
+
+The corpus is drawn as whole columns, so that a million dialogues are as easy as two hundred; one seed gives the same
+tables everywhere.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+from dstbench.files import replacing
+from dstbench.longtable import open_runs, write_long
+from dstbench.schema import LONG
+from dstbench.scoring import score
+from dstbench.slots import DATASET_SLOTS, domain_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+# --- worked dialogues --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Worked:
+    """A dialogue that a paper works through, and what the paper prints for it.
+
+    Attributes:
+        name: Short name.
+        source: Paper and table.
+        states: The dialogue, in dstbench's own format.
+        printed: Metric (in our notation) to the printed value, a fraction; or to the values of its first turns.
+    """
+
+    name: str
+    source: str
+    states: list[dict[str, Any]]
+    printed: Mapping[str, float | list[float]]
+
+
+def _dialogue(name: str, *turns: tuple[dict[str, str], dict[str, str]]) -> list[dict[str, Any]]:
+    return [{"dialogue_id": name, "turn": t, "gold": gold, "pred": pred} for t, (gold, pred) in enumerate(turns)]
+
+
+def worked() -> list[Worked]:
+    """The papers' worked dialogues that can be rebuilt from what the papers print."""
+    food = {"restaurant-area": "centre", "restaurant-food": "indian"}
+    gold = food | {"restaurant-book people": "2"}
+    wrong = {"restaurant-area": "centre", "restaurant-food": "chinese", "attraction-area": "centre"}
+    more = wrong | {"restaurant-name": "nusha", "restaurant-pricerange": "cheap"}
+
+    nusha, confused = {"attraction-name": "nusha"}, {"restaurant-name": "nusha"}
+    dear = food | {"restaurant-pricerange": "expensive"}
+    named = dear | {"restaurant-name": "saffron brasserie"}
+    a6: list[tuple[dict[str, str], dict[str, str]]] = (
+        [({}, confused)] * 2 + [(nusha, confused)] * 2 + [(nusha | food, food), (nusha | dear, dear)]
+    )
+    a6 += [(nusha | named, named)] * 4
+
+    # Seven slots that come up in three turns: 1, then 2, then all. P¹ is wrong in the first two slots only; P² is
+    # right in the first and wrong in all others.
+    slots = [f"train-{s}" for s in ("departure", "destination", "day", "leaveat", "arriveby", "book people")]
+    right = dict.fromkeys([*slots, "hotel-area"], "right")
+    keep = [dict(list(right.items())[:n]) for n in (1, 2, 7)]
+    first, second = ({"train-departure", "train-destination"}, right.keys() - {"train-departure"})
+    p1, p2 = (
+        [{slot: "wrong" if slot in bad else "right" for slot in state} for state in keep] for bad in (first, second)
+    )
+    return [
+        Worked(
+            "Table 3, A",
+            "Kim et al. 2022",
+            _dialogue("A", (gold, wrong)),
+            {"jga": 0, "aga": 0.3333, "rsa": 0.25},
+        ),
+        Worked(
+            "Table 3, B",
+            "Kim et al. 2022",
+            _dialogue("B", (gold, more)),
+            {"jga": 0, "aga": 0.3333, "rsa": 0.1667},
+        ),
+        Worked(
+            "Table A6",
+            "Kim et al. 2022",
+            _dialogue("PMUL4648", *a6),
+            {
+                "sa:T=30": [0.9667, 0.9667, 0.9333, 0.9333, 0.9667],
+                "rsa": [0.0, 0.0, 0.0, 0.0, 0.6667, 0.75, 0.8, 0.8, 0.8, 0.8],
+            },
+        ),
+        Worked(
+            "Table 1, P¹",
+            "Aksu & Chen 2024",
+            _dialogue("P1", *zip(keep, p1, strict=True)),
+            {"jga": 0, "aga": 0.2381, "fga": 0.1312, "sa:T=30": 0.9444, "gca": 0.7333},
+        ),
+        Worked(
+            "Table 1, P²",
+            "Aksu & Chen 2024",
+            _dialogue("P2", *zip(keep, p2, strict=True)),
+            {"jga": 0.3333, "aga": 0.5476, "fga": 0.3333, "sa:T=30": 0.9222, "gca": 0.1549},
+        ),
+    ]
+
+
+# --- an invented corpus ------------------------------------------------------------------------------------------
+
+_SLOTS: Final = tuple(sorted(DATASET_SLOTS["multiwoz-30"]))
+_DOMAINS: Final = tuple(sorted({domain_of(slot) for slot in _SLOTS}))
+_OF_DOMAIN: Final = np.array([_DOMAINS.index(domain_of(slot)) for slot in _SLOTS])
+_DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_TIMES: Final = tuple(f"{hour:02d}:{minute:02d}" for hour in range(5, 24) for minute in (0, 15, 30, 45))
+_PLACES: Final = tuple(
+    f"{first} {second}"
+    for first in ("amber", "birch", "copper", "dover", "elm", "fern", "grove", "harbour")
+    for second in ("court", "gate", "house", "lodge", "mill", "park", "square", "yard")
+)
+_VALUES: Final = {
+    "area": ("north", "south", "east", "west", "centre"),
+    "arriveby": _TIMES,
+    "book day": _DAYS,
+    "book people": tuple("12345678"),
+    "book stay": tuple("12345"),
+    "book time": _TIMES,
+    "day": _DAYS,
+    "departure": _PLACES,
+    "destination": _PLACES,
+    "food": ("british", "chinese", "french", "indian", "italian", "korean", "thai", "turkish"),
+    "internet": ("yes", "no"),
+    "leaveat": _TIMES,
+    "name": _PLACES,
+    "parking": ("yes", "no"),
+    "pricerange": ("cheap", "moderate", "expensive"),
+    "stars": tuple("012345"),
+    "type": ("museum", "college", "park", "hotel", "guest house", "theatre"),
+}
+_VOCABULARY: Final = tuple(dict.fromkeys(value for values in _VALUES.values() for value in (*values, "dontcare")))
+_NEVER: Final = 10_000  # a turn that no dialogue reaches
+
+
+@dataclass(frozen=True)
+class _Tracker:
+    """The faults of an invented tracker, as probabilities per slot of a dialogue."""
+
+    misses: float
+    late: float
+    confuses: float
+    ignores_changes: float
+    forgets: float
+    invents: float
+
+
+#: The invented trackers: one is careful, one forgets what was said, one is too eager.
+TRACKERS: Final = {
+    "careful": _Tracker(misses=0.03, late=0.03, confuses=0.03, ignores_changes=0.10, forgets=0.0, invents=0.002),
+    "forgetful": _Tracker(misses=0.04, late=0.10, confuses=0.02, ignores_changes=0.70, forgets=0.06, invents=0.001),
+    "eager": _Tracker(misses=0.01, late=0.0, confuses=0.07, ignores_changes=0.10, forgets=0.0, invents=0.020),
+}
+
+
+@dataclass(frozen=True)
+class _Course:
+    """What happens to a slot in a dialogue: arrays of one entry per (dialogue, slot).
+
+    It is set in turn `start` to value `first`, changes in turn `change` to value `second`, and is withdrawn in turn
+    `end`; a turn of `_NEVER` means that this does not happen.
+    """
+
+    start: NDArray[np.int64]
+    first: NDArray[np.int64]
+    change: NDArray[np.int64]
+    second: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+    def at(self, cell: NDArray[np.int64], turn: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The value's code in the given turns; −1: not in the state."""
+        value = np.where(turn >= self.change[cell], self.second[cell], self.first[cell])
+        return np.where((turn >= self.start[cell]) & (turn < self.end[cell]), value, -1)
+
+
+def synthetic(
+    dialogues: int = 200, *, seed: int = 1, trackers: Iterable[str] = tuple(TRACKERS)
+) -> dict[str, pl.DataFrame]:
+    """An invented corpus of MultiWOZ-like dialogues, tracked by invented trackers.
+
+    Args:
+        dialogues: How many; each has 4 to 10 turns and one to three of MultiWOZ's five domains.
+        seed: One seed and size give the same tables.
+        trackers: Which of `TRACKERS`; a tracker's table does not depend on which others are asked for.
+
+    Returns:
+        Tracker name to long table (schema `LONG`, sorted); all have the same gold.
+    """
+    if dialogues < 1:
+        raise UsageError(f"a corpus of {dialogues} dialogues", hint="ask for at least one")
+    rng = np.random.default_rng([seed, dialogues])
+    lengths = rng.integers(4, 11, dialogues)
+    gold = _gold(rng, lengths)
+    tables = {}
+    for name in trackers:
+        own = np.random.default_rng([seed, dialogues, 1 + list(TRACKERS).index(name)])
+        tables[name] = _table(lengths, gold, _tracked(own, lengths, gold, TRACKERS[name]))
+    return tables
+
+
+def _values(rng: np.random.Generator, dialogues: int) -> NDArray[np.int64]:
+    """A random value's code for every (dialogue, slot), each from its slot's list."""
+    codes = np.empty((dialogues, len(_SLOTS)), dtype=np.int64)
+    for column, slot in enumerate(_SLOTS):
+        choices = np.array([_VOCABULARY.index(value) for value in (*_VALUES[slot.partition("-")[2]], "dontcare")])
+        weights = np.full(len(choices), 0.97 / (len(choices) - 1))
+        weights[-1] = 0.03
+        codes[:, column] = rng.choice(choices, dialogues, p=weights)
+    return codes.ravel()
+
+
+def _gold(rng: np.random.Generator, lengths: NDArray[np.int64]) -> _Course:
+    n = len(lengths)
+    rank = rng.random((n, len(_DOMAINS))).argsort(axis=1).argsort(axis=1)  # order in which domains come up
+    domains = rng.integers(1, 4, n)
+    span = lengths / domains
+    order = rank[:, _OF_DOMAIN]
+    active = (order < domains[:, None]) & (rng.random(order.shape) < 0.8)
+    start = np.floor(order * span[:, None] + rng.random(order.shape) * span[:, None]).astype(np.int64)
+    start = np.where(active, start, _NEVER).ravel()
+    later = start + 1 + rng.integers(0, 4, start.shape)
+    change = np.where(rng.random(start.shape) < 0.08, later, _NEVER)
+    end = np.where(rng.random(start.shape) < 0.015, later, _NEVER)
+    return _Course(start, _values(rng, n), change, _values(rng, n), end)
+
+
+def _tracked(rng: np.random.Generator, lengths: NDArray[np.int64], gold: _Course, tracker: _Tracker) -> _Course:
+    def happens(probability: float) -> NDArray[np.bool_]:
+        return rng.random(gold.start.shape) < probability
+
+    length = np.repeat(lengths, len(_SLOTS))
+    start = gold.start + happens(tracker.late)
+    start = np.where(happens(tracker.misses), _NEVER, start)
+    invented = (gold.start >= _NEVER) & happens(tracker.invents)
+    start = np.where(invented, rng.integers(0, length), start)
+    first = np.where(happens(tracker.confuses), _values(rng, len(lengths)), gold.first)
+    change = np.where(happens(tracker.ignores_changes), _NEVER, gold.change)
+    forgotten = np.where(happens(tracker.forgets), start + rng.integers(1, 4, start.shape), _NEVER)
+    return _Course(start, first, change, gold.second, np.minimum(gold.end, forgotten))
+
+
+def _table(lengths: NDArray[np.int64], gold: _Course, pred: _Course) -> pl.DataFrame:
+    """Lay two courses out as a long table."""
+    length = np.repeat(lengths, len(_SLOTS))
+    listed = np.minimum(gold.start, pred.start)
+    cells = np.flatnonzero(listed < length)
+    counts = (length - listed)[cells]
+    cell = np.repeat(cells, counts)
+    turn = listed[cell] + np.arange(len(cell)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+    bare = np.minimum(lengths, listed.reshape(len(lengths), -1).min(axis=1))  # turns before any slot
+    bare_dialogue = np.repeat(np.arange(len(lengths)), bare)
+    bare_turn = np.arange(len(bare_dialogue)) - np.repeat(np.cumsum(bare) - bare, bare)
+
+    dialogue = np.concatenate([bare_dialogue, cell // len(_SLOTS)])
+    slot = np.concatenate([np.full(len(bare_dialogue), -1), cell % len(_SLOTS)])
+    none = np.full(len(bare_dialogue), -1)
+    turn = np.concatenate([bare_turn, turn])
+    cell = np.concatenate([none, cell])
+    values = [np.where(cell < 0, -1, course.at(cell, turn)) for course in (gold, pred)]
+    order = np.argsort(dialogue, kind="stable")  # slots and turns are in order within a dialogue already
+    ids = pl.select(pl.format("DEMO{}", pl.int_range(len(lengths)).cast(pl.String).str.zfill(7))).to_series()
+    return pl.DataFrame(
+        {
+            "dialogue": ids.gather(dialogue[order]),
+            "turn": turn[order].astype(np.uint16),
+            "slot": _named(_SLOTS, slot[order]),
+            "gold": _named(_VOCABULARY, values[0][order]),
+            "pred": _named(_VOCABULARY, values[1][order]),
+        },
+        schema=LONG.schema,
+    )
+
+
+def _named(names: tuple[str, ...], codes: NDArray[np.int64]) -> pl.Series:
+    """Codes as a dictionary column; −1 is null."""
+    dictionary = pl.Series([None, *names], dtype=pl.Categorical)
+    return dictionary.gather(codes + 1)
+
+
+# --- what `dstbench demo` shows and writes -----------------------------------------------------------------------
+
+
+def worked_scores() -> pl.DataFrame:
+    """The worked dialogues: (source, table, metric, printed, measured), values as fractions with four decimals.
+
+    Where a paper prints a value per turn, `printed` and `measured` hold those of the turns that it prints.
+    """
+    rows = []
+    for example in worked():
+        for metric, printed in example.printed.items():
+            per_turn = isinstance(printed, list)
+            with warnings.catch_warnings():  # a paper's example may well use a slot that MultiWOZ has not
+                warnings.simplefilter("ignore", DstbenchWarning)
+                measured = score(example.states, metrics=metric, by="turn" if per_turn else "run")["value"]
+            shown = printed if isinstance(printed, list) else [printed]
+            texts = [" ".join(f"{value:.4f}" for value in values) for values in (shown, measured.head(len(shown)))]
+            rows.append((example.source, example.name, metric, *texts))
+    return pl.DataFrame(rows, schema=["source", "table", "metric", "printed", "measured"], orient="row")
+
+
+def write_sample(corpus: Mapping[str, pl.DataFrame], folder: Path) -> list[Path]:
+    """Write the sample to a folder, made if need be: a long table per tracker, and the worked dialogues as JSONL.
+
+    Returns:
+        The files written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DstbenchError(f"no folder can be made here: {error.strerror}", file=str(folder)) from None
+    written = []
+    for run in open_runs(corpus):
+        written.append(folder / f"{run.name}.parquet")
+        write_long(run, written[-1])
+    written.append(folder / "worked.jsonl")
+    with replacing(written[-1]) as part:
+        lines = (json.dumps(turn, ensure_ascii=False) for example in worked() for turn in example.states)
+        part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return written

@@ -1,0 +1,101 @@
+"""The notation of metrics: ``name`` or ``name:param=value:param=value``.
+
+Parameters at their default are left out, and ``parse(str(m)) == m``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
+
+from dstbench.errors import UsageError, did_you_mean
+from dstbench.metrics.change import GCA
+from dstbench.metrics.counts import Correct, ErrorTurns, Missed, Over, Wrong
+from dstbench.metrics.flexible import FGA, TLA
+from dstbench.metrics.joint import AGA, IAGA, JGA, RSA, SA
+from dstbench.metrics.slot import F1, Precision, Recall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dstbench.metrics.base import Metric
+
+#: The metrics by name, in the order in which they are listed.
+REGISTRY: Final[dict[str, type[Metric]]] = {
+    metric.name: metric
+    for metric in (
+        JGA, SA, RSA, AGA, F1, FGA, GCA, TLA, Precision, Recall, IAGA,
+        Correct, Wrong, Missed, Over, ErrorTurns,
+    )
+}  # fmt: skip
+
+
+def parse(notation: str) -> Metric:
+    """The metric that `notation` names.
+
+    Raises:
+        UsageError: The name, a parameter or its value is unknown.
+
+    >>> str(parse("fga:lam=0.5")), str(parse("fga:lam=0.25"))
+    ('fga', 'fga:lam=0.25')
+    """
+    name, *parts = notation.strip().split(":")
+    if name not in REGISTRY:
+        raise UsageError(
+            f"there is no metric {name!r}",
+            hint=did_you_mean(name, REGISTRY) or f"one of {', '.join(REGISTRY)}",
+        )
+    metric = REGISTRY[name]
+    hints = get_type_hints(metric)
+    known = {f.name: hints[f.name] for f in fields(metric)}
+    given: dict[str, Any] = {}
+    for part in parts:
+        key, equals, text = part.partition("=")
+        if key not in known or not equals or key in given:
+            what = f"{key!r} twice" if key in given else f"no parameter {key!r}" if equals else f"no value in {part!r}"
+            takes = f"{name} takes {', '.join(f'{k}=…' for k in known)}" if known else f"{name} takes no parameters"
+            raise UsageError(f"metric {notation!r}: {what}", hint=takes)
+        given[key] = _value(text, known[key], f"metric {notation!r}: {key}")
+    return metric(**given)
+
+
+def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
+    """Several metrics, each once, in order; comma-separated text or an iterable.
+
+    Raises:
+        UsageError: One message that names all that is wrong.
+    """
+    parts = notations.split(",") if isinstance(notations, str) else list(notations)
+    metrics: dict[Metric, None] = {}
+    wrong: list[UsageError] = []
+    for part in parts:
+        try:
+            metrics[parse(part) if isinstance(part, str) else part] = None
+        except UsageError as error:
+            wrong.append(error)
+    if len(wrong) == 1:
+        raise wrong[0]
+    if wrong:
+        raise UsageError(
+            "; ".join(error.what for error in wrong),
+            hint="; ".join(error.hint for error in wrong if error.hint),
+        )
+    return list(metrics)
+
+
+def _value(text: str, hint: Any, place: str) -> Any:
+    if get_origin(hint) is Literal:
+        if text not in get_args(hint):
+            raise UsageError(f"{place} is {text!r}, none of {', '.join(get_args(hint))}")
+        return text
+    if hint is float:
+        try:
+            return float(Fraction(text))
+        except (ValueError, ZeroDivisionError):
+            raise UsageError(f"{place} is {text!r}, not a number") from None
+    try:
+        number = int(text)
+    except ValueError:
+        raise UsageError(f"{place} is {text!r}, not a whole number") from None
+    return number

@@ -1,0 +1,1 @@
+"""Scores as something to read: text, Markdown, CSV, JSON."""

@@ -1,0 +1,130 @@
+"""A frame of scores, or any frame, as text, Markdown, CSV or JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from dstbench.metrics import parse
+from dstbench.schema import SCORES
+
+if TYPE_CHECKING:
+    from dstbench.options import TableFormat
+
+_UNDEFINED: Final = "-"
+
+
+def render_scores(scores: pl.DataFrame, form: TableFormat, *, width: int | None = None) -> str:
+    """Score rows in one of the formats.
+
+    Args:
+        scores: What `dstbench.score` gives.
+        form: ``json`` (one object, its ``scores`` the rows) and ``csv`` give the rows as they are: fractions, empty
+            or null where undefined. ``text`` and ``md`` give a table with a column per metric, in percent (counts as
+            they are), the runs ordered by the first metric, and the signature below.
+        width: Columns of the terminal; None: as wide as need be.
+    """
+    if form == "json":
+        return render_object({"scores": scores.to_dicts()})
+    if form == "csv":
+        return scores.write_csv()
+    table = wide(scores)
+    below = "\n".join(["values in percent, counts as they are", *_signatures(scores)])
+    if form == "md":
+        return f"{_markdown(table)}\n\n{below}\n"
+    return f"{_text(table, width)}{below}\n"
+
+
+def render_rows(rows: pl.DataFrame, name: str, form: TableFormat, *, width: int | None = None) -> str:
+    """Any frame in one of the formats; in JSON, one object whose key `name` holds the rows."""
+    if form == "json":
+        return render_object({name: rows.to_dicts()})
+    if form == "csv":
+        return rows.write_csv()
+    texts = rows.select(pl.all().cast(pl.String).fill_null(_UNDEFINED))
+    return f"{_markdown(texts)}\n" if form == "md" else _text(texts, width)
+
+
+def render_object(content: dict[str, object]) -> str:
+    """One JSON object, indented."""
+    return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def wide(scores: pl.DataFrame) -> pl.DataFrame:
+    """Score rows as a table of texts: a row per run and group, a column per metric."""
+    metrics = scores["metric"].unique(maintain_order=True).to_list()
+    by = [name for name in scores.columns if name not in SCORES.columns or name == "run"]
+    table = scores.pivot(
+        on="metric",
+        on_columns=metrics,
+        index=[*by, "turns", "dialogues"],
+        values="value",
+        maintain_order=True,
+    )
+    if by == ["run"]:
+        table = table.sort(metrics[0], descending=True, nulls_last=True, maintain_order=True)
+    texts = [_number(metric, is_count=parse(metric).is_count) for metric in metrics]
+    plain = [pl.col(name).cast(pl.String) for name in (*by, "turns", "dialogues")]
+    return table.select(*plain[: len(by)], *texts, *plain[len(by) :])
+
+
+def _number(metric: str, *, is_count: bool) -> pl.Expr:
+    value = pl.col(metric)
+    text = value.cast(pl.Int64).cast(pl.String) if is_count else pl.format("{}", (100 * value).round(2))
+    if not is_count:  # two decimals always, so that columns line up
+        text = text.str.replace(r"\.(\d)$", ".${1}0")
+    return pl.when(value.is_null()).then(pl.lit(_UNDEFINED)).otherwise(text).alias(metric)
+
+
+def _signatures(scores: pl.DataFrame) -> list[str]:
+    """The distinct signatures, those of one run's metrics folded into one line."""
+    parts = scores.select("run", "metric", pl.col("signature").str.splitn("|", 2).struct.unnest()).unique(
+        maintain_order=True
+    )
+    folded = (
+        parts.group_by("run", "field_1", maintain_order=True)
+        .agg(heads=pl.col("field_0").unique(maintain_order=True).str.join("+"))
+        .group_by("heads", "field_1", maintain_order=True)
+        .agg(pl.col("run"))
+    )
+    several = folded.height > 1
+    return [
+        f"signature{' of ' + ', '.join(runs) if several else ''}: {heads}|{settings}"
+        for heads, settings, runs in folded.iter_rows()
+    ]
+
+
+def _markdown(table: pl.DataFrame) -> str:
+    names = [_cell(name) for name in table.columns]
+    rows = [names, ["---" if i == 0 else "---:" for i in range(len(names))]]
+    rows += [[_cell(text) for text in row] for row in table.iter_rows()]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _cell(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+
+
+def _text(table: pl.DataFrame, width: int | None) -> str:
+    """A table by Rich, without markup: a run may well be called ``[red]``."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in table.columns:
+        numeric = _is_numeric(table[name])
+        drawn.add_column(Text(name), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold")
+    for row in table.iter_rows():
+        drawn.add_row(*map(Text, row))
+    page = io.StringIO()
+    Console(file=page, width=width or 100_000, color_system=None, legacy_windows=False).print(drawn)
+    return "".join(f"{line.rstrip()}\n" for line in page.getvalue().split("\n") if line.strip()) + "\n"
+
+
+def _is_numeric(column: pl.Series) -> bool:
+    return column.str.contains(rf"^(?:[-0-9.]+|{_UNDEFINED})$").all()
