@@ -1,0 +1,108 @@
+"""The engine against the oracle: same numbers for every metric, view and grouping."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dstbench
+from tests import oracle
+from tests.corpora import SLOTS, States, corpora
+
+T = 30
+
+
+def engine(states: States, metrics: list[str], **options: str) -> dict[tuple[object, ...], float | None]:
+    rows = dstbench.score(states, metrics=metrics, **options)
+    keys = [name for name in rows.columns if name in ("domain", "slot", "dialogue", "turn", "length")]
+    return {tuple(row[k] for k in (*keys, "metric")): row["value"] for row in rows.iter_rows(named=True)}
+
+
+def expect(found: dict[tuple[object, ...], float | None], wanted: dict[tuple[object, ...], float | None]) -> None:
+    assert found.keys() == wanted.keys()
+    for key, value in wanted.items():
+        assert found[key] == (None if value is None else pytest.approx(value, rel=1e-12, abs=1e-15)), key
+
+
+def grouped(groups: dict[tuple[object, ...], list[oracle.Turn]]) -> dict[tuple[object, ...], float | None]:
+    return {(*key, m): v for key, ts in groups.items() for m, v in oracle.all_metrics(ts, T).items()}
+
+
+METRICS = list(oracle.all_metrics([], T))
+
+
+@given(corpora())
+def test_the_whole_corpus(states: States) -> None:
+    expect(engine(states, METRICS), grouped({(): oracle.turns(states)}))
+
+
+@given(corpora())
+def test_every_turn(states: States) -> None:
+    groups = {(t.dialogue, t.turn): [t] for t in oracle.turns(states)}
+    expect(engine(states, METRICS, by="dialogue,turn"), grouped(groups))
+
+
+@given(corpora(), st.sampled_from(["dialogue", "turn", "length"]))
+def test_every_group(states: States, by: str) -> None:
+    groups: dict[tuple[object, ...], list[oracle.Turn]] = {}
+    ts = oracle.turns(states)
+    length = {t.dialogue: sum(1 for u in ts if u.dialogue == t.dialogue) for t in ts}
+    for t in ts:
+        key = length[t.dialogue] if by == "length" else getattr(t, by)
+        groups.setdefault((key,), []).append(t)
+    expect(engine(states, METRICS, by=by), grouped(groups))
+
+
+@given(corpora(), st.sampled_from(["gold", "either"]))
+def test_every_domain(states: States, which: str) -> None:
+    convention = dstbench.Convention(domain_turns=which)  # type: ignore[arg-type] # drawn from the choices
+    groups = {}
+    for domain in ("hotel", "train"):
+        kept = [t for t in oracle.turns(states, domain) if t.n_gold or (which == "either" and t.n_pred)]
+        if kept:
+            groups[domain,] = kept
+    rows = dstbench.score(states, metrics=METRICS, by="domain", profile=convention)
+    found = {(r["domain"], r["metric"]): r["value"] for r in rows.iter_rows(named=True)}
+    expect(found, grouped(groups))  # type: ignore[arg-type] # keys are (domain,)
+
+
+@given(corpora())
+def test_every_slot_over_all_turns(states: States) -> None:
+    listed = {slot for state in states for side in ("gold", "pred") for slot in state[side]}
+    groups: dict[tuple[object, ...], list[oracle.Turn]] = {
+        (slot,): oracle.turns(states, slot) for slot in SLOTS if slot in listed
+    }
+    expect(engine(states, METRICS, by="slot"), grouped(groups))
+
+
+@given(corpora())
+def test_every_slot_and_turn_number(states: States) -> None:
+    listed = {slot for state in states for side in ("gold", "pred") for slot in state[side]}
+    groups: dict[tuple[object, ...], list[oracle.Turn]] = {}
+    for slot in listed:
+        for t in oracle.turns(states, slot):
+            groups.setdefault((slot, t.turn), []).append(t)
+    expect(engine(states, METRICS, by="slot,turn"), grouped(groups))
+
+
+@given(corpora())
+def test_the_turn_table(states: States) -> None:
+    table = dstbench.turns(states)
+    wanted = [
+        (t.dialogue, t.turn, t.n_gold, t.n_pred, t.n_correct, t.n_union, t.local_error, t.error_age)
+        + tuple(t.released[k] for k in "CWMO")
+        + tuple(t.paper[k] for k in "CWMO")
+        for t in oracle.turns(states)
+    ]
+    assert table.drop("run", "n_fresh_errors").rows() == wanted
+
+
+@given(corpora())
+def test_a_metric_in_a_users_own_group_by(states: States) -> None:
+    table = dstbench.turns(states).group_by("turn").agg(dstbench.parse(m).expr() for m in METRICS).sort("turn")
+    groups: dict[tuple[object, ...], list[oracle.Turn]] = {}
+    for t in oracle.turns(states):
+        groups.setdefault((t.turn,), []).append(t)
+    found = {(r["turn"], m): r[m] for r in table.iter_rows(named=True) for m in METRICS}
+    expect(found, grouped(groups))  # type: ignore[arg-type] # keys are (turn,)
