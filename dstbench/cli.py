@@ -107,12 +107,12 @@ def convert(
 ) -> None:
     """Convert native prediction files to one long table (Parquet)."""
     with _reporting("converting"):
-        from dstbench.longtable import open_gold, read_run, write_long
+        from dstbench.longtable import read_run, write_long
 
         run = read_run(
             name or files[0].stem,
             [str(path) for path in files],
-            gold=None if gold is None else open_gold(str(gold)),
+            gold=gold and str(gold),
             format=from_format,
             missing=missing,
         )

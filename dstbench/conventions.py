@@ -102,5 +102,5 @@ def _escape(text: str) -> str:
 
 def _show(value: object) -> str:
     if isinstance(value, tuple):
-        return ",".join(repr(item) if item in ("", None) or "," in item else str(item) for item in value) or "-"
+        return ",".join(item if item.isalnum() else repr(item) for item in value) or "-"
     return str(value)

@@ -56,7 +56,7 @@ def worked() -> list[Worked]:
     food = {"restaurant-area": "centre", "restaurant-food": "indian"}
     gold = food | {"restaurant-book people": "2"}
     wrong = {"restaurant-area": "centre", "restaurant-food": "chinese", "attraction-area": "centre"}
-    more = wrong | {"restaurant-name": "nusha", "restaurant-pricerange": "cheap"}
+    more = wrong | {"restaurant-name": "nusha", "attraction-pricerange": "cheap"}
 
     nusha, confused = {"attraction-name": "nusha"}, {"restaurant-name": "nusha"}
     dear = food | {"restaurant-pricerange": "expensive"}

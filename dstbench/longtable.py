@@ -153,7 +153,7 @@ def open_gold(gold: Data) -> States:
         return from_long(_parquet(name, source).table.collect(), source.name)
     if _is_frame(item):
         return from_long(_foreign(name, item, name).table.collect(), name)
-    return from_memory(item, "gold")
+    return _from_memory(item, "gold")
 
 
 def scan(
@@ -226,13 +226,8 @@ def _open(name: str, item: Any, gold: States | None, form: str | None, missing: 
         run = _parquet(name, source)
     elif _is_frame(item):
         run = _foreign(name, _frames(item)[0][1], name)
-    elif isinstance(item, Sequence):
-        return _aligned(name, from_memory(item, name), gold, missing)
     else:
-        raise UsageError(
-            f"{type(item).__name__} is no data",
-            hint="give a path, a frame, or a list of states; see dstbench.scan",
-        )
+        return _aligned(name, _from_memory(item, name), gold, missing)
     if gold is None:
         return run
     return _aligned(name, from_long(run.table.collect(), name), gold, missing)
@@ -278,6 +273,15 @@ def _foreign(name: str, frame: pl.LazyFrame, source: str) -> Run:
     turns = table.select("dialogue", "turn").unique()
     coverage = {"turns": turns.height, "dialogues": turns["dialogue"].n_unique()}
     return _run(name, Aligned(table, coverage), files=[source], format="long table", gold=None, missing="error")
+
+
+def _from_memory(item: Any, name: str) -> States:
+    if not isinstance(item, Sequence) or isinstance(item, (str, bytes)):
+        raise UsageError(
+            f"{type(item).__name__} is no data",
+            hint="give a path, a frame, or a list of states; see dstbench.scan",
+        )
+    return from_memory(item, name)
 
 
 def _aligned(

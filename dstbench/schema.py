@@ -32,11 +32,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table's name, purpose and columns, in order."""
+    """A table's name, purpose and columns, in order; an open one may have more."""
 
     name: str
     meaning: str
     columns: Mapping[str, Column]
+    is_open: bool = False
 
     @property
     def schema(self) -> pl.Schema:
@@ -52,7 +53,7 @@ class Table:
             "type": "object",
             "properties": {name: _column_schema(column) for name, column in self.columns.items()},
             "required": list(self.columns),
-            "additionalProperties": False,
+            "additionalProperties": self.is_open,
         }
 
 
@@ -131,6 +132,7 @@ SCORES: Final = Table(
         "dialogues": Column(_COUNT, "Dialogues in the group."),
         "signature": Column(_TEXT, "Every setting that can move the number, and the version."),
     },
+    is_open=True,
 )
 
 TABLES: Final = {"long_table": LONG, "turn_table": TURNS, "score_rows": SCORES}
@@ -145,7 +147,8 @@ def conform_long(frame: pl.LazyFrame, *, source: str) -> pl.LazyFrame:
         source: Name of the file or object, for messages.
 
     Returns:
-        The frame with the schema of `LONG`; values are untouched.
+        The frame with the schema of `LONG`; values are untouched, and a turn that is no turn number is null, for
+        `check_long` to find.
 
     Raises:
         DstbenchError: A column is missing or has a type that cannot be meant.
@@ -168,7 +171,7 @@ def conform_long(frame: pl.LazyFrame, *, source: str) -> pl.LazyFrame:
                 hint="see data_schemas/long_table.schema.json",
             )
     return frame.select(
-        pl.col(name) if found[name] == column.dtype else pl.col(name).cast(column.dtype)
+        pl.col(name) if found[name] == column.dtype else pl.col(name).cast(column.dtype, strict=False)
         for name, column in LONG.columns.items()
     )
 
@@ -188,7 +191,7 @@ def check_long(frame: pl.LazyFrame) -> pl.DataFrame:
     last_of_slot = ~same.shift(-1, fill_value=False)
     rules = {
         "a dialogue without an id": pl.col("dialogue").is_null() | (pl.col("dialogue") == ""),
-        "a row without a turn": pl.col("turn").is_null(),
+        f"a turn that is no number from 0 to {MAX_TURN}": pl.col("turn").is_null(),
         "the same slot twice in one turn": same & (pl.col("turn") == pl.col("turn").shift(1)),
         "a gold value without a slot": pl.col("slot").is_null() & pl.col("gold").is_not_null(),
         "a slot that ends before its dialogue does": (

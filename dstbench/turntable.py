@@ -148,7 +148,7 @@ def _gca_released() -> dict[str, pl.Expr]:
     p_wrong = again & ~no_p & ~equal & ~g_wrong
 
     def count(*events: pl.Expr) -> pl.Expr:
-        return pl.sum_horizontal(event.cast(pl.UInt8) for event in events)
+        return pl.sum_horizontal(event.cast(pl.UInt32) for event in events)
 
     return {
         "gca_correct": count(g_correct, p_correct),

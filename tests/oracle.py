@@ -39,18 +39,21 @@ def present(state: State) -> State:
     return {slot: value for slot, value in state.items() if value not in ABSENT}
 
 
-def turns(states: list[dict[str, Any]], only: str | None = None) -> list[Turn]:
-    """Every turn's counts; with `only`, of the states restricted to the slots that start with it."""
+def turns(states: list[dict[str, Any]], only: str | None = None, *, paper: bool = True) -> list[Turn]:
+    """Every turn's counts; with `only`, of the states restricted to the slots that start with it.
+
+    Without `paper`, GCA's changes are counted in the released way alone.
+    """
     dialogues: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for state in states:
         dialogues[state["dialogue_id"]].append(state)
     found = []
     for name in sorted(dialogues):
-        found += _dialogue(name, sorted(dialogues[name], key=lambda s: s["turn"]), only)
+        found += _dialogue(name, sorted(dialogues[name], key=lambda s: s["turn"]), only, paper)
     return found
 
 
-def _dialogue(name: str, states: list[dict[str, Any]], only: str | None) -> list[Turn]:
+def _dialogue(name: str, states: list[dict[str, Any]], only: str | None, paper: bool) -> list[Turn]:
     found: list[Turn] = []
     g_before: State = {}
     p_before: State = {}
@@ -77,7 +80,8 @@ def _dialogue(name: str, states: list[dict[str, Any]], only: str | None) -> list
                 assert last_local is not None
                 turn.error_age = turn.turn - last_local
 
-        _paper(turn.paper, g_before, p_before, g, p)
+        if paper:
+            _paper(turn.paper, g_before, p_before, g, p)
         g_now = {slot: g.get(slot, "none") for slot in g_named.keys() | gold.keys()}
         p_now = {slot: p.get(slot, "none") for slot in p_named.keys() | pred.keys()}
         _released(turn.released, g_named, p_named, g_now, p_now)
@@ -186,7 +190,8 @@ def tla(ts: list[Turn]) -> float | None:
 
 
 def gca(ts: list[Turn], counting: str = "released", alpha: float = 10 / 11) -> float | None:
-    C, W, M, O = (sum(getattr(t, counting)[kind] for t in ts) for kind in "CWMO")  # noqa: E741
+    counts = [t.released if counting == "released" else t.paper for t in ts]
+    C, W, M, O = (sum(count[kind] for count in counts) for kind in "CWMO")  # noqa: E741
     P, G = C + W + O, C + W + M
     if P + G == 0:
         return None
@@ -224,3 +229,17 @@ def all_metrics(ts: list[Turn], T: int) -> dict[str, float | None]:
 
 def _mean(values: list[float]) -> float | None:
     return sum(values) / len(values) if values else None
+
+
+def default_metrics(ts: list[Turn], T: int) -> dict[str, float | None]:
+    """The metrics that the engine computes by default: what a benchmark may compare."""
+    return {
+        "jga": jga(ts),
+        "sa": sa(ts, T),
+        "rsa": rsa(ts),
+        "aga": aga(ts),
+        "f1": macro(ts, 2),
+        "fga": fga(ts),
+        "gca": gca(ts),
+        "tla": tla(ts),
+    }

@@ -22,8 +22,8 @@ from tests.corpora import SLOTS, States, corpora
 ALL = ",".join(name for name in REGISTRY)
 
 
-def values(states: States | pl.DataFrame, metrics: str = ALL, **options: str) -> dict[str, float | None]:
-    rows = dstbench.score(states, metrics=metrics, **options)
+def values(states: States | pl.DataFrame, metrics: str = ALL) -> dict[str, float | None]:
+    rows = dstbench.score(states, metrics=metrics)
     return dict(zip(rows["metric"], rows["value"], strict=True))
 
 

@@ -13,8 +13,8 @@ from tests.corpora import SLOTS, States, corpora
 T = 30
 
 
-def engine(states: States, metrics: list[str], **options: str) -> dict[tuple[object, ...], float | None]:
-    rows = dstbench.score(states, metrics=metrics, **options)
+def engine(states: States, metrics: list[str], by: str = "run") -> dict[tuple[object, ...], float | None]:
+    rows = dstbench.score(states, metrics=metrics, by=by)
     keys = [name for name in rows.columns if name in ("domain", "slot", "dialogue", "turn", "length")]
     return {tuple(row[k] for k in (*keys, "metric")): row["value"] for row in rows.iter_rows(named=True)}
 
@@ -39,7 +39,7 @@ def test_the_whole_corpus(states: States) -> None:
 
 @given(corpora())
 def test_every_turn(states: States) -> None:
-    groups = {(t.dialogue, t.turn): [t] for t in oracle.turns(states)}
+    groups: dict[tuple[object, ...], list[oracle.Turn]] = {(t.dialogue, t.turn): [t] for t in oracle.turns(states)}
     expect(engine(states, METRICS, by="dialogue,turn"), grouped(groups))
 
 
@@ -90,9 +90,11 @@ def test_every_slot_and_turn_number(states: States) -> None:
 def test_the_turn_table(states: States) -> None:
     table = dstbench.turns(states)
     wanted = [
-        (t.dialogue, t.turn, t.n_gold, t.n_pred, t.n_correct, t.n_union, t.local_error, t.error_age)
-        + tuple(t.released[k] for k in "CWMO")
-        + tuple(t.paper[k] for k in "CWMO")
+        (
+            *(t.dialogue, t.turn, t.n_gold, t.n_pred, t.n_correct, t.n_union, t.local_error, t.error_age),
+            *(t.released[kind] for kind in "CWMO"),
+            *(t.paper[kind] for kind in "CWMO"),
+        )
         for t in oracle.turns(states)
     ]
     assert table.drop("run", "n_fresh_errors").rows() == wanted

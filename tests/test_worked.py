@@ -7,7 +7,9 @@ import pytest
 import dstbench
 from dstbench.demo import worked, worked_scores
 
-pytestmark = pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")  # one example's slot is no MultiWOZ's
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::dstbench.errors.DstbenchWarning"
+)  # one example's slot is no MultiWOZ's
 
 
 @pytest.mark.parametrize("example", worked(), ids=lambda e: f"{e.source}, {e.name}")

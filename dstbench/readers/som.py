@@ -13,7 +13,7 @@ from typing import Final
 from dstbench.readers.source import Format, Source
 from dstbench.states import States, StatesBuilder
 
-SHAPE: Final = dict[str, list[list[str]]]
+SHAPE: Final = dict[str, tuple[list[str], list[str]]]
 _KEY: Final = re.compile(r"(.+)_([0-9]+)", re.DOTALL)
 
 
@@ -27,17 +27,15 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> States:
     """Read the file."""
-    turns: dict[str, list[list[str]]] = source.convert(source.json, SHAPE, ("dialogue",), hint=FORMAT.hint)
+    turns: dict[str, tuple[list[str], list[str]]] = source.convert(source.json, SHAPE, ("dialogue",), hint=FORMAT.hint)
     states = StatesBuilder(source.name, "som")
-    for key, sides in turns.items():
+    for key, (pred, gold) in turns.items():
         parts = _KEY.fullmatch(key)
         if parts is None:
             raise source.error(f"the key {key!r} is not of the form <dialogue>_<turn>")
-        if len(sides) != 2:
-            raise source.error(f"a turn needs two lists, [predicted, gold], found {len(sides)}", dialogue=key)
         at = states.turn(parts[1], parts[2])
-        states.pred.pairs(at, sides[0])
-        states.gold.pairs(at, sides[1])
+        states.pred.pairs(at, pred)
+        states.gold.pairs(at, gold)
     return states.build()
 
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import UnionType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args, get_origin
 
 import msgspec
@@ -176,11 +177,15 @@ class Source:
 
 def _locate(value: Any, shape: Any, reason: str, path: tuple[Any, ...] = ()) -> tuple[tuple[Any, ...], Any, str]:
     """The innermost place at which `value` is not of type `shape`: its keys, the value there, and why."""
+    if get_origin(shape) is UnionType:  # an optional field
+        shape = next(kind for kind in get_args(shape) if kind is not msgspec.UnsetType)
     children: list[tuple[Any, Any, Any]] = []
     if get_origin(shape) is dict and isinstance(value, dict):
         children = [(key, item, get_args(shape)[1]) for key, item in value.items()]
     elif get_origin(shape) is list and isinstance(value, list):
         children = [(i, item, get_args(shape)[0]) for i, item in enumerate(value)]
+    elif get_origin(shape) is tuple and isinstance(value, list) and len(value) == len(get_args(shape)):
+        children = list(zip(range(len(value)), value, get_args(shape), strict=True))
     elif isinstance(shape, type) and issubclass(shape, msgspec.Struct) and isinstance(value, dict):
         fields = {field.encode_name: field.type for field in msgspec.structs.fields(shape)}
         children = [(name, value[name], kind) for name, kind in fields.items() if name in value]
@@ -192,7 +197,13 @@ def _locate(value: Any, shape: Any, reason: str, path: tuple[Any, ...] = ()) -> 
     reason = reason.partition(" - at ")[0]
     if reason.startswith("Object missing required field"):
         reason = f"no {reason.rpartition(' ')[2]} here"
-    names = {"str": "a string", "object": "an object", "array": "a list", "int": "an integer"}
+    names = {
+        "str": "a string",
+        "object": "an object",
+        "array": "a list",
+        "array` of length": "a list of length",
+        "int": "an integer",
+    }
     for kind, spoken in names.items():
         reason = reason.replace(f"Expected `{kind}`", f"expected {spoken}").replace(f"got `{kind}`", f"not {spoken}")
     return path, value, reason.replace("`", "")

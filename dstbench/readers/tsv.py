@@ -9,28 +9,48 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
 import polars as pl
 
 from dstbench.readers.source import Format, Source
 from dstbench.states import States, StatesBuilder
 
 _LEAVES_OUT: Final = "none"
-#: A line, as a JSON object of its columns: for the schema of the format.
-SHAPE: Final = dict[str, str]
+_DIALOGUE, _TURN = "# Dialogue ID", "Turn Index"
 
 
-def _sniff_column(column: str) -> bytes:
-    return b"# Dialogue ID\tTurn Index\t" + column.encode()
+class StarLine(msgspec.Struct):
+    """A line's first columns, as strings; one column per slot follows."""
+
+    dialogue: str = msgspec.field(name=_DIALOGUE)
+    turn: str = msgspec.field(name=_TURN)
+    last: str = msgspec.field(name="Last Turn")
+    system: str = msgspec.field(name="System Response")
+    user: str = msgspec.field(name="User Utterance")
+
+
+class SumbtLine(msgspec.Struct):
+    """A line's first columns, as strings; one column per slot follows."""
+
+    dialogue: str = msgspec.field(name=_DIALOGUE)
+    turn: str = msgspec.field(name=_TURN)
+    user: str = msgspec.field(name="User Utterance")
+    system: str = msgspec.field(name="System Response")
+
+
+def _sniff(source: Source, line: type[msgspec.Struct]) -> bool:
+    header = "\t".join(field.encode_name for field in msgspec.structs.fields(line))
+    return source.kind == "tsv" and source.raw.lstrip().startswith(header.encode())
 
 
 def sniff_star(source: Source) -> bool:
-    """Whether the third column is STAR's."""
-    return source.kind == "tsv" and source.raw.lstrip().startswith(_sniff_column("Last Turn"))
+    """Whether the first columns are STAR's."""
+    return _sniff(source, StarLine)
 
 
 def sniff_sumbt(source: Source) -> bool:
-    """Whether the third column is SUMBT's."""
-    return source.kind == "tsv" and source.raw.lstrip().startswith(_sniff_column("User Utterance"))
+    """Whether the first columns are SUMBT's."""
+    return _sniff(source, SumbtLine)
 
 
 def read_star(source: Source) -> States:
@@ -72,7 +92,7 @@ def _read(source: Source, form: Format) -> States:
         "line"
     )
     states = StatesBuilder(source.name, form.name)
-    for dialogue, turn in table.select("# Dialogue ID", "Turn Index").iter_rows():
+    for dialogue, turn in table.select(_DIALOGUE, _TURN).iter_rows():
         states.gold.present.append(states.turn(dialogue, turn))
     listed = (
         table.select(slots)
@@ -89,7 +109,7 @@ STAR: Final = Format(
     title="STAR's preprocessed MultiWOZ, gold",
     holds=("gold",),
     example="# Dialogue ID⇥Turn Index⇥Last Turn⇥System Response⇥User Utterance⇥attraction-area⇥…",
-    shape=SHAPE,
+    shape=StarLine,
     sniff=sniff_star,
     read=read_star,
 )
@@ -98,7 +118,7 @@ SUMBT: Final = Format(
     title="SUMBT's preprocessed MultiWOZ, gold",
     holds=("gold",),
     example="# Dialogue ID⇥Turn Index⇥User Utterance⇥System Response⇥attraction-area⇥…",
-    shape=SHAPE,
+    shape=SumbtLine,
     sniff=sniff_sumbt,
     read=read_sumbt,
 )

@@ -1,0 +1,37 @@
+"""Writes the schemas in this folder from the code: ``python data_schemas/write.py``.
+
+A test compares them; change the code, then run this.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dstbench.readers import FORMATS
+from dstbench.schema import TABLES
+
+HERE = Path(__file__).resolve().parent
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """File name to JSON Schema: the tables, then the native formats (of a line, for JSON Lines and TSV)."""
+    found = {f"{name}.schema.json": table.json_schema() for name, table in TABLES.items()}
+    for form in FORMATS.values():
+        schema = msgspec.json.schema(form.shape)
+        head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": form.title}
+        found[f"format_{form.name}.schema.json"] = {**head, "examples": [form.example], **schema}
+    return found
+
+
+def text(schema: dict[str, Any]) -> str:
+    """A schema as it stands in its file."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    for name, schema in schemas().items():
+        (HERE / name).write_text(text(schema), encoding="utf-8")

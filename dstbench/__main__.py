@@ -1,0 +1,5 @@
+"""``python -m dstbench``."""
+
+from dstbench.cli import main
+
+main()

@@ -1,0 +1,96 @@
+"""The example dialogue, written in every native format: what each repository's own code would write for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from dstbench.slots import DATASET_SLOTS
+from tests.corpora import EXAMPLE
+
+ID = "MUL7001"
+STAR_SLOTS = sorted(DATASET_SLOTS["multiwoz-30"])
+# SUMBT spells some slots in two words, and has those of bus and hospital.
+SUMBT_SPELLING = {"pricerange": "price range", "arriveby": "arrive by", "leaveat": "leave at"}
+
+
+def _nested(state: dict[str, str]) -> dict[str, dict[str, str]]:
+    nested: dict[str, dict[str, str]] = {}
+    for name, value in state.items():
+        domain, _, slot = name.partition("-")
+        nested.setdefault(domain, {})[slot] = value
+    return nested
+
+
+def _pairs(state: dict[str, str]) -> list[str]:
+    return [f"{slot}-{value}" for slot, value in state.items()]
+
+
+def gtpr() -> str:
+    turns = {str(t["turn"]): {"gt": _nested(t["gold"]), "pr": _nested(t["pred"])} for t in EXAMPLE}
+    return json.dumps({f"{ID}.json": turns})
+
+
+def trade() -> str:
+    turns = {
+        str(t["turn"]): {"turn_belief": _pairs(t["gold"]), "pred_bs_ptr": _pairs(t["pred"])} for t in reversed(EXAMPLE)
+    }
+    return json.dumps({f"{ID}.json": turns}, indent=4)
+
+
+def som() -> str:
+    return json.dumps({f"{ID}.json_{t['turn']}": [_pairs(t["pred"]), _pairs(t["gold"])] for t in EXAMPLE})
+
+
+def t5dst() -> str:
+    turns = {str(t["turn"]): {"turn_belief": _pairs(t["gold"]), "pred_belief": _pairs(t["pred"])} for t in EXAMPLE}
+    return json.dumps({f"{ID}.json": {"domain": "hotel", "turns": turns}})
+
+
+def mwzeval() -> str:
+    short = {"book people": "people", "book day": "day", "leaveat": "leave"}
+
+    def state(t: dict[str, Any]) -> dict[str, dict[str, str]]:
+        return {d: {short.get(s, s): v for s, v in slots.items()} for d, slots in _nested(t["pred"]).items()}
+
+    return json.dumps({ID.lower(): [{"response": "…", "state": state(t), "active_domains": []} for t in EXAMPLE]})
+
+
+def jsonl() -> str:
+    return "".join(json.dumps({**t, "user": "…", "system": ""}, ensure_ascii=False) + "\n" for t in EXAMPLE)
+
+
+def json_list() -> str:
+    return json.dumps(EXAMPLE)
+
+
+def star_tsv() -> str:
+    head = ["# Dialogue ID", "Turn Index", "Last Turn", "System Response", "User Utterance", *STAR_SLOTS, ""]
+    lines = [head]
+    for t in EXAMPLE:
+        last = str(t["turn"] == 1)
+        texts = [f"{ID}.json", str(t["turn"]), last, 'a "quote', "and more"]
+        lines.append([*texts, *(t["gold"].get(slot, "none") for slot in STAR_SLOTS)])
+    return "".join("\t".join(line) + "\n" for line in lines)
+
+
+def sumbt_tsv() -> str:
+    slots = sorted(DATASET_SLOTS["multiwoz-35"])
+    spelled = []
+    for name in slots:
+        domain, _, slot = name.partition("-")
+        spelled.append("bus-leaveAt" if name == "bus-leaveat" else f"{domain}-{SUMBT_SPELLING.get(slot, slot)}")
+    lines = [["# Dialogue ID", "Turn Index", "User Utterance", "System Response", *spelled, ""]]
+    for t in EXAMPLE:
+        texts = [f"{ID}.json", str(t["turn"]), "Said, by the user.", ""]
+        lines.append([*texts, *(t["gold"].get(slot, "none") for slot in slots)])
+    return "".join("\t".join(line) + "\n" for line in lines)
+
+
+#: Format name to a file's text; formats that hold only one side are scored against, or with, another's.
+WITH_BOTH: dict[str, Callable[[], str]] = {
+    "gtpr": gtpr, "trade": trade, "som": som, "t5dst": t5dst, "jsonl": jsonl, "jsonl (list)": json_list,
+}  # fmt: skip
+ONLY_PRED: dict[str, Callable[[], str]] = {"mwzeval": mwzeval}
+ONLY_GOLD: dict[str, Callable[[], str]] = {"star-tsv": star_tsv, "sumbt-tsv": sumbt_tsv}

@@ -1,0 +1,126 @@
+"""Gold and prediction side by side: coverage, the policies for missing turns, and what is reported."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import dstbench
+from dstbench.options import Missing
+from tests.corpora import States
+
+AREA = {"hotel-area": "north"}
+GOLD: States = [
+    {"dialogue_id": "A", "turn": 0, "gold": {}},
+    {"dialogue_id": "A", "turn": 1, "gold": AREA},
+    {"dialogue_id": "B", "turn": 0, "gold": {}},
+    {"dialogue_id": "B", "turn": 1, "gold": AREA},
+    {"dialogue_id": "B", "turn": 2, "gold": AREA},
+]
+#: B is missing as a whole.
+PRED: States = [{"dialogue_id": "A", "turn": 0, "pred": {}}, {"dialogue_id": "A", "turn": 1, "pred": AREA}]
+
+
+def scores(missing: Missing, metrics: str = "jga,fga,rsa,tla,f1") -> dict[str, float | None]:
+    rows = dstbench.score(PRED, gold=GOLD, missing=missing, metrics=metrics)
+    return dict(zip(rows["metric"], rows["value"], strict=True))
+
+
+def test_missing_turns_are_an_error_that_names_them_and_the_choices() -> None:
+    with pytest.raises(dstbench.DstbenchError) as caught:
+        scores("error")
+    message = str(caught.value)
+    assert "3 gold turns without a prediction (1 whole dialogue), the first of them (dialogue B, turn 0)" in message
+    for choice in ("wrong", "empty", "intersect"):
+        assert f"--missing {choice}" in message
+
+
+def test_missing_turns_may_count_as_wrong_also_where_gold_is_empty() -> None:
+    with pytest.warns(dstbench.DstbenchWarning, match="counted as wrong"):
+        assert scores("wrong") == {"jga": 0.4, "fga": 0.4, "rsa": 0.2, "tla": 0.4, "f1": 0.4}
+
+
+def test_missing_turns_may_be_scored_as_empty_states() -> None:
+    with pytest.warns(dstbench.DstbenchWarning, match="scored as empty"):
+        found = scores("empty")
+    assert found["jga"] == 0.6  # B's first turn is right to be empty
+    assert found["tla"] == 0.8  # B's last turn only carries the error on
+
+
+def test_missing_turns_may_be_left_out() -> None:
+    with pytest.warns(dstbench.DstbenchWarning, match="left out"):
+        rows = dstbench.score(PRED, gold=GOLD, missing="intersect", metrics="jga")
+    assert rows.select("value", "turns", "dialogues").row(0) == (1, 2, 1)
+
+
+def test_a_missing_turn_between_others_leaves_a_gap_that_is_reported() -> None:
+    pred: States = [{"dialogue_id": "B", "turn": t, "pred": {}} for t in (0, 2)]
+    with pytest.warns(dstbench.DstbenchWarning) as said:
+        dstbench.score(pred, gold=GOLD[2:], missing="intersect")
+    assert any("turn numbers have gaps in 1 dialogue (first: dialogue B before turn 2)" in str(w.message) for w in said)
+
+
+def test_extra_predictions_are_left_out_and_reported() -> None:
+    extra = [*PRED, {"dialogue_id": "X", "turn": 3, "pred": AREA}]
+    with pytest.warns(dstbench.DstbenchWarning, match="1 predicted turn in 1 dialogue without gold, left out") as said:
+        rows = dstbench.score(extra, gold=GOLD[:2], metrics="jga")
+    assert len(said) == 1
+    assert rows.select("value", "turns", "dialogues").row(0) == (1, 2, 1)
+
+
+def test_nothing_in_common_is_always_an_error() -> None:
+    other = [{"dialogue_id": "Z", "turn": 0, "pred": {}}]
+    for missing in ("wrong", "empty", "intersect"):
+        with pytest.raises(dstbench.DstbenchError, match="no turn is in both") as caught:
+            dstbench.score(other, gold=GOLD, missing=missing)
+        assert "spelled alike" in str(caught.value)
+
+
+def test_a_misspelt_policy_is_an_error() -> None:
+    with pytest.raises(dstbench.UsageError, match="missing='ignore' is none of error, wrong, empty, intersect"):
+        dstbench.score(PRED, gold=GOLD, missing="ignore")  # type: ignore[arg-type] # the mistake
+
+
+def test_dialogue_ids_are_matched_in_any_spelling() -> None:
+    gold = [{"dialogue_id": "PMUL1.json", "turn": 0, "gold": AREA}]
+    pred = [{"dialogue_id": "pmul1", "turn": 0, "pred": AREA}]
+    assert dstbench.scan(pred, gold=gold).collect()["dialogue"].to_list() == ["PMUL1"]
+
+
+def test_given_gold_replaces_the_gold_inside() -> None:
+    states = [{"dialogue_id": "A", "turn": 0, "gold": {}, "pred": AREA}]
+    assert dstbench.score(states, metrics="jga")["value"].item() == 0
+    new = [{"dialogue_id": "A", "turn": 0, "gold": AREA}]
+    assert dstbench.score(states, gold=new, metrics="jga")["value"].item() == 1
+    assert dstbench.score(dstbench.scan(states), gold=new, metrics="jga")["value"].item() == 1
+
+
+def test_unknown_slots_are_counted_with_near_matches_and_kept() -> None:
+    gold = {"hotel-area": "north", "hotel-aera": "north"}
+    states = [{"dialogue_id": "A", "turn": t, "gold": gold, "pred": {"hotel-aera": "south"}} for t in range(2)]
+    with pytest.warns(dstbench.DstbenchWarning, match="1 unknown slot, scored as written") as said:
+        table = dstbench.scan(states).collect()
+    assert "hotel-aera (2 in gold, 2 predicted; near: hotel-area" in str(said[0].message)
+    assert table.filter(pl.col("slot") == "hotel-aera")["pred"].to_list() == ["south", "south"]
+
+
+def test_a_dataset_of_its_own_is_one_short_note() -> None:
+    states = [{"dialogue_id": "1", "turn": 0, "gold": {"Hotels_1-city": "Norvale"}, "pred": {}}]
+    with pytest.warns(dstbench.DstbenchWarning, match="none of the 1 slot is MultiWOZ's"):
+        rows = dstbench.score(states, metrics="sa")
+    assert "sa(T=1,slots=distinct)" in rows["signature"].item()
+
+
+def test_a_dropped_slot_stays_a_row_and_no_turn_is_lost() -> None:
+    states: States = [
+        {"dialogue_id": "A", "turn": 0, "gold": {}, "pred": {}},
+        {"dialogue_id": "A", "turn": 1, "gold": AREA, "pred": {}},
+        {"dialogue_id": "A", "turn": 2, "gold": {}, "pred": {}},
+        {"dialogue_id": "B", "turn": 0, "gold": {}, "pred": {}},
+    ]
+    assert dstbench.scan(states).drop("run").collect().rows() == [
+        ("A", 0, None, None, None),
+        ("A", 1, "hotel-area", "north", None),
+        ("A", 2, "hotel-area", None, None),
+        ("B", 0, None, None, None),
+    ]

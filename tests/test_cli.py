@@ -1,0 +1,247 @@
+"""The command line as users meet it: whole commands, what they print, where, and how they exit."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dstbench
+from tests import formats
+from tests.corpora import EXAMPLE, EXAMPLE_SCORES
+
+Result = tuple[int, str, str]
+
+
+def run(*words: str, env: dict[str, str] | None = None) -> Result:
+    done = subprocess.run(  # noqa: S603 (our own command)
+        [sys.executable, "-m", "dstbench", *words],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "COLUMNS": "100", **(env or {})},
+    )
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def ok(*words: str) -> str:
+    code, out, err = run(*words)
+    assert (code, err) == (0, "")
+    return out
+
+
+@pytest.fixture
+def example(here: Path) -> Path:
+    """A folder with the example dialogue in three files."""
+    (here / "model.json").write_text(formats.gtpr())
+    (here / "bare.json").write_text(formats.mwzeval())
+    (here / "gold.tsv").write_text(formats.star_tsv())
+    return here
+
+
+def test_score_prints_a_table_and_nothing_else(example: Path) -> None:
+    lines = ok("score", "model.json", "-m", "jga,sa,f1,aga").splitlines()
+    assert lines[0].split() == ["run", "jga", "sa", "f1", "aga", "turns", "dialogues"]
+    assert lines[2].split() == ["model", "50.00", "98.33", "94.44", "94.44", "2", "1"]
+    assert lines[-1].startswith("signature: jga+sa(T=30,slots=multiwoz-30)+f1(avg=macro)+aga|profile:verbatim.1|")
+
+
+def test_score_as_json(example: Path) -> None:
+    scores = json.loads(ok("score", "model.json", "--format", "json"))
+    assert scores.keys() == {"scores"}
+    rows = {row["metric"]: row for row in scores["scores"]}
+    assert list(rows) == ["jga", "sa", "rsa", "aga", "f1", "fga", "gca", "tla"]
+    for name, value in EXAMPLE_SCORES.items():
+        assert rows[name]["value"] == pytest.approx(value, rel=1e-14)
+    assert rows["jga"].keys() == {"run", "metric", "value", "turns", "dialogues", "signature"}
+    assert rows["jga"]["run"] == "model"
+
+
+def test_undefined_is_null_in_json_empty_in_csv_and_a_dash_in_text(here: Path) -> None:
+    Path("p.json").write_text('{"D": {"0": {"gt": {}, "pr": {}}}}')
+    words = ["score", "p.json", "-m", "aga,gca,jga"]
+    assert [row["value"] for row in json.loads(ok(*words, "--format", "json"))["scores"]] == [None, None, 1.0]
+    assert [row["value"] for row in csv.DictReader(io.StringIO(ok(*words, "--format", "csv")))] == ["", "", "1.0"]
+    assert ok(*words).splitlines()[2].split() == ["p", "-", "-", "100.00", "1", "1"]
+
+
+def test_by_adds_a_column_each(example: Path) -> None:
+    rows = json.loads(ok("score", "model.json", "-m", "jga", "--by", "domain,turn", "--format", "json"))["scores"]
+    assert [(row["domain"], row["turn"], row["value"]) for row in rows] == [
+        ("hotel", 0, 1.0), ("hotel", 1, 1.0), ("train", 1, 0.0),
+    ]  # fmt: skip
+
+
+def test_by_slot_shows_counts(example: Path) -> None:
+    lines = ok("score", "model.json", "--by", "slot").splitlines()
+    assert lines[0].split()[:3] == ["run", "slot", "jga"]
+    row = next(line for line in lines if "train-leaveat" in line).split()
+    assert row == ["model", "train-leaveat", "50.00", "0.00", "0.00", "0.00", "0", "1", "0", "0", "1", "2", "1"]
+
+
+def test_markdown(example: Path) -> None:
+    lines = ok("score", "model.json", "-m", "jga", "--format", "md").splitlines()
+    assert lines[:3] == [
+        "| run | jga | turns | dialogues |",
+        "| --- | ---: | ---: | ---: |",
+        "| model | 50.00 | 2 | 1 |",
+    ]
+
+
+def test_runs_are_ordered_by_the_first_metric(example: Path) -> None:
+    best = [{**state, "pred": state["gold"]} for state in EXAMPLE]
+    Path("best.jsonl").write_text("".join(json.dumps(state) + "\n" for state in best))
+    lines = ok("score", "model.json", "best.jsonl", "-m", "jga").splitlines()
+    assert [line.split()[0] for line in lines[2:4]] == ["best", "model"]
+
+
+def test_names_given_to_runs(example: Path) -> None:
+    out = ok("score", "model.json", "model.json", "--name", "a", "--name", "b", "--format", "csv", "-m", "jga")
+    assert [row["run"] for row in csv.DictReader(io.StringIO(out))] == ["a", "b"]
+
+
+def test_convert_then_score_is_score(example: Path) -> None:
+    code, out, err = run("convert", "bare.json", "--gold", "gold.tsv", "-o", "long.parquet", "--name", "mine")
+    assert (code, out) == (0, "")
+    assert err == "long.parquet: 1 dialogues, 2 turns\n"
+    direct = json.loads(ok("score", "bare.json", "--gold", "gold.tsv", "--format", "json"))
+    stored = json.loads(ok("score", "long.parquet", "--format", "json"))
+    for rows in (direct, stored):
+        for row in rows["scores"]:
+            row.pop("run")
+    assert direct == stored
+    assert dstbench.scan("long.parquet").collect().height == dstbench.scan(EXAMPLE).collect().height
+
+
+def test_a_format_can_be_named(example: Path) -> None:
+    assert "50.00" in ok("score", "model.json", "--from", "gtpr", "-m", "jga")
+    code, out, err = run("score", "model.json", "--from", "som")
+    assert (code, out) == (1, "")
+    assert err.startswith("error: model.json: expected a list")
+
+
+def test_output_goes_to_a_file_when_asked(example: Path) -> None:
+    assert ok("score", "model.json", "-m", "jga", "--format", "json", "-o", "scores.json") == ""
+    assert json.loads(Path("scores.json").read_text())["scores"][0]["value"] == 0.5
+    assert sorted(p.name for p in example.iterdir()) == ["bare.json", "gold.tsv", "model.json", "scores.json"]
+
+
+def test_notes_go_to_stderr_and_do_not_fail(example: Path) -> None:
+    Path("part.jsonl").write_text(json.dumps(EXAMPLE[0]) + "\n")
+    code, out, err = run("score", "part.jsonl", "--gold", "gold.tsv", "--missing", "empty", "-m", "jga")
+    assert code == 0
+    assert "note: part.jsonl: 1 gold turn without a prediction" in err
+    assert "note" not in out
+
+
+FAILURES = {
+    "missing file": (["score", "modle.json"], 1, "modle.json: no such file"),
+    "broken file": (["score", "broken.json"], 1, "broken.json: the JSON ends too early"),
+    "no gold": (["score", "bare.json"], 1, "bare.json: no gold inside (mwzeval)\nhint: name the file that has it"),
+    "broken gold": (["score", "bare.json", "--gold", "broken.json"], 1, "broken.json: the JSON ends too early"),
+    "gold without gold": (["score", "model.json", "--gold", "bare.json"], 1, "bare.json: no gold inside"),
+    "missing turns": (["score", "part.json", "--gold", "gold.tsv"], 1, "part.json: 1 gold turn without a prediction"),
+    "no folder": (["score", "model.json", "-o", "none/x"], 1, "none/x: cannot be written: No such file or directory"),
+    "unknown metric": (["score", "model.json", "-m", "jgaa"], 2, "there is no metric 'jgaa'\nhint: did you mean jga"),
+    "unknown group": (
+        ["score", "model.json", "--by", "slots"],
+        2,
+        "cannot be grouped by 'slots'\nhint: did you mean slot",
+    ),
+    "unknown format": (
+        ["score", "model.json", "--from", "gtrp"],
+        2,
+        "there is no format 'gtrp'\nhint: did you mean gtpr",
+    ),
+    "unknown profile": (["score", "model.json", "--profile", "x"], 2, "there is no profile 'x'"),
+    "too few names": (["score", "model.json", "bare.json", "--name", "a"], 2, "1 names for 2 runs"),
+    "broken convert": (["convert", "broken.json", "-o", "out.parquet"], 1, "the JSON ends too early"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_failures_are_one_message_and_leave_no_file(name: str, example: Path) -> None:
+    words, code, said = FAILURES[name]
+    Path("broken.json").write_text(formats.gtpr()[:-20])
+    Path("part.json").write_text(json.dumps([EXAMPLE[0]]))
+    before = sorted(p.name for p in example.iterdir())
+    found = run(*words)
+    assert found[:2] == (code, "")
+    assert found[2].startswith("error: ")
+    assert said in found[2]
+    assert sorted(p.name for p in example.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["scroe"], ["score"], ["score", "x", "--missing", "maybe"], ["score", "x", "--format", "xml"], ["convert", "x"],
+     ["ls", "models"], ["demo", "--dialogues", "0"], ["score", "x", "--metric"]],
+)  # fmt: skip
+def test_wrong_usage_exits_with_2(words: list[str]) -> None:
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert err
+
+
+def test_a_reader_that_stops_reading_is_no_error(example: Path) -> None:
+    command = f"{sys.executable} -m dstbench ls slots | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)  # noqa: S602 (our own command)
+    assert done.stderr == ""
+    assert "members" in done.stdout
+
+
+def test_a_terminal_without_unicode_gets_codes_not_a_crash(here: Path) -> None:
+    code, out, _ = run("demo", env={"PYTHONIOENCODING": "ascii"})
+    assert code == 0
+    assert "P\\xb9" in out
+
+
+def test_names_are_never_markup(example: Path) -> None:
+    (example / "model.json").rename(example / "[red]x.json")
+    assert "[red]x" in ok("score", "[red]x.json", "-m", "jga")
+
+
+@pytest.mark.parametrize("what", ["formats", "metrics", "profiles", "slots"])
+def test_ls(what: str) -> None:
+    found = json.loads(ok("ls", what, "--format", "json"))
+    assert found.keys() == {what}
+    assert found[what]
+    assert found[what][0]["name"] in ok("ls", what)
+
+
+def test_version_and_help() -> None:
+    assert ok("--version").strip() == dstbench.__version__
+    for words in ([], ["score"], ["convert"], ["demo"], ["ls"]):
+        text = ok(*words, "--help")
+        assert "Usage:" in text
+        assert not words or "Example: dstbench" in text
+
+
+def test_help_loads_nothing_that_computes() -> None:
+    script = (
+        "import sys; sys.argv = ['dstbench', '--help']\n"
+        "from dstbench.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'polars', 'pyarrow', 'numpy', 'scipy', 'msgspec', 'rich'} & set(sys.modules)\n"
+        "print(sorted(heavy), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stderr.strip() == "[]"
+
+
+def test_scoring_json_loads_neither_pyarrow_nor_scipy(example: Path) -> None:
+    script = (
+        "import sys, dstbench; dstbench.score('model.json'); "
+        "print(sorted({'pyarrow', 'scipy', 'rich', 'numpy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,68 @@
+"""The bundled sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import dstbench
+from dstbench.demo import TRACKERS, synthetic
+from dstbench.schema import check_long
+from tests.test_cli import ok, run
+
+
+def test_the_corpus_is_made_of_valid_long_tables_over_one_gold() -> None:
+    corpus = synthetic(50)
+    assert corpus.keys() == TRACKERS.keys()
+    golds = []
+    for table in corpus.values():
+        assert table.equals(table.sort("dialogue", "slot", "turn"))
+        assert check_long(table.lazy()).is_empty()
+        assert table["dialogue"].n_unique() == 50
+        golds.append(table.filter(pl.col("gold").is_not_null()).drop("pred"))
+        lengths = table.group_by("dialogue").agg(pl.col("turn").n_unique(), last=pl.col("turn").max() + 1)
+        assert (lengths["turn"] == lengths["last"]).all()
+        assert lengths["turn"].is_between(4, 10).all()
+    assert all(gold.equals(golds[0]) for gold in golds)
+
+
+def test_one_seed_gives_one_corpus_whichever_trackers_are_asked_for() -> None:
+    assert synthetic(20)["eager"].equals(synthetic(20, trackers=["eager"])["eager"])
+    assert not synthetic(20)["eager"].equals(synthetic(20, seed=2)["eager"])
+    with pytest.raises(dstbench.UsageError, match="a corpus of 0 dialogues"):
+        synthetic(0)
+
+
+def test_each_tracker_has_its_own_faults() -> None:
+    rows = dstbench.score(synthetic(500), metrics="missed,over,wrong,jga")
+    counts = {m: dict(rows.filter(metric=m).select("run", "value").iter_rows()) for m in rows["metric"].unique()}
+    assert max(counts["missed"], key=counts["missed"].__getitem__) == "forgetful"
+    assert max(counts["over"], key=counts["over"].__getitem__) == "eager"
+    assert max(counts["jga"], key=counts["jga"].__getitem__) == "careful"
+
+
+def test_the_demo_shows_a_leaderboard_and_the_worked_dialogues() -> None:
+    out = ok("demo")
+    assert all(name in out for name in TRACKERS)
+    assert "Table 1, P²" in out
+    assert out.count("\n") < 45
+
+
+def test_the_demo_writes_a_sample_of_any_size(here: Path) -> None:
+    code, _, err = run("demo", "--dialogues", "7", "-o", "deep/sample")
+    assert code == 0
+    files = sorted(path.name for path in Path("deep/sample").iterdir())
+    assert files == ["careful.parquet", "eager.parquet", "forgetful.parquet", "worked.jsonl"]
+    assert all(f"wrote deep/sample/{name}" in err.replace("\\", "/") for name in files)
+    assert dstbench.score("deep/sample/eager.parquet", metrics="jga")["dialogues"].item() == 7
+    with pytest.warns(dstbench.DstbenchWarning, match="attraction-pricerange"):
+        assert dstbench.score("deep/sample/worked.jsonl", metrics="jga")["dialogues"].item() == 5
+
+
+def test_a_folder_that_cannot_be_made(here: Path) -> None:
+    Path("taken").write_text("")
+    code, out, err = run("demo", "-o", "taken")
+    assert (code, out) == (1, "")
+    assert err.startswith("error: taken: no folder can be made here")

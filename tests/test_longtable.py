@@ -1,0 +1,218 @@
+"""Runs on disk and in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+
+import dstbench
+from dstbench.demo import synthetic
+from dstbench.longtable import open_runs
+from dstbench.schema import LONG, SCHEMA_VERSION
+from tests import formats
+from tests.corpora import EXAMPLE, States, corpora
+
+
+@given(states=corpora())
+def test_what_is_written_is_read_back(states: States, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("runs") / "run.parquet"
+    run = open_runs(states)[0]
+    dstbench.write_long(run, path)
+    (back,) = open_runs(path)
+    assert back.table.collect().equals(run.table.collect())
+    assert back.table.collect_schema() == LONG.schema
+    assert back.meta == run.meta
+    assert dstbench.score(path).drop("run").equals(dstbench.score(states).drop("run"))
+
+
+def test_the_same_run_gives_the_same_bytes(here: Path) -> None:
+    for name in ("a.parquet", "b.parquet"):
+        dstbench.write_long(open_runs(EXAMPLE)[0], name)
+    assert Path("a.parquet").read_bytes() == Path("b.parquet").read_bytes()
+
+
+def test_row_groups_end_with_dialogues_and_are_sorted_and_zstd(here: Path) -> None:
+    table = synthetic(9_000, trackers=["careful"])["careful"]
+    dstbench.write_long(open_runs({"careful": table})[0], "run.parquet")
+    file = pq.ParquetFile("run.parquet")
+    assert file.metadata.num_row_groups > 1
+    ends = []
+    for group in range(file.metadata.num_row_groups):
+        assert file.metadata.row_group(group).column(0).compression == "ZSTD"
+        ids = file.read_row_group(group, ["dialogue"]).column(0).to_pylist()
+        ends.append((ids[0], ids[-1]))
+    assert all(before[1] < after[0] for before, after in pairwise(ends))
+    assert pl.read_parquet("run.parquet").equals(table)
+
+
+def test_the_metadata_says_what_was_read(here: Path) -> None:
+    Path("p.json").write_text(formats.mwzeval())
+    Path("gold.tsv").write_text(formats.star_tsv())
+    (run,) = open_runs("p.json", gold="gold.tsv")
+    dstbench.write_long(run, "run.parquet")
+    meta = json.loads(pl.read_parquet_metadata("run.parquet")["dstbench"])
+    assert meta == {
+        "schema_version": SCHEMA_VERSION,
+        "run": "p",
+        "files": ["p.json"],
+        "format": "mwzeval",
+        "gold": "gold.tsv",
+        "missing": "error",
+        "coverage": {
+            "turns": 2, "dialogues": 1,
+            "missing_turns": 0, "missing_dialogues": 0, "extra_turns": 0, "extra_dialogues": 0,
+        },
+    }  # fmt: skip
+
+
+def test_scanning_many_runs_puts_a_run_column_in_front(here: Path) -> None:
+    for name in ("x", "y"):
+        dstbench.write_long(open_runs(EXAMPLE)[0], f"{name}.parquet")
+    table = dstbench.scan(["x.parquet", "y.parquet"])
+    assert table.collect_schema().names() == ["run", *LONG.columns]
+    assert table.select(pl.col("run").unique(maintain_order=True)).collect()["run"].to_list() == ["x", "y"]
+    assert dstbench.score(table, metrics="jga").select("run", "value").rows() == [("x", 0.5), ("y", 0.5)]
+
+
+def test_runs_are_named_by_stem_and_by_folder_where_stems_collide(here: Path) -> None:
+    for folder in ("one/deep", "two/deep"):
+        (here / folder).mkdir(parents=True)
+        (here / folder / "preds.json").write_text(formats.gtpr())
+    names = [run.name for run in open_runs(["one/deep/preds.json", "two/deep/preds.json"])]
+    assert names == ["one/deep/preds", "two/deep/preds"]
+    assert [run.name for run in open_runs(["one/deep/preds.json"])] == ["preds"]
+    assert [run.name for run in open_runs("one/deep/preds.json", names=["mine"])] == ["mine"]
+    with pytest.raises(dstbench.UsageError, match="1 names for 2 runs"):
+        open_runs(["one/deep/preds.json", "two/deep/preds.json"], names=["mine"])
+    with pytest.raises(dstbench.UsageError, match="two runs are called 'preds'"):
+        open_runs(["one/deep/preds.json", "one/deep/preds.json"], names=["preds", "preds"])
+
+
+@pytest.mark.parametrize(
+    "make", [lambda t: t, lambda t: t.lazy(), lambda t: t.to_arrow(), lambda t: t.to_arrow().to_reader()]
+)
+def test_anything_that_speaks_arrow_is_a_run(make: object) -> None:
+    table = dstbench.scan(EXAMPLE).drop("run").collect()
+    assert callable(make)
+    assert dstbench.score(make(table), metrics="jga")["value"].item() == 0.5
+
+
+def test_plain_strings_and_wide_integers_will_do(here: Path) -> None:
+    table = dstbench.scan(EXAMPLE).drop("run").collect()
+    plain = table.with_columns(pl.col("turn").cast(pl.Int64), pl.col("slot", "gold", "pred").cast(pl.String))
+    plain.write_parquet("plain.parquet")
+    assert dstbench.scan("plain.parquet").drop("run").collect().equals(table)
+
+
+NO_TABLE: dict[str, tuple[pl.DataFrame, str]] = {
+    "other columns": (pl.DataFrame({"a": [1]}), "not a long table: no column dialogue, turn, slot, gold, pred"),
+    "one missing": (dstbench.scan(EXAMPLE).drop("run", "gold").collect(), "no column gold"),
+    "a type": (
+        dstbench.scan(EXAMPLE).drop("run").collect().with_columns(turn=pl.lit("0")),
+        "column turn is String, not UInt16",
+    ),
+    "a turn twice": (
+        pl.concat([dstbench.scan(EXAMPLE).drop("run").collect()] * 2),
+        "the same slot twice in one turn",
+    ),
+    "a slot that ends": (
+        dstbench.scan(EXAMPLE)
+        .drop("run")
+        .collect()
+        .filter(~((pl.col("slot") == "hotel-area") & (pl.col("turn") == 1))),
+        "a slot that ends before its dialogue does",
+    ),
+    "no rows": (dstbench.scan(EXAMPLE).drop("run").collect().clear(), "no dialogue in the table"),
+    "a negative turn": (
+        dstbench.scan(EXAMPLE).drop("run").collect().with_columns(turn=pl.lit(-1)),
+        "a turn that is no number from 0 to 65535",
+    ),
+    "no id": (
+        dstbench.scan(EXAMPLE).drop("run").collect().with_columns(dialogue=pl.lit(None, pl.String)),
+        "a dialogue without an id",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_TABLE)
+def test_a_parquet_file_that_is_no_long_table_is_refused(name: str, here: Path) -> None:
+    table, said = NO_TABLE[name]
+    table.write_parquet("run.parquet")
+    with pytest.raises(dstbench.DstbenchError) as caught:
+        dstbench.score("run.parquet")
+    assert str(caught.value).startswith("run.parquet: ")
+    assert said in str(caught.value)
+
+
+def test_a_damaged_parquet_file_is_refused(here: Path) -> None:
+    dstbench.write_long(open_runs(EXAMPLE)[0], "run.parquet")
+    content = Path("run.parquet").read_bytes()
+    for damaged in (content[: len(content) // 2], content[:4], content[:-4] + b"....", b"PAR1" + b"\0" * 50 + b"PAR1"):
+        Path("run.parquet").write_bytes(damaged)
+        with pytest.raises(dstbench.DstbenchError, match=r"^run\.parquet: a damaged Parquet file"):
+            dstbench.score("run.parquet")
+
+
+def test_a_table_of_another_schema_version_is_refused(here: Path) -> None:
+    arrow = dstbench.scan(EXAMPLE).drop("run").collect().to_arrow()
+    meta = json.dumps({"schema_version": SCHEMA_VERSION + 1})
+    pq.write_table(arrow.replace_schema_metadata({"dstbench": meta}), "run.parquet")
+    with pytest.raises(dstbench.DstbenchError, match="schema version 2; this dstbench reads 1"):
+        dstbench.score("run.parquet")
+
+
+@pytest.mark.parametrize("data", [42, None, object(), [1, 2], []])
+def test_what_is_no_data_is_said_so(data: object) -> None:
+    with pytest.raises(dstbench.DstbenchError):
+        dstbench.score(data)
+
+
+def test_a_killed_writer_leaves_no_half_file(here: Path) -> None:
+    script = (
+        "import dstbench.longtable as lt; from dstbench.demo import synthetic; "
+        "run = lt.open_runs(synthetic(4000, trackers=['careful']))[0]; print('ready', flush=True)\n"
+        "while True: lt.write_long(run, 'run.parquet')"
+    )
+    for delay in (0.02, 0.1, 0.2, 0.35):
+        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as writer:  # noqa: S603
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == b"ready\n"
+            time.sleep(delay)
+            os.kill(writer.pid, signal.SIGKILL)
+        if Path("run.parquet").exists():
+            assert dstbench.score("run.parquet", metrics="jga")["dialogues"].item() == 4000
+    assert Path("run.parquet").exists()
+
+
+def test_a_failed_write_leaves_the_old_file(here: Path) -> None:
+    dstbench.write_long(open_runs(EXAMPLE)[0], "run.parquet")
+    before = Path("run.parquet").read_bytes()
+    broken = dstbench.Run("x", pl.LazyFrame({"dialogue": ["D"]}), {"a": object()})
+    with pytest.raises(TypeError):
+        dstbench.write_long(broken, "run.parquet")
+    assert Path("run.parquet").read_bytes() == before
+    assert [p.name for p in here.iterdir()] == ["run.parquet"]
+    with pytest.raises(dstbench.DstbenchError, match="cannot be written"):
+        dstbench.write_long(open_runs(EXAMPLE)[0], "no such folder/run.parquet")
+
+
+def test_inputs_are_never_changed() -> None:
+    table = dstbench.scan(EXAMPLE).drop("run").collect()
+    copy, states = table.clone(), json.dumps(EXAMPLE)
+    dstbench.score(table)
+    dstbench.score(EXAMPLE)
+    assert table.equals(copy)
+    assert json.dumps(EXAMPLE) == states
+    assert isinstance(table.to_arrow(), pa.Table)

@@ -1,0 +1,126 @@
+"""The notation of metrics, and what the oracle cannot show."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, REGISTRY, parse_all
+from tests.corpora import EXAMPLE
+
+_VALUES = {
+    "T": st.integers(1, 100),
+    "lam": st.floats(0, 10),
+    "alpha": st.floats(0, 1),
+    "avg": st.sampled_from(["macro", "micro"]),
+    "counting": st.sampled_from(["released", "paper"]),
+}
+
+
+@st.composite
+def metrics(draw: st.DrawFn) -> dstbench.Metric:
+    metric = REGISTRY[draw(st.sampled_from(sorted(REGISTRY)))]
+    return metric(**{f.name: draw(_VALUES[f.name]) for f in fields(metric) if draw(st.booleans())})
+
+
+@given(metrics())
+def test_the_notation_can_be_read_back(metric: dstbench.Metric) -> None:
+    assert dstbench.parse(str(metric)) == metric
+
+
+@given(metrics(), metrics())
+def test_two_metrics_are_written_alike_only_if_they_are_equal(one: dstbench.Metric, other: dstbench.Metric) -> None:
+    assert (str(one) == str(other)) == (one == other)
+    assert (one.settings() == other.settings()) == (one == other)
+
+
+def test_defaults_are_left_out() -> None:
+    for name in REGISTRY:
+        assert str(dstbench.parse(name)) == name
+    assert str(dstbench.parse("gca:alpha=10/11:counting=released")) == "gca"
+    assert str(dstbench.parse(" fga:lam=1 ")) == "fga:lam=1.0"
+    assert [str(m) for m in parse_all("jga,sa,jga")] == ["jga", "sa"]
+    assert [str(m) for m in parse_all(DEFAULT)] == DEFAULT.split(",")
+    assert [str(m) for m in parse_all(DEFAULT_PER_SLOT)] == DEFAULT_PER_SLOT.split(",")
+
+
+@pytest.mark.parametrize(
+    ("notation", "said"),
+    [
+        ("jgaa", "there is no metric 'jgaa'\nhint: did you mean jga"),
+        ("", "there is no metric ''\nhint: one of jga, sa"),
+        ("fga:lambda=1", "metric 'fga:lambda=1': no parameter 'lambda'\nhint: fga takes lam=…"),
+        ("jga:x=1", "no parameter 'x'\nhint: jga takes no parameters"),
+        ("fga:lam", "no value in 'lam'"),
+        ("fga:lam=1:lam=2", "'lam' twice"),
+        ("fga:lam=fast", "lam is 'fast', not a number"),
+        ("fga:lam=-1", "lam is -1.0, not a number from 0"),
+        ("fga:lam=1/0", "lam is '1/0', not a number"),
+        ("gca:alpha=2", "alpha is 2.0, not a number from 0 to 1"),
+        ("gca:counting=mine", "counting is 'mine', none of released, paper"),
+        ("sa:T=thirty", "T is 'thirty', not a whole number"),
+        ("sa:T=-3", "T is -3, not a number of slots"),
+        ("jgaa,sa,fgaa", "there is no metric 'jgaa'; there is no metric 'fgaa'\nhint: did you mean"),
+    ],
+)
+def test_what_is_wrong_is_said_all_at_once(notation: str, said: str) -> None:
+    with pytest.raises(dstbench.UsageError) as caught:
+        parse_all(notation)
+    assert said in str(caught.value)
+
+
+def test_slot_accuracy_needs_its_number_of_slots() -> None:
+    with pytest.raises(dstbench.UsageError, match="needs the number of slots"):
+        dstbench.parse("sa").expr()
+    turns = dstbench.turns(EXAMPLE)
+    assert turns.select(dstbench.parse("sa:T=30").expr()).item() == pytest.approx(59 / 60)
+
+
+@pytest.mark.parametrize(
+    ("slots", "head"),
+    [
+        (["hotel-area"], "sa(T=30,slots=multiwoz-30)"),
+        (["hotel-area", "hospital-department"], "sa(T=31,slots=multiwoz-31)"),
+        (["bus-day"], "sa(T=35,slots=multiwoz-35)"),
+        (["hotel-area", "hotel-sauna"], "sa(T=2,slots=distinct)"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_slot_accuracy_finds_the_smallest_set_of_a_dataset(slots: list[str], head: str) -> None:
+    states = [{"dialogue_id": "D", "turn": 0, "gold": dict.fromkeys(slots, "x"), "pred": {}}]
+    rows = dstbench.score(states, metrics="sa,sa:T=5")
+    assert rows["signature"][0].startswith(head)
+    assert rows["signature"][1].startswith("sa(T=5)|")
+    assert rows["metric"].to_list() == ["sa", "sa:T=5"]
+
+
+def test_runs_whose_slot_accuracy_has_other_slots_are_reported() -> None:
+    other = [{**state, "pred": {**state["pred"], "bus-day": "monday"}} for state in EXAMPLE]
+    with pytest.warns(dstbench.DstbenchWarning, match="sa is over 30, 35 slots, .* -m sa:T=30"):
+        dstbench.score({"a": EXAMPLE, "b": other}, metrics="sa")
+
+
+def test_sums_of_turn_ratios_are_exact_however_they_are_ordered() -> None:
+    """1/3 a million times: integers add up without drift, and the mean is 1/3 to the last bit."""
+    turns = pl.DataFrame({"n_correct": [1], "n_union": [3]}).select(pl.all().repeat_by(1_000_000).explode())
+    assert turns.select(dstbench.parse("rsa").expr()).item() == 1 / 3
+
+
+def test_gca_does_not_overflow_on_billions_of_changes() -> None:
+    names = [f"gca_{kind}" for kind in ("correct", "wrong", "missed", "over")]
+    turns = pl.DataFrame({name: pl.Series([4_000_000_000] * 2, dtype=pl.UInt32) for name in names})
+    small = pl.DataFrame({name: [1] for name in names})
+    gca = dstbench.parse("gca").expr()
+    assert turns.select(gca).item() == pytest.approx(small.select(gca).item(), rel=1e-14)
+
+
+def test_every_metric_says_what_it_is_and_whence() -> None:
+    for metric in REGISTRY.values():
+        assert metric.title
+        assert metric.source
+        assert metric.__doc__

@@ -1,0 +1,265 @@
+"""Every native format, found by content and read to the same states; and what is said of files that are broken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench.readers import FORMATS, Source, find_format, read
+from tests import formats
+from tests.corpora import EXAMPLE, EXAMPLE_SCORES, States, corpora
+
+ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD
+
+
+def test_every_format_has_an_example_here() -> None:
+    assert {name.partition(" ")[0] for name in ALL} == FORMATS.keys()
+    for form in FORMATS.values():
+        assert form.holds == (("gold", "pred") if form.name in formats.WITH_BOTH else form.holds)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_format_is_found_by_content_alone(name: str, here: Path) -> None:
+    path = here / "test_dials.tsv.json.parquet"  # a name that tells nothing
+    path.write_text(ALL[name](), encoding="utf-8")
+    found = [form.name for form in FORMATS.values() if form.sniff(Source(path))]
+    assert found == [name.partition(" ")[0]]
+
+
+@pytest.mark.parametrize("name", formats.WITH_BOTH)
+def test_formats_with_gold_inside_score_as_the_example(name: str, here: Path) -> None:
+    Path("run.json").write_text(ALL[name](), encoding="utf-8")
+    rows = dstbench.score("run.json", metrics=list(EXAMPLE_SCORES))
+    assert dict(zip(rows["metric"], rows["value"], strict=True)) == pytest.approx(EXAMPLE_SCORES, rel=1e-14)
+    wanted = dstbench.scan(EXAMPLE).drop("run").collect()
+    assert dstbench.scan("run.json").drop("run").collect().equals(wanted)
+
+
+@pytest.mark.parametrize("gold", [*formats.ONLY_GOLD, *formats.WITH_BOTH])
+def test_predictions_and_gold_from_two_files(gold: str, here: Path) -> None:
+    Path("run.json").write_text(formats.mwzeval(), encoding="utf-8")
+    Path("gold").write_text(ALL[gold](), encoding="utf-8")
+    rows = dstbench.score("run.json", gold="gold", metrics=list(EXAMPLE_SCORES))
+    assert dict(zip(rows["metric"], rows["value"], strict=True)) == pytest.approx(EXAMPLE_SCORES, rel=1e-14)
+
+
+@given(states=corpora())
+def test_any_states_survive_their_way_through_files(states: States, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("files")
+    nested: dict[str, dict[int, Any]] = {}
+    for s in states:
+        sides = {key: formats._nested(s[side]) for key, side in (("gt", "gold"), ("pr", "pred"))}
+        nested.setdefault(s["dialogue_id"], {})[s["turn"]] = sides
+    (folder / "nested.json").write_text(json.dumps(nested))
+    (folder / "lines.jsonl").write_text("".join(json.dumps(s) + "\n" for s in states))
+    som = {f"{s['dialogue_id']}_{s['turn']}": [formats._pairs(s[k]) for k in ("pred", "gold")] for s in states}
+    (folder / "som.json").write_text(json.dumps(som))
+    wanted = dstbench.scan(states).drop("run").collect()
+    for name in ("nested.json", "lines.jsonl", "som.json"):
+        assert dstbench.scan(folder / name).drop("run").collect().equals(wanted)
+
+
+def test_values_are_kept_verbatim(here: Path) -> None:
+    values = ["none", "", "  spaced ", "Ünïcode", "a-b-c", '"quoted"', "a|b", "tab\tinside"]
+    states = [{"dialogue_id": "D", "turn": t, "gold": {"hotel-name": v}, "pred": {}} for t, v in enumerate(values)]
+    assert dstbench.scan(states).collect()["gold"].to_list() == values
+    Path("som.json").write_text(json.dumps({f"D_{t}": [[], [f"hotel-name-{v}"]] for t, v in enumerate(values)}))
+    assert dstbench.scan("som.json").collect()["gold"].to_list() == values
+
+
+def test_a_tsv_cell_of_none_is_no_value_but_dont_care_is(here: Path) -> None:
+    text = formats.star_tsv().replace("\tdontcare\t", "\tdo not care\t")
+    Path("gold.tsv").write_text(text)
+    states = read(Source("gold.tsv"))
+    assert states.pred is None
+    assert states.gold is not None
+    assert states.gold.turns.rows() == [("MUL7001", 0), ("MUL7001", 1)]
+    values = states.gold.cells["value"].cast(str).to_list()
+    assert "none" not in values
+    assert "do not care" in values
+
+
+def test_tsv_comments_and_windows_line_ends(here: Path) -> None:
+    text = formats.star_tsv().replace("\n", "\r\n") + "# a comment\r\n\r\n"
+    Path("gold.tsv").write_bytes(text.encode())
+    states = read(Source("gold.tsv"))
+    assert states.gold is not None
+    assert states.gold.turns.height == 2
+
+
+def test_a_trade_descendant_names_its_list_otherwise(here: Path) -> None:
+    Path("p.json").write_text(formats.trade().replace("pred_bs_ptr", "pred_bs_gen"))
+    assert dstbench.score("p.json", metrics="jga")["value"].item() == 0.5
+
+
+def test_a_byte_order_mark_is_no_content(here: Path) -> None:
+    Path("p.json").write_bytes(b"\xef\xbb\xbf" + formats.gtpr().encode())
+    assert dstbench.score("p.json", metrics="jga")["value"].item() == 0.5
+
+
+def test_a_slot_listed_twice_with_two_values_is_reported(here: Path) -> None:
+    Path("p.json").write_text(json.dumps({"D_0": [["hotel-area-east", "hotel-area-west"], ["hotel-area-west"]]}))
+    with pytest.warns(dstbench.DstbenchWarning, match=r"p\.json: 1 pred states list a slot twice .* slot hotel-area"):
+        rows = dstbench.score("p.json", metrics="jga")
+    assert rows["value"].item() == 1  # the last is kept
+
+
+def test_several_files_are_one_run(here: Path) -> None:
+    first, second = EXAMPLE
+    Path("a.jsonl").write_text(json.dumps(first))
+    Path("b.jsonl").write_text(json.dumps(second))
+    from dstbench.longtable import read_run
+
+    run = read_run("both", ["a.jsonl", "b.jsonl"])
+    assert run.table.collect().equals(dstbench.scan(EXAMPLE).drop("run").collect())
+    with pytest.raises(dstbench.DstbenchError, match="the same turn in two files"):
+        read_run("twice", ["a.jsonl", "a.jsonl"])
+
+
+def _gtpr(**turn: Any) -> str:
+    return json.dumps({"MUL1.json": {"0": {"gt": {}, "pr": {}}, "1": {"gt": {}, "pr": {}} | turn}})
+
+
+def _line(**turn: Any) -> str:
+    return json.dumps({"dialogue_id": "MUL1", "turn": 0, "gold": {}, "pred": {}} | turn) + "\n"
+
+
+#: A broken file's content, and what must be said of it.
+BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
+    "empty": ("", ["the file is empty"]),
+    "blank": (" \n\n", ["the file is empty"]),
+    "cut off": (formats.gtpr()[:-40], ["the JSON ends too early", "hint: the file is cut off"]),
+    "broken JSON": (formats.gtpr().replace(":", ";", 1), ["broken JSON", "byte"]),
+    "trailing text": (formats.gtpr() + " and more", ["broken JSON: trailing characters"]),
+    "no text": (b'{"MUL1.json": {"0": {"gt": {"hotel": {"name": "caf\xe9"}}, "pr": {}}}}', ["not UTF-8", "0xe9"]),
+    "no text in TSV": (formats.star_tsv().encode().replace(b"quote", b"\xff"), ["not UTF-8", "line 2"]),
+    "deep": ("[" * 100_000 + "]" * 100_000, ["nested too deeply"]),
+    "no dialogue": ("{}", ["no known format: an empty JSON object"]),
+    "no dialogue in a list": ("[]", ["no known format: an empty JSON list"]),
+    "plain text": ("JGA 54.2\n", ["no known format", "JGA 54.2", "--from"]),
+    "another JSON": ('{"accuracy": {"joint": 0.5}}', ["no known format", "the keys joint"]),
+    "other lines": ('{"a": 1}\n{"a": 2}\n', ["no known format: JSON Lines whose objects have no dialogue_id"]),
+    "a list for an object": (_gtpr(pr=["hotel-area-north"]), ["expected an object", "dialogue MUL1.json, turn 1"]),
+    "a list for a dialogue": (
+        json.dumps({"A": {"0": {"gt": {}, "pr": {}}}, "B": [1, 2]}),
+        ["expected an object", "found [1, 2]", "dialogue B"],
+    ),
+    "a number for a value": (
+        _gtpr(gt={"hotel": {"stars": 4}}),
+        ["expected a string, not an integer, found 4", "dialogue MUL1.json, turn 1, slot hotel-stars"],
+    ),
+    "a null for a value": (_gtpr(gt={"hotel": {"stars": None}}), ["expected a string", "slot hotel-stars"]),
+    "no gold in a turn": (
+        json.dumps({"MUL1.json": {"0": {"gt": {}, "pr": {}}, "1": {"pr": {}}}}),
+        ["no gt here", "dialogue MUL1.json, turn 1"],
+    ),
+    "no gold in a line": (
+        _line() + json.dumps({"dialogue_id": "MUL1", "turn": 1, "pred": {}}),
+        ["1 turn without gold", "dialogue MUL1, turn 1", "--gold"],
+    ),
+    "no gold at all": (json.dumps({"dialogue_id": "D", "turn": 0, "pred": {}}), ["no gold inside (jsonl)", "--gold"]),
+    "gold only": (json.dumps({"dialogue_id": "D", "turn": 0, "gold": {}}), ["no predictions", "--gold"]),
+    "neither": (
+        json.dumps({"dialogue_id": "D", "turn": 0, "prediction": {}}),
+        ["no turn has gold or pred; unknown keys: prediction", "did you mean pred"],
+    ),
+    "a line's value": (
+        _line(gold={"hotel-stars": 4}),
+        ["line 1: expected a string", "dialogue MUL1, turn 0, slot hotel-stars"],
+    ),
+    "a line's turn": (_line(turn="0"), ["line 1: expected an integer"]),
+    "a line's turn below 0": (_line(turn=-1), ["the turn is not a number from 0", "turn -1"]),
+    "a line that is no object": (_line() + "[1]\n", ["line 2: expected an object, not a list"]),
+    "a broken line": (_line() + '{"dialogue_id": \n', ["line 2: the JSON ends too early"]),
+    "the same turn in two lines": (_line() + _line(), ["the same turn twice", "dialogue MUL1, turn 0"]),
+    "the same turn under two spellings": (
+        _line(dialogue_id="mul1.json") + _line(),
+        ["the same turn twice", "dialogue MUL1, turn 0"],
+    ),
+    "the same turn in one object": (
+        '{"MUL1.json": {"0": {"gt": {}, "pr": {}}, "0": {"gt": {}, "pr": {}}}}',
+        ["the key '0' twice"],
+    ),
+    "the same slot in one object": (
+        '{"MUL1.json": {"0": {"gt": {"hotel": {"area": "east", "area": "west"}}, "pr": {}}}}',
+        ["the key 'area' twice"],
+    ),
+    "a turn that is no number": (
+        json.dumps({"MUL1.json": {"first": {"gt": {}, "pr": {}}}}),
+        ["the turn is not a number", "dialogue MUL1.json, turn first"],
+    ),
+    "a turn too large": (json.dumps({"D_65536": [[], []]}), ["the turn is not a number from 0 to 65535", "turn 65536"]),
+    "a pair that is none": (json.dumps({"D_0": [["hotel"], []]}), ["'hotel' is not of the form", "dialogue D, turn 0"]),
+    "one list of two": (json.dumps({"D_0": [[], []], "D_1": [[]]}), ["of length 2", "D_1"]),
+    "a key without a turn": (json.dumps({"D_0": [[], []], "D": [[], []]}), ["'D' is not of the form"]),
+    "no predicted list": (
+        json.dumps({"D": {"0": {"turn_belief": [], "pred_bs_ptr": []}, "1": {"turn_belief": []}}}),
+        ["one pred_bs_* list", "dialogue D, turn 1"],
+    ),
+    "responses only": (json.dumps({"mul1": [{"response": "hello"}]}), ["no turn has a state"]),
+    "a ragged TSV": (formats.star_tsv()[:-60], ["line 3 has", "fields", "cut off"]),
+    "a TSV without turns": (formats.star_tsv().split("\n")[0] + "\n", ["no dialogue"]),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_gets_one_message_that_says_where(name: str, here: Path) -> None:
+    content, said = BROKEN[name]
+    Path("p.json").write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(dstbench.DstbenchError) as caught:
+        dstbench.score("p.json")
+    message = str(caught.value)
+    assert message.startswith("p.json: ")
+    for part in said:
+        assert part in message
+
+
+def test_escapes_are_no_repeated_keys(here: Path) -> None:
+    """The quick check for lost keys may suspect a file that only spells things otherwise; it must not be refused."""
+    Path("p.json").write_text('{"MUL1.json": {"0": {"gt": {"hotel": {"name": "caf\\u00e9"}}, "pr": {}, "x": 1.0}}}')
+    assert dstbench.score("p.json", metrics="jga")["value"].item() == 0
+
+
+def test_a_folder_and_a_missing_file(here: Path) -> None:
+    Path("near.json").write_text(formats.gtpr())
+    with pytest.raises(dstbench.DstbenchError, match="a folder, not a file"):
+        dstbench.score(".")
+    with pytest.raises(dstbench.DstbenchError, match=r"no such file\nhint: in that folder: near\.json"):
+        dstbench.score("neer.json")
+
+
+def test_an_unknown_format_is_a_usage_error() -> None:
+    with pytest.raises(dstbench.UsageError, match="there is no format 'gtp'\nhint: did you mean gtpr"):
+        find_format(Source("any"), "gtp")
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused_in_words(content: bytes) -> None:
+    source = Source("any")
+    source.__dict__["raw"] = content or b" "
+    try:
+        states = read(source)
+    except dstbench.DstbenchError:
+        return
+    assert states.gold is not None or states.pred is not None
+
+
+@given(st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.sampled_from(["0", "D_0", "gt", "pr", "turns", "state", "turn_belief"]), inner, max_size=3),
+))  # fmt: skip
+def test_any_json_is_read_or_refused_in_words(document: Any) -> None:
+    source = Source("any")
+    source.__dict__["raw"] = json.dumps(document).encode()
+    for name in [None, *FORMATS]:
+        try:
+            read(source, name)
+        except dstbench.DstbenchError:
+            continue
