@@ -57,7 +57,7 @@ _MEASURES = {
                 state["pred"][slot] = pred
         states = list(states.values())
         start = clock()
-        found = oracle.turns(states, paper=False)
+        found = oracle.turns(states)
         oracle.default_metrics(found, 30)
         turns = len(found)
     """,

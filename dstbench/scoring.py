@@ -15,7 +15,7 @@ from dstbench.longtable import Data, Run, open_runs
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse_all
 from dstbench.schema import SCORES, TURNS
 from dstbench.slots import domain_of
-from dstbench.turntable import over_distinct, to_turns
+from dstbench.turntable import count_turns, over_distinct, to_turns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -152,14 +152,14 @@ def score_run(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention
 
 def _sums(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> pl.DataFrame:
     """Summed stats per group: a column ``stat:<name>`` each, `turns`, `dialogues`."""
-    table = to_turns(run.table, convention, view="domain" if "domain" in by else None)
+    table = count_turns(run.table, convention, view="domain" if "domain" in by else None)
     if "domain" in by:
         in_gold, in_pred = pl.col("n_gold") > 0, pl.col("n_pred") > 0
         table = table.filter(in_gold if convention.domain_turns == "gold" else in_gold | in_pred)
     totals = [
         *(stat.sum().alias(f"stat:{name}") for name, stat in stats.items()),
         pl.len().alias("turns"),
-        pl.col("dialogue").n_unique().alias("dialogues"),
+        pl.col("number").n_unique().alias("dialogues"),
     ]
     return _group(table, by, totals)
 
@@ -169,7 +169,7 @@ def _sums_per_slot(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], co
     clash = [name for name in by if name in TURNS.columns and name[:2] == "n_"]
     if clash:
         raise UsageError(f"scores by slot cannot be grouped by {clash[0]} as well")
-    per_slot = to_turns(run.table, convention, view="slot").with_columns(
+    per_slot = count_turns(run.table, convention, view="slot").with_columns(
         pl.col("slot").cast(pl.String), domain=over_distinct(pl.col("slot"), domain_of).cast(pl.String)
     )
     listed = _group(
@@ -179,9 +179,9 @@ def _sums_per_slot(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], co
     )
     outer = [name for name in by if name not in ("slot", "domain")]
     totals = _group(
-        to_turns(run.table, convention),
+        count_turns(run.table, convention),
         outer,
-        [pl.len().alias("turns"), pl.col("dialogue").n_unique().alias("dialogues")],
+        [pl.len().alias("turns"), pl.col("number").n_unique().alias("dialogues")],
     )
     inner = [name for name in by if name in ("slot", "domain")]
     empty = pl.DataFrame({name: [0] for name in TURNS.columns if name not in ("dialogue", "local_error", "error_age")})
@@ -217,7 +217,7 @@ def _warn_of_mixed_slot_counts(rows: pl.DataFrame) -> None:
 
 def _group(table: pl.LazyFrame, by: Sequence[str], totals: list[pl.Expr]) -> pl.DataFrame:
     if _LENGTH in by:
-        table = table.with_columns((pl.col("turn").max().over("dialogue") + 1).alias(_LENGTH))
+        table = table.with_columns((pl.col("turn").max().over("number") + 1).alias(_LENGTH))
     grouped = table.group_by(by).agg(totals) if by else table.select(totals)
     return grouped.with_columns(pl.col(name).cast(pl.String) for name in by if name in ("slot", "domain")).collect()
 

@@ -16,12 +16,13 @@ import polars as pl
 from dstbench.conventions import Convention, match
 from dstbench.errors import UsageError
 from dstbench.options import View
-from dstbench.schema import TURNS
+from dstbench.schema import MAX_TURN, TURNS
 from dstbench.slots import domain_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_TURNS: Final = MAX_TURN + 1
 _FLAGS: Final = (
     "n_gold", "n_pred", "n_correct", "n_union", "n_fresh_errors",
     "gca_correct", "gca_wrong", "gca_missed", "gca_over",
@@ -42,17 +43,34 @@ def to_turns(long: pl.LazyFrame, convention: Convention | None = None, *, view: 
         The turn table (schema `TURNS`; a view has its column after `turn`), sorted by dialogue, view, turn. Columns
         that are not used downstream are not computed.
     """
+    return count_turns(long, convention or Convention(), view).select(_columns(view))
+
+
+def count_turns(long: pl.LazyFrame, convention: Convention, view: View | None = None) -> pl.LazyFrame:
+    """The turn table as `to_turns` gives it, with `number` (UInt32) beside it: the dialogue's place in the table."""
     if view is not None and view not in get_args(View):
         raise UsageError(f"view={view!r} is none of {', '.join(get_args(View))}")
-    rows = _row_flags(long, convention or Convention())
-    keys = ["dialogue", *([view] if view else []), "turn"]
+    rows = _row_flags(long, convention)
     if view:
         rows = rows.filter(pl.col("slot").is_not_null())
-    if view == "domain":
-        rows = rows.with_columns(domain=over_distinct(pl.col("slot"), domain_of))
-    turns = rows.group_by(keys).agg(pl.col(_FLAGS).sum()).sort(keys)
-    group = _changes(*keys[:-1])
-    return turns.with_columns(_local_error(group)).with_columns(_error_age()).select(_columns(view))
+    if view == "slot":  # a row of the long table is a row of the view
+        turns = rows.with_columns(pl.col(_FLAGS).cast(pl.UInt32))
+    else:
+        # One integer is a cheaper key than a string and a turn, and sorts as they do.
+        key = pl.col("number").cast(pl.UInt64) * _TURNS + pl.col("turn")
+        keys = [key.alias("key")]
+        if view == "domain":
+            keys.append(over_distinct(pl.col("slot"), domain_of).alias("domain"))
+        turns = (
+            rows.group_by(keys)
+            .agg(pl.col("dialogue").first(), pl.col(_FLAGS).sum())
+            .with_columns(
+                number=(pl.col("key") // _TURNS).cast(pl.UInt32), turn=(pl.col("key") % _TURNS).cast(pl.UInt16)
+            )
+            .sort(["number", "domain", "turn"] if view else ["key"])
+        )
+    group = _changes("number", *([view] if view else []))
+    return turns.with_columns(_local_error(group)).with_columns(_error_age())
 
 
 def over_distinct(column: pl.Expr, function: Callable[[str], str]) -> pl.Expr:
@@ -85,8 +103,13 @@ def _row_flags(long: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
     """Per row of the long table: what it adds to its turn's counts."""
     g, p = pl.col("g"), pl.col("p")
     first, row = pl.col("first"), pl.int_range(1, pl.len() + 1, dtype=pl.UInt32)
-    rows = long.with_columns(**convention.values(), first=_changes("dialogue", "slot"))
-    rows = rows.with_columns(ok=match(g, p), start=pl.when(first).then(row).otherwise(0).cum_max())
+    rows = long.with_columns(**convention.values(), next_dialogue=_changes("dialogue"))
+    rows = rows.with_columns(
+        ok=match(g, p),
+        number=pl.col("next_dialogue").cum_sum().cast(pl.UInt32),
+        first=pl.col("next_dialogue") | _changes("slot"),
+    )
+    rows = rows.with_columns(start=pl.when(first).then(row).otherwise(0).cum_max())
 
     def before(name: str) -> pl.Expr:
         return pl.when(~first).then(pl.col(name).shift(1))
@@ -110,6 +133,7 @@ def _row_flags(long: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
     g_set, p_set = pl.col("g_new") & g_is, pl.col("p_new") & p_is
     return rows.select(
         "dialogue",
+        "number",
         "slot",
         "turn",
         n_gold=g_is,

@@ -1,196 +1,268 @@
-"""The metrics once more, as slow and as plain as can be: loops over dictionaries, straight from the definitions.
+"""The metrics once more, as slow and as plain as can be: loops over dictionaries, each from its own definition.
 
-It shares no code with the engine. States are lists of ``{"dialogue_id", "turn", "gold", "pred"}``.
+It shares no code with the engine, and one metric shares next to nothing with another: each goes back to the states
+and follows the words of its paper. States are lists of ``{"dialogue_id", "turn", "gold", "pred"}``.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import exp
 from typing import Any
 
 State = dict[str, str]
+Counts = dict[str, int]
 ABSENT = ("none", "")
 
 
 @dataclass
 class Turn:
-    """What the oracle knows of one turn."""
+    """A turn, its states without what means "absent", and what its dialogue said before."""
 
     dialogue: str
     turn: int
-    n_gold: int = 0
-    n_pred: int = 0
-    n_correct: int = 0
-    n_union: int = 0
-    local_error: bool = False
-    error_age: int | None = None
-    released: dict[str, int] = field(default_factory=lambda: dict.fromkeys("CWMO", 0))
-    paper: dict[str, int] = field(default_factory=lambda: dict.fromkeys("CWMO", 0))
+    gold: State
+    pred: State
+    before: Turn | None
+    #: Every slot listed so far, with its value now: "none" for one that is gone. For GCA as released.
+    gold_named: State = field(default_factory=dict)
+    pred_named: State = field(default_factory=dict)
 
     @property
     def right(self) -> bool:
-        return self.n_correct == self.n_union
+        return self.gold == self.pred
 
 
-def present(state: State) -> State:
-    """The slots of a state whose value does not mean "absent"."""
-    return {slot: value for slot, value in state.items() if value not in ABSENT}
-
-
-def turns(states: list[dict[str, Any]], only: str | None = None, *, paper: bool = True) -> list[Turn]:
-    """Every turn's counts; with `only`, of the states restricted to the slots that start with it.
-
-    Without `paper`, GCA's changes are counted in the released way alone.
-    """
+def turns(states: list[dict[str, Any]], only: str | None = None) -> list[Turn]:
+    """Every turn, in order; with `only`, its states restricted to the slots that start with it."""
     dialogues: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for state in states:
         dialogues[state["dialogue_id"]].append(state)
-    found = []
-    for name in sorted(dialogues):
-        found += _dialogue(name, sorted(dialogues[name], key=lambda s: s["turn"]), only, paper)
-    return found
-
-
-def _dialogue(name: str, states: list[dict[str, Any]], only: str | None, paper: bool) -> list[Turn]:
     found: list[Turn] = []
-    g_before: State = {}
-    p_before: State = {}
-    g_named: State = {}  # every slot that gold has listed so far, with its value now ("none" if it is gone)
-    p_named: State = {}
-    last_local: int | None = None
-    for state in states:
-        gold = {s: v for s, v in state["gold"].items() if only is None or s.startswith(only)}
-        pred = {s: v for s, v in state["pred"].items() if only is None or s.startswith(only)}
-        g, p = present(gold), present(pred)
-        turn = Turn(name, state["turn"], len(g), len(p))
-        turn.n_correct = sum(1 for slot in g if p.get(slot) == g[slot])
-        turn.n_union = len(g.keys() | p.keys())
-
-        if not turn.right:
-            new_gold = [slot for slot in g if g_before.get(slot) != g[slot]]
-            new_pred = [slot for slot in p if p_before.get(slot) != p[slot]]
-            new_wrong = any(p.get(slot) != g[slot] for slot in new_gold)
-            new_wrong = new_wrong or any(g.get(slot) != p[slot] for slot in new_pred)
-            turn.local_error = not found or found[-1].right or new_wrong
-            if turn.local_error:
-                last_local = turn.turn
-            else:
-                assert last_local is not None
-                turn.error_age = turn.turn - last_local
-
-        if paper:
-            _paper(turn.paper, g_before, p_before, g, p)
-        g_now = {slot: g.get(slot, "none") for slot in g_named.keys() | gold.keys()}
-        p_now = {slot: p.get(slot, "none") for slot in p_named.keys() | pred.keys()}
-        _released(turn.released, g_named, p_named, g_now, p_now)
-
-        g_before, p_before, g_named, p_named = g, p, g_now, p_now
-        found.append(turn)
+    for name in sorted(dialogues):
+        before = None
+        for state in sorted(dialogues[name], key=lambda s: s["turn"]):
+            gold = {s: v for s, v in state["gold"].items() if only is None or s.startswith(only)}
+            pred = {s: v for s, v in state["pred"].items() if only is None or s.startswith(only)}
+            turn = Turn(name, state["turn"], _present(gold), _present(pred), before)
+            turn.gold_named = _named(before.gold_named if before else {}, gold, turn.gold)
+            turn.pred_named = _named(before.pred_named if before else {}, pred, turn.pred)
+            found.append(turn)
+            before = turn
     return found
 
 
-def _released(counts: dict[str, int], g_old: State, p_old: State, g: State, p: State) -> None:
-    for slot in g.keys() | p.keys():
-        counted = set()
-        if slot in g and (slot not in g_old or g_old[slot] != g[slot]):
-            if slot not in p:
-                kind = "C" if g[slot] == "none" else "M"
-            elif g[slot] == p[slot]:
-                kind = "C"
-            elif g[slot] == "none":
-                kind = "O"
-            else:
-                kind = "W"
-            counts[kind] += 1
-            counted.add(kind)
-        if slot in p and (slot not in p_old or p_old[slot] != p[slot]):
-            if slot not in g:
-                counts["C" if p[slot] == "none" else "O"] += 1
-            elif p[slot] == g[slot] and "C" not in counted:
-                counts["C"] += 1
-            elif p[slot] == "none":
-                counts["M"] += 1
-            elif p[slot] != g[slot] and "W" not in counted:
-                counts["W"] += 1
+def _present(state: State) -> State:
+    return {slot: value for slot, value in state.items() if value not in ABSENT}
 
 
-def _paper(counts: dict[str, int], g_old: State, p_old: State, g: State, p: State) -> None:
-    correct, wrong = set(), set()
-    for slot in g:
-        if g_old.get(slot) != g[slot]:
-            if slot not in p:
-                counts["M"] += 1
-            elif p[slot] != g[slot]:
-                counts["W"] += 1
-                wrong.add(slot)
-            else:
-                counts["C"] += 1
-                correct.add(slot)
-    for slot in p:
-        if p_old.get(slot) != p[slot]:
-            if slot not in g:
-                counts["O"] += 1
-            elif g[slot] != p[slot] and slot not in wrong:
-                counts["W"] += 1
-            elif g[slot] == p[slot] and slot not in correct:
-                counts["C"] += 1
+def _named(before: State, listed: State, present: State) -> State:
+    return {slot: present.get(slot, "none") for slot in [*before, *listed]}
+
+
+# --- counts of one turn --------------------------------------------------------------------------------------------
+
+
+def n_correct(t: Turn) -> int:
+    return len([slot for slot in t.gold if slot in t.pred and t.pred[slot] == t.gold[slot]])
+
+
+def n_union(t: Turn) -> int:
+    return len(set(t.gold) | set(t.pred))
+
+
+def n_wrong(t: Turn) -> int:
+    return len([slot for slot in t.gold if slot in t.pred and t.pred[slot] != t.gold[slot]])
+
+
+def n_missed(t: Turn) -> int:
+    return len([slot for slot in t.gold if slot not in t.pred])
+
+
+def n_over(t: Turn) -> int:
+    return len([slot for slot in t.pred if slot not in t.gold])
+
+
+# --- metrics of the state ------------------------------------------------------------------------------------------
 
 
 def jga(ts: list[Turn]) -> float | None:
-    return _mean([float(t.right) for t in ts])
+    return _mean([1.0 if t.gold == t.pred else 0.0 for t in ts])
 
 
 def sa(ts: list[Turn], T: int) -> float | None:
-    return _mean([(T - (t.n_union - t.n_correct)) / T for t in ts])
+    return _mean([(T - n_missed(t) - n_wrong(t) - n_over(t)) / T for t in ts])
 
 
 def rsa(ts: list[Turn]) -> float | None:
-    return _mean([t.n_correct / t.n_union if t.n_union else 0.0 for t in ts])
+    """(T* − M − W) / T*, with T* the distinct slots of both states, M those missed, W those wrongly predicted."""
+    values = []
+    for t in ts:
+        slots = set(t.gold) | set(t.pred)
+        missed = {slot for slot in t.gold if slot not in t.pred}
+        wrong = {slot for slot in t.pred if (slot, t.pred[slot]) not in t.gold.items()}
+        values.append((len(slots) - len(missed) - len(wrong)) / len(slots) if slots else 0.0)
+    return _mean(values)
 
 
 def aga(ts: list[Turn]) -> float | None:
-    return _mean([t.n_correct / t.n_gold for t in ts if t.n_gold])
+    """Per turn with a gold slot, the share of gold pairs that are predicted."""
+    values = []
+    for t in ts:
+        gold, pred = set(t.gold.items()), set(t.pred.items())
+        if gold:
+            values.append(len(gold & pred) / len(gold))
+    return _mean(values)
 
 
 def iaga(ts: list[Turn]) -> float | None:
-    divisor = sum(1 for t in ts if t.n_gold)
-    pairs = [(t.n_correct, t.n_gold + t.n_pred - t.n_correct) for t in ts]
-    return sum(correct / union for correct, union in pairs if union) / divisor if divisor else None
+    total, divisor = 0.0, 0
+    for t in ts:
+        gold, pred = set(t.gold.items()), set(t.pred.items())
+        if gold | pred:
+            total += len(gold & pred) / len(gold | pred)
+        if gold:
+            divisor += 1
+    return total / divisor if divisor else None
 
 
-def precision_recall_f1(correct: int, gold: int, pred: int) -> tuple[float, float, float]:
-    if not gold:
-        return (1.0, 1.0, 1.0) if not pred else (0.0, 0.0, 0.0)
-    precision = correct / pred if pred else 0.0
-    recall = correct / gold
-    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return precision, recall, f1
+# --- precision, recall, F1 -----------------------------------------------------------------------------------------
+
+
+def _prf(tp: int, fn: int, fp: int) -> tuple[float, float, float]:
+    """Precision, recall, F1 with TRADE's rules for empty states."""
+    if tp + fn == 0:
+        return (1.0, 1.0, 1.0) if tp + fp == 0 else (0.0, 0.0, 0.0)
+    precision = tp / (tp + fp) if tp + fp else 0.0
+    recall = tp / (tp + fn)
+    return precision, recall, 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def _pair_counts(t: Turn) -> tuple[int, int, int]:
+    tp = fn = fp = 0
+    for pair in t.gold.items():
+        if pair in t.pred.items():
+            tp += 1
+        else:
+            fn += 1
+    for pair in t.pred.items():
+        if pair not in t.gold.items():
+            fp += 1
+    return tp, fn, fp
 
 
 def macro(ts: list[Turn], which: int) -> float | None:
-    return _mean([precision_recall_f1(t.n_correct, t.n_gold, t.n_pred)[which] for t in ts])
+    return _mean([_prf(*_pair_counts(t))[which] for t in ts])
 
 
 def micro(ts: list[Turn], which: int) -> float:
-    sums = (sum(t.n_correct for t in ts), sum(t.n_gold for t in ts), sum(t.n_pred for t in ts))
-    return precision_recall_f1(*sums)[which]
+    counts = [_pair_counts(t) for t in ts]
+    return _prf(*(sum(count[i] for count in counts) for i in range(3)))[which]
+
+
+# --- flexible goal accuracy ----------------------------------------------------------------------------------------
+
+
+def local_error(t: Turn) -> bool:
+    """A wrong turn that is the first, follows a right one, or brings a new pair that is wrong."""
+    gold, pred = set(t.gold.items()), set(t.pred.items())
+    if gold == pred:
+        return False
+    if t.before is None:
+        return True
+    gold_before, pred_before = set(t.before.gold.items()), set(t.before.pred.items())
+    if gold_before == pred_before:
+        return True
+    return not (gold - gold_before <= pred and pred - pred_before <= gold)
+
+
+def error_age(t: Turn) -> int | None:
+    """Turns since the latest local error, for a wrong turn that is none itself."""
+    if t.right or local_error(t):
+        return None
+    source = t.before
+    while source is not None and not local_error(source):
+        source = source.before
+    assert source is not None
+    return t.turn - source.turn
 
 
 def fga(ts: list[Turn], lam: float = 0.5) -> float | None:
-    def value(t: Turn) -> float:
-        return 1.0 if t.right else 0.0 if t.error_age is None else 1 - exp(-lam * t.error_age)
-
-    return _mean([value(t) for t in ts])
+    values = []
+    for t in ts:
+        age = error_age(t)
+        values.append(1.0 if t.right else 0.0 if age is None else 1 - exp(-lam * age))
+    return _mean(values)
 
 
 def tla(ts: list[Turn]) -> float | None:
-    return _mean([float(not t.local_error) for t in ts])
+    return _mean([0.0 if local_error(t) else 1.0 for t in ts])
 
 
-def gca(ts: list[Turn], counting: str = "released", alpha: float = 10 / 11) -> float | None:
-    counts = [t.released if counting == "released" else t.paper for t in ts]
+# --- granular change accuracy --------------------------------------------------------------------------------------
+
+
+def released(t: Turn) -> Counts:
+    """C, W, M, O of a turn as the authors' code counts them."""
+    counts = dict.fromkeys("CWMO", 0)
+    g_old, p_old = (t.before.gold_named, t.before.pred_named) if t.before else ({}, {})
+    g, p = t.gold_named, t.pred_named
+    for slot in {**g, **p}:
+        counted = None
+        if slot in g and (slot not in g_old or g_old[slot] != g[slot]):
+            if slot not in p:
+                counted = "C" if g[slot] == "none" else "M"
+            elif g[slot] == p[slot]:
+                counted = "C"
+            elif g[slot] == "none":
+                counted = "O"
+            else:
+                counted = "W"
+            counts[counted] += 1
+        if slot in p and (slot not in p_old or p_old[slot] != p[slot]):
+            if slot not in g:
+                counts["C" if p[slot] == "none" else "O"] += 1
+            elif p[slot] == g[slot] and counted != "C":
+                counts["C"] += 1
+            elif p[slot] == "none":
+                counts["M"] += 1
+            elif p[slot] != g[slot] and counted != "W":
+                counts["W"] += 1
+    return counts
+
+
+def paper(t: Turn) -> Counts:
+    """C, W, M, O of a turn as Algorithm 1 counts them, its slips mended."""
+    counts = dict.fromkeys("CWMO", 0)
+    g_old, p_old = (t.before.gold, t.before.pred) if t.before else ({}, {})
+    correct, wrong = set(), set()
+    for slot, value in t.gold.items():
+        if (slot, value) in g_old.items():
+            continue
+        if slot not in t.pred:
+            counts["M"] += 1
+        elif t.pred[slot] != value:
+            counts["W"] += 1
+            wrong.add(slot)
+        else:
+            counts["C"] += 1
+            correct.add(slot)
+    for slot, value in t.pred.items():
+        if (slot, value) in p_old.items():
+            continue
+        if slot not in t.gold:
+            counts["O"] += 1
+        elif t.gold[slot] != value and slot not in wrong:
+            counts["W"] += 1
+        elif t.gold[slot] == value and slot not in correct:
+            counts["C"] += 1
+    return counts
+
+
+def gca(ts: list[Turn], counting: Callable[[Turn], Counts] = released, alpha: float = 10 / 11) -> float | None:
+    counts = [counting(t) for t in ts]
     C, W, M, O = (sum(count[kind] for count in counts) for kind in "CWMO")  # noqa: E741
     P, G = C + W + O, C + W + M
     if P + G == 0:
@@ -201,41 +273,14 @@ def gca(ts: list[Turn], counting: str = "released", alpha: float = 10 / 11) -> f
     return (P + G) / (P * alpha / VP + G * alpha / VR + P * (1 - alpha) / LP + G * (1 - alpha) / LR)
 
 
-def all_metrics(ts: list[Turn], T: int) -> dict[str, float | None]:
-    """Every metric of the engine, by its notation."""
-    found: dict[str, float | None] = {
-        "jga": jga(ts),
-        f"sa:T={T}": sa(ts, T),
-        "rsa": rsa(ts),
-        "aga": aga(ts),
-        "iaga": iaga(ts),
-        "fga": fga(ts),
-        "fga:lam=0.25": fga(ts, 0.25),
-        "tla": tla(ts),
-        "gca": gca(ts),
-        "gca:counting=paper": gca(ts, "paper"),
-        "gca:alpha=0.5": gca(ts, alpha=0.5),
-        "correct": sum(t.n_correct for t in ts),
-        "wrong": sum(t.n_gold + t.n_pred - t.n_union - t.n_correct for t in ts),
-        "missed": sum(t.n_union - t.n_pred for t in ts),
-        "over": sum(t.n_union - t.n_gold for t in ts),
-        "error-turns": sum(1 for t in ts if not t.right),
-    }
-    for which, name in enumerate(("precision", "recall", "f1")):
-        found[name] = macro(ts, which)
-        found[f"{name}:avg=micro"] = micro(ts, which)
-    return found
-
-
-def _mean(values: list[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+# --- all of them ---------------------------------------------------------------------------------------------------
 
 
 def default_metrics(ts: list[Turn], T: int) -> dict[str, float | None]:
-    """The metrics that the engine computes by default: what a benchmark may compare."""
+    """The metrics that the engine computes by default."""
     return {
         "jga": jga(ts),
-        "sa": sa(ts, T),
+        f"sa:T={T}": sa(ts, T),
         "rsa": rsa(ts),
         "aga": aga(ts),
         "f1": macro(ts, 2),
@@ -243,3 +288,28 @@ def default_metrics(ts: list[Turn], T: int) -> dict[str, float | None]:
         "gca": gca(ts),
         "tla": tla(ts),
     }
+
+
+def all_metrics(ts: list[Turn], T: int) -> dict[str, float | None]:
+    """Every metric of the engine, by its notation."""
+    return {
+        **default_metrics(ts, T),
+        "iaga": iaga(ts),
+        "fga:lam=0.25": fga(ts, 0.25),
+        "gca:counting=paper": gca(ts, paper),
+        "gca:alpha=0.5": gca(ts, alpha=0.5),
+        "precision": macro(ts, 0),
+        "recall": macro(ts, 1),
+        "precision:avg=micro": micro(ts, 0),
+        "recall:avg=micro": micro(ts, 1),
+        "f1:avg=micro": micro(ts, 2),
+        "correct": sum(n_correct(t) for t in ts),
+        "wrong": sum(n_wrong(t) for t in ts),
+        "missed": sum(n_missed(t) for t in ts),
+        "over": sum(n_over(t) for t in ts),
+        "error-turns": sum(1 for t in ts if not t.right),
+    }
+
+
+def _mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None

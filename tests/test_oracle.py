@@ -59,7 +59,7 @@ def test_every_domain(states: States, which: str) -> None:
     convention = dstbench.Convention(domain_turns=which)  # type: ignore[arg-type] # drawn from the choices
     groups = {}
     for domain in ("hotel", "train"):
-        kept = [t for t in oracle.turns(states, domain) if t.n_gold or (which == "either" and t.n_pred)]
+        kept = [t for t in oracle.turns(states, domain) if t.gold or (which == "either" and t.pred)]
         if kept:
             groups[domain,] = kept
     rows = dstbench.score(states, metrics=METRICS, by="domain", profile=convention)
@@ -91,9 +91,10 @@ def test_the_turn_table(states: States) -> None:
     table = dstbench.turns(states)
     wanted = [
         (
-            *(t.dialogue, t.turn, t.n_gold, t.n_pred, t.n_correct, t.n_union, t.local_error, t.error_age),
-            *(t.released[kind] for kind in "CWMO"),
-            *(t.paper[kind] for kind in "CWMO"),
+            *(t.dialogue, t.turn, len(t.gold), len(t.pred), oracle.n_correct(t), oracle.n_union(t)),
+            *(oracle.local_error(t), oracle.error_age(t)),
+            *oracle.released(t).values(),
+            *oracle.paper(t).values(),
         )
         for t in oracle.turns(states)
     ]
