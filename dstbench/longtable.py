@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 Data: TypeAlias = Any
 
 _METADATA: Final = "dstbench"
-# Rows after which a row group ends, at the next dialogue: large enough to compress, small enough to be a partition.
-_ROW_GROUP: Final = 262_144
+# Rows after which a row group ends, at the next dialogue: larger ones are decoded no faster, and cut no finer.
+_ROW_GROUP: Final = 65_536
 _SORTED: Final = ("dialogue", "slot", "turn")
 
 

@@ -15,7 +15,7 @@ from dstbench.longtable import Data, Run, open_runs
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse_all
 from dstbench.schema import SCORES, TURNS
 from dstbench.slots import domain_of
-from dstbench.turntable import count_turns, over_distinct, to_turns
+from dstbench.turntable import over_distinct, to_turns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dstbench.options import Missing, View
 
 _LENGTH: Final = "length"
+_NAMES: Final = ("slot", "domain")
 #: What scores can be grouped by: a view, the dialogue's length in turns, or any column of the turn table.
 GROUPS: Final = (
     "run",
@@ -66,7 +67,7 @@ def turns(
     convention = _convention(profile)
     runs = open_runs(data, gold=gold, format=format, names=names, missing=missing)
     return pl.concat(
-        [to_turns(r.table, convention, view=view).select(pl.lit(r.name).alias("run"), pl.all()).collect() for r in runs]
+        [to_turns(run.table, convention, view=view).select(pl.lit(run.name).alias("run"), pl.all()) for run in runs]
     )
 
 
@@ -119,11 +120,12 @@ def score(
 
 def score_run(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> pl.DataFrame:
     """Score rows of one run (see `score`)."""
+    table = run.table.collect()
     if any(metric.resolve(frozenset()) is not metric for metric in metrics):
-        slots = run.table.select(pl.col("slot").drop_nulls().unique().cast(pl.String)).collect().to_series()
-        metrics = [metric.resolve(frozenset(slots)) for metric in metrics]
+        slots = frozenset(table["slot"].unique().drop_nulls().cast(pl.String))
+        metrics = [metric.resolve(slots) for metric in metrics]
     stats = {name: stat for metric in metrics for name, stat in metric.stats().items()}
-    sums = _sums_per_slot(run, stats, by, convention) if "slot" in by else _sums(run, stats, by, convention)
+    sums = (_sums_per_slot if "slot" in by else _sums)(table, stats, by, convention)
     settings = {
         **convention.settings(),
         "missing": run.meta["missing"],
@@ -132,7 +134,7 @@ def score_run(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention
         "v": __version__,
     }
     columns = {name: pl.col(f"stat:{name}") for name in stats}
-    sums = sums.sort(by).with_row_index("group") if by else sums.with_row_index("group")
+    sums = (sums.sort(by) if by else sums).with_row_index("group")
     rows = [
         sums.select(
             "group",
@@ -150,56 +152,47 @@ def score_run(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention
     return pl.concat(rows).sort("group", "order").select(names[0], *by, *names[1:])
 
 
-def _sums(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> pl.DataFrame:
-    """Summed stats per group: a column ``stat:<name>`` each, `turns`, `dialogues`."""
-    table = count_turns(run.table, convention, view="domain" if "domain" in by else None)
-    if "domain" in by:
+def _sums(table: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> pl.DataFrame:
+    """Summed stats per group of `by`: a column ``stat:<name>`` each, `turns`, `dialogues`."""
+    needed = {"n_gold", "n_pred", *by, *(name for stat in stats.values() for name in stat.meta.root_names())}
+    view: View | None = "slot" if "slot" in by else "domain" if "domain" in by else None
+    counted = to_turns(table, convention, view=view, columns=needed).lazy()
+    if view == "slot" and "domain" in by:
+        counted = counted.with_columns(domain=over_distinct(pl.col("slot"), domain_of))
+    if view == "domain":
         in_gold, in_pred = pl.col("n_gold") > 0, pl.col("n_pred") > 0
-        table = table.filter(in_gold if convention.domain_turns == "gold" else in_gold | in_pred)
+        counted = counted.filter(in_gold if convention.domain_turns == "gold" else in_gold | in_pred)
+    counted = counted.with_columns(number=pl.col("dialogue").rle_id())
+    if _LENGTH in by:
+        counted = counted.with_columns((pl.col("turn").max().over("number") + 1).alias(_LENGTH))
     totals = [
         *(stat.sum().alias(f"stat:{name}") for name, stat in stats.items()),
-        pl.len().alias("turns"),
+        pl.len().cast(pl.Int64).alias("turns"),
         pl.col("number").n_unique().alias("dialogues"),
     ]
-    return _group(table, by, totals)
+    grouped = counted.group_by(by).agg(totals) if by else counted.select(totals)
+    return grouped.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES).collect()
 
 
-def _sums_per_slot(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> pl.DataFrame:
+def _sums_per_slot(
+    table: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention
+) -> pl.DataFrame:
     """The same per slot, over *all* turns: one in which the slot has no row yet adds what an empty turn adds."""
-    clash = [name for name in by if name in TURNS.columns and name[:2] == "n_"]
+    clash = [name for name in by if name.startswith("n_")]
     if clash:
         raise UsageError(f"scores by slot cannot be grouped by {clash[0]} as well")
-    per_slot = count_turns(run.table, convention, view="slot").with_columns(
-        pl.col("slot").cast(pl.String), domain=over_distinct(pl.col("slot"), domain_of).cast(pl.String)
+    inner, outer = [n for n in by if n in _NAMES], [n for n in by if n not in _NAMES]
+    listed = _sums(table, stats, by, convention).drop("dialogues").rename({"turns": "listed"})
+    everywhere = listed.select(inner).unique().join(_sums(table, {}, outer, convention), how="cross")
+    empty = pl.DataFrame({name: [0] for name in TURNS.columns}).with_columns(
+        local_error=pl.lit(False), error_age=pl.lit(None, pl.UInt16)
     )
-    listed = _group(
-        per_slot,
-        by,
-        [*(s.sum().alias(f"stat:{name}") for name, s in stats.items()), pl.len().alias("listed")],
-    )
-    outer = [name for name in by if name not in ("slot", "domain")]
-    totals = _group(
-        count_turns(run.table, convention),
-        outer,
-        [pl.len().alias("turns"), pl.col("number").n_unique().alias("dialogues")],
-    )
-    inner = [name for name in by if name in ("slot", "domain")]
-    empty = pl.DataFrame({name: [0] for name in TURNS.columns if name not in ("dialogue", "local_error", "error_age")})
-    empty = empty.with_columns(local_error=pl.lit(False), error_age=pl.lit(None, pl.UInt16))
-    silent = (pl.col("turns") - pl.col("listed").fill_null(0)).cast(pl.Int64)
-    return (
-        listed.select(inner)
-        .unique()
-        .join(totals, how="cross")
-        .join(listed, on=list(by), how="left")
-        .with_columns(
-            (pl.col(f"stat:{name}").fill_null(0) + silent * pl.lit(empty.select(stat.sum()).item(), dtype)).alias(
-                f"stat:{name}"
-            )
-            for name, stat in stats.items()
-            for dtype in [listed.schema[f"stat:{name}"]]
-        )
-    )
+    silent = pl.col("turns") - pl.col("listed").fill_null(0)
+    padded = [
+        (pl.col(f"stat:{name}").fill_null(0) + silent * empty.select(stat.sum()).to_series()).alias(f"stat:{name}")
+        for name, stat in stats.items()
+    ]
+    return everywhere.join(listed, on=list(by), how="left").with_columns(padded)
 
 
 def _warn_of_mixed_slot_counts(rows: pl.DataFrame) -> None:
@@ -213,13 +206,6 @@ def _warn_of_mixed_slot_counts(rows: pl.DataFrame) -> None:
             DstbenchWarning,
             stacklevel=3,
         )
-
-
-def _group(table: pl.LazyFrame, by: Sequence[str], totals: list[pl.Expr]) -> pl.DataFrame:
-    if _LENGTH in by:
-        table = table.with_columns((pl.col("turn").max().over("number") + 1).alias(_LENGTH))
-    grouped = table.group_by(by).agg(totals) if by else table.select(totals)
-    return grouped.with_columns(pl.col(name).cast(pl.String) for name in by if name in ("slot", "domain")).collect()
 
 
 def _groups(by: str | Sequence[str]) -> list[str]:

@@ -1,7 +1,9 @@
 """Long table to turn table: integer counts per turn, from which every metric is made.
 
-The only module that looks at the previous row. As the long table is sorted by (dialogue, slot, turn), a slot's
-previous turn is the previous row, "seen before" is a running maximum, and no window function is needed.
+The only module that looks at the previous row. The long table is sorted by (dialogue, slot, turn), so a slot's
+previous turn is the row before, and no window function is needed. States seldom change from one turn to the next:
+what a turn adds is worked out on the rows that changed only, added up by place (a turn's number among all turns, which
+takes no hashing), and the sizes of states are running sums of their changes.
 
 Conventions of the counts: g and p are the values under the convention (null: not in the state); g⁻ and p⁻ those of
 the same slot one turn earlier (null at the slot's first row).
@@ -11,26 +13,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, get_args
 
+import numpy as np
 import polars as pl
 
 from dstbench.conventions import Convention, match
 from dstbench.errors import UsageError
 from dstbench.options import View
-from dstbench.schema import MAX_TURN, TURNS
+from dstbench.schema import TURNS
 from dstbench.slots import domain_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
-_TURNS: Final = MAX_TURN + 1
-_FLAGS: Final = (
-    "n_gold", "n_pred", "n_correct", "n_union", "n_fresh_errors",
+    from numpy.typing import NDArray
+
+# Columns that are the size of something in the state: a turn has what the turn before had, and what changed.
+_SIZES: Final = ("n_gold", "n_pred", "n_correct", "n_union")
+# Columns that count what happened in the turn.
+_EVENTS: Final = (
+    "n_fresh_errors",
     "gca_correct", "gca_wrong", "gca_missed", "gca_over",
     "gca_paper_correct", "gca_paper_wrong", "gca_paper_missed", "gca_paper_over",
 )  # fmt: skip
+# Columns that follow from others of the turn table.
+_DERIVED: Final = {"local_error": ("n_correct", "n_union", "n_fresh_errors"), "error_age": ("local_error",)}
 
 
-def to_turns(long: pl.LazyFrame, convention: Convention | None = None, *, view: View | None = None) -> pl.LazyFrame:
+def to_turns(
+    long: pl.DataFrame | pl.LazyFrame,
+    convention: Convention | None = None,
+    *,
+    view: View | None = None,
+    columns: Collection[str] | None = None,
+) -> pl.DataFrame:
     """Count what metrics need, per turn.
 
     Args:
@@ -38,39 +53,51 @@ def to_turns(long: pl.LazyFrame, convention: Convention | None = None, *, view: 
         convention: What values mean; None: ``verbatim``.
         view: Restrict states to each ``domain`` or each ``slot`` in turn, and give one row per turn and domain (slot)
             from the first turn in which gold or prediction lists it.
+        columns: The counts that are wanted, to save the work of the others; None: all.
 
     Returns:
-        The turn table (schema `TURNS`; a view has its column after `turn`), sorted by dialogue, view, turn. Columns
-        that are not used downstream are not computed.
+        The turn table (schema `TURNS`; a view has its column after `turn`), sorted by dialogue, view, turn.
     """
-    return count_turns(long, convention or Convention(), view).select(_columns(view))
-
-
-def count_turns(long: pl.LazyFrame, convention: Convention, view: View | None = None) -> pl.LazyFrame:
-    """The turn table as `to_turns` gives it, with `number` (UInt32) beside it: the dialogue's place in the table."""
     if view is not None and view not in get_args(View):
         raise UsageError(f"view={view!r} is none of {', '.join(get_args(View))}")
-    rows = _row_flags(long, convention)
+    wanted = [name for name in TURNS.columns if columns is None or name in columns]
+    counted = _needs(wanted)
+
+    rows = long.lazy()
     if view:
         rows = rows.filter(pl.col("slot").is_not_null())
-    if view == "slot":  # a row of the long table is a row of the view
-        turns = rows.with_columns(pl.col(_FLAGS).cast(pl.UInt32))
-    else:
-        # One integer is a cheaper key than a string and a turn, and sorts as they do.
-        key = pl.col("number").cast(pl.UInt64) * _TURNS + pl.col("turn")
-        keys = [key.alias("key")]
-        if view == "domain":
-            keys.append(over_distinct(pl.col("slot"), domain_of).alias("domain"))
-        turns = (
-            rows.group_by(keys)
-            .agg(pl.col("dialogue").first(), pl.col(_FLAGS).sum())
-            .with_columns(
-                number=(pl.col("key") // _TURNS).cast(pl.UInt32), turn=(pl.col("key") % _TURNS).cast(pl.UInt16)
-            )
-            .sort(["number", "domain", "turn"] if view else ["key"])
-        )
-    group = _changes("number", *([view] if view else []))
-    return turns.with_columns(_local_error(group)).with_columns(_error_age())
+    if view == "domain":
+        rows = rows.with_columns(domain=over_distinct(pl.col("slot"), domain_of))
+    keys = ["dialogue", *([view] if view else [])]
+    rows = rows.with_columns(starts=_changes(*keys))  # a row that starts a group: a dialogue, or a slot (domain) in it
+    rows = rows.with_columns(first=pl.col("starts") | _changes("slot"))
+    table = rows.with_columns(changed=pl.col("first") | _changes("gold", "pred")).collect()
+
+    place, offsets, sizes = _places(table["starts"].to_numpy(), table["turn"].to_numpy())
+    total = int(sizes.sum())
+    is_turn = np.zeros(total, dtype=np.bool_)
+    is_turn[place] = True
+
+    changes = table.lazy().filter("changed").pipe(_what_changed, convention or Convention())
+    events = changes.select(name for name in counted if name in _SIZES or name in _EVENTS).collect()
+    changed_place = place[table["changed"].to_numpy()]
+    found = {}
+    for name in events.columns:
+        sums = np.bincount(changed_place, weights=events[name].to_numpy(), minlength=total)
+        counts = _running(sums, offsets, sizes) if name in _SIZES else sums
+        found[name] = counts[is_turn].astype(np.uint32)
+
+    group = np.repeat(np.arange(len(sizes)), sizes)[is_turn]
+    turn = (np.flatnonzero(is_turn) - offsets[group]).astype(np.uint16)
+    names = table.filter("starts").select(keys)
+    turns = names.select(pl.all().gather(group)).with_columns(pl.Series("turn", turn))
+    turns = turns.with_columns(pl.Series(name, counts) for name, counts in found.items())
+    if "local_error" in counted:
+        first = pl.Series(np.diff(group, prepend=-1) != 0)
+        turns = turns.with_columns(_local_error(first))
+    if "error_age" in counted:
+        turns = turns.with_columns(_error_age())
+    return turns.select("dialogue", "turn", *keys[1:], *(name for name in wanted if name not in ("dialogue", "turn")))
 
 
 def over_distinct(column: pl.Expr, function: Callable[[str], str]) -> pl.Expr:
@@ -87,9 +114,13 @@ def over_distinct(column: pl.Expr, function: Callable[[str], str]) -> pl.Expr:
     return column.map_batches(apply, return_dtype=pl.Categorical(), is_elementwise=True)
 
 
-def _columns(view: View | None) -> list[str]:
-    names = list(TURNS.columns)
-    return [*names[:2], *([view] if view else []), *names[2:]]
+def _needs(columns: list[str]) -> set[str]:
+    """The columns and those that they follow from."""
+    needed = set(columns)
+    for name in reversed(_DERIVED):
+        if name in needed:
+            needed.update(_DERIVED[name])
+    return needed
 
 
 def _changes(*names: str) -> pl.Expr:
@@ -99,17 +130,37 @@ def _changes(*names: str) -> pl.Expr:
     )
 
 
-def _row_flags(long: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
-    """Per row of the long table: what it adds to its turn's counts."""
-    g, p = pl.col("g"), pl.col("p")
-    first, row = pl.col("first"), pl.int_range(1, pl.len() + 1, dtype=pl.UInt32)
-    rows = long.with_columns(**convention.values(), next_dialogue=_changes("dialogue"))
-    rows = rows.with_columns(
-        ok=match(g, p),
-        number=pl.col("next_dialogue").cum_sum().cast(pl.UInt32),
-        first=pl.col("next_dialogue") | _changes("slot"),
-    )
-    rows = rows.with_columns(start=pl.when(first).then(row).otherwise(0).cum_max())
+def _places(
+    starts: NDArray[np.bool_], turn: NDArray[np.uint16]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """A place for every turn of every group: of each row; and of each group the first one and how many.
+
+    A group has the places 0 … last turn, also for turns that are not there. A group's last row is in its last turn,
+    as a slot has a row up to the dialogue's last turn.
+    """
+    first_row = np.flatnonzero(starts)
+    rows = np.diff(first_row, append=len(starts))
+    sizes = turn[first_row + rows - 1].astype(np.int64) + 1
+    offsets = np.cumsum(sizes) - sizes
+    return np.repeat(offsets, rows) + turn, offsets, sizes
+
+
+def _running(changes: NDArray[np.float64], offsets: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Running sums of changes that start anew in every group; exact, as they are sums of small integers."""
+    running = np.cumsum(changes)
+    return running - np.repeat(running[offsets] - changes[offsets], sizes)
+
+
+def _what_changed(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
+    """What a changed row adds to its turn: to the sizes of states, and to the counts of events.
+
+    Args:
+        rows: The changed rows, with `first` where a slot's rows begin. The row before is the slot's latest change.
+        convention: What values mean.
+    """
+    g, p, first = pl.col("g"), pl.col("p"), pl.col("first")
+    row = pl.int_range(1, pl.len() + 1, dtype=pl.UInt32)
+    rows = rows.with_columns(**convention.values(), start=pl.when(first).then(row).otherwise(0).cum_max())
 
     def before(name: str) -> pl.Expr:
         return pl.when(~first).then(pl.col(name).shift(1))
@@ -119,6 +170,7 @@ def _row_flags(long: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
         return latest >= pl.col("start")
 
     rows = rows.with_columns(
+        ok=match(g, p),
         g_new=g.ne_missing(before("g")),
         p_new=p.ne_missing(before("p")),
         gold_seen=seen("gold_listed"),
@@ -130,16 +182,11 @@ def _row_flags(long: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
         p_change=pl.col("pred_seen") & (pl.col("p_new") | before("pred_seen").not_().fill_null(True)),
     )
     g_is, p_is, ok = g.is_not_null(), p.is_not_null(), pl.col("ok")
+    rows = rows.with_columns(n_gold=g_is, n_pred=p_is, n_correct=ok, n_union=g_is | p_is)
+    sizes = {name: pl.col(name).cast(pl.Int8) - before(name).cast(pl.Int8).fill_null(0) for name in _SIZES}
     g_set, p_set = pl.col("g_new") & g_is, pl.col("p_new") & p_is
     return rows.select(
-        "dialogue",
-        "number",
-        "slot",
-        "turn",
-        n_gold=g_is,
-        n_pred=p_is,
-        n_correct=ok,
-        n_union=g_is | p_is,
+        **sizes,
         n_fresh_errors=(g_set | p_set) & ~ok,
         **_gca_released(),
         gca_paper_correct=(g_set | p_set) & ok,
@@ -172,7 +219,7 @@ def _gca_released() -> dict[str, pl.Expr]:
     p_wrong = again & ~no_p & ~equal & ~g_wrong
 
     def count(*events: pl.Expr) -> pl.Expr:
-        return pl.sum_horizontal(event.cast(pl.UInt32) for event in events)
+        return pl.sum_horizontal(event.cast(pl.UInt8) for event in events)
 
     return {
         "gca_correct": count(g_correct, p_correct),
@@ -182,8 +229,8 @@ def _gca_released() -> dict[str, pl.Expr]:
     }
 
 
-def _local_error(first: pl.Expr) -> pl.Expr:
-    """FGA: a wrong turn that is the first, follows a right one, or has a new wrong pair."""
+def _local_error(first: pl.Series) -> pl.Expr:
+    """FGA: a wrong turn that is the group's first, follows a right one, or has a new wrong pair."""
     wrong = pl.col("n_correct") != pl.col("n_union")
     fresh = first | ~wrong.shift(1) | (pl.col("n_fresh_errors") > 0)
     return (wrong & fresh).alias("local_error")
@@ -192,7 +239,7 @@ def _local_error(first: pl.Expr) -> pl.Expr:
 def _error_age() -> pl.Expr:
     """FGA: turns since the latest local error, for a wrong turn that is none itself.
 
-    Such a turn follows a wrong one, and the first wrong turn of a dialogue is local: the fill never leaves a dialogue.
+    Such a turn follows a wrong one, and the first wrong turn of a group is local: the fill never leaves a group.
     """
     wrong = pl.col("n_correct") != pl.col("n_union")
     latest = pl.when("local_error").then("turn").forward_fill()

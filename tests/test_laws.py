@@ -150,6 +150,6 @@ def test_parts_of_a_corpus_add_up_to_the_whole_exactly() -> None:
     stats = {name: stat for m in metrics for name, stat in m.stats().items()}
 
     def sums(part: pl.DataFrame) -> pl.DataFrame:
-        return dstbench.to_turns(part.lazy()).select(s.sum().alias(n) for n, s in stats.items()).collect()
+        return dstbench.to_turns(part).select(s.sum().alias(n) for n, s in stats.items())
 
     assert pl.concat([sums(part) for part in parts]).sum().equals(sums(table))
