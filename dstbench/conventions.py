@@ -16,6 +16,12 @@ from dstbench.options import DomainTurns
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: The code of what is not in a state.
+ABSENT: Final = 2**32 - 1
+
 
 @dataclass(frozen=True, kw_only=True)
 class Convention:
@@ -36,35 +42,34 @@ class Convention:
         if self.domain_turns not in get_args(DomainTurns):
             raise UsageError(f"domain_turns={self.domain_turns!r} is none of {', '.join(get_args(DomainTurns))}")
 
-    def values(self) -> Mapping[str, pl.Expr]:
-        """The long table's cells under this convention.
+    def values(self, verbatim: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """Values under this convention.
+
+        Args:
+            verbatim: `codes` of values as written.
 
         Returns:
-            Expressions over a long table: ``g`` and ``p``, the values (null: not in the state); ``gold_listed`` and
-            ``pred_listed``, whether the state lists the slot at all, be it with a literal that means absent.
+            Codes to compare: `ABSENT` where the value means "not in the state".
         """
-        return {
-            "g": self._value("gold"),
-            "p": self._value("pred"),
-            "gold_listed": pl.col("gold").is_not_null(),
-            "pred_listed": pl.col("pred").is_not_null(),
-        }
+        values = verbatim.copy()
+        for literal in codes(pl.Series(self.absent, dtype=pl.Categorical)):
+            values[verbatim == literal] = ABSENT
+        return values
 
     def settings(self) -> dict[str, str]:
         """Every choice as text, by its key in the signature; derived from the fields, so none is forgotten."""
         return {f.metadata["key"]: _show(getattr(self, f.name)) for f in fields(self)}
 
-    def _value(self, side: str) -> pl.Expr:
-        column = pl.col(side)
-        if not self.absent:
-            return column
-        absent = pl.any_horizontal(column == literal for literal in self.absent)
-        return pl.when(~absent).then(column)
+
+def codes(column: pl.Series) -> NDArray[np.uint32]:
+    """The codes of a dictionary column; `ABSENT` for null. Equal strings have equal codes in all columns."""
+    return column.to_physical().fill_null(ABSENT).to_numpy()
 
 
-def match(g: pl.Expr, p: pl.Expr) -> pl.Expr:
-    """Whether gold matches prediction: both are in the state and equal; never null."""
-    return (g == p).fill_null(False)
+def match(g: NDArray[np.uint32], p: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Whether gold matches prediction: both are in the state and equal."""
+    equal: NDArray[np.bool_] = (g == p) & (g != ABSENT)
+    return equal
 
 
 #: Conventions by the name that ``--profile`` takes.

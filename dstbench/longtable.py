@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 Data: TypeAlias = Any
 
 _METADATA: Final = "dstbench"
+_CUTS: Final = "dstbench.cuts"
 # Rows after which a row group ends, at the next dialogue: larger ones are decoded no faster, and cut no finer.
 _ROW_GROUP: Final = 65_536
 _SORTED: Final = ("dialogue", "slot", "turn")
@@ -45,11 +47,13 @@ class Run:
         table: The long table, schema `LONG`, sorted.
         meta: What was read and how: ``schema_version``, ``run``, ``files``, ``format``, ``gold`` (its file; null: it
             was inside), ``missing``, ``coverage`` (counts of turns and dialogues).
+        cuts: Row numbers at which the table may be cut, as a dialogue begins there; 0 and the number of rows too.
     """
 
     name: str
     table: pl.LazyFrame
     meta: Mapping[str, Any]
+    cuts: tuple[int, ...]
 
 
 def write_long(run: Run, path: str | PathLike[str]) -> None:
@@ -57,27 +61,17 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
 
     The same run gives the same bytes. The file appears under its name when it is complete, or not at all.
     """
-    import pyarrow.parquet as pq
+    import pyarrow.parquet as pq  # 0.2 s, and only writing needs it
 
-    table = run.table.collect()
-    starts = table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series().to_list()
-    cuts, last = [0], 0
-    for start in starts:
-        if start - last >= _ROW_GROUP:
-            cuts.append(start)
-            last = start
-    arrow = table.to_arrow()
-    meta = {
-        **(arrow.schema.metadata or {}),
-        _METADATA: json.dumps(dict(run.meta), ensure_ascii=False, sort_keys=True),
-    }
-    schema = arrow.schema.with_metadata(meta)
+    arrow = run.table.collect().to_arrow()
+    meta = {_METADATA: json.dumps(dict(run.meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(run.cuts)}
+    schema = arrow.schema.with_metadata({**(arrow.schema.metadata or {}), **meta})
     with (
         replacing(Path(path)) as part,
         pq.ParquetWriter(part, schema, compression="zstd", use_dictionary=True) as writer,
     ):
-        for start, end in zip(cuts, [*cuts[1:], table.height], strict=True):
-            writer.write_table(arrow.slice(start, end - start), row_group_size=max(end - start, 1))
+        for start, end in pairwise(run.cuts):
+            writer.write_table(arrow.slice(start, end - start), row_group_size=end - start)
 
 
 def open_runs(
@@ -252,7 +246,7 @@ def _parquet(name: str, source: Source) -> Run:
             f"its long table has schema version {version}; this dstbench reads {SCHEMA_VERSION}",
             "convert it again",
         )
-    return Run(name, conformed, meta)
+    return Run(name, conformed, meta, tuple(json.loads(metadata[_CUTS])))
 
 
 def _foreign(name: str, frame: pl.LazyFrame, source: str) -> Run:
@@ -294,4 +288,13 @@ def _aligned(
 
 def _run(name: str, aligned: Aligned, **read: Any) -> Run:
     meta = {"schema_version": SCHEMA_VERSION, "run": name, **read, "coverage": aligned.coverage}
-    return Run(name, aligned.table.lazy(), meta)
+    return Run(name, aligned.table.lazy(), meta, _cuts(aligned.table))
+
+
+def _cuts(table: pl.DataFrame) -> tuple[int, ...]:
+    """Where dialogues begin, every `_ROW_GROUP` rows or a little more; 0 and the number of rows too."""
+    begins = table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series()
+    cuts = [0]
+    while (at := begins.search_sorted(cuts[-1] + _ROW_GROUP)) < len(begins):
+        cuts.append(int(begins[int(at)]))
+    return (*cuts, table.height)

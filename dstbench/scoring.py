@@ -13,6 +13,7 @@ from dstbench.conventions import Convention, profile, signature
 from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
 from dstbench.longtable import Data, Run, open_runs
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse_all
+from dstbench.partition import over_partitions
 from dstbench.schema import SCORES, TURNS
 from dstbench.slots import domain_of
 from dstbench.turntable import over_distinct, to_turns
@@ -67,7 +68,10 @@ def turns(
     convention = _convention(profile)
     runs = open_runs(data, gold=gold, format=format, names=names, missing=missing)
     return pl.concat(
-        [to_turns(run.table, convention, view=view).select(pl.lit(run.name).alias("run"), pl.all()) for run in runs]
+        [
+            to_turns(run.table.collect(), convention, view=view).select(pl.lit(run.name).alias("run"), pl.all())
+            for run in runs
+        ]
     )
 
 
@@ -120,12 +124,9 @@ def score(
 
 def score_run(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> pl.DataFrame:
     """Score rows of one run (see `score`)."""
-    table = run.table.collect()
-    if any(metric.resolve(frozenset()) is not metric for metric in metrics):
-        slots = frozenset(table["slot"].unique().drop_nulls().cast(pl.String))
-        metrics = [metric.resolve(slots) for metric in metrics]
     stats = {name: stat for metric in metrics for name, stat in metric.stats().items()}
-    sums = (_sums_per_slot if "slot" in by else _sums)(table, stats, by, convention)
+    sums, slots = _total(run, stats, by, convention)
+    metrics = [metric.resolve(slots) for metric in metrics]
     settings = {
         **convention.settings(),
         "missing": run.meta["missing"],
@@ -152,38 +153,60 @@ def score_run(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention
     return pl.concat(rows).sort("group", "order").select(names[0], *by, *names[1:])
 
 
+def _total(
+    run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention
+) -> tuple[pl.DataFrame, frozenset[str]]:
+    """Summed stats per group of `by` (a column ``stat:<name>`` each, `turns`, `dialogues`), and the run's slots."""
+    clash = [name for name in by if name.startswith("n_")]
+    if "slot" in by and clash:
+        raise UsageError(f"scores by slot cannot be grouped by {clash[0]} as well")
+    outer = [name for name in by if name not in _NAMES]
+
+    def part(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.Series]:
+        found = _sums(table, stats, by, convention)
+        everywhere = _sums(table, {}, outer, convention) if "slot" in by else found
+        return found, everywhere, table["slot"].unique().drop_nulls().cast(pl.String)
+
+    found, everywhere, slots = zip(*over_partitions(run, part), strict=True)
+    sums = _add_up(found, by)
+    if "slot" in by:
+        sums = _pad(sums, _add_up(everywhere, outer), stats, by)
+    return sums, frozenset(slot for part in slots for slot in part)
+
+
 def _sums(table: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> pl.DataFrame:
-    """Summed stats per group of `by`: a column ``stat:<name>`` each, `turns`, `dialogues`."""
-    needed = {"n_gold", "n_pred", *by, *(name for stat in stats.values() for name in stat.meta.root_names())}
+    """The sums over one partition, of the turns in which a group has rows."""
+    needed = {"n_gold", "n_pred", "number", "turn", "slot", *by}
+    needed |= {name for stat in stats.values() for name in stat.meta.root_names()}
     view: View | None = "slot" if "slot" in by else "domain" if "domain" in by else None
-    counted = to_turns(table, convention, view=view, columns=needed).lazy()
+    counted = to_turns(table, convention, view=view, columns=needed)
     if view == "slot" and "domain" in by:
-        counted = counted.with_columns(domain=over_distinct(pl.col("slot"), domain_of))
+        counted = counted.with_columns(over_distinct(counted["slot"], domain_of).alias("domain"))
     if view == "domain":
         in_gold, in_pred = pl.col("n_gold") > 0, pl.col("n_pred") > 0
         counted = counted.filter(in_gold if convention.domain_turns == "gold" else in_gold | in_pred)
-    counted = counted.with_columns(number=pl.col("dialogue").rle_id())
     if _LENGTH in by:
         counted = counted.with_columns((pl.col("turn").max().over("number") + 1).alias(_LENGTH))
     totals = [
         *(stat.sum().alias(f"stat:{name}") for name, stat in stats.items()),
         pl.len().cast(pl.Int64).alias("turns"),
-        pl.col("number").n_unique().alias("dialogues"),
+        pl.col("number").n_unique().cast(pl.Int64).alias("dialogues"),
     ]
     grouped = counted.group_by(by).agg(totals) if by else counted.select(totals)
-    return grouped.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES).collect()
+    return grouped.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES)
 
 
-def _sums_per_slot(
-    table: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention
+def _add_up(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
+    """Partitions' sums as the whole's: integers, so that their order does not matter."""
+    whole = pl.concat(parts)
+    return whole.group_by(by).agg(pl.all().sum()) if by else whole.sum()
+
+
+def _pad(
+    listed: pl.DataFrame, everywhere: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str]
 ) -> pl.DataFrame:
-    """The same per slot, over *all* turns: one in which the slot has no row yet adds what an empty turn adds."""
-    clash = [name for name in by if name.startswith("n_")]
-    if clash:
-        raise UsageError(f"scores by slot cannot be grouped by {clash[0]} as well")
-    inner, outer = [n for n in by if n in _NAMES], [n for n in by if n not in _NAMES]
-    listed = _sums(table, stats, by, convention).drop("dialogues").rename({"turns": "listed"})
-    everywhere = listed.select(inner).unique().join(_sums(table, {}, outer, convention), how="cross")
+    """Sums per slot over *all* turns: one in which the slot has no row yet adds what an empty turn adds."""
+    listed = listed.drop("dialogues").rename({"turns": "listed"})
     empty = pl.DataFrame({name: [0] for name in TURNS.columns}).with_columns(
         local_error=pl.lit(False), error_age=pl.lit(None, pl.UInt16)
     )
@@ -192,7 +215,8 @@ def _sums_per_slot(
         (pl.col(f"stat:{name}").fill_null(0) + silent * empty.select(stat.sum()).to_series()).alias(f"stat:{name}")
         for name, stat in stats.items()
     ]
-    return everywhere.join(listed, on=list(by), how="left").with_columns(padded)
+    slots = listed.select(name for name in by if name in _NAMES).unique()
+    return slots.join(everywhere, how="cross").join(listed, on=list(by), how="left").with_columns(padded)
 
 
 def _warn_of_mixed_slot_counts(rows: pl.DataFrame) -> None:

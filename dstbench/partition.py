@@ -1,0 +1,49 @@
+"""Dialogue-aligned partitions: what a metric sums over a part of a run adds up to what it sums over the whole.
+
+Memory is bounded by a few partitions, and reading one overlaps with counting another.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dstbench.longtable import Run
+
+T = TypeVar("T")
+
+# Rows of a partition, at least: its columns fit a processor's cache, and the cost of starting it is small beside it.
+_ROWS: Final = 262_144
+
+
+def partitions(run: Run, rows: int = _ROWS) -> list[pl.LazyFrame]:
+    """Cut a run where dialogues begin.
+
+    Args:
+        run: The run.
+        rows: Rows that a partition has at least, but for the last.
+
+    Returns:
+        Parts of the long table, in order; none is read yet.
+    """
+    parts, start = [], 0
+    for cut in run.cuts[1:]:
+        if cut - start >= rows or cut == run.cuts[-1]:
+            parts.append(run.table.slice(start, cut - start))
+            start = cut
+    return parts
+
+
+def over_partitions(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
+    """Apply a function to every partition, a few at a time; the results are in the partitions' order."""
+    parts = partitions(run)
+    if len(parts) == 1:
+        return [function(parts[0].collect())]
+    # One more than there are cores, so that one reads while the others count.
+    with ThreadPoolExecutor(min(len(parts), pl.thread_pool_size() + 1)) as pool:
+        return list(pool.map(lambda part: function(part.collect()), parts))

@@ -1,0 +1,46 @@
+"""The README's promises: its two commands, its examples, its map. (Its Python runs as doctests.)"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+from dstbench.metrics import REGISTRY
+from dstbench.readers import FORMATS
+from tests import formats
+from tests.test_architecture import STEPS
+from tests.test_cli import run
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_two_commands_stand_alone_and_ci_runs_the_second() -> None:
+    blocks = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+    assert blocks[:2] == ["pip install uv && uv run dstbench demo\n", "uv run pytest\n"]
+    assert "README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_the_examples_of_scoring_run(here: Path) -> None:
+    for name in ("predictions.json", "model_a.json", "model_b.json"):
+        Path(name).write_text(formats.gtpr())
+    Path("bare.json").write_text(formats.mwzeval())
+    Path("test.tsv").write_text(formats.star_tsv())
+    commands = re.findall(r"^dstbench (score|convert) (.*)$", README, re.MULTILINE)
+    commands += re.findall(r"`dstbench (convert) (.*?)`", README)
+    assert len(commands) == 5
+    for command, words in commands:
+        code, _, err = run(command, *shlex.split(words))
+        assert code == 0, err
+
+
+def test_it_names_every_format_and_metric() -> None:
+    for name in (*FORMATS, *REGISTRY):
+        assert f"`{name}`" in README, name
+
+
+def test_the_map_has_every_step_in_order() -> None:
+    mapped = re.findall(r"\| `dstbench/(\w+)(?:\.py|/)`", README)
+    assert mapped == [step for step in STEPS if step in mapped]
+    assert set(STEPS) - set(mapped) == {"errors", "options", "files", "listing", "__main__"}
