@@ -73,7 +73,7 @@ def score(
     output: Output = None,
 ) -> None:
     """Score runs: JGA, SA, RSA, AGA, F1, FGA, GCA, TLA, or the metrics you name."""
-    with _reporting("scoring"):
+    with _reporting(), _progress("scoring"):
         from dataclasses import replace
 
         import dstbench.conventions
@@ -93,7 +93,8 @@ def score(
             names=name or None,
             missing=missing,
         )
-        _emit(render_scores(rows, form, width=_width(output)), output)
+        text = render_scores(rows, form)
+    _emit(text, output)
 
 
 @app.command(epilog="Example: dstbench convert preds.json --gold test.tsv --missing wrong -o model.parquet")
@@ -106,7 +107,7 @@ def convert(
     missing: MissingOption = "error",
 ) -> None:
     """Convert native prediction files to one long table (Parquet)."""
-    with _reporting("converting"):
+    with _reporting(), _progress("converting"):
         from dstbench.longtable import read_run, write_long
 
         run = read_run(
@@ -131,22 +132,22 @@ def demo(
     form: FormatOption = "text",
 ) -> None:
     """Score a bundled sample: three invented trackers, and the dialogues that the papers work through."""
-    with _reporting("scoring"):
+    with _reporting(), _progress("scoring"):
         from dstbench.demo import synthetic, worked_scores, write_sample
         from dstbench.report.tables import render_rows, render_scores
         from dstbench.scoring import score as score_runs
 
         corpus = synthetic(dialogues)
         written = write_sample(corpus, output) if output else []
-        text = render_scores(score_runs(corpus), form, width=_width(None))
+        text = render_scores(score_runs(corpus), form)
         if form == "text":
             text = (
                 f"Three invented trackers on {dialogues:,} invented dialogues\n\n{text}\n"
                 "The papers' worked dialogues: what they print, what dstbench gives\n\n"
-                f"{render_rows(worked_scores(), 'worked', 'text', width=_width(None))}\n"
+                f"{render_rows(worked_scores(), 'worked', 'text')}\n"
                 "Your own run: dstbench score predictions.json\n"
             )
-        _emit(text, None)
+    _emit(text, None)
     for path in written:
         typer.echo(f"wrote {path}", err=True)
 
@@ -154,11 +155,12 @@ def demo(
 @app.command(epilog="Example: dstbench ls formats")
 def ls(what: Annotated[Listing, typer.Argument(help="What to list.")], form: FormatOption = "text") -> None:
     """List formats, metrics, profiles or slots."""
-    with _reporting("listing"):
+    with _reporting():
         from dstbench.listing import LISTINGS
         from dstbench.report.tables import render_rows
 
-        _emit(render_rows(LISTINGS[what](), what, form, width=_width(None)), None)
+        text = render_rows(LISTINGS[what](), what, form)
+    _emit(text, None)
 
 
 @app.callback(invoke_without_command=True)
@@ -173,8 +175,8 @@ def _root(
 
 
 @contextmanager
-def _reporting(doing: str) -> Iterator[None]:
-    """Notes and progress to stderr; an error becomes one message and an exit code."""
+def _reporting() -> Iterator[None]:
+    """Notes go to stderr; an error becomes one message and an exit code."""
     from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 
     def note(message: Warning | str, *_: object, **__: object) -> None:
@@ -184,8 +186,7 @@ def _reporting(doing: str) -> Iterator[None]:
         warnings.simplefilter("always", DstbenchWarning)
         warnings.showwarning = note
         try:
-            with _progress(doing):
-                yield
+            yield
         except DstbenchError as error:
             typer.echo(f"error: {error}", err=True)
             raise typer.Exit(2 if isinstance(error, UsageError) else 1) from None
@@ -193,17 +194,32 @@ def _reporting(doing: str) -> Iterator[None]:
 
 @contextmanager
 def _progress(doing: str) -> Iterator[None]:
-    """A spinner with the elapsed time, on a terminal only."""
+    """A spinner that says what is being done and since when, on a terminal only."""
     if not sys.stderr.isatty():
         yield
         return
+    import logging
+
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        progress.add_task(doing)
-        yield
+        task = progress.add_task(doing)
+
+        class Show(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                progress.update(task, description=record.getMessage())
+
+        log, shown = logging.getLogger("dstbench"), Show()
+        before = log.level
+        log.addHandler(shown)
+        log.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            log.removeHandler(shown)
+            log.setLevel(before)
 
 
 def _emit(text: str, output: Path | None) -> None:
@@ -211,16 +227,8 @@ def _emit(text: str, output: Path | None) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
         return
-    from dstbench.files import replacing
+    with _reporting():
+        from dstbench.files import replacing
 
-    with replacing(output) as part:
-        part.write_text(text, encoding="utf-8")
-
-
-def _width(output: Path | None) -> int | None:
-    """Width of the terminal that will show the text; None where there is none to respect."""
-    if output is not None or not sys.stdout.isatty():
-        return None
-    from shutil import get_terminal_size
-
-    return get_terminal_size().columns
+        with replacing(output) as part:
+            part.write_text(text, encoding="utf-8")

@@ -7,6 +7,7 @@ prediction file, from a frame, or from states in memory; whatever it comes from,
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 #: ``__arrow_c_stream__``) with the long table's columns, a list of states, or a mapping from run name to any of these.
 Data: TypeAlias = Any
 
+_LOG: Final = logging.getLogger(__name__)
 _METADATA: Final = "dstbench"
 _CUTS: Final = "dstbench.cuts"
 # Rows after which a row group ends, at the next dialogue: larger ones are decoded no faster, and cut no finer.
@@ -63,6 +65,7 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
     """
     import pyarrow.parquet as pq  # 0.2 s, and only writing needs it
 
+    _LOG.info("writing %s (%s rows)", path, f"{run.cuts[-1]:,}")
     arrow = run.table.collect().to_arrow()
     meta = {_METADATA: json.dumps(dict(run.meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(run.cuts)}
     schema = arrow.schema.with_metadata({**(arrow.schema.metadata or {}), **meta})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from dstbench.options import Missing, View
 
+_LOG: Final = logging.getLogger(__name__)
 _LENGTH: Final = "length"
 _NAMES: Final = ("slot", "domain")
 #: What scores can be grouped by: a view, the dialogue's length in turns, or any column of the turn table.
@@ -124,6 +126,7 @@ def score(
 
 def score_run(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> pl.DataFrame:
     """Score rows of one run (see `score`)."""
+    _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
     stats = {name: stat for metric in metrics for name, stat in metric.stats().items()}
     sums, slots = _total(run, stats, by, convention)
     metrics = [metric.resolve(slots) for metric in metrics]

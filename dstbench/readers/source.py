@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,7 @@ T = TypeVar("T")
 Kind = Literal["parquet", "json", "jsonl", "tsv", "text"]
 
 _BOM: Final = b"\xef\xbb\xbf"
+_LOG: Final = logging.getLogger(__name__)  # what takes long says so here; the command line shows it as progress
 
 
 class Source:
@@ -43,6 +45,7 @@ class Source:
     def raw(self) -> bytes:
         """The file's bytes, without a byte order mark."""
         try:
+            _LOG.info("reading %s (%.1f MB)", self.name, self.path.stat().st_size / 1e6)
             data = self.path.read_bytes()
         except FileNotFoundError:
             near = sorted(p.name for p in self.path.parent.glob(f"*{self.path.suffix}"))[:5]

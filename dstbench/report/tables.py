@@ -15,37 +15,41 @@ if TYPE_CHECKING:
     from dstbench.options import TableFormat
 
 _UNDEFINED: Final = "-"
+# Text wider than this goes on in the next line of its cell; numbers never do.
+_WIDEST: Final = 80
 
 
-def render_scores(scores: pl.DataFrame, form: TableFormat, *, width: int | None = None) -> str:
+def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
     """Score rows in one of the formats.
 
     Args:
         scores: What `dstbench.score` gives.
         form: ``json`` (one object, its ``scores`` the rows) and ``csv`` give the rows as they are: fractions, empty
             or null where undefined. ``text`` and ``md`` give a table with a column per metric, in percent (counts as
-            they are), the runs ordered by the first metric, and the signature below.
-        width: Columns of the terminal; None: as wide as need be.
+            they are), the runs ordered by the first metric, and the signature below. It is as wide as need be, on a
+            terminal too: no number is ever cut.
     """
     if form == "json":
         return render_object({"scores": scores.to_dicts()})
     if form == "csv":
         return scores.write_csv()
-    table = wide(scores)
-    below = "\n".join(["values in percent, counts as they are", *_signatures(scores)])
-    if form == "md":
-        return f"{_markdown(table)}\n\n{below}\n"
-    return f"{_text(table, width)}{below}\n"
+    table, below = wide(scores), ["values in percent, counts as they are"]
+    sizes = scores.select("turns", "dialogues").unique()
+    if sizes.height == 1:  # one line says it for all
+        turns, dialogues = sizes.row(0)
+        table, below = table.drop("turns", "dialogues"), [f"{below[0]}; {turns:,} turns, {dialogues:,} dialogues"]
+    text = "\n".join([*below, *_signatures(scores)])
+    return f"{_markdown(table)}\n\n{text}\n" if form == "md" else f"{_text(table)}{text}\n"
 
 
-def render_rows(rows: pl.DataFrame, name: str, form: TableFormat, *, width: int | None = None) -> str:
+def render_rows(rows: pl.DataFrame, name: str, form: TableFormat) -> str:
     """Any frame in one of the formats; in JSON, one object whose key `name` holds the rows."""
     if form == "json":
         return render_object({name: rows.to_dicts()})
     if form == "csv":
         return rows.write_csv()
     texts = rows.select(pl.all().cast(pl.String).fill_null(_UNDEFINED))
-    return f"{_markdown(texts)}\n" if form == "md" else _text(texts, width)
+    return f"{_markdown(texts)}\n" if form == "md" else _text(texts)
 
 
 def render_object(content: dict[str, object]) -> str:
@@ -108,7 +112,7 @@ def _cell(text: str) -> str:
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
 
 
-def _text(table: pl.DataFrame, width: int | None) -> str:
+def _text(table: pl.DataFrame) -> str:
     """A table by Rich, without markup: a run may well be called ``[red]``."""
     from rich import box
     from rich.console import Console
@@ -118,11 +122,13 @@ def _text(table: pl.DataFrame, width: int | None) -> str:
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in table.columns:
         numeric = _is_numeric(table[name])
-        drawn.add_column(Text(name), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold")
+        drawn.add_column(
+            Text(name), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold", max_width=_WIDEST
+        )
     for row in table.iter_rows():
         drawn.add_row(*map(Text, row))
     page = io.StringIO()
-    Console(file=page, width=width or 100_000, color_system=None, legacy_windows=False).print(drawn)
+    Console(file=page, width=1_000_000, color_system=None, legacy_windows=False).print(drawn)
     return "".join(f"{line.rstrip()}\n" for line in page.getvalue().split("\n") if line.strip()) + "\n"
 
 
