@@ -163,7 +163,9 @@ def conform_long(frame: pl.LazyFrame, *, source: str) -> pl.LazyFrame:
         )
     for name, column in LONG.columns.items():
         dtype = found[name]
-        fits = dtype.is_integer() if name == "turn" else dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)
+        fits = (
+            dtype.is_integer() if name == "turn" else isinstance(dtype, (pl.String, pl.Categorical, pl.Enum, pl.Null))
+        )
         if not fits:
             raise DstbenchError(
                 f"not a long table: column {name} is {dtype}, not {column.dtype}",
@@ -171,9 +173,16 @@ def conform_long(frame: pl.LazyFrame, *, source: str) -> pl.LazyFrame:
                 hint="see data_schemas/long_table.schema.json",
             )
     return frame.select(
-        pl.col(name) if found[name] == column.dtype else pl.col(name).cast(column.dtype, strict=False)
+        pl.col(name) if found[name] == column.dtype else _cast(name, found[name], column.dtype)
         for name, column in LONG.columns.items()
     )
+
+
+def _cast(name: str, found: pl.DataType, wanted: pl.DataType) -> pl.Expr:
+    column = pl.col(name)
+    if isinstance(found, (pl.Categorical, pl.Enum)):  # of other categories: only as strings are they the same
+        column = column.cast(pl.String)
+    return column.cast(wanted, strict=False)
 
 
 def check_long(frame: pl.LazyFrame) -> pl.DataFrame:

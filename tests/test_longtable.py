@@ -116,6 +116,14 @@ def test_plain_strings_and_wide_integers_will_do(here: Path) -> None:
     assert dstbench.scan("plain.parquet").drop("run").collect().equals(table)
 
 
+def test_dictionaries_of_another_kind_will_do() -> None:
+    table = dstbench.scan(EXAMPLE).drop("run").collect()
+    words = table["pred"].drop_nulls().cast(pl.String).unique().sort()
+    for dtype in (pl.Categorical(pl.Categories("mine")), pl.Enum(words.reverse())):
+        other = table.with_columns(pl.col("pred").cast(pl.String).cast(dtype))
+        assert dstbench.scan(other).drop("run").collect().equals(table)
+
+
 NO_TABLE: dict[str, tuple[pl.DataFrame, str]] = {
     "other columns": (pl.DataFrame({"a": [1]}), "not a long table: no column dialogue, turn, slot, gold, pred"),
     "one missing": (dstbench.scan(EXAMPLE).drop("run", "gold").collect(), "no column gold"),
