@@ -64,14 +64,12 @@ def from_long(table: pl.DataFrame, source: str) -> States:
     from dstbench.states import Side, States
 
     turns = table.select(_KEY).unique().sort(_KEY)
-    at = table.join(turns.with_row_index("at"), on=_KEY, maintain_order="left")
-    sides = {
-        name: Side(
-            turns,
-            at.filter(pl.col(name).is_not_null() & pl.col("slot").is_not_null()).select("at", "slot", value=name),
-        )
-        for name in ("gold", "pred")
-    }
+    unpredicted = table.filter(pl.col("slot").is_null() & pl.col("pred").is_not_null())
+    sides = {}
+    for name, there in (("gold", turns), ("pred", turns.join(unpredicted, on=_KEY, how="anti", maintain_order="left"))):
+        listed = table.filter(pl.col(name).is_not_null() & pl.col("slot").is_not_null())
+        at = listed.join(there.with_row_index("at"), on=_KEY, maintain_order="left")
+        sides[name] = Side(there, at.select("at", "slot", value=name))
     return States(source, "long table", sides["gold"], sides["pred"])
 
 
@@ -92,6 +90,8 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
         return states.gold, states.pred
     if gold.gold is None:
         raise DstbenchError(f"no gold inside ({gold.format})", file=gold.source)
+    if states.gold is not None:
+        _warn(f"{states.source}: its own gold is not used, but that of {gold.source}")
     return gold.gold, states.pred
 
 
@@ -143,7 +143,8 @@ def _spine(
                 file=states.source,
                 dialogue=dialogue,
                 turn=turn,
-                hint="--missing wrong counts them as wrong, --missing empty scores them as empty states, "
+                hint=_numbering(gold, pred)
+                or "--missing wrong counts them as wrong, --missing empty scores them as empty states, "
                 "--missing intersect leaves them out",
             )
         became = {"wrong": "counted as wrong", "empty": "scored as empty", "intersect": "left out"}[missing]
@@ -155,6 +156,16 @@ def _spine(
     _report_gaps(states.source, spine)
     coverage = {"turns": spine.height, "dialogues": spine["dialogue"].n_unique(), **coverage}
     return spine, coverage
+
+
+def _numbering(gold: Side, pred: Side) -> str | None:
+    """What to say if the predictions number their turns in another way than gold does."""
+    turns, wanted = pred.turns["turn"], gold.turns["turn"]
+    if wanted.min() == 0 and turns.min() == 1:
+        return "the predicted turns start at 1; number user turns from 0"
+    if len(turns) > 1 and (turns % 2).n_unique() == 1 and (wanted % 2).n_unique() == 2:
+        return "the predicted turns are numbered in twos; count user turns only: 0, 1, 2"
+    return None
 
 
 def _cells(spine: pl.DataFrame, side: Side, name: str) -> pl.LazyFrame:

@@ -55,7 +55,7 @@ def main() -> None:
 def score(
     runs: Runs,
     metrics: Annotated[
-        str | None, typer.Option("-m", "--metrics", help="Such as jga,fga:lam=0.25; see `ls metrics`.")
+        list[str] | None, typer.Option("-m", "--metrics", help="Such as jga,fga:lam=0.25; see `ls metrics`.")
     ] = None,
     by: Annotated[
         str, typer.Option(help="Group by run, domain, slot, dialogue, turn, length; several with commas.")
@@ -74,6 +74,7 @@ def score(
 ) -> None:
     """Score runs: JGA, SA, RSA, AGA, F1, FGA, GCA, TLA, or the metrics you name."""
     with _reporting(), _progress("scoring"):
+        _spare_inputs(output, [*runs, *([gold] if gold else [])])
         from dataclasses import replace
 
         import dstbench.conventions
@@ -84,11 +85,11 @@ def score(
         if domain_turns is not None:
             convention = replace(convention, domain_turns=domain_turns)
         rows = dstbench.scoring.score(
-            [str(run) for run in runs],
-            metrics=metrics,
+            [_path(run) for run in runs],
+            metrics=",".join(metrics) if metrics else None,
             by=by,
             profile=convention,
-            gold=gold and str(gold),
+            gold=gold and _path(gold),
             format=from_format,
             names=name or None,
             missing=missing,
@@ -108,12 +109,13 @@ def convert(
 ) -> None:
     """Convert native prediction files to one long table (Parquet)."""
     with _reporting(), _progress("converting"):
+        _spare_inputs(output, [*files, *([gold] if gold else [])])
         from dstbench.longtable import read_run, write_long
 
         run = read_run(
             name or files[0].stem,
-            [str(path) for path in files],
-            gold=gold and str(gold),
+            [_path(path) for path in files],
+            gold=gold and _path(gold),
             format=from_format,
             missing=missing,
         )
@@ -222,13 +224,32 @@ def _progress(doing: str) -> Iterator[None]:
             log.setLevel(before)
 
 
+def _path(path: Path) -> str:
+    return "/dev/stdin" if str(path) == "-" else str(path)
+
+
+def _spare_inputs(output: Path | None, inputs: list[Path]) -> None:
+    """Refuse to write over what is read."""
+    from dstbench.errors import UsageError
+
+    if output is not None and output.exists() and any(path.exists() and output.samefile(path) for path in inputs):
+        raise UsageError(f"{output} is read and would be written over", hint="name another file after -o")
+
+
 def _emit(text: str, output: Path | None) -> None:
-    if output is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        return
+    """Print, or write to a file; a reader that has seen enough (`| head`) is no error."""
     with _reporting():
+        from dstbench.errors import DstbenchError
         from dstbench.files import replacing
 
+        if output is None or str(output) == "-":
+            try:
+                sys.stdout.write(text)
+                sys.stdout.flush()
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                raise DstbenchError(f"cannot print: {error.strerror}") from None
+            return
         with replacing(output) as part:
             part.write_text(text, encoding="utf-8")

@@ -68,5 +68,5 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     >>> did_you_mean("jgaa", ["jga", "sa", "fga"])
     'did you mean jga or fga?'
     """
-    near = get_close_matches(word, list(known), n=3, cutoff=0.55)
+    near = get_close_matches(word.lower(), list(known), n=3, cutoff=0.55)
     return f"did you mean {' or '.join(near)}?" if near else None

@@ -20,7 +20,9 @@ def replacing(path: str | Path) -> Iterator[Path]:
     Raises:
         DstbenchError: The folder does not exist or cannot be written to, or the disk is full.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))  # a link stays, and what it points to is replaced
+    if target.exists() and not target.is_file():
+        raise DstbenchError("not a file that can be replaced", file=str(path), hint="name a file, or use > or |")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         yield part

@@ -31,7 +31,12 @@ def metrics() -> pl.DataFrame:
     """Metrics: (name, parameters with their defaults, title, source)."""
     return pl.DataFrame(
         [
-            (name, " ".join(f"{f.name}={f.default}" for f in fields(metric)), metric.title, metric.source)
+            (
+                name,
+                " ".join(f"{f.name}={f.metadata.get('shown', f.default)}" for f in fields(metric)),
+                metric.title,
+                metric.source,
+            )
             for name, metric in REGISTRY.items()
         ],
         schema=["name", "parameters", "title", "source"],

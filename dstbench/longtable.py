@@ -6,10 +6,12 @@ prediction file, from a frame, or from states in memory; whatever it comes from,
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import polars as pl
 
 from dstbench.align import Aligned, from_long, to_long
-from dstbench.errors import DstbenchError, UsageError
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.files import replacing
 from dstbench.readers import Source, read
 from dstbench.readers.jsonl import from_memory
@@ -48,7 +50,7 @@ class Run:
         name: What tables call it.
         table: The long table, schema `LONG`, sorted.
         meta: What was read and how: ``schema_version``, ``run``, ``files``, ``format``, ``gold`` (its file; null: it
-            was inside), ``missing``, ``coverage`` (counts of turns and dialogues).
+            was inside), ``missing``, ``gold_hash``, ``coverage`` (counts of turns and dialogues).
         cuts: Row numbers at which the table may be cut, as a dialogue begins there; 0 and the number of rows too.
     """
 
@@ -98,6 +100,8 @@ def open_runs(
         DstbenchError: Something cannot be read; the message says what, where and what to do.
     """
     parts = _parts(data)
+    if not parts:
+        raise UsageError("no run to open", hint="give at least one file, table or list of states")
     if names is not None:
         if len(names) != len(parts):
             raise UsageError(f"{len(names)} names for {len(parts)} runs")
@@ -145,7 +149,7 @@ def open_gold(gold: Data) -> States:
     name, item = parts[0]
     if isinstance(item, (str, PathLike)):
         source = Source(str(item))
-        if source.kind != "parquet":
+        if not source.is_parquet:
             return read(source)
         return from_long(_parquet(name, source).table.collect(), source.name)
     if _is_frame(item):
@@ -218,22 +222,33 @@ def _frames(data: Any) -> list[tuple[str, pl.LazyFrame]]:
 def _open(name: str, item: Any, gold: States | None, form: str | None, missing: Missing) -> Run:
     if isinstance(item, (str, PathLike)):
         source = Source(str(item))
-        if form is not None or source.kind != "parquet":
+        if not source.is_parquet:
             return _aligned(name, read(source, form), gold, missing)
+        if form is not None:
+            raise source.error(f"a Parquet file, not one of format {form}", "leave --from away: it is a long table")
         run = _parquet(name, source)
     elif _is_frame(item):
         run = _foreign(name, _frames(item)[0][1], name)
     else:
         return _aligned(name, _from_memory(item, name), gold, missing)
-    if gold is None:
-        return run
-    return _aligned(name, from_long(run.table.collect(), name), gold, missing)
+    before = run.meta["missing"]
+    if gold is not None:
+        # What was scored as empty is there as empty turns: the signature must go on to say so.
+        again = _aligned(name, from_long(run.table.collect(), name), gold, missing)
+        return replace(again, meta={**again.meta, "missing": f"{before}+{missing}"}) if before == "empty" else again
+    if missing not in ("error", before):
+        warnings.warn(
+            f"{name}: --missing {missing} changes nothing; it is a long table, made with --missing {before}",
+            DstbenchWarning,
+            stacklevel=2,
+        )
+    return run
 
 
 def _parquet(name: str, source: Source) -> Run:
     """A Parquet file: one that dstbench wrote is taken at its word, any other is sorted and checked."""
     try:
-        table = pl.scan_parquet(source.path)
+        table = pl.scan_parquet(source.path, glob=False)
         metadata = pl.read_parquet_metadata(source.path)
         conformed = conform_long(table, source=source.name)
     except pl.exceptions.PolarsError as error:
@@ -290,8 +305,26 @@ def _aligned(
 
 
 def _run(name: str, aligned: Aligned, **read: Any) -> Run:
-    meta = {"schema_version": SCHEMA_VERSION, "run": name, **read, "coverage": aligned.coverage}
-    return Run(name, aligned.table.lazy(), meta, _cuts(aligned.table))
+    cuts = _cuts(aligned.table)
+    meta = {
+        "schema_version": SCHEMA_VERSION,
+        "run": name,
+        **read,
+        "gold_hash": _gold_hash(aligned.table, cuts),
+        "coverage": aligned.coverage,
+    }
+    return Run(name, aligned.table.lazy(), meta, cuts)
+
+
+def _gold_hash(table: pl.DataFrame, cuts: Sequence[int]) -> str:
+    """Eight hexadecimal digits that two tables share only if they have the same turns and the same gold."""
+    digest = hashlib.sha256()
+    for start, end in pairwise(cuts):
+        part = table.slice(start, end - start)
+        digest.update(part.select("dialogue", "turn").unique().sort("dialogue", "turn").write_csv().encode())
+        gold = part.filter(pl.col("gold").is_not_null()).select("dialogue", "turn", "slot", "gold")
+        digest.update(gold.write_csv(quote_style="always").encode())
+    return digest.hexdigest()[:8]
 
 
 def _cuts(table: pl.DataFrame) -> tuple[int, ...]:

@@ -81,7 +81,7 @@ def score(
     data: Data,
     *,
     metrics: str | Iterable[str | Metric] | None = None,
-    by: str | Sequence[str] = (),
+    by: str | Sequence[str] = "run",
     profile: str | Convention = "verbatim",
     gold: Data | None = None,
     format: str | None = None,  # noqa: A002
@@ -118,6 +118,8 @@ def score(
     groups = _groups(by)
     convention = _convention(profile)
     chosen = parse_all(metrics if metrics is not None else DEFAULT_PER_SLOT if "slot" in groups else DEFAULT)
+    if not chosen:
+        raise UsageError("no metric to compute", hint="leave metrics away for the default ones")
     runs = open_runs(data, gold=gold, format=format, names=names, missing=missing)
     rows = pl.concat([score_run(run, chosen, groups, convention) for run in runs])
     _warn_of_mixed_slot_counts(rows)
@@ -133,6 +135,8 @@ def score_run(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention
     settings = {
         **convention.settings(),
         "missing": run.meta["missing"],
+        "by": ",".join(by) or "run",
+        "gold": run.meta["gold_hash"],
         "d": str(run.meta["coverage"]["dialogues"]),
         "t": str(run.meta["coverage"]["turns"]),
         "v": __version__,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import polars as pl
 import pytest
 
@@ -91,8 +93,19 @@ def test_given_gold_replaces_the_gold_inside() -> None:
     states = [{"dialogue_id": "A", "turn": 0, "gold": {}, "pred": AREA}]
     assert dstbench.score(states, metrics="jga")["value"].item() == 0
     new = [{"dialogue_id": "A", "turn": 0, "gold": AREA}]
-    assert dstbench.score(states, gold=new, metrics="jga")["value"].item() == 1
-    assert dstbench.score(dstbench.scan(states), gold=new, metrics="jga")["value"].item() == 1
+    for data in (states, dstbench.scan(states)):
+        with pytest.warns(dstbench.DstbenchWarning, match="its own gold is not used, but that of gold"):
+            assert dstbench.score(data, gold=new, metrics="jga")["value"].item() == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(lambda t: t + 1, "the predicted turns start at 1"), (lambda t: 2 * t, "numbered in twos")],
+)
+def test_turns_that_are_numbered_otherwise_are_recognised(number: Callable[[int], int], said: str) -> None:
+    pred = [{"dialogue_id": s["dialogue_id"], "turn": number(s["turn"]), "pred": {}} for s in GOLD]
+    with pytest.raises(dstbench.DstbenchError, match=said), pytest.warns(dstbench.DstbenchWarning):
+        dstbench.score(pred, gold=GOLD)
 
 
 def test_unknown_slots_are_counted_with_near_matches_and_kept() -> None:

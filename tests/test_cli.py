@@ -134,6 +134,37 @@ def test_output_goes_to_a_file_when_asked(example: Path) -> None:
     assert sorted(p.name for p in example.iterdir()) == ["bare.json", "gold.tsv", "model.json", "scores.json"]
 
 
+def test_an_input_is_never_written_over(example: Path) -> None:
+    before = Path("model.json").read_text()
+    for words in (["score", "model.json", "-o", "model.json"], ["convert", "model.json", "-o", "./model.json"],
+                  ["score", "bare.json", "--gold", "gold.tsv", "-o", "gold.tsv"]):  # fmt: skip
+        code, out, err = run(*words)
+        assert (code, out) == (2, "")
+        assert "is read and would be written over" in err
+    assert Path("model.json").read_text() == before
+
+
+def test_standard_input_and_output(example: Path) -> None:
+    command = f"{sys.executable} -m dstbench score - -m jga -m f1 -o - < model.json"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)  # noqa: S602 (our own command)
+    assert done.stdout.splitlines()[2].split() == ["stdin", "50.00", "94.44"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_under_standard_output(example: Path) -> None:
+    command = f"{sys.executable} -m dstbench score model.json > /dev/full"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602 (our own command)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: cannot print: No space left on device")
+    assert "Traceback" not in done.stderr
+
+
+def test_metrics_in_capitals_and_repeated_options(example: Path) -> None:
+    assert ok("score", "model.json", "-m", "JGA", "-m", "F1:avg=micro").splitlines()[0].split() == [
+        "run", "jga", "f1:avg=micro",
+    ]  # fmt: skip
+
+
 def test_notes_go_to_stderr_and_do_not_fail(example: Path) -> None:
     Path("part.jsonl").write_text(json.dumps(EXAMPLE[0]) + "\n")
     code, out, err = run("score", "part.jsonl", "--gold", "gold.tsv", "--missing", "empty", "-m", "jga")
@@ -171,7 +202,7 @@ FAILURES = {
 def test_failures_are_one_message_and_leave_no_file(name: str, example: Path) -> None:
     words, code, said = FAILURES[name]
     Path("broken.json").write_text(formats.gtpr()[:-20])
-    Path("part.json").write_text(json.dumps([EXAMPLE[0]]))
+    Path("part.json").write_text(json.dumps([{"dialogue_id": "MUL7001", "turn": 0, "pred": {}}]))
     before = sorted(p.name for p in example.iterdir())
     found = run(*words)
     assert found[:2] == (code, "")

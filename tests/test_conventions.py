@@ -51,6 +51,21 @@ def test_size_and_version_are_in_the_signature() -> None:
     assert signed(EXAMPLE[:1]) != signed()
 
 
+def test_gold_and_grouping_are_in_the_signature() -> None:
+    other = [{**state, "gold": {**state["gold"], "hotel-area": "east"}} for state in EXAMPLE]
+    assert signed(other) != signed()
+    silent = [{**state, "pred": {}} for state in EXAMPLE]
+    assert signed(silent) == signed()  # another tracker on the same gold is comparable
+    by_domain = dstbench.score(EXAMPLE, metrics="jga", by="domain")["signature"].unique()
+    assert by_domain.item() == signed().replace("by:run", "by:domain")
+
+
+def test_the_gold_of_a_turn_is_hashed_also_where_it_is_empty() -> None:
+    empty = {"dialogue_id": "X", "turn": 0, "gold": {}, "pred": {}}
+    hashes = {re.findall(r"gold:(\w{8})", signed(states))[0] for states in (EXAMPLE, [*EXAMPLE, empty])}
+    assert len(hashes) == 2
+
+
 def test_one_signature_holds_for_all_runs_and_groups_of_the_same_size() -> None:
     rows = dstbench.score({"a": EXAMPLE, "b": EXAMPLE}, metrics="jga", by="domain")
     assert rows["signature"].n_unique() == 1

@@ -20,6 +20,7 @@ from hypothesis import given
 import dstbench
 from dstbench.demo import synthetic
 from dstbench.longtable import open_runs
+from dstbench.options import Missing
 from dstbench.schema import LONG, SCHEMA_VERSION
 from tests import formats
 from tests.corpora import EXAMPLE, States, corpora
@@ -69,6 +70,7 @@ def test_the_metadata_says_what_was_read(here: Path) -> None:
         "files": ["p.json"],
         "format": "mwzeval",
         "gold": "gold.tsv",
+        "gold_hash": run.meta["gold_hash"],
         "missing": "error",
         "coverage": {
             "turns": 2, "dialogues": 1,
@@ -181,7 +183,7 @@ def test_a_table_of_another_schema_version_is_refused(here: Path) -> None:
         dstbench.score("run.parquet")
 
 
-@pytest.mark.parametrize("data", [42, None, object(), [1, 2], []])
+@pytest.mark.parametrize("data", [42, None, object(), [1, 2], [], {}, "", {"a": 1}])
 def test_what_is_no_data_is_said_so(data: object) -> None:
     with pytest.raises(dstbench.DstbenchError):
         dstbench.score(data)
@@ -214,6 +216,46 @@ def test_a_failed_write_leaves_the_old_file(here: Path) -> None:
     assert [p.name for p in here.iterdir()] == ["run.parquet"]
     with pytest.raises(dstbench.DstbenchError, match="cannot be written"):
         dstbench.write_long(open_runs(EXAMPLE)[0], "no such folder/run.parquet")
+
+
+def test_a_path_is_never_a_pattern(here: Path) -> None:
+    right = [{**state, "pred": state["gold"]} for state in EXAMPLE]
+    for name, states in (("s1", right), ("s[1]", EXAMPLE)):
+        dstbench.write_long(open_runs(states)[0], f"{name}.parquet")
+    assert dstbench.score("s[1].parquet", metrics="jga")["value"].item() == 0.5
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_turns_without_a_prediction_stay_so_in_a_long_table(here: Path) -> None:
+    gold = [{k: s[k] for k in ("dialogue_id", "turn", "gold")} for s in EXAMPLE]
+    pred = [{"dialogue_id": "MUL7001", "turn": 0, "pred": EXAMPLE[0]["pred"]}]
+    choices: tuple[Missing, ...] = ("wrong", "empty")
+    signed = {}
+    for missing in choices:
+        (run,) = open_runs(pred, gold=gold, missing=missing)
+        dstbench.write_long(run, f"{missing}.parquet")
+        rows = dstbench.score(f"{missing}.parquet", gold=gold, missing="wrong", metrics="rsa,fga")
+        signed[missing] = rows["signature"][0].partition("missing:")[2].partition("|")[0]
+        alone = dstbench.score(f"{missing}.parquet", metrics="rsa,fga")
+        assert rows["value"].to_list() == alone["value"].to_list()
+    assert signed == {"wrong": "wrong", "empty": "empty+wrong"}
+
+
+def test_a_choice_that_comes_too_late_is_said_so(here: Path) -> None:
+    dstbench.write_long(open_runs(EXAMPLE)[0], "run.parquet")
+    with pytest.warns(dstbench.DstbenchWarning, match="--missing intersect changes nothing; .* --missing error"):
+        dstbench.score("run.parquet", missing="intersect")
+
+
+def test_a_link_stays_a_link_and_what_is_no_file_is_not_replaced(here: Path) -> None:
+    dstbench.write_long(open_runs(EXAMPLE[:1])[0], "real.parquet")
+    Path("link.parquet").symlink_to("real.parquet")
+    dstbench.write_long(open_runs(EXAMPLE)[0], "link.parquet")
+    assert Path("link.parquet").is_symlink()
+    assert dstbench.score("real.parquet", metrics="jga")["turns"].item() == 2
+    os.mkfifo("pipe")
+    with pytest.raises(dstbench.DstbenchError, match="pipe: not a file that can be replaced"):
+        dstbench.write_long(open_runs(EXAMPLE)[0], "pipe")
 
 
 def test_inputs_are_never_changed() -> None:

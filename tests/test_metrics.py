@@ -57,6 +57,7 @@ def test_defaults_are_left_out() -> None:
         ("fga:lambda=1", "metric 'fga:lambda=1': no parameter 'lambda'\nhint: fga takes lam=…"),
         ("jga:x=1", "no parameter 'x'\nhint: jga takes no parameters"),
         ("fga:lam", "no value in 'lam'"),
+        ("fga:lam=1,alpha=0.5", "there is no metric 'alpha=0.5'\nhint: a metric's parameters follow it after colons"),
         ("fga:lam=1:lam=2", "'lam' twice"),
         ("fga:lam=fast", "lam is 'fast', not a number"),
         ("fga:lam=-1", "lam is -1.0, not a number from 0"),

@@ -6,7 +6,7 @@ Conventions: a turn whose gold and predicted states are both empty is right (JGA
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -39,7 +39,7 @@ class SA(Metric):
             else the number of distinct slots in it.
     """
 
-    T: int = 0
+    T: int = field(default=0, metadata={"shown": "of the run's slots"})
 
     name = "sa"
     title = "slot accuracy"

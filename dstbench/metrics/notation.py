@@ -40,12 +40,12 @@ def parse(notation: str) -> Metric:
     >>> str(parse("fga:lam=0.5")), str(parse("fga:lam=0.25"))
     ('fga', 'fga:lam=0.25')
     """
-    name, *parts = notation.strip().split(":")
+    given_name, *parts = notation.strip().split(":")
+    name = given_name.lower()
     if name not in REGISTRY:
-        raise UsageError(
-            f"there is no metric {name!r}",
-            hint=did_you_mean(name, REGISTRY) or f"one of {', '.join(REGISTRY)}",
-        )
+        hint = "a metric's parameters follow it after colons: fga:lam=0.25" if "=" in name else None
+        hint = hint or did_you_mean(name, REGISTRY) or f"one of {', '.join(REGISTRY)}"
+        raise UsageError(f"there is no metric {given_name!r}", hint=hint)
     metric = REGISTRY[name]
     hints = get_type_hints(metric)
     known = {f.name: hints[f.name] for f in fields(metric)}

@@ -75,6 +75,9 @@ def _describe(source: Source) -> str:
     """What a file that no reader knows looks like, in a few words."""
     if source.kind == "jsonl":
         return "JSON Lines whose objects have no dialogue_id"
+    packed = {b"\x1f\x8b": "gzip", b"PK": "zip", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"PA": "Parquet"}
+    if form := packed.get(source.raw[:2]):
+        return f"it looks like {form}, where UTF-8 text is expected"
     if source.kind != "json":
         return f"it starts with {source.raw.lstrip()[:40].decode(errors='replace')!r}"
     document = source.json

@@ -8,6 +8,9 @@ system turn before the user turn, and the user turn. The same objects in one JSO
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -60,11 +63,18 @@ def read(source: Source) -> States:
 
 def from_memory(states: Iterable[Any], name: str) -> States:
     """States given as Python objects with the keys of a line; `name` stands for a file name in messages."""
-    return _collect(Source(name), _numbered(states))
+    return _collect(Source(name), _numbered(map(_plain, states)))
 
 
 def _numbered(items: Iterable[Any]) -> Iterator[tuple[str, Any]]:
     return ((f"item {number}", item) for number, item in enumerate(items))
+
+
+def _plain(item: Any) -> Any:
+    """An item whose turn may be a NumPy integer, as it comes out of a training loop."""
+    if isinstance(item, Mapping) and not isinstance(item.get("turn"), int) and hasattr(item.get("turn"), "__index__"):
+        return {**item, "turn": operator.index(item["turn"])}
+    return item
 
 
 def _collect(source: Source, items: Iterable[tuple[str, Any]]) -> States:
@@ -80,12 +90,14 @@ def _collect(source: Source, items: Iterable[tuple[str, Any]]) -> States:
         if turn.pred is not msgspec.UNSET:
             states.pred.flat(at, turn.pred)
     built = states.build()
+    near = [f"{key!r}: {hint}" for key in sorted(unknown) if (hint := did_you_mean(key, _KEYS))]
     if built.gold is None and built.pred is None:
-        near = [hint for key in sorted(unknown) if (hint := did_you_mean(key, _KEYS))]
         raise source.error(
             f"no turn has gold or pred; unknown keys: {', '.join(sorted(unknown)) or 'none'}",
             " ".join(near) or _HINT,
         )
+    if near and (built.gold is None or built.pred is None):
+        return replace(built, notes=(*built.notes, f"{source.name}: unknown keys; {' '.join(near)}"))
     return built
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dstbench.states import States
 
 T = TypeVar("T")
-Kind = Literal["parquet", "json", "jsonl", "tsv", "text"]
+Kind = Literal["json", "jsonl", "tsv", "text"]
 
 _BOM: Final = b"\xef\xbb\xbf"
 _LOG: Final = logging.getLogger(__name__)  # what takes long says so here; the command line shows it as progress
@@ -44,9 +44,18 @@ class Source:
     @cached_property
     def raw(self) -> bytes:
         """The file's bytes, without a byte order mark."""
+        data = self._read().removeprefix(_BOM)
+        if not data.strip():
+            raise self.error("the file is empty", "did the run that wrote it finish?")
+        return data
+
+    def _read(self, size: int = -1) -> bytes:
+        """The file's first `size` bytes; −1: all."""
         try:
-            _LOG.info("reading %s (%.1f MB)", self.name, self.path.stat().st_size / 1e6)
-            data = self.path.read_bytes()
+            with self.path.open("rb") as file:
+                if size < 0:
+                    _LOG.info("reading %s (%.1f MB)", self.name, self.path.stat().st_size / 1e6)
+                return file.read(size)
         except FileNotFoundError:
             near = sorted(p.name for p in self.path.parent.glob(f"*{self.path.suffix}"))[:5]
             hint = f"in that folder: {', '.join(near)}" if near else None
@@ -55,16 +64,15 @@ class Source:
             raise self.error("a folder, not a file", "name the files in it") from None
         except OSError as error:
             raise self.error(f"cannot be read: {error.strerror}") from None
-        data = data.removeprefix(_BOM)
-        if not data.strip():
-            raise self.error("the file is empty", "did the run that wrote it finish?")
-        return data
+
+    @cached_property
+    def is_parquet(self) -> bool:
+        """Whether the file starts as Parquet does; the rest of it is not read."""
+        return (self.raw if "raw" in self.__dict__ or not self.path.is_file() else self._read(4))[:4] == b"PAR1"
 
     @cached_property
     def kind(self) -> Kind:
         """What the bytes look like; the file's name is never asked."""
-        if self.raw.startswith(b"PAR1"):
-            return "parquet"
         text = self.raw.lstrip()
         if text.startswith(b"# Dialogue ID\t"):
             return "tsv"
@@ -197,7 +205,7 @@ def _locate(value: Any, shape: Any, reason: str, path: tuple[Any, ...] = ()) -> 
             msgspec.convert(item, kind)
         except msgspec.ValidationError as error:
             return _locate(item, kind, str(error), (*path, key))
-    reason = reason.partition(" - at ")[0]
+    reason = reason.partition(" - at ")[0].partition(", got ")[0]
     if reason.startswith("Object missing required field"):
         reason = f"no {reason.rpartition(' ')[2]} here"
     names = {
@@ -208,7 +216,7 @@ def _locate(value: Any, shape: Any, reason: str, path: tuple[Any, ...] = ()) -> 
         "int": "an integer",
     }
     for kind, spoken in names.items():
-        reason = reason.replace(f"Expected `{kind}`", f"expected {spoken}").replace(f"got `{kind}`", f"not {spoken}")
+        reason = reason.replace(f"Expected `{kind}`", f"expected {spoken}")
     return path, value, reason.replace("`", "")
 
 

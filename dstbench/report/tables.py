@@ -114,12 +114,13 @@ def _cell(text: str) -> str:
 
 def _text(table: pl.DataFrame) -> str:
     """A table by Rich, without markup: a run may well be called ``[red]``."""
-    from rich import box
+    from rich.box import Box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    rule = Box("    \n" * 2 + " -- \n" + "    \n" * 5, ascii=True)  # one under the header, in ASCII
+    drawn = Table(box=rule, pad_edge=False)
     for name in table.columns:
         numeric = _is_numeric(table[name])
         drawn.add_column(
