@@ -48,15 +48,24 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
     Raises:
         DstbenchError: A side is missing, turns are missing under ``error``, or nothing matches at all.
     """
-    if missing not in get_args(Missing):
-        raise UsageError(f"missing={missing!r} is none of {', '.join(get_args(Missing))}")
+    check_missing(missing)
     for note in states.notes:
         _warn(note)
     gold_side, pred_side = _sides(states, gold)
     spine, coverage = _spine(states, gold_side, pred_side, missing, embedded=gold is None)
     table = _explode(spine, _cells(spine, gold_side, "gold"), _cells(spine, pred_side, "pred"))
-    _report_unknown_slots(states.source, table)
+    report_unknown_slots(states.source, table)
     return Aligned(table, coverage)
+
+
+def check_missing(missing: str) -> None:
+    """Refuse a policy for missing turns that there is not.
+
+    Raises:
+        UsageError: `missing` is none of `options.Missing`.
+    """
+    if missing not in get_args(Missing):
+        raise UsageError(f"missing={missing!r} is none of {', '.join(get_args(Missing))}")
 
 
 def from_long(table: pl.DataFrame, source: str) -> States:
@@ -215,7 +224,7 @@ def _report_gaps(source: str, spine: pl.DataFrame) -> None:
         )
 
 
-def _report_unknown_slots(source: str, table: pl.DataFrame) -> None:
+def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
     """Say which slots are not MultiWOZ's, how often they occur and what they may be meant to be."""
     counts = (
         table.lazy()

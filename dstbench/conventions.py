@@ -39,6 +39,8 @@ class Convention:
     domain_turns: DomainTurns = field(default="gold", metadata={"key": "domain-turns"})
 
     def __post_init__(self) -> None:
+        if isinstance(self.absent, str) or not all(isinstance(literal, str) for literal in self.absent):
+            raise UsageError(f"absent={self.absent!r} is not a tuple of strings", hint='absent=("none", "")')
         if self.domain_turns not in get_args(DomainTurns):
             raise UsageError(f"domain_turns={self.domain_turns!r} is none of {', '.join(get_args(DomainTurns))}")
 

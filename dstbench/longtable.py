@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import polars as pl
 
-from dstbench.align import Aligned, from_long, to_long
+from dstbench.align import Aligned, check_missing, from_long, report_unknown_slots, to_long
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.files import replacing
 from dstbench.readers import Source, read
@@ -68,7 +68,7 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
     import pyarrow.parquet as pq  # 0.2 s, and only writing needs it
 
     _LOG.info("writing %s (%s rows)", path, f"{run.cuts[-1]:,}")
-    arrow = run.table.collect().to_arrow()
+    arrow = collect(run.table, run.name).to_arrow()
     meta = {_METADATA: json.dumps(dict(run.meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(run.cuts)}
     schema = arrow.schema.with_metadata({**(arrow.schema.metadata or {}), **meta})
     with (
@@ -99,6 +99,7 @@ def open_runs(
     Raises:
         DstbenchError: Something cannot be read; the message says what, where and what to do.
     """
+    check_missing(missing)
     parts = _parts(data)
     if not parts:
         raise UsageError("no run to open", hint="give at least one file, table or list of states")
@@ -151,9 +152,9 @@ def open_gold(gold: Data) -> States:
         source = Source(str(item))
         if not source.is_parquet:
             return read(source)
-        return from_long(_parquet(name, source).table.collect(), source.name)
+        return from_long(collect(_parquet(name, source).table, source.name), source.name)
     if _is_frame(item):
-        return from_long(_foreign(name, item, name).table.collect(), name)
+        return from_long(_foreign(name, _only(item), name).table.collect(), name)
     return _from_memory(item, "gold")
 
 
@@ -219,6 +220,13 @@ def _frames(data: Any) -> list[tuple[str, pl.LazyFrame]]:
     return [(run, frame.filter(pl.col("run").cast(pl.String) == run)) for run in runs]
 
 
+def _only(frame: Any) -> pl.LazyFrame:
+    runs = _frames(frame)
+    if len(runs) != 1:
+        raise UsageError(f"a frame with {len(runs)} runs where one is meant", hint="filter it by its column run")
+    return runs[0][1]
+
+
 def _open(name: str, item: Any, gold: States | None, form: str | None, missing: Missing) -> Run:
     if isinstance(item, (str, PathLike)):
         source = Source(str(item))
@@ -228,13 +236,13 @@ def _open(name: str, item: Any, gold: States | None, form: str | None, missing: 
             raise source.error(f"a Parquet file, not one of format {form}", "leave --from away: it is a long table")
         run = _parquet(name, source)
     elif _is_frame(item):
-        run = _foreign(name, _frames(item)[0][1], name)
+        run = _foreign(name, _only(item), name)
     else:
         return _aligned(name, _from_memory(item, name), gold, missing)
     before = run.meta["missing"]
     if gold is not None:
         # What was scored as empty is there as empty turns: the signature must go on to say so.
-        again = _aligned(name, from_long(run.table.collect(), name), gold, missing)
+        again = _aligned(name, from_long(collect(run.table, name), name), gold, missing)
         return replace(again, meta={**again.meta, "missing": f"{before}+{missing}"}) if before == "empty" else again
     if missing not in ("error", before):
         warnings.warn(
@@ -252,23 +260,38 @@ def _parquet(name: str, source: Source) -> Run:
         metadata = pl.read_parquet_metadata(source.path)
         conformed = conform_long(table, source=source.name)
     except pl.exceptions.PolarsError as error:
-        raise source.error(
-            f"a damaged Parquet file: {str(error).splitlines()[0]}", "write it again (dstbench convert)"
-        ) from None
-    if _METADATA not in metadata:
+        raise _damaged(source.name, error) from None
+    try:
+        meta, cuts = dict(json.loads(metadata[_METADATA])), tuple(json.loads(metadata[_CUTS]))
+    except (KeyError, TypeError, ValueError):  # not ours, or no longer
         return _foreign(name, table, source.name)
-    meta = json.loads(metadata[_METADATA])
-    version = meta.get("schema_version")
+    version = meta.get("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
         raise source.error(
-            f"its long table has schema version {version}; this dstbench reads {SCHEMA_VERSION}",
-            "convert it again",
+            f"its long table has schema version {version}; this dstbench reads {SCHEMA_VERSION}", "convert it again"
         )
-    return Run(name, conformed, meta, tuple(json.loads(metadata[_CUTS])))
+    if not meta.keys() >= {"missing", "gold_hash", "coverage"}:
+        return _foreign(name, table, source.name)
+    if cuts[-1:] != (collect(table.select(pl.len()), source.name).item(),):  # edited since
+        return _foreign(name, table, source.name)
+    return Run(name, conformed, meta, cuts)
+
+
+def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
+    """Read a table; `source` names it if that fails."""
+    try:
+        return table.collect()
+    except pl.exceptions.PolarsError as error:
+        raise _damaged(source, error) from None
+
+
+def _damaged(source: str, error: Exception) -> DstbenchError:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return DstbenchError(f"a damaged Parquet file: {reason}", file=source, hint="write it again (dstbench convert)")
 
 
 def _foreign(name: str, frame: pl.LazyFrame, source: str) -> Run:
-    table = conform_long(frame, source=source).sort(_SORTED).collect()
+    table = collect(conform_long(frame, source=source).sort(_SORTED), source)
     broken = check_long(table.lazy())
     if broken.height:
         rule, rows, dialogue, turn, slot = broken.row(0)
@@ -282,9 +305,12 @@ def _foreign(name: str, frame: pl.LazyFrame, source: str) -> Run:
         )
     if table.is_empty():
         raise DstbenchError("no dialogue in the table", file=source)
+    report_unknown_slots(source, table)
     turns = table.select("dialogue", "turn").unique()
     coverage = {"turns": turns.height, "dialogues": turns["dialogue"].n_unique()}
-    return _run(name, Aligned(table, coverage), files=[source], format="long table", gold=None, missing="error")
+    marked = table.select((pl.col("slot").is_null() & pl.col("pred").is_not_null()).any()).item()
+    missing = "wrong" if marked else "error"
+    return _run(name, Aligned(table, coverage), files=[source], format="long table", gold=None, missing=missing)
 
 
 def _from_memory(item: Any, name: str) -> States:

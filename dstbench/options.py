@@ -6,7 +6,8 @@ It imports nothing of ours, so that ``--help`` can name them without loading wha
 from typing import Literal
 
 #: What to do with a gold turn that has no prediction: refuse, count it as wrong in every metric that scores turns
-#: (also where its gold is empty), score an empty state, or leave the turn out.
+#: (also where its gold is empty; in tables per domain or slot it is an empty state), score an empty state, or leave
+#: the turn out.
 Missing = Literal["error", "wrong", "empty", "intersect"]
 
 #: Which turns count for a domain: those whose gold state has a slot of it, or those where gold or prediction has one.

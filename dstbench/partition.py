@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import polars as pl
 
+from dstbench.longtable import collect
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -43,7 +45,7 @@ def over_partitions(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
     """Apply a function to every partition, a few at a time; the results are in the partitions' order."""
     parts = partitions(run)
     if len(parts) == 1:
-        return [function(parts[0].collect())]
+        return [function(collect(parts[0], run.name))]
     # One more than there are cores, so that one reads while the others count.
     with ThreadPoolExecutor(min(len(parts), pl.thread_pool_size() + 1)) as pool:
-        return list(pool.map(lambda part: function(part.collect()), parts))
+        return list(pool.map(lambda part: function(collect(part, run.name)), parts))

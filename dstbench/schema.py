@@ -1,6 +1,6 @@
 """Columns and types of every table, in one place.
 
-``data_schemas/`` is written from here (``python -m dstbench.schema data_schemas``) and tested equal to it.
+``data_schemas/`` is written from here (``python data_schemas/write.py``) and tested equal to it.
 """
 
 from __future__ import annotations
@@ -197,6 +197,7 @@ def check_long(frame: pl.LazyFrame) -> pl.DataFrame:
     """
     row = pl.int_range(pl.len())
     same = (pl.col("dialogue") == pl.col("dialogue").shift(1)) & pl.col("slot").eq_missing(pl.col("slot").shift(1))
+    rank = pl.col("turn").rank("dense").over("dialogue")
     last_of_slot = ~same.shift(-1, fill_value=False)
     rules = {
         "a dialogue without an id": pl.col("dialogue").is_null() | (pl.col("dialogue") == ""),
@@ -205,6 +206,14 @@ def check_long(frame: pl.LazyFrame) -> pl.DataFrame:
         "a gold value without a slot": pl.col("slot").is_null() & pl.col("gold").is_not_null(),
         "a slot that ends before its dialogue does": (
             last_of_slot & pl.col("slot").is_not_null() & (pl.col("turn") != pl.col("turn").max().over("dialogue"))
+        ),
+        "a slot without a row in a turn between others": (
+            same & pl.col("slot").is_not_null() & (rank > rank.shift(1) + 1)
+        ),
+        "a row without a slot in a turn that has slots": (
+            pl.col("slot").is_null()
+            & pl.col("pred").is_null()
+            & (pl.col("turn") >= pl.when(pl.col("slot").is_not_null()).then("turn").min().over("dialogue"))
         ),
     }
     broken = pl.concat(

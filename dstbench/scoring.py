@@ -184,6 +184,7 @@ def _total(
 def _sums(table: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> pl.DataFrame:
     """The sums over one partition, of the turns in which a group has rows."""
     needed = {"n_gold", "n_pred", "number", "turn", "slot", *by}
+    needed |= {"dialogue"} if _LENGTH in by else set()
     needed |= {name for stat in stats.values() for name in stat.meta.root_names()}
     view: View | None = "slot" if "slot" in by else "domain" if "domain" in by else None
     counted = to_turns(table, convention, view=view, columns=needed)
@@ -193,7 +194,8 @@ def _sums(table: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str], 
         in_gold, in_pred = pl.col("n_gold") > 0, pl.col("n_pred") > 0
         counted = counted.filter(in_gold if convention.domain_turns == "gold" else in_gold | in_pred)
     if _LENGTH in by:
-        counted = counted.with_columns((pl.col("turn").max().over("number") + 1).alias(_LENGTH))
+        lengths = to_turns(table, convention, columns=["dialogue"]).group_by("dialogue").len(_LENGTH)
+        counted = counted.join(lengths, on="dialogue", how="left", maintain_order="left")
     totals = [
         *(stat.sum().alias(f"stat:{name}") for name, stat in stats.items()),
         pl.len().cast(pl.Int64).alias("turns"),

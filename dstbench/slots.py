@@ -104,7 +104,7 @@ def split_pair(pair: str) -> tuple[str, str] | None:
         return None
     for cut in reversed(hyphens[1:]):
         slot = canonical_slot(pair[:cut])
-        if slot in KNOWN_SLOTS:
+        if slot in KNOWN_SLOTS and pair[cut - 1] != "-":  # a value may begin with a hyphen
             return slot, pair[cut + 1 :]
     return pair[: hyphens[1]], pair[hyphens[1] + 1 :]
 

@@ -124,16 +124,16 @@ class StatesBuilder:
     def _spine(self) -> pl.DataFrame:
         if not self._dialogues:
             raise DstbenchError("no dialogue in the file", file=self._source)
-        turns = pl.DataFrame({"dialogue": self._dialogues, "turn": pl.Series(self._turns)}).with_columns(
+        try:
+            numbers = pl.Series(self._turns)
+        except (TypeError, OverflowError):  # an integer beyond any that Polars has
+            numbers = pl.Series([str(turn) for turn in self._turns])
+        turns = pl.DataFrame({"dialogue": self._dialogues, "turn": numbers}).with_columns(
             canonical_dialogue(pl.col("dialogue")), number=pl.col("turn").cast(pl.UInt16, strict=False)
         )
         bad = turns["number"].is_null().arg_max()
         if bad is not None and turns["number"][bad] is None:
-            raise self._fail(
-                f"the turn is not a number from 0 to {MAX_TURN}",
-                bad,
-                "number user turns from 0",
-            )
+            raise self._fail(f"the turn is not a number from 0 to {MAX_TURN}", bad, "number user turns from 0")
         turns = turns.select("dialogue", turn="number")
         repeated = turns.select(pl.struct("dialogue", "turn").is_first_distinct().not_())["dialogue"].arg_max()
         if repeated:  # the first row is never a repetition

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.conventions import ABSENT, Convention, codes, match
-from dstbench.errors import UsageError
+from dstbench.errors import DstbenchError, UsageError
 from dstbench.options import View
 from dstbench.schema import TURNS
 from dstbench.slots import domain_of
@@ -70,13 +70,19 @@ def to_turns(
     # A group is a dialogue, or a slot (domain) in it; `starts` are the rows with which groups begin.
     dialogue_starts, slot = _changes(long["dialogue"]), codes(long["slot"])
     starts = dialogue_starts
-    first = starts | _changes(slot)
+    bare = slot == ABSENT  # rows without a slot stand each for itself: what is predicted there does not last
+    first = starts | bare | _changes(slot)
     part = None if view is None else long["slot"] if view == "slot" else over_distinct(long["slot"], domain_of)
     if part is not None:
         starts = starts | _changes(codes(part))
     turn = long["turn"].to_numpy()
     first_row = np.flatnonzero(starts)
-    place, offset, size = _places(first_row, turn)
+    place, base, offset, size = _places(first_row, turn)
+    if (turn[1:] <= turn[:-1])[~first[1:]].any() or (len(place) and int(place.max()) >= size.sum()):
+        raise DstbenchError(
+            "the long table is not sorted by dialogue, slot and turn, or a slot ends early",
+            hint="convert the run again, or sort it and drop its metadata",
+        )
 
     gold, pred = codes(long["gold"]), codes(long["pred"])
     changed = np.flatnonzero(first | _changes(gold) | _changes(pred))
@@ -86,10 +92,15 @@ def to_turns(
     is_turn = np.zeros(total, dtype=np.bool_)
     is_turn[place] = True
     group = np.repeat(np.arange(len(size)), size)[is_turn]
-    found: dict[str, Any] = {"turn": (np.flatnonzero(is_turn) - offset[group]).astype(np.uint16)}
+    found: dict[str, Any] = {"turn": (np.flatnonzero(is_turn) - offset[group] + base[group]).astype(np.uint16)}
+    lasts = ~bare[changed]
     for name in needed & events.keys():
-        counts = np.bincount(at, weights=events[name](), minlength=total)
-        found[name] = (_running(counts, offset, size) if name in _SIZES else counts)[is_turn].astype(np.uint32)
+        counts, changes = np.zeros(total), events[name]()
+        if name in _SIZES:
+            counts = _running(np.bincount(at, weights=changes * lasts, minlength=total), offset, size)
+            changes = changes * ~lasts
+        counts = counts + np.bincount(at, weights=changes, minlength=total)
+        found[name] = counts[is_turn].astype(np.uint32)
     if "local_error" in needed:
         found |= _flexible(found, begins=_changes(group))
 
@@ -130,16 +141,20 @@ def _changes(column: pl.Series | Numbers) -> Flags:
     return changed
 
 
-def _places(first_row: Numbers, turn: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """A place for every turn of every group: that of each row; and of each group the first place and their number.
+def _places(first_row: Numbers, turn: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """A place for every turn of every group.
 
-    A group has places for the turns 0 … last, also for those that are not there. Its last row is in its last turn, as
-    a slot has a row up to the dialogue's last turn.
+    A group has places for its turns first … last, also for those that are not there. Its last row is in its last turn,
+    as a slot has a row up to the dialogue's last turn.
+
+    Returns:
+        The place of each row; and of each group the first turn, the first place, and the number of places.
     """
     rows = np.diff(first_row, append=len(turn))
-    size = turn[first_row + rows - 1].astype(np.int64) + 1
+    base = np.minimum.reduceat(turn, first_row).astype(np.int64) if len(turn) else first_row
+    size = turn[first_row + rows - 1] - base + 1
     offset = np.cumsum(size) - size
-    return np.repeat(offset, rows) + turn, offset, size
+    return np.repeat(offset - base, rows) + turn, base, offset, size
 
 
 def _running(changes: Any, offset: Numbers, size: Numbers) -> Any:

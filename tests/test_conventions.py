@@ -101,5 +101,7 @@ def test_profiles_have_a_version_and_are_found_by_name() -> None:
         assert profile(name) is convention
     with pytest.raises(dstbench.UsageError, match="there is no profile 'verbatm'\nhint: did you mean verbatim"):
         profile("verbatm")
+    with pytest.raises(dstbench.UsageError, match="absent='none' is not a tuple of strings"):
+        dstbench.Convention(absent="none")  # type: ignore[arg-type] # the mistake
     with pytest.raises(dstbench.UsageError, match="domain_turns='all' is none of gold, either"):
         dstbench.Convention(domain_turns="all")  # type: ignore[arg-type] # the mistake

@@ -144,6 +144,22 @@ NO_TABLE: dict[str, tuple[pl.DataFrame, str]] = {
         .filter(~((pl.col("slot") == "hotel-area") & (pl.col("turn") == 1))),
         "a slot that ends before its dialogue does",
     ),
+    "a hole": (
+        dstbench.scan([{**EXAMPLE[0], "turn": t} for t in range(3)])
+        .drop("run")
+        .collect()
+        .filter(~((pl.col("slot") == "hotel-area") & (pl.col("turn") == 1))),
+        "a slot without a row in a turn between others",
+    ),
+    "a bare row among slots": (
+        pl.concat(
+            [
+                dstbench.scan(EXAMPLE).drop("run").collect(),
+                pl.DataFrame([("MUL7001", 1, None, None, None)], schema=LONG.schema, orient="row"),
+            ]
+        ),
+        "a row without a slot in a turn that has slots",
+    ),
     "no rows": (dstbench.scan(EXAMPLE).drop("run").collect().clear(), "no dialogue in the table"),
     "a negative turn": (
         dstbench.scan(EXAMPLE).drop("run").collect().with_columns(turn=pl.lit(-1)),
@@ -175,10 +191,45 @@ def test_a_damaged_parquet_file_is_refused(here: Path) -> None:
             dstbench.score("run.parquet")
 
 
+def test_damage_within_a_parquet_file_is_found(here: Path) -> None:
+    dstbench.write_long(open_runs(synthetic(300, trackers=["eager"]))[0], "run.parquet")
+    content = bytearray(Path("run.parquet").read_bytes())
+    for at in range(len(content) // 4, len(content) // 2):
+        content[at] ^= 0xFF
+    Path("run.parquet").write_bytes(content)
+    with pytest.raises(dstbench.DstbenchError, match=r"a damaged Parquet file"):
+        dstbench.score("run.parquet")
+
+
+def test_a_table_that_was_edited_is_checked_anew(here: Path) -> None:
+    dstbench.write_long(open_runs(synthetic(30, trackers=["eager"]))[0], "run.parquet")
+    arrow = pq.read_table("run.parquet")
+    rows = arrow.num_rows
+    first = pl.read_parquet("run.parquet")["dialogue"].eq("DEMO0000000").sum()
+    pq.write_table(arrow.slice(first), "run.parquet")  # PyArrow keeps the metadata
+    assert dstbench.score("run.parquet", metrics="jga")["dialogues"].item() == 29
+    pq.write_table(arrow.take(list(reversed(range(rows)))), "run.parquet")
+    with pytest.raises(dstbench.DstbenchError, match="not sorted"):
+        dstbench.score("run.parquet")
+    for broken in ({}, {"dstbench": "{"}, {"dstbench": "{}", "dstbench.cuts": "7"}):
+        pq.write_table(arrow.replace_schema_metadata(broken), "run.parquet")
+        assert dstbench.score("run.parquet", metrics="jga")["dialogues"].item() == 30
+
+
+def test_a_mapping_takes_one_run_a_name() -> None:
+    two = dstbench.scan({"a": EXAMPLE, "b": EXAMPLE})
+    with pytest.raises(dstbench.UsageError, match="a frame with 2 runs"):
+        dstbench.score({"x": two})
+    one = dstbench.scan(EXAMPLE).drop("run").collect()
+    for gold in (one, one.to_arrow(), {"g": one}, EXAMPLE, {"g": EXAMPLE}):
+        with pytest.warns(dstbench.DstbenchWarning, match="its own gold is not used"):
+            assert dstbench.score(EXAMPLE, gold=gold, metrics="jga")["value"].item() == 0.5
+
+
 def test_a_table_of_another_schema_version_is_refused(here: Path) -> None:
     arrow = dstbench.scan(EXAMPLE).drop("run").collect().to_arrow()
     meta = json.dumps({"schema_version": SCHEMA_VERSION + 1})
-    pq.write_table(arrow.replace_schema_metadata({"dstbench": meta}), "run.parquet")
+    pq.write_table(arrow.replace_schema_metadata({"dstbench": meta, "dstbench.cuts": "[0]"}), "run.parquet")
     with pytest.raises(dstbench.DstbenchError, match="schema version 2; this dstbench reads 1"):
         dstbench.score("run.parquet")
 

@@ -66,6 +66,9 @@ def test_defaults_are_left_out() -> None:
         ("gca:counting=mine", "counting is 'mine', none of released, paper"),
         ("sa:T=thirty", "T is 'thirty', not a whole number"),
         ("sa:T=-3", "T is -3, not a number of slots"),
+        ("sa:T=99999999999999999999", "not a number of slots up to 1,000,000"),
+        ("fga:lam=1e400", "lam is inf, not a number from 0"),
+        ("fga:lam=1e99999999", "lam is inf, not a number from 0"),
         ("jgaa,sa,fgaa", "there is no metric 'jgaa'; there is no metric 'fgaa'\nhint: did you mean"),
     ],
 )
@@ -118,6 +121,12 @@ def test_gca_does_not_overflow_on_billions_of_changes() -> None:
     small = pl.DataFrame({name: [1] for name in names})
     gca = dstbench.parse("gca").expr()
     assert turns.select(gca).item() == pytest.approx(small.select(gca).item(), rel=1e-14)
+
+
+def test_one_parameter_is_written_in_one_way() -> None:
+    from dstbench.metrics.flexible import FGA
+
+    assert FGA(lam=1).settings() == FGA(lam=1.0).settings()
 
 
 def test_every_metric_says_what_it_is_and_whence() -> None:

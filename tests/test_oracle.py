@@ -101,6 +101,34 @@ def test_the_turn_table(states: States) -> None:
     assert table.drop("run", "n_fresh_errors").rows() == wanted
 
 
+@given(corpora(), st.data())
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_missing_turns_count_as_wrong_wherever_they_are(states: States, data: st.DataObject) -> None:
+    """A missing turn is one false pair of its own, which does not last: no other turn is the worse for it."""
+    there = [data.draw(st.booleans()) for _ in states]
+    if not any(there):
+        return
+    gold = [{k: s[k] for k in ("dialogue_id", "turn", "gold")} for s in states]
+    pred = [{k: s[k] for k in ("dialogue_id", "turn", "pred")} for s, kept in zip(states, there, strict=True) if kept]
+    marked = [
+        s if kept else {**s, "pred": {f"?{n}": "?"}} for n, (s, kept) in enumerate(zip(states, there, strict=True))
+    ]
+    metrics = [m for m in METRICS if m not in ("gca", "gca:alpha=0.5")]  # as released, taking "?" back is correct
+    rows = dstbench.score(pred, gold=gold, missing="wrong", metrics=metrics, by="dialogue,turn")
+    found = {(r["dialogue"], r["turn"], r["metric"]): r["value"] for r in rows.iter_rows(named=True)}
+    groups: dict[tuple[object, ...], list[oracle.Turn]] = {(t.dialogue, t.turn): [t] for t in oracle.turns(marked)}
+    expect(found, {key: value for key, value in grouped(groups).items() if key[-1] in metrics})  # type: ignore[arg-type]
+
+
+@given(corpora(), st.integers(1, 3), st.integers(0, 60_000))
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_turn_numbers_with_gaps_and_any_start(states: States, step: int, start: int) -> None:
+    far = [{**s, "turn": start + step * s["turn"]} for s in states]
+    expect(engine(far, METRICS), grouped({(): oracle.turns(far)}))
+    groups: dict[tuple[object, ...], list[oracle.Turn]] = {(t.dialogue, t.turn): [t] for t in oracle.turns(far)}
+    expect(engine(far, METRICS, by="dialogue,turn"), grouped(groups))
+
+
 @given(corpora())
 def test_a_metric_in_a_users_own_group_by(states: States) -> None:
     table = dstbench.turns(states).group_by("turn").agg(dstbench.parse(m).expr() for m in METRICS).sort("turn")

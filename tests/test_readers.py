@@ -167,7 +167,7 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "gold only": (json.dumps({"dialogue_id": "D", "turn": 0, "gold": {}}), ["no predictions", "--gold"]),
     "neither": (
         json.dumps({"dialogue_id": "D", "turn": 0, "prediction": {}}),
-        ["no turn has gold or pred; unknown keys: prediction", "did you mean pred"],
+        ["neither gold nor pred; unknown keys: prediction", "did you mean pred"],
     ),
     "a line's value": (
         _line(gold={"hotel-stars": 4}),
@@ -194,6 +194,13 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
         json.dumps({"MUL1.json": {"first": {"gt": {}, "pr": {}}}}),
         ["the turn is not a number", "dialogue MUL1.json, turn first"],
     ),
+    "a line with neither among others": (
+        _line() + json.dumps({"dialogue_id": "MUL1", "turn": 1, "gould": {}}),
+        ["line 2: neither gold nor pred; unknown keys: gould", "dialogue MUL1, turn 1", "did you mean gold"],
+    ),
+    "a turn beyond any integer": (_line() + _line(turn=10**20), ["the turn is not a number from 0", "turn 1000000"]),
+    "a TSV with a column twice": (formats.star_tsv().replace("hotel-area", "hotel-name", 1), ["names a column twice"]),
+    "a packed file": (b"\x1f\x8b\x08\x00 and so on", ["it looks like gzip"]),
     "a turn too large": (json.dumps({"D_65536": [[], []]}), ["the turn is not a number from 0 to 65535", "turn 65536"]),
     "a pair that is none": (json.dumps({"D_0": [["hotel"], []]}), ["'hotel' is not of the form", "dialogue D, turn 0"]),
     "one list of two": (json.dumps({"D_0": [[], []], "D_1": [[]]}), ["of length 2", "D_1"]),

@@ -36,6 +36,7 @@ class GCA(Metric):
     source = "Aksu & Chen 2024"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", float(self.alpha))
         if not 0 <= self.alpha <= 1:
             raise UsageError(f"metric 'gca': alpha is {self.alpha}, not a number from 0 to 1")
 

@@ -30,6 +30,7 @@ class FGA(Metric):
     source = "Dey et al. 2022"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "lam", float(self.lam))  # 1 and 1.0 are one parameter, and print alike
         if not 0 <= self.lam < float("inf"):
             raise UsageError(f"metric 'fga': lam is {self.lam}, not a number from 0")
 

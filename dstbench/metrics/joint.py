@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 import polars as pl
 
 from dstbench.errors import UsageError
 from dstbench.metrics.base import Metric, count, divide, exact, mean, turns
 from dstbench.slots import smallest_slot_set
+
+_MOST_SLOTS: Final = 1_000_000  # so that T times the turns stays an exact integer
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,8 @@ class SA(Metric):
     source = "Kim et al. 2022, eq. 2; Wu et al. 2019"
 
     def __post_init__(self) -> None:
-        if self.T < 0:
-            raise UsageError(f"metric 'sa': T is {self.T}, not a number of slots")
+        if not 0 <= self.T <= _MOST_SLOTS:
+            raise UsageError(f"metric 'sa': T is {self.T}, not a number of slots up to {_MOST_SLOTS:,}")
 
     def stats(self) -> dict[str, pl.Expr]:
         return {"errors": count("n_union") - count("n_correct"), "turns": turns()}

@@ -6,7 +6,6 @@ Parameters at their default are left out, and ``parse(str(m)) == m``.
 from __future__ import annotations
 
 from dataclasses import fields
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from dstbench.errors import UsageError, did_you_mean
@@ -91,7 +90,8 @@ def _value(text: str, hint: Any, place: str) -> Any:
         return text
     if hint is float:
         try:
-            return float(Fraction(text))
+            numerator, _, denominator = text.partition("/")
+            return float(numerator) / float(denominator or 1)
         except (ValueError, ZeroDivisionError):
             raise UsageError(f"{place} is {text!r}, not a number") from None
     try:

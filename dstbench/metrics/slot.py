@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of slot-value pairs, and the plain counts.
+"""Precision, recall and F1 of slot-value pairs.
 
 Conventions (TRADE's): both states empty is 1; one of them empty is 0.
 """

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Final
 
 from dstbench.errors import UsageError, did_you_mean
@@ -55,11 +56,11 @@ def find_format(source: Source, name: str | None = None) -> Format:
     )
 
 
-def read(source: Source, format: str | None = None) -> States:  # noqa: A002 (the field's word)
+def read(source: Source | str | PathLike[str], format: str | None = None) -> States:  # noqa: A002 (the field's word)
     """Read a native file.
 
     Args:
-        source: The file.
+        source: The file, or its path.
         format: Name of its format; None: find out.
 
     Returns:
@@ -68,6 +69,8 @@ def read(source: Source, format: str | None = None) -> States:  # noqa: A002 (th
     Raises:
         DstbenchError: It cannot be read; the message says what, where and what to do.
     """
+    if not isinstance(source, Source):
+        source = Source(fspath(source))
     return find_format(source, format).read(source)
 
 

@@ -84,21 +84,25 @@ def _collect(source: Source, items: Iterable[tuple[str, Any]]) -> States:
         known = {"dialogue": item.get("dialogue_id"), "turn": item.get("turn")} if isinstance(item, dict) else {}
         turn: Turn = source.convert(item, Turn, (None, "slot"), place=f"{place}: ", hint=_HINT, **known)
         unknown.update(dict.fromkeys(item.keys() - _KEYS))
+        if turn.gold is msgspec.UNSET and turn.pred is msgspec.UNSET:
+            found = ", ".join(sorted(map(str, item.keys() - _KEYS))) or "none"
+            raise source.error(
+                f"{place}: neither gold nor pred; unknown keys: {found}", _near(unknown) or _HINT, **known
+            )
         at = states.turn(turn.dialogue_id, turn.turn)
         if turn.gold is not msgspec.UNSET:
             states.gold.flat(at, turn.gold)
         if turn.pred is not msgspec.UNSET:
             states.pred.flat(at, turn.pred)
     built = states.build()
-    near = [f"{key!r}: {hint}" for key in sorted(unknown) if (hint := did_you_mean(key, _KEYS))]
-    if built.gold is None and built.pred is None:
-        raise source.error(
-            f"no turn has gold or pred; unknown keys: {', '.join(sorted(unknown)) or 'none'}",
-            " ".join(near) or _HINT,
-        )
-    if near and (built.gold is None or built.pred is None):
-        return replace(built, notes=(*built.notes, f"{source.name}: unknown keys; {' '.join(near)}"))
+    if (near := _near(unknown)) and (built.gold is None or built.pred is None):
+        return replace(built, notes=(*built.notes, f"{source.name}: unknown keys; {near}"))
     return built
+
+
+def _near(unknown: Iterable[str]) -> str:
+    """Which of our keys the unknown ones may be meant to be."""
+    return " ".join(f"{key!r}: {hint}" for key in sorted(unknown) if (hint := did_you_mean(key, _KEYS)))
 
 
 FORMAT: Final = Format(

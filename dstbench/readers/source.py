@@ -144,7 +144,7 @@ class Source:
             for level, key in zip(levels, path, strict=False):
                 if level is not None:
                     where[level] = f"{where[level]}-{key}" if level in where else str(key)
-            shown = json.dumps(value, ensure_ascii=False, default=str)
+            shown = repr(value) if isinstance(value, str) else str(value)
             shown = shown if len(shown) <= 60 else shown[:57] + "..."
             raise self.error(f"{place}{reason}, found {shown}", hint, **where) from None
 

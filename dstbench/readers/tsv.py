@@ -69,9 +69,10 @@ def _read(source: Source, form: Format) -> States:
     header, _, body = source.text.lstrip().partition("\n")
     columns = header.rstrip("\r").split("\t")
     slots = [name for name in columns if "-" in name]
-    if not slots:
-        raise source.error("the header names no slot", form.hint)
-    first = columns.index(slots[0])
+    named = [name for name in columns if name]
+    if not slots or _TURN not in columns or len(set(named)) < len(named):
+        raise source.error("the header lacks slots or the turn index, or names a column twice", form.hint)
+    width = columns.index(slots[-1]) + 1
     lines = pl.DataFrame({"line": body.split("\n")}).with_columns(pl.col("line").str.strip_chars_end("\r"))
     lines = lines.with_row_index("number", offset=2).filter(
         (pl.col("line") != "") & ~pl.col("line").str.starts_with("#")
@@ -79,7 +80,7 @@ def _read(source: Source, form: Format) -> States:
     if lines.is_empty():
         raise source.error("no dialogue in the file")
     ragged = lines.select("number", fields=pl.col("line").str.count_matches("\t", literal=True) + 1).filter(
-        pl.col("fields").is_between(first + len(slots), len(columns)).not_()
+        pl.col("fields").is_between(width, len(columns)).not_()
     )
     if ragged.height:
         number, fields = ragged.row(0)
@@ -87,7 +88,6 @@ def _read(source: Source, form: Format) -> States:
             f"line {number} has {fields} fields, the header {len(columns)}",
             "is the file cut off, or a tab in a text?",
         )
-    width = first + len(slots)
     table = lines.select(pl.col("line").str.split_exact("\t", width - 1).struct.rename_fields(columns[:width])).unnest(
         "line"
     )
