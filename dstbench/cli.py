@@ -10,7 +10,7 @@ import sys
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
@@ -79,6 +79,7 @@ def score(
 
         import dstbench.conventions
         import dstbench.scoring
+        from dstbench.errors import DstbenchWarning
         from dstbench.report.tables import render_scores
 
         convention = dstbench.conventions.profile(profile)
@@ -95,6 +96,8 @@ def score(
             missing=missing,
         )
         text = render_scores(rows, form)
+        if output is not None and (suffix := output.suffix[1:]) != form and suffix in get_args(TableFormat):
+            warnings.warn(f"{output} holds {form}; --format {suffix} writes {suffix}", DstbenchWarning, stacklevel=1)
     _emit(text, output)
 
 
@@ -110,6 +113,10 @@ def convert(
     """Convert native prediction files to one long table (Parquet)."""
     with _reporting(), _progress("converting"):
         _spare_inputs(output, [*files, *([gold] if gold else [])])
+        from dstbench.errors import UsageError
+
+        if output.suffix != ".parquet":
+            raise UsageError(f"{output}: a long table is written as Parquet", hint=f"-o {output.stem}.parquet")
         from dstbench.longtable import read_run, write_long
 
         run = read_run(

@@ -110,6 +110,9 @@ def open_runs(
     repeated = {name for name, _ in parts if [n for n, _ in parts].count(name) > 1}
     if repeated:
         raise UsageError(f"two runs are called {sorted(repeated)[0]!r}", hint="give each a name of its own")
+    for _, item in parts:  # before the first of them takes its time
+        if isinstance(item, (str, PathLike)):
+            Source(str(item)).check()
     gold_states = None if gold is None else open_gold(gold)
     return [_open(name, item, gold_states, format, missing) for name, item in parts]
 

@@ -93,13 +93,15 @@ def to_turns(
     is_turn[place] = True
     group = np.repeat(np.arange(len(size)), size)[is_turn]
     found: dict[str, Any] = {"turn": (np.flatnonzero(is_turn) - offset[group] + base[group]).astype(np.uint16)}
-    lasts = ~bare[changed]
+    lasting, passing = np.flatnonzero(~bare[changed]), np.flatnonzero(bare[changed])
     for name in needed & events.keys():
-        counts, changes = np.zeros(total), events[name]()
+        changes = events[name]()
         if name in _SIZES:
-            counts = _running(np.bincount(at, weights=changes * lasts, minlength=total), offset, size)
-            changes = changes * ~lasts
-        counts = counts + np.bincount(at, weights=changes, minlength=total)
+            sums = np.bincount(at[lasting], weights=changes[lasting], minlength=total)
+            counts = _running(sums, offset, size)
+            np.add.at(counts, at[passing], changes[passing])
+        else:
+            counts = np.bincount(at, weights=changes, minlength=total)
         found[name] = counts[is_turn].astype(np.uint32)
     if "local_error" in needed:
         found |= _flexible(found, begins=_changes(group))

@@ -144,6 +144,12 @@ def test_an_input_is_never_written_over(example: Path) -> None:
     assert Path("model.json").read_text() == before
 
 
+def test_a_file_whose_name_promises_another_format_is_noted(example: Path) -> None:
+    code, out, err = run("score", "model.json", "-m", "jga", "-o", "scores.json")
+    assert (code, out) == (0, "")
+    assert err == "note: scores.json holds text; --format json writes json\n"
+
+
 def test_standard_input_and_output(example: Path) -> None:
     command = f"{sys.executable} -m dstbench score - -m jga -m f1 -o - < model.json"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)  # noqa: S602 (our own command)
@@ -194,6 +200,8 @@ FAILURES = {
     ),
     "unknown profile": (["score", "model.json", "--profile", "x"], 2, "there is no profile 'x'"),
     "too few names": (["score", "model.json", "bare.json", "--name", "a"], 2, "1 names for 2 runs"),
+    "late missing file": (["score", "model.json", "none.json"], 1, "none.json: no such file"),
+    "not parquet": (["convert", "model.json", "-o", "out.json"], 2, "hint: -o out.parquet"),
     "broken convert": (["convert", "broken.json", "-o", "out.parquet"], 1, "the JSON ends too early"),
 }
 

@@ -41,6 +41,11 @@ class Source:
         """A `DstbenchError` about this file."""
         return DstbenchError(what, file=self.name, hint=hint, **where)
 
+    def check(self) -> None:
+        """Raise a `DstbenchError` if there is no file that can be opened."""
+        if not self.path.exists() or self.path.is_dir():
+            self._read(1)
+
     @cached_property
     def raw(self) -> bytes:
         """The file's bytes, without a byte order mark."""
