@@ -78,7 +78,7 @@ def to_turns(
     turn = long["turn"].to_numpy()
     first_row = np.flatnonzero(starts)
     place, base, offset, size = _places(first_row, turn)
-    if (turn[1:] <= turn[:-1])[~first[1:]].any() or (len(place) and int(place.max()) >= size.sum()):
+    if ((turn[1:] <= turn[:-1]) & ~first[1:]).any() or (len(place) and int(place.max()) >= size.sum()):
         raise DstbenchError(
             "the long table is not sorted by dialogue, slot and turn, or a slot ends early",
             hint="convert the run again, or sort it and drop its metadata",
