@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import Any, Final, get_args
 
 import polars as pl
 
@@ -12,9 +12,7 @@ from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.options import Missing
 from dstbench.schema import LONG
 from dstbench.slots import KNOWN_SLOTS
-
-if TYPE_CHECKING:
-    from dstbench.states import Side, States
+from dstbench.states import Side, States
 
 _KEY: Final = ["dialogue", "turn"]
 
@@ -70,8 +68,6 @@ def check_missing(missing: str) -> None:
 
 def from_long(table: pl.DataFrame, source: str) -> States:
     """A long table's states: the way back, to read gold or predictions out of a file that dstbench wrote."""
-    from dstbench.states import Side, States
-
     turns = table.select(_KEY).unique().sort(_KEY)
     unpredicted = table.filter(pl.col("slot").is_null() & pl.col("pred").is_not_null())
     sides = {}

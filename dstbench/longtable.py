@@ -346,14 +346,18 @@ def _run(name: str, aligned: Aligned, **read: Any) -> Run:
 
 
 def _gold_hash(table: pl.DataFrame, cuts: Sequence[int]) -> str:
-    """Eight hexadecimal digits that two tables share only if they have the same turns and the same gold."""
-    digest = hashlib.sha256()
+    """Eight hexadecimal digits that two tables share only if they have the same turns and the same gold.
+
+    Turns and gold are hashed apart, part by part: where the cuts lie depends on the predictions too.
+    """
+    turns, gold = hashlib.sha256(), hashlib.sha256()
     for start, end in pairwise(cuts):
         part = table.slice(start, end - start)
-        digest.update(part.select("dialogue", "turn").unique().sort("dialogue", "turn").write_csv().encode())
-        gold = part.filter(pl.col("gold").is_not_null()).select("dialogue", "turn", "slot", "gold")
-        digest.update(gold.write_csv(quote_style="always").encode())
-    return digest.hexdigest()[:8]
+        spine = part.select("dialogue", "turn").unique().sort("dialogue", "turn")
+        cells = part.filter(pl.col("gold").is_not_null()).select("dialogue", "turn", "slot", "gold")
+        for digest, rows in ((turns, spine), (gold, cells)):
+            digest.update(rows.write_csv(include_header=False, quote_style="always").encode())
+    return hashlib.sha256(turns.digest() + gold.digest()).hexdigest()[:8]
 
 
 def _cuts(table: pl.DataFrame) -> tuple[int, ...]:

@@ -135,9 +135,10 @@ class StatesBuilder:
         if bad is not None and turns["number"][bad] is None:
             raise self._fail(f"the turn is not a number from 0 to {MAX_TURN}", bad, "number user turns from 0")
         turns = turns.select("dialogue", turn="number")
-        repeated = turns.select(pl.struct("dialogue", "turn").is_first_distinct().not_())["dialogue"].arg_max()
-        if repeated:  # the first row is never a repetition
-            raise self._fail("the same turn twice", repeated, "keep one state per dialogue and turn")
+        repeated = turns.select(pl.struct("dialogue", "turn").is_first_distinct().not_()).to_series().arg_true()
+        if len(repeated):
+            more = f", and {len(repeated) - 1} more" if len(repeated) > 1 else ""
+            raise self._fail(f"the same turn twice{more}", repeated[0], "keep one state per dialogue and turn")
         return turns
 
     def _side(self, name: str, builder: _SideBuilder, turns: pl.DataFrame, notes: list[str]) -> Side:

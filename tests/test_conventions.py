@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.conventions import PROFILES, profile, signature
+from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY
 from tests.corpora import EXAMPLE
 
@@ -58,6 +59,12 @@ def test_gold_and_grouping_are_in_the_signature() -> None:
     assert signed(silent) == signed()  # another tracker on the same gold is comparable
     by_domain = dstbench.score(EXAMPLE, metrics="jga", by="domain")["signature"].unique()
     assert by_domain.item() == signed().replace("by:run", "by:domain")
+
+
+def test_the_hash_of_gold_is_the_same_for_every_tracker_however_large_the_corpus() -> None:
+    rows = dstbench.score(synthetic(4000), metrics="jga")
+    assert rows["value"].n_unique() == 3
+    assert rows["signature"].n_unique() == 1
 
 
 def test_the_gold_of_a_turn_is_hashed_also_where_it_is_empty() -> None:
