@@ -15,7 +15,7 @@ from dstbench.schema import MAX_TURN
 from dstbench.slots import canonical_dialogue, canonical_slot, split_pair
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 SideName = Literal["gold", "pred"]
 
@@ -50,6 +50,11 @@ class States:
     gold: Side | None
     pred: Side | None
     notes: tuple[str, ...] = ()
+
+
+def listed(state: Mapping[str, str], leaves_out: Collection[str]) -> dict[str, str]:
+    """A state without the values with which its format, that always names every slot, leaves one out."""
+    return {slot: value for slot, value in state.items() if value not in leaves_out}
 
 
 class _SideBuilder:
@@ -95,6 +100,7 @@ class StatesBuilder:
         self._source, self._format = source, format
         self._dialogues: list[str] = []
         self._turns: list[int] | list[str] = []
+        self._notes: list[str] = []
         self.gold, self.pred = _SideBuilder(), _SideBuilder()
 
     def turn(self, dialogue: str, turn: int | str) -> int:
@@ -102,6 +108,10 @@ class StatesBuilder:
         self._dialogues.append(dialogue)
         self._turns.append(turn)  # type: ignore[arg-type] # a format spells all its turns in one way
         return len(self._dialogues) - 1
+
+    def note(self, text: str) -> None:
+        """Add what a reader of the numbers should know of this file."""
+        self._notes.append(f"{self._source}: {text}")
 
     def build(self) -> States:
         """The collected states.
@@ -111,7 +121,7 @@ class StatesBuilder:
                 of the form ``domain-slot-value``.
         """
         turns = self._spine()
-        notes: list[str] = []
+        notes = [*self._notes]
         sides = {
             name: self._side(name, builder, turns, notes) if builder.present else None
             for name, builder in (("gold", self.gold), ("pred", self.pred))

@@ -65,6 +65,67 @@ def json_list() -> str:
     return json.dumps(EXAMPLE)
 
 
+def star() -> str:
+    def cells(t: dict[str, Any]) -> dict[str, Any]:
+        none = dict.fromkeys(STAR_SLOTS, "none")
+        gold, pred = none | t["gold"], none | t["pred"]
+        return {"utter": "…", **{slot: {"pred": pred[slot], "gt": gold[slot]} for slot in STAR_SLOTS}}
+
+    return json.dumps({f"{ID}.json_{t['turn']}": cells(t) for t in EXAMPLE})
+
+
+def kage() -> str:
+    def flat(state: dict[str, str]) -> dict[str, str]:
+        whole = dict.fromkeys(STAR_SLOTS, "none") | state
+        return {slot.replace("-", " ").replace("book ", ""): value for slot, value in whole.items()}
+
+    return json.dumps(
+        [
+            {"example_id": f"{ID}-{t['turn']}", "bs_pred_dict": flat(t["pred"]), "bs_ref_dict": flat(t["gold"])}
+            for t in reversed(EXAMPLE)
+        ]
+    )
+
+
+def convlab() -> str:
+    spelled = {"pricerange": "price range", "leaveat": "leave at"}
+
+    def state(flat: dict[str, str], *, whole: bool) -> dict[str, dict[str, str]]:
+        nested = _nested((dict.fromkeys(STAR_SLOTS, "") | flat) if whole else flat)
+        return {d: {spelled.get(s, s): v for s, v in slots.items()} for d, slots in nested.items()}
+
+    return json.dumps([
+        {"speaker": "user", "dialogue_id": f"{ID}.json", "utt_idx": 2 * t["turn"],
+         "state": state(t["gold"], whole=True), "predictions": {"state": state(t["pred"], whole=False)}}
+        for t in EXAMPLE
+    ])  # fmt: skip
+
+
+def icdst_gold() -> str:
+    return json.dumps([{"ID": f"{ID}.json", "turn_id": t["turn"], "slot_values": t["gold"]} for t in EXAMPLE])
+
+
+def icdst() -> str:
+    log = [{**turn, "pred": t["pred"]} for turn, t in zip(json.loads(icdst_gold()), EXAMPLE, strict=True)]
+    return json.dumps(log)
+
+
+def trade_gold() -> str:
+    turns = [
+        {"turn_idx": t["turn"], "turn_label": [], "belief_state": [
+            *({"slots": [[slot, value]], "act": "inform"} for slot, value in t["gold"].items()),
+            {"slots": [["slot", "phone"]], "act": "request"},
+        ]}
+        for t in EXAMPLE
+    ]  # fmt: skip
+    return json.dumps([{"dialogue_idx": f"{ID}.json", "domains": ["hotel"], "dialogue": turns}])
+
+
+def t5dst_gold() -> str:
+    turns = [{"system": "none", "user": "…", "state": {"slot_values": t["gold"]}} for t in EXAMPLE]
+    return json.dumps([{"dial_id": f"{ID}.json", "domains": ["hotel"], "turns": turns}])
+
+
 def star_tsv() -> str:
     head = ["# Dialogue ID", "Turn Index", "Last Turn", "System Response", "User Utterance", *STAR_SLOTS, ""]
     lines = [head]
@@ -91,6 +152,10 @@ def sumbt_tsv() -> str:
 #: Format name to a file's text; formats that hold only one side are scored against, or with, another's.
 WITH_BOTH: dict[str, Callable[[], str]] = {
     "gtpr": gtpr, "trade": trade, "som": som, "t5dst": t5dst, "jsonl": jsonl, "jsonl (list)": json_list,
+    "star": star, "kage": kage, "convlab": convlab, "icdst": icdst,
 }  # fmt: skip
 ONLY_PRED: dict[str, Callable[[], str]] = {"mwzeval": mwzeval}
-ONLY_GOLD: dict[str, Callable[[], str]] = {"star-tsv": star_tsv, "sumbt-tsv": sumbt_tsv}
+ONLY_GOLD: dict[str, Callable[[], str]] = {
+    "star-tsv": star_tsv, "sumbt-tsv": sumbt_tsv, "trade-gold": trade_gold, "t5dst-gold": t5dst_gold,
+    "icdst (gold)": icdst_gold,
+}  # fmt: skip

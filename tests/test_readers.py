@@ -21,7 +21,7 @@ ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD
 def test_every_format_has_an_example_here() -> None:
     assert {name.partition(" ")[0] for name in ALL} == FORMATS.keys()
     for form in FORMATS.values():
-        assert form.holds == (("gold", "pred") if form.name in formats.WITH_BOTH else form.holds)
+        assert (form.holds == ("gold", "pred")) == (form.name in formats.WITH_BOTH)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -32,7 +32,11 @@ def test_the_format_is_found_by_content_alone(name: str, here: Path) -> None:
     assert found == [name.partition(" ")[0]]
 
 
+_ALTERED = "ignore:.*may have been altered:dstbench.errors.DstbenchWarning"  # said of every IC-DST log
+
+
 @pytest.mark.parametrize("name", formats.WITH_BOTH)
+@pytest.mark.filterwarnings(_ALTERED)
 def test_formats_with_gold_inside_score_as_the_example(name: str, here: Path) -> None:
     Path("run.json").write_text(ALL[name](), encoding="utf-8")
     rows = dstbench.score("run.json", metrics=list(EXAMPLE_SCORES))
@@ -42,6 +46,7 @@ def test_formats_with_gold_inside_score_as_the_example(name: str, here: Path) ->
 
 
 @pytest.mark.parametrize("gold", [*formats.ONLY_GOLD, *formats.WITH_BOTH])
+@pytest.mark.filterwarnings(_ALTERED)
 def test_predictions_and_gold_from_two_files(gold: str, here: Path) -> None:
     Path("run.json").write_text(formats.mwzeval(), encoding="utf-8")
     Path("gold").write_text(ALL[gold](), encoding="utf-8")
@@ -91,6 +96,19 @@ def test_tsv_comments_and_windows_line_ends(here: Path) -> None:
     states = read(Source("gold.tsv"))
     assert states.gold is not None
     assert states.gold.turns.height == 2
+
+
+def test_gold_that_may_have_been_altered_is_said_so(here: Path) -> None:
+    Path("running_log.json").write_text(formats.icdst())
+    with pytest.warns(dstbench.DstbenchWarning, match=r"running_log\.json: its gold may have been altered"):
+        dstbench.score("running_log.json")
+
+
+def test_wrong_slots_only_are_not_taken_for_a_run(here: Path) -> None:
+    wrong = {"train-leaveat": {"pred": "11:30", "gt": "10:30"}}
+    Path("preds_0.json").write_text(json.dumps({"MUL7001.json_0": {}, "MUL7001.json_1": wrong}))
+    with pytest.raises(dstbench.DstbenchError, match="these are wrong slots only, written while training"):
+        dstbench.score("preds_0.json")
 
 
 def test_a_trade_descendant_names_its_list_otherwise(here: Path) -> None:
@@ -201,6 +219,23 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "a turn beyond any integer": (_line() + _line(turn=10**20), ["the turn is not a number from 0", "turn 1000000"]),
     "a TSV with a column twice": (formats.star_tsv().replace("hotel-area", "hotel-name", 1), ["names a column twice"]),
     "a packed file": (b"\x1f\x8b\x08\x00 and so on", ["it looks like gzip"]),
+    "a KAGE value": (
+        json.dumps([{"example_id": "A-1", "bs_pred_dict": {"hotel day": 1}, "bs_ref_dict": {}}]),
+        ["item 0: expected a string, found 1", "dialogue A-1, slot hotel day"],
+    ),
+    "a ConvLab value": (
+        formats.convlab().replace('"10:30"', "10"),
+        ["item 1: expected a string, found 10", "dialogue MUL7001.json, turn 2, slot train-leave at"],
+    ),
+    "no gold in a log": (
+        json.dumps([{"ID": "D", "turn_id": 0, "slot_values": None}]),
+        ["expected an object", "turn 0"],
+    ),
+    "a STAR key": (formats.star().replace("json_1", "json"), ["'MUL7001.json' is not of the form"]),
+    "a TRADE state": (
+        json.dumps([{"dialogue_idx": "D", "dialogue": [{"turn_idx": 0, "belief_state": {}}]}]),
+        ["expected a list, found {}"],
+    ),
     "a turn too large": (json.dumps({"D_65536": [[], []]}), ["the turn is not a number from 0 to 65535", "turn 65536"]),
     "a pair that is none": (json.dumps({"D_0": [["hotel"], []]}), ["'hotel' is not of the form", "dialogue D, turn 0"]),
     "one list of two": (json.dumps({"D_0": [[], []], "D_1": [[]]}), ["of length 2", "D_1"]),

@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Final
 
 from dstbench.errors import UsageError, did_you_mean
-from dstbench.readers import gtpr, jsonl, mwzeval, som, t5dst, trade, tsv
+from dstbench.readers import gtpr, jsonl, mwzeval, preprocessed, som, star, t5dst, trade, tsv, turnlist
 from dstbench.readers.source import Format, Source
 
 if TYPE_CHECKING:
@@ -26,9 +26,15 @@ FORMATS: Final[dict[str, Format]] = {
         trade.FORMAT,
         t5dst.FORMAT,
         som.FORMAT,
+        star.FORMAT,
+        turnlist.KAGE,
+        turnlist.CONVLAB,
+        turnlist.ICDST,
         mwzeval.FORMAT,
         tsv.STAR,
         tsv.SUMBT,
+        preprocessed.TRADE,
+        preprocessed.T5DST,
     )
 }
 

@@ -27,9 +27,9 @@ SHAPE: Final = dict[str, dict[str, Turn]]
 
 
 def sniff(source: Source) -> bool:
-    """Whether turns hold ``gt`` or ``pr``."""
+    """Whether turns hold ``gt`` or ``pr`` (and no ``pred``, as STAR's slots do)."""
     return source.kind == "json" and any(
-        isinstance(turn, dict) and ("gt" in turn or "pr" in turn) for turn in values(source.json, 2)
+        isinstance(turn, dict) and turn.keys() & {"gt", "pr"} and "pred" not in turn for turn in values(source.json, 2)
     )
 
 

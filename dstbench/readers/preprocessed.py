@@ -1,0 +1,114 @@
+"""Gold states as models preprocess MultiWOZ: TRADE's and T5DST's ``<split>_dials.json``.
+
+Conventions: one JSON list of dialogues, cumulative states, no predictions. A literal ``none`` that survives in the
+2.1 annotation is kept as written. Turns count user turns from 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from dstbench.readers.source import Format, Source
+from dstbench.states import States, StatesBuilder
+
+
+class TradeEntry(msgspec.Struct):
+    """An entry of a belief state: its slot-value pairs (one, in practice) and whether the user informs or asks."""
+
+    slots: list[tuple[str, str]]
+    act: str
+
+
+class TradeTurn(msgspec.Struct):
+    """One turn of TRADE's file."""
+
+    turn_idx: int
+    belief_state: list[TradeEntry]
+
+
+class TradeDialogue(msgspec.Struct):
+    """One dialogue of TRADE's file."""
+
+    dialogue_idx: str
+    dialogue: list[TradeTurn]
+
+
+class T5State(msgspec.Struct):
+    """A state of T5DST's file."""
+
+    slot_values: dict[str, str]
+
+
+class T5Turn(msgspec.Struct):
+    """One turn of T5DST's file; its place in the list is its number."""
+
+    state: T5State
+
+
+class T5Dialogue(msgspec.Struct):
+    """One dialogue of T5DST's file."""
+
+    dial_id: str
+    turns: list[T5Turn]
+
+
+def _sniff(source: Source, dialogue: str, turns: str) -> bool:
+    head: list[Any] = source.json[:20] if source.kind == "json" and isinstance(source.json, list) else []
+    return any(isinstance(d, dict) and isinstance(d.get(dialogue), str) and turns in d for d in head)
+
+
+def sniff_trade(source: Source) -> bool:
+    """Whether dialogues have a ``dialogue_idx`` and a ``dialogue``."""
+    return _sniff(source, "dialogue_idx", "dialogue")
+
+
+def read_trade(source: Source) -> States:
+    """Read TRADE's file: what the user informs, not what is asked for."""
+    dialogues: list[TradeDialogue] = source.convert(source.json, list[TradeDialogue], (), hint=TRADE.hint)
+    states = StatesBuilder(source.name, TRADE.name)
+    for dialogue in dialogues:
+        for turn in dialogue.dialogue:
+            at = states.turn(dialogue.dialogue_idx, turn.turn_idx)
+            informs = (pair for entry in turn.belief_state if entry.act == "inform" for pair in entry.slots)
+            states.gold.flat(at, dict(informs))
+    return states.build()
+
+
+def sniff_t5(source: Source) -> bool:
+    """Whether dialogues have a ``dial_id`` and ``turns``."""
+    return _sniff(source, "dial_id", "turns")
+
+
+def read_t5(source: Source) -> States:
+    """Read T5DST's file."""
+    dialogues: list[T5Dialogue] = source.convert(source.json, list[T5Dialogue], (), hint=T5DST.hint)
+    states = StatesBuilder(source.name, T5DST.name)
+    for dialogue in dialogues:
+        for number, turn in enumerate(dialogue.turns):
+            states.gold.flat(states.turn(dialogue.dial_id, number), turn.state.slot_values)
+    return states.build()
+
+
+TRADE: Final = Format(
+    name="trade-gold",
+    title="TRADE's preprocessed MultiWOZ (<split>_dials.json), gold",
+    holds=("gold",),
+    example=(
+        '[{"dialogue_idx": "MUL9901.json", "dialogue": [{"turn_idx": 0, '
+        '"belief_state": [{"slots": [["hotel-area", "north"]], "act": "inform"}]}]}]'
+    ),
+    shape=list[TradeDialogue],
+    sniff=sniff_trade,
+    read=read_trade,
+)
+T5DST: Final = Format(
+    name="t5dst-gold",
+    title="T5DST's preprocessed MultiWOZ (<split>_dials.json), gold",
+    holds=("gold",),
+    example='[{"dial_id": "MUL9901.json", "turns": [{"state": {"slot_values": {"hotel-area": "north"}}}]}]',
+    shape=list[T5Dialogue],
+    sniff=sniff_t5,
+    read=read_t5,
+)
