@@ -81,6 +81,13 @@ class _SideBuilder:
             self.slot.extend([f"{domain}-{slot}" for slot in slots])
             self.value.extend(slots.values())
 
+    def cells(self, at: int, state: Sequence[tuple[str, str]]) -> None:
+        """Take a state of the form [(slot, value)]; one that lists a slot twice is reported when it is built."""
+        self.present.append(at)
+        self.at.extend([at] * len(state))
+        self.slot.extend([slot for slot, _ in state])
+        self.value.extend([value for _, value in state])
+
     def pairs(self, at: int, state: Sequence[str]) -> None:
         """Take a state of the form [``domain-slot-value``]; they are split when the table is built."""
         self.present.append(at)

@@ -65,6 +65,57 @@ def json_list() -> str:
     return json.dumps(EXAMPLE)
 
 
+def _triples(state: dict[str, str]) -> list[str]:
+    return [f"{slot.replace('-', ' ', 1)} {value}" for slot, value in state.items()]
+
+
+def simpletod() -> str:
+    return json.dumps({f"{ID}.json": {
+        "target_turn_belief": [_triples(t["gold"]) for t in EXAMPLE],
+        "generated_turn_belief": [["hotel name not mentioned", " ", *_triples(t["pred"])] for t in EXAMPLE[:1]]
+        + [_triples(t["pred"]) for t in EXAMPLE[1:]],
+        "target_response": ["", ""],
+    }})  # fmt: skip
+
+
+def parlai() -> str:
+    def line(t: dict[str, Any]) -> dict[str, Any]:
+        gold, pred = (", ".join(_triples(t[side])) + "," for side in ("gold", "pred"))
+        teacher = {"dial_id": f"{ID.lower()}.json", "turn_num": t["turn"], "eval_labels": [gold], "text": "…"}
+        return {"dialog": [[teacher, {"id": "Bart", "text": f"<bs> {pred} </bs>"}]], "context": []}
+
+    return "".join(json.dumps(line(t)) + "\n" for t in EXAMPLE)
+
+
+def checkdst() -> str:
+    lines = [
+        {"dial_id": f"{ID.lower()}-{t['turn']}", "aug_type": "orig"}
+        | {side: ", ".join(_triples(t[side])).replace("book ", "") for side in ("gold", "pred")}
+        for t in EXAMPLE
+    ]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def _span_turn(t: dict[str, Any]) -> dict[str, str]:
+    def span(state: dict[str, str]) -> str:
+        words = []
+        for domain, slots in _nested(state).items():
+            short = {"leaveat": "leave"}
+            pairs = (f"{short.get(slot, slot.removeprefix('book '))} {value}" for slot, value in slots.items())
+            words += [f"[{domain}]", *pairs]
+        return " ".join(words)
+
+    return {"bspn": span(t["gold"]), "bspn_gen": span(t["pred"])}
+
+
+def pptod() -> str:
+    return json.dumps({ID.lower(): {str(t["turn"]): _span_turn(t) for t in EXAMPLE}})
+
+
+def fnctod() -> str:
+    return json.dumps({ID.lower(): [{"turn_num": t["turn"], **_span_turn(t)} for t in EXAMPLE]})
+
+
 def star() -> str:
     def cells(t: dict[str, Any]) -> dict[str, Any]:
         none = dict.fromkeys(STAR_SLOTS, "none")
@@ -152,6 +203,7 @@ def sumbt_tsv() -> str:
 #: Format name to a file's text; formats that hold only one side are scored against, or with, another's.
 WITH_BOTH: dict[str, Callable[[], str]] = {
     "gtpr": gtpr, "trade": trade, "som": som, "t5dst": t5dst, "jsonl": jsonl, "jsonl (list)": json_list,
+    "simpletod": simpletod, "parlai": parlai, "checkdst": checkdst, "pptod": pptod, "fnctod": fnctod,
     "star": star, "kage": kage, "convlab": convlab, "icdst": icdst,
 }  # fmt: skip
 ONLY_PRED: dict[str, Callable[[], str]] = {"mwzeval": mwzeval}

@@ -104,6 +104,21 @@ def test_gold_that_may_have_been_altered_is_said_so(here: Path) -> None:
         dstbench.score("running_log.json")
 
 
+def test_generated_text_that_is_no_state_is_counted(here: Path) -> None:
+    text = formats.simpletod().replace('"hotel name not mentioned"', '"<|endoftext|>", "hotel"')
+    Path("p.json").write_text(text)
+    with pytest.warns(
+        dstbench.DstbenchWarning, match=r"p\.json: 2 pieces of text that are no slot and value, left out"
+    ):
+        assert dstbench.score("p.json", metrics="jga")["value"].item() == 0.5
+
+
+def test_a_run_that_was_given_the_gold_is_said_so(here: Path) -> None:
+    Path("gpt2_test_oracleBelief_nocarry.json").write_text(formats.simpletod())
+    with pytest.warns(dstbench.DstbenchWarning, match="the model was given the gold states"):
+        dstbench.score("gpt2_test_oracleBelief_nocarry.json")
+
+
 def test_wrong_slots_only_are_not_taken_for_a_run(here: Path) -> None:
     wrong = {"train-leaveat": {"pred": "11:30", "gt": "10:30"}}
     Path("preds_0.json").write_text(json.dumps({"MUL7001.json_0": {}, "MUL7001.json_1": wrong}))
@@ -219,6 +234,16 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "a turn beyond any integer": (_line() + _line(turn=10**20), ["the turn is not a number from 0", "turn 1000000"]),
     "a TSV with a column twice": (formats.star_tsv().replace("hotel-area", "hotel-name", 1), ["names a column twice"]),
     "a packed file": (b"\x1f\x8b\x08\x00 and so on", ["it looks like gzip"]),
+    "other turns in a SimpleTOD dialogue": (
+        json.dumps({"D": {"target_turn_belief": [[]], "generated_turn_belief": []}}),
+        ["1 gold turns and 0 generated ones", "dialogue D"],
+    ),
+    "a ParlAI line without its turn": (
+        formats.parlai().replace('"turn_num"', '"turn"', 1),
+        ["line 1: no turn_num here"],
+    ),
+    "a CheckDST id": (formats.checkdst().replace("mul7001-1", "mul7001"), ["line 2: the dial_id 'mul7001' is not"]),
+    "a span that is none": (json.dumps({"d": {"0": {"bspn": "", "bspn_gen": None}}}), ["expected a string", "turn 0"]),
     "a KAGE value": (
         json.dumps([{"example_id": "A-1", "bs_pred_dict": {"hotel day": 1}, "bs_ref_dict": {}}]),
         ["item 0: expected a string, found 1", "dialogue A-1, slot hotel day"],

@@ -45,7 +45,7 @@ def test_tables_have_the_types_and_rows_that_the_schemas_say() -> None:
 @pytest.mark.parametrize("name", [name for name in formats.WITH_BOTH | formats.ONLY_PRED if " " not in name])
 def test_files_that_are_read_are_valid(name: str) -> None:
     text = (formats.WITH_BOTH | formats.ONLY_PRED)[name]()
-    for document in text.splitlines() if name == "jsonl" else [text]:
+    for document in text.splitlines() if name in ("jsonl", "parlai", "checkdst") else [text]:
         jsonschema.validate(json.loads(document), schema(f"format_{name}"))
 
 

@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Final
 
 from dstbench.errors import UsageError, did_you_mean
-from dstbench.readers import gtpr, jsonl, mwzeval, preprocessed, som, star, t5dst, trade, tsv, turnlist
+from dstbench.readers import gtpr, jsonl, mwzeval, preprocessed, som, star, t5dst, textual, trade, tsv, turnlist
 from dstbench.readers.source import Format, Source
 
 if TYPE_CHECKING:
@@ -27,6 +27,11 @@ FORMATS: Final[dict[str, Format]] = {
         t5dst.FORMAT,
         som.FORMAT,
         star.FORMAT,
+        textual.SIMPLETOD,
+        textual.PARLAI,
+        textual.CHECKDST,
+        textual.PPTOD,
+        textual.FNCTOD,
         turnlist.KAGE,
         turnlist.CONVLAB,
         turnlist.ICDST,

@@ -29,7 +29,8 @@ def sniff(source: Source) -> bool:
     """Whether dialogues are lists of turns with ``response`` or ``state``."""
     return source.kind == "json" and any(
         isinstance(dialogue, list)
-        and any(isinstance(turn, dict) and ("response" in turn or "state" in turn) for turn in dialogue[:20])
+        and any(isinstance(turn, dict) and turn.keys() & {"response", "state"} for turn in dialogue[:20])
+        and not any(isinstance(turn, dict) and "bspn_gen" in turn for turn in dialogue[:20])  # FnCTOD's
         for dialogue in values(source.json)
         if isinstance(source.json, dict)
     )
