@@ -109,8 +109,8 @@ def to_turns(
     row = first_row[group]
     if "dialogue" in wanted:
         found["dialogue"] = long["dialogue"].gather(row)
-    if part is not None:
-        found[view or ""] = part.gather(row)
+    if view is not None and part is not None:
+        found[view] = part.gather(row)
     if "number" in wanted:
         found["number"] = np.cumsum(dialogue_starts, dtype=np.uint32)[row]
     return pl.DataFrame({name: found[name] for name in wanted})

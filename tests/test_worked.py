@@ -62,7 +62,10 @@ def test_gca_of_counts(counts: tuple[int, ...], printed: float) -> None:
     ids=["Kim et al. 2022, Table A3", "Kim et al. 2022, Table A4"],
 )
 def test_jga_may_recover(right: list[int], n: int) -> None:
-    """JGA of a turn does not depend on the turns before: an error may be mended."""
+    """JGA of a turn does not depend on the turns before: an error may be mended.
+
+    The tables' patterns of right and wrong turns, on states of our own.
+    """
     states = [
         {"dialogue_id": "D", "turn": t, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": ["east", "north"][ok]}}
         for t, ok in enumerate(right)

@@ -30,10 +30,7 @@ def read(source: Source) -> States:
     turns: dict[str, tuple[list[str], list[str]]] = source.convert(source.json, SHAPE, ("dialogue",), hint=FORMAT.hint)
     states = StatesBuilder(source.name, "som")
     for key, (pred, gold) in turns.items():
-        parts = _KEY.fullmatch(key)
-        if parts is None:
-            raise source.error(f"the key {key!r} is not of the form <dialogue>_<turn>")
-        at = states.turn(parts[1], parts[2])
+        at = states.turn(*source.dialogue_and_turn(key, "_"))
         states.pred.pairs(at, pred)
         states.gold.pairs(at, gold)
     return states.build()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 from dataclasses import dataclass
@@ -112,9 +113,16 @@ class Source:
         """
         return self._decode(self.raw)
 
+    def dialogue_and_turn(self, key: str, separator: str, what: str = "the key") -> tuple[str, str]:
+        """The parts of a key such as ``MUL0484.json_3`` or ``mul0484-3``: the turn follows the last separator."""
+        dialogue, found, turn = key.rpartition(separator)
+        if not (found and dialogue and turn.isdecimal()):
+            raise self.error(f"{what} {key!r} is not of the form <dialogue>{separator}<turn>")
+        return dialogue, turn
+
     def json_lines(self) -> Iterator[tuple[str, Any]]:
-        """(``line N``, decoded value) of every line that is not blank."""
-        for number, line in enumerate(self.raw.splitlines(), start=1):
+        """(``line N``, decoded value) of every line that is not blank, one by one: sniffing takes only the first."""
+        for number, line in enumerate(io.BytesIO(self.raw), start=1):
             if line.strip():
                 yield f"line {number}", self._decode(line, f"line {number}: ")
 

@@ -10,7 +10,6 @@ file.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 import msgspec
@@ -28,7 +27,6 @@ class Cell(msgspec.Struct):
 
 #: ``utter``, the text, stands among the slots.
 SHAPE: Final = dict[str, dict[str, Cell | str]]
-_KEY: Final = re.compile(r"(.+)_([0-9]+)", re.DOTALL)
 _LEAVES_OUT: Final = ("none",)
 
 
@@ -45,19 +43,17 @@ def read(source: Source) -> States:
     states = StatesBuilder(source.name, FORMAT.name)
     slots: frozenset[str] = frozenset()
     for key, content in turns.items():
-        parts = _KEY.fullmatch(key)
-        if parts is None:
-            raise source.error(f"the key {key!r} is not of the form <dialogue>_<turn>")
+        dialogue, turn = source.dialogue_and_turn(key, "_")
         cells = {slot: cell for slot, cell in content.items() if isinstance(cell, Cell)}
         slots = slots or frozenset(cells)
         if cells.keys() != slots or not slots:
             raise source.error(
                 "not every slot is in every turn: these are wrong slots only, written while training",
                 "give the file that the evaluation writes (pred-evaluation/preds_full_N.json)",
-                dialogue=parts[1],
-                turn=parts[2],
+                dialogue=dialogue,
+                turn=turn,
             )
-        at = states.turn(parts[1], parts[2])
+        at = states.turn(dialogue, turn)
         states.pred.flat(at, listed({slot: cell.pred for slot, cell in cells.items()}, _LEAVES_OUT))
         states.gold.flat(at, listed({slot: cell.gt for slot, cell in cells.items()}, _LEAVES_OUT))
     return states.build()

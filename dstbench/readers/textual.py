@@ -220,10 +220,7 @@ def read_checkdst(source: Source) -> States:
     """Read CheckDST's predictions; the turn stands after the last hyphen of ``dial_id``."""
     texts = _Texts(source, CHECKDST)
     for place, line in _lines(source, CHECKDST):
-        dialogue, hyphen, turn = line.dial_id.rpartition("-")
-        if not hyphen:
-            raise source.error(f"{place}: the dial_id {line.dial_id!r} is not of the form <dialogue>-<turn>")
-        at = texts.states.turn(dialogue, turn)
+        at = texts.states.turn(*source.dialogue_and_turn(line.dial_id, "-", f"{place}: the dial_id"))
         texts.triples(at, texts.states.gold, _unwrap(line.gold))
         texts.triples(at, texts.states.pred, _unwrap(line.pred))
     return texts.build()

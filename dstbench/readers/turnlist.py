@@ -77,10 +77,7 @@ def read_kage(source: Source) -> States:
     """Read KAGE's ``test_results.json``; the turn stands after the last hyphen of ``example_id``."""
     states = StatesBuilder(source.name, KAGE.name)
     for turn in _turns(source, KAGE, "example_id", None):
-        dialogue, hyphen, number = turn.example_id.rpartition("-")
-        if not hyphen:
-            raise source.error(f"the example_id {turn.example_id!r} is not of the form <dialogue>-<turn>")
-        at = states.turn(dialogue, number)
+        at = states.turn(*source.dialogue_and_turn(turn.example_id, "-", "the example_id"))
         states.pred.flat(at, listed(turn.bs_pred_dict, ("none",)))
         states.gold.flat(at, listed(turn.bs_ref_dict, ("none",)))
     return states.build()
