@@ -6,6 +6,7 @@ stdout is data, stderr is notes and progress. Exit 0: done; 1: the data cannot b
 from __future__ import annotations
 
 import io
+import os
 import sys
 import warnings
 from contextlib import contextmanager
@@ -256,6 +257,8 @@ def _emit(text: str, output: Path | None) -> None:
             except BrokenPipeError:
                 raise
             except OSError as error:
+                # What could not be written is still in the buffer, and would fail once more when Python ends.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 raise DstbenchError(f"cannot print: {error.strerror}") from None
             return
         with replacing(output) as part:

@@ -157,11 +157,13 @@ def test_standard_input_and_output(example: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-def test_a_full_disk_under_standard_output(example: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_under_standard_output(example: Path, unbuffered: str) -> None:
     command = f"{sys.executable} -m dstbench score model.json > /dev/full"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602 (our own command)
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, env=env)  # noqa: S602
     assert done.returncode == 1
-    assert done.stderr.startswith("error: cannot print: No space left on device")
+    assert done.stderr == "error: cannot print: No space left on device\n"
     assert "Traceback" not in done.stderr
 
 
