@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
     from dstbench.longtable import Run, open_runs, scan, write_long
     from dstbench.metrics import Metric, parse
+    from dstbench.pairs import fuzzy_pairs
+    from dstbench.profiles import profile
     from dstbench.readers import read
     from dstbench.scoring import score, turns
     from dstbench.slots import canonical_slot
@@ -32,7 +34,9 @@ _HOME = {
     "Run": "longtable",
     "UsageError": "errors",
     "canonical_slot": "slots",
+    "fuzzy_pairs": "pairs",
     "open_runs": "longtable",
+    "profile": "profiles",
     "parse": "metrics",
     "read": "readers",
     "scan": "longtable",
@@ -52,8 +56,10 @@ __all__ = [
     "UsageError",
     "__version__",
     "canonical_slot",
+    "fuzzy_pairs",
     "open_runs",
     "parse",
+    "profile",
     "read",
     "scan",
     "score",

@@ -5,20 +5,37 @@ stdout is data, stderr is notes and progress. Exit 0: done; 1: the data cannot b
 
 from __future__ import annotations
 
+import functools
+import inspect
 import io
 import os
 import sys
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args
 
 import typer
 
-from dstbench.options import DomainTurns, Listing, Missing, TableFormat
+from dstbench.options import (
+    DomainTurns,
+    Dontcare,
+    Fuzzy,
+    Listing,
+    Missing,
+    Multi,
+    NoneRule,
+    Over,
+    TableFormat,
+    Turns,
+    Unit,
+    WrongCosts,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from dstbench.conventions import Convention
 
 # Everything that computes is imported inside the commands, so that --help answers at once.
 
@@ -37,11 +54,73 @@ From = Annotated[
     str | None, typer.Option("--from", metavar="FORMAT", help="Native format; found by content if not given.")
 ]
 MissingOption = Annotated[
-    Missing,
-    typer.Option(help="Gold turns without a prediction: an error, wrong, an empty state, or left out."),
+    Missing | None,
+    typer.Option(
+        help="Gold turns without a prediction: an error (default of most profiles), wrong, empty, or left out."
+    ),
 ]
+Metrics = Annotated[
+    list[str] | None, typer.Option("-m", "--metrics", help="Such as jga,fga:lam=0.25; see `ls metrics`.")
+]
+Names = Annotated[list[str] | None, typer.Option("--name", help="Name of a run, in order; repeat for several.")]
 FormatOption = Annotated[TableFormat, typer.Option("--format", help="How to print the table.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")]
+
+
+#: The convention that the options ask for, to be made where errors are reported.
+Choices: TypeAlias = "Callable[[], Convention]"
+_CONVENTION = "Convention"  # the panel of these options in --help
+#: The single choices that can be made beside ``--profile``, by the convention's field.
+_CHOICES: dict[str, tuple[Any, str, str]] = {
+    "dontcare": (Dontcare, "dontcare", "A value, dropped on both sides or one, or its slot skipped."),
+    "none": (NoneRule, "none", "On which sides `none` and the empty string are taken out."),
+    "multi": (Multi, "multi", "Alternatives (a|b): one string, first, any, overlap, all."),
+    "match": (str, "match", "exact, levenshtein, partial, token-sort, contain; levenshtein:above=0.9."),
+    "fuzzy": (Fuzzy, "fuzzy", "Match fuzzily text only, or numbers and times too."),
+    "labels": (Path, "label-map", "JSON: variants accepted for a gold value; TripPy's configuration will do."),
+    "typos": (Path, "typos", "JSON: right spellings with their variants, for the step `typos`."),
+    "gold_steps": (str, "gold-steps", "Normaliser of gold values; see `ls steps`; - for none."),
+    "pred_steps": (str, "pred-steps", "Normaliser of predicted values."),
+    "exact_slots": (Path, "schema", "schema.json whose categorical slots are matched exactly."),
+    "slots": (str, "slots", "Score the slots of this set only; see `ls slots`."),
+    "over": (Over, "over", "Predicted slots that gold lacks: errors, free, or free outside gold's domains."),
+    "wrong_costs": (WrongCosts, "wrong-costs", "Slot errors that a wrong value is in SA."),
+    "turns": (Turns, "turns", "Score all turns, those with a gold (predicted) state, or each dialogue's last."),
+    "unit": (Unit, "unit", "A score is a mean over turns, or over their domains (frames)."),
+    "domain_turns": (DomainTurns, "domain-turns", "Turns that count for a domain."),
+}
+
+
+def _takes_convention(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command ``--profile`` and an option per choice; it gets them as `convention`, a function to call."""
+
+    @functools.wraps(command)
+    def with_choices(*, profile: str, **given: object) -> None:
+        choices = {name: given.pop(name) for name in _CHOICES}
+
+        def convention() -> Convention:
+            from dstbench.profiles import profile as named
+
+            for name in ("gold_steps", "pred_steps"):
+                if isinstance(text := choices[name], str):
+                    choices[name] = () if text == "-" else tuple(part.strip() for part in text.split(","))
+            return named(profile, **{k: str(v) if isinstance(v, Path) else v for k, v in choices.items()})
+
+        command(convention=convention, **given)
+
+    options = {
+        name: Annotated[kind | None, typer.Option(f"--{flag}", help=text, rich_help_panel=_CONVENTION)]
+        for name, (kind, flag, text) in _CHOICES.items()
+    }
+    own = inspect.signature(command, eval_str=True)
+    named = Annotated[str, typer.Option(help="Convention of values; see `ls profiles`.", rich_help_panel=_CONVENTION)]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [p.replace(kind=keyword) for name, p in own.parameters.items() if name != "convention"]
+    parameters.append(inspect.Parameter("profile", keyword, default="verbatim", annotation=named))
+    parameters += [inspect.Parameter(name, keyword, default=None, annotation=o) for name, o in options.items()]
+    with_choices.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined] # Typer reads it
+    with_choices.__annotations__ = {p.name: p.annotation for p in parameters}
+    return with_choices
 
 
 def main() -> None:
@@ -52,45 +131,34 @@ def main() -> None:
     app()
 
 
-@app.command(epilog="Example: dstbench score predictions.json")
+@app.command(epilog="Example: dstbench score predictions.json --profile trade")
+@_takes_convention
 def score(
+    convention: Choices,
     runs: Runs,
-    metrics: Annotated[
-        list[str] | None, typer.Option("-m", "--metrics", help="Such as jga,fga:lam=0.25; see `ls metrics`.")
-    ] = None,
+    metrics: Metrics = None,
     by: Annotated[
         str, typer.Option(help="Group by run, domain, slot, dialogue, turn, length; several with commas.")
     ] = "run",
-    profile: Annotated[str, typer.Option(help="Convention of values; see `ls profiles`.")] = "verbatim",
-    domain_turns: Annotated[
-        DomainTurns | None,
-        typer.Option(help="Turns that count for a domain: gold has a slot of it, or either side has."),
-    ] = None,
     gold: Gold = None,
     from_format: From = None,
-    name: Annotated[list[str] | None, typer.Option(help="Name of a run, in order; repeat for several.")] = None,
-    missing: MissingOption = "error",
+    name: Names = None,
+    missing: MissingOption = None,
     form: FormatOption = "text",
     output: Output = None,
 ) -> None:
     """Score runs: JGA, SA, RSA, AGA, F1, FGA, GCA, TLA, or the metrics you name."""
     with _reporting(), _progress("scoring"):
         _spare_inputs(output, [*runs, *([gold] if gold else [])])
-        from dataclasses import replace
-
-        import dstbench.conventions
         import dstbench.scoring
         from dstbench.errors import DstbenchWarning
         from dstbench.report.tables import render_scores
 
-        convention = dstbench.conventions.profile(profile)
-        if domain_turns is not None:
-            convention = replace(convention, domain_turns=domain_turns)
         rows = dstbench.scoring.score(
             [_path(run) for run in runs],
             metrics=",".join(metrics) if metrics else None,
             by=by,
-            profile=convention,
+            profile=convention(),
             gold=gold and _path(gold),
             format=from_format,
             names=name or None,
@@ -102,6 +170,54 @@ def score(
     _emit(text, output)
 
 
+@app.command(epilog="Example: dstbench pairs predictions.json --profile qian2021")
+@_takes_convention
+def pairs(
+    convention: Choices,
+    runs: Runs,
+    gold: Gold = None,
+    from_format: From = None,
+    name: Names = None,
+    missing: MissingOption = None,
+    form: FormatOption = "text",
+    output: Output = None,
+) -> None:
+    """List the pairs of values that only fuzzy matching or a label map accepts, and how often."""
+    with _reporting(), _progress("comparing"):
+        _spare_inputs(output, [*runs, *([gold] if gold else [])])
+        from dstbench.pairs import fuzzy_pairs
+        from dstbench.report.tables import render_rows
+
+        found = fuzzy_pairs(
+            [_path(run) for run in runs],
+            profile=convention(),
+            gold=gold and _path(gold),
+            format=from_format,
+            names=name or None,
+            missing=missing,
+        )
+        text = render_rows(found, "pairs", form)
+    _emit(text, output)
+
+
+@app.command(epilog="Example: dstbench signature 'jga|profile:trade@faithful.1|…' 'jga|profile:verbatim.1|…'")
+def signature(
+    texts: Annotated[list[str], typer.Argument(metavar="SIGNATURE...", help="One to explain, or two to compare.")],
+) -> None:
+    """Say in words what a signature means, or how two of them differ."""
+    with _reporting():
+        from dstbench.errors import UsageError
+        from dstbench.signature import differences, explain
+
+        if len(texts) > 2:
+            raise UsageError(f"{len(texts)} signatures", hint="give one to explain, or two to compare")
+        if len(texts) == 1:
+            lines = explain(texts[0])
+        else:
+            lines = differences(*texts) or ["no difference: scores with them are comparable"]
+    _emit("".join(f"{line}\n" for line in lines), None)
+
+
 @app.command(epilog="Example: dstbench convert preds.json --gold test.tsv --missing wrong -o model.parquet")
 def convert(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Native files; several are one run.")],
@@ -109,7 +225,7 @@ def convert(
     gold: Gold = None,
     from_format: From = None,
     name: Annotated[str | None, typer.Option(help="Name of the run; the first file's stem if not given.")] = None,
-    missing: MissingOption = "error",
+    missing: MissingOption = None,
 ) -> None:
     """Convert native prediction files to one long table (Parquet)."""
     with _reporting(), _progress("converting"):
@@ -125,7 +241,7 @@ def convert(
             [_path(path) for path in files],
             gold=gold and _path(gold),
             format=from_format,
-            missing=missing,
+            missing=missing or "error",
         )
         write_long(run, output)
         coverage = run.meta["coverage"]

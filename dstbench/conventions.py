@@ -1,26 +1,26 @@
 """What a value means: the choices that turn a verbatim long table into comparable values.
 
-A convention is an explicit, named, printable set of choices. Every field of it is part of every score's signature.
+A convention is an explicit, named, printable set of choices. Every field of it that can move a number is part of every
+score's signature. `PROFILES` in `dstbench.profiles` are the named ones; `comparison` applies one to a long table.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Final, get_args
-
-import polars as pl
+from dataclasses import Field, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from dstbench.errors import UsageError, did_you_mean
-from dstbench.options import DomainTurns
+from dstbench.matching import Matcher, ValueMatcher
+from dstbench.options import DomainTurns, Dontcare, Fuzzy, Missing, Multi, NoneRule, Over, Turns, Unit, WrongCosts
+from dstbench.slots import SLOT_SETS
+from dstbench.spelling import STEPS, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    import numpy as np
-    from numpy.typing import NDArray
 
-#: The code of what is not in a state.
-ABSENT: Final = 2**32 - 1
+# Choices that move no number by themselves: the run's own `missing` and each metric's parameters are signed.
+_UNSIGNED: Final = frozenset({"missing", "metrics", "title"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,85 +29,112 @@ class Convention:
 
     Attributes:
         name: Name and version of the profile.
-        absent: Literals that mean "not in the state", on both sides.
-        domain_turns: Which turns count in a per-domain score: ``gold`` (those whose gold state has a slot of the
-            domain; SOM-DST's rule) or ``either`` (gold or predicted state).
+        slots: The slots that are scored, as the name of a registered set; others are out of scope on both sides. None:
+            all slots. It also fixes T of slot accuracy.
+        absent: Literals that mean "not in the state".
+        none: On which sides they are taken out.
+        dontcare: What "dontcare" in any of its spellings is.
+        gold_steps: The normaliser of gold values, as names of `spelling.STEPS`, in order.
+        pred_steps: The normaliser of predicted values.
+        typos: The user's typo table, for the step ``typos``.
+        multi: What the alternatives of a value (``a|b``) mean.
+        match: The matcher, in its notation: ``exact``, ``levenshtein:above=0.9``, …
+        labels: The user's label map: variants that are accepted for a gold value.
+        fuzzy: Which values a fuzzy matcher is asked about.
+        exact_slots: Slots that are never compared fuzzily.
+        over: What a predicted slot counts for that gold does not have.
+        wrong_costs: How many slot errors a wrong value is in slot accuracy.
+        turns: Which turns are scored.
+        unit: What a score is a mean over.
+        domain_turns: Which turns count in a per-domain score, and which frames.
+        missing: What is done with gold turns that have no prediction where the user does not say.
+        metrics: The metrics that are computed where the user names none; None: the default ones.
+        title: What it is, in a line, for lists.
     """
 
-    name: str = field(default="verbatim.1", metadata={"key": "profile"})
-    absent: tuple[str, ...] = field(default=("none", ""), metadata={"key": "absent"})
-    domain_turns: DomainTurns = field(default="gold", metadata={"key": "domain-turns"})
+    name: str = "verbatim.1"
+    slots: str | None = None
+    absent: tuple[str, ...] = ("none", "")
+    none: NoneRule = "drop"
+    dontcare: Dontcare = "keep"
+    gold_steps: tuple[str, ...] = ()
+    pred_steps: tuple[str, ...] = ()
+    typos: Table | None = None
+    multi: Multi = "literal"
+    match: str = "exact"
+    labels: Table | None = None
+    fuzzy: Fuzzy = "text"
+    exact_slots: tuple[str, ...] = ()
+    over: Over = "count"
+    wrong_costs: WrongCosts = "once"
+    turns: Turns = "all"
+    unit: Unit = "turn"
+    domain_turns: DomainTurns = "gold"
+    missing: Missing = "error"
+    metrics: str | None = None
+    title: str = "values compared as written"
 
     def __post_init__(self) -> None:
-        if isinstance(self.absent, str) or not all(isinstance(literal, str) for literal in self.absent):
-            raise UsageError(f"absent={self.absent!r} is not a tuple of strings", hint='absent=("none", "")')
-        if self.domain_turns not in get_args(DomainTurns):
-            raise UsageError(f"domain_turns={self.domain_turns!r} is none of {', '.join(get_args(DomainTurns))}")
+        for name, kind in get_type_hints(type(self)).items():
+            value = getattr(self, name)
+            if get_origin(kind) is Literal and value not in get_args(kind):
+                raise UsageError(f"{name}={value!r} is none of {', '.join(get_args(kind))}")
+            if get_origin(kind) is tuple and (
+                not isinstance(value, tuple) or not all(isinstance(item, str) for item in value)
+            ):
+                raise UsageError(f"{name}={value!r} is not a tuple of strings", hint='("none", "")')
+        for step in (*self.gold_steps, *self.pred_steps):
+            if step not in STEPS:
+                hint = did_you_mean(step, STEPS) or f"one of {', '.join(STEPS)}"
+                raise UsageError(f"there is no step {step!r} of normalising", hint=hint)
+        if self.slots is not None and self.slots not in SLOT_SETS:
+            hint = did_you_mean(self.slots, SLOT_SETS) or f"one of {', '.join(SLOT_SETS)}"
+            raise UsageError(f"there is no slot set {self.slots!r}", hint=hint)
+        object.__setattr__(self, "match", str(Matcher.parse(self.match)))  # one notation for one matcher
 
-    def values(self, verbatim: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Values under this convention.
+    @property
+    def matcher(self) -> ValueMatcher:
+        """The rule by which values match."""
+        return ValueMatcher(Matcher.parse(self.match), self.multi, self.fuzzy, self.labels, frozenset(self.exact_slots))
 
-        Args:
-            verbatim: `codes` of values as written.
+    @property
+    def is_fuzzy(self) -> bool:
+        """Whether a prediction may match without being equal to gold or one of its alternatives."""
+        return self.match != "exact" or self.labels is not None
 
-        Returns:
-            Codes to compare: `ABSENT` where the value means "not in the state".
-        """
-        values = verbatim.copy()
-        for literal in codes(pl.Series(self.absent, dtype=pl.Categorical)):
-            values[verbatim == literal] = ABSENT
-        return values
+    def exact(self) -> Convention:
+        """The same convention with exact matching."""
+        return replace(self, match="exact", labels=None)
 
     def settings(self) -> dict[str, str]:
-        """Every choice as text, by its key in the signature; derived from the fields, so none is forgotten."""
-        return {f.metadata["key"]: _show(getattr(self, f.name)) for f in fields(self)}
+        """Profile and every choice that is not `verbatim`'s, as text, by its key in the signature.
+
+        Derived from the fields, so none is forgotten; a choice that is left out is the default one.
+        """
+        return {
+            key: show(getattr(self, f.name))
+            for key, f in _signed()
+            if f.name == "name" or getattr(self, f.name) != f.default
+        }
 
 
-def codes(column: pl.Series) -> NDArray[np.uint32]:
-    """The codes of a dictionary column; `ABSENT` for null. Equal strings have equal codes in all columns."""
-    return column.to_physical().fill_null(ABSENT).to_numpy()
+def _signed() -> Iterator[tuple[str, Field[Any]]]:
+    """Key in the signature, and field, of every choice that can move a number."""
+    for f in fields(Convention):
+        if f.name not in _UNSIGNED:
+            yield "profile" if f.name == "name" else f.name.replace("_", "-"), f
 
 
-def match(g: NDArray[np.uint32], p: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Whether gold matches prediction: both are in the state and equal."""
-    equal: NDArray[np.bool_] = (g == p) & (g != ABSENT)
-    return equal
-
-
-#: Conventions by the name that ``--profile`` takes.
-PROFILES: Final[dict[str, Convention]] = {"verbatim": Convention()}
-
-
-def profile(name: str) -> Convention:
-    """The convention called `name`.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
-    if name not in PROFILES:
-        raise UsageError(
-            f"there is no profile {name!r}",
-            hint=did_you_mean(name, PROFILES) or f"one of {', '.join(PROFILES)}",
-        )
-    return PROFILES[name]
-
-
-def signature(head: str, settings: Mapping[str, str]) -> str:
-    """What was computed and every setting that can move it, as one line.
-
-    Bars, colons and backslashes inside a part are escaped, so that no two settings print alike.
-
-    >>> signature("fga(lam=0.5)", {"profile": "verbatim.1", "absent": "none"})
-    'fga(lam=0.5)|profile:verbatim.1|absent:none'
-    """
-    return "|".join([head, *(f"{_escape(key)}:{_escape(value)}" for key, value in settings.items())])
-
-
-def _escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace(":", "\\:")
-
-
-def _show(value: object) -> str:
+def show(value: object) -> str:
+    """A choice as text; no two choices print alike."""
     if isinstance(value, tuple):
-        return ",".join(item if item.isalnum() else repr(item) for item in value) or "-"
-    return str(value)
+        return ",".join(item if _is_plain(item) else repr(item) for item in value) or "-"
+    return "-" if value is None else str(value)
+
+
+def _is_plain(item: str) -> bool:
+    return bool(item) and item != "-" and all(letter.isalnum() or letter in "-_. " for letter in item)
+
+
+#: The keys of a convention in a signature, with the text of the default choice.
+DEFAULTS: Final[Mapping[str, str]] = {key: show(f.default) for key, f in _signed()}

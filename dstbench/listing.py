@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dstbench.conventions import PROFILES
+from dstbench.matching import KINDS, Matcher
 from dstbench.metrics import REGISTRY
+from dstbench.profiles import PROFILES
 from dstbench.readers import FORMATS
 from dstbench.slots import SLOT_SETS
+from dstbench.spelling import STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,8 +47,31 @@ def metrics() -> pl.DataFrame:
 
 
 def profiles() -> pl.DataFrame:
-    """Profiles: (name, and a column per setting)."""
-    return pl.DataFrame([{"name": name, **convention.settings()} for name, convention in PROFILES.items()])
+    """Profiles: (name, title, choices: those that are not `verbatim`'s)."""
+    rows = []
+    for name, convention in PROFILES.items():
+        choices = list(convention.settings().items())[1:]
+        rows.append(
+            (
+                name,
+                convention.title,
+                " ".join(f"{key}={value!r}" if " " in value else f"{key}={value}" for key, value in choices),
+            )
+        )
+    return pl.DataFrame(rows, schema=["name", "title", "choices"], orient="row")
+
+
+def matchers() -> pl.DataFrame:
+    """Matchers: (name, default: with its default threshold, meaning)."""
+    rows = [(name, str(Matcher.parse(name)), kind.meaning) for name, kind in KINDS.items()]
+    return pl.DataFrame(rows, schema=["name", "default", "meaning"], orient="row")
+
+
+def steps() -> pl.DataFrame:
+    """Steps of normalisers: (name, meaning)."""
+    return pl.DataFrame(
+        [(name, step.meaning) for name, step in STEPS.items()], schema=["name", "meaning"], orient="row"
+    )
 
 
 def slots() -> pl.DataFrame:
@@ -60,7 +85,9 @@ def slots() -> pl.DataFrame:
 
 LISTINGS: Final[dict[Listing, Callable[[], pl.DataFrame]]] = {
     "formats": formats,
+    "matchers": matchers,
     "metrics": metrics,
     "profiles": profiles,
     "slots": slots,
+    "steps": steps,
 }

@@ -6,7 +6,6 @@ prediction file, from a frame, or from states in memory; whatever it comes from,
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import warnings
@@ -50,7 +49,7 @@ class Run:
         name: What tables call it.
         table: The long table, schema `LONG`, sorted.
         meta: What was read and how: ``schema_version``, ``run``, ``files``, ``format``, ``gold`` (its file; null: it
-            was inside), ``missing``, ``gold_hash``, ``coverage`` (counts of turns and dialogues).
+            was inside), ``missing``, ``coverage`` (counts of turns and dialogues).
         cuts: Row numbers at which the table may be cut, as a dialogue begins there; 0 and the number of rows too.
     """
 
@@ -273,7 +272,7 @@ def _parquet(name: str, source: Source) -> Run:
         raise source.error(
             f"its long table has schema version {version}; this dstbench reads {SCHEMA_VERSION}", "convert it again"
         )
-    if not meta.keys() >= {"missing", "gold_hash", "coverage"}:
+    if not meta.keys() >= {"missing", "coverage"}:
         return _foreign(name, table, source.name)
     if cuts[-1:] != (collect(table.select(pl.len()), source.name).item(),):  # edited since
         return _foreign(name, table, source.name)
@@ -339,25 +338,9 @@ def _run(name: str, aligned: Aligned, **read: Any) -> Run:
         "schema_version": SCHEMA_VERSION,
         "run": name,
         **read,
-        "gold_hash": _gold_hash(aligned.table, cuts),
         "coverage": aligned.coverage,
     }
     return Run(name, aligned.table.lazy(), meta, cuts)
-
-
-def _gold_hash(table: pl.DataFrame, cuts: Sequence[int]) -> str:
-    """Eight hexadecimal digits that two tables share only if they have the same turns and the same gold.
-
-    Turns and gold are hashed apart, part by part: where the cuts lie depends on the predictions too.
-    """
-    turns, gold = hashlib.sha256(), hashlib.sha256()
-    for start, end in pairwise(cuts):
-        part = table.slice(start, end - start)
-        spine = part.select("dialogue", "turn").unique().sort("dialogue", "turn")
-        cells = part.filter(pl.col("gold").is_not_null()).select("dialogue", "turn", "slot", "gold")
-        for digest, rows in ((turns, spine), (gold, cells)):
-            digest.update(rows.write_csv(include_header=False, quote_style="always").encode())
-    return hashlib.sha256(turns.digest() + gold.digest()).hexdigest()[:8]
 
 
 def _cuts(table: pl.DataFrame) -> tuple[int, ...]:

@@ -10,8 +10,37 @@ from typing import Literal
 #: the turn out.
 Missing = Literal["error", "wrong", "empty", "intersect"]
 
-#: Which turns count for a domain: those whose gold state has a slot of it, or those where gold or prediction has one.
-DomainTurns = Literal["gold", "either"]
+#: Which turns count for a domain: those whose gold state has a slot of it, those where gold or prediction has one, or
+#: all turns of the dialogues in which gold ever has one (TRADE's zero-shot scores).
+DomainTurns = Literal["gold", "either", "dialogue"]
+
+#: On which sides a literal that means "not in the state" is taken out of it; where it is kept, it is a value.
+NoneRule = Literal["drop", "drop-gold", "drop-pred", "keep"]
+
+#: What "dontcare" is: a value, taken out of both states or of one, or its slot is not looked at (``skip``) in turns
+#: where gold has it.
+Dontcare = Literal["keep", "drop", "drop-gold", "drop-pred", "skip"]
+
+#: What the alternatives of a value (``a|b``) mean: nothing (one string), the first counts, any gold one may be
+#: predicted, any gold one among any predicted ones, or both sides list the same ones.
+Multi = Literal["literal", "first", "any", "overlap", "all"]
+
+#: Which values a fuzzy matcher is asked about: text only, or also numbers, times, days and booleans.
+Fuzzy = Literal["text", "all"]
+
+#: What a predicted slot that gold does not have counts for: an error, nothing, or an error only in domains that gold's
+#: state of the turn has.
+Over = Literal["count", "free", "gold-domains"]
+
+#: How many slot errors a wrong value is in SA (and slots in RSA): one; two; or two where a hyphen in it makes scripts
+#: that split ``domain-slot-value`` at the last hyphen see two slots.
+WrongCosts = Literal["once", "twice", "hyphen"]
+
+#: Which turns are scored: all, those with a gold state, with a predicted state, or the last of each dialogue.
+Turns = Literal["all", "gold", "pred", "last"]
+
+#: What a score is a mean over: turns, or the domains (services) of turns.
+Unit = Literal["turn", "frame"]
 
 #: A finer view than the turn: states restricted to one domain, or to one slot.
 View = Literal["domain", "slot"]
@@ -20,4 +49,4 @@ View = Literal["domain", "slot"]
 TableFormat = Literal["text", "json", "csv", "md"]
 
 #: What `dstbench ls` lists.
-Listing = Literal["formats", "metrics", "profiles", "slots"]
+Listing = Literal["formats", "matchers", "metrics", "profiles", "slots", "steps"]

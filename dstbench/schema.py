@@ -103,12 +103,17 @@ TURNS: Final = Table(
         "n_pred": Column(_COUNT, "Slots with a predicted value."),
         "n_correct": Column(_COUNT, "Slots with both, where gold matches prediction."),
         "n_union": Column(_COUNT, "Slots with either (T* of Kim et al.)."),
+        "n_charged_again": Column(_COUNT, "Wrong values that SA and RSA count as two slots (0 unless told to)."),
         "n_fresh_errors": Column(_COUNT, "Slots set or changed in this turn, in gold or prediction, and wrong (FGA)."),
         "local_error": Column(pl.Boolean(), "FGA: the turn is wrong and its error is not merely carried over."),
         "error_age": Column(
             pl.UInt16(),
             "FGA: turns since the latest local error, where the turn only carries an old error; else null.",
             nullable=True,
+        ),
+        "soft_correct": Column(pl.Float64(), "Sum of similarities of predicted to gold values, slots of both states."),
+        "soft_joint": Column(
+            pl.Float64(), "Product of similarities over the slots of both states; 0 where one side lacks a slot."
         ),
         "gca_correct": Column(_COUNT, "C: correct changes of state, counted as the GCA authors' code does."),
         "gca_wrong": Column(_COUNT, "W: wrong changes, likewise."),

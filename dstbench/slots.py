@@ -34,6 +34,12 @@ def _names(domains: dict[str, tuple[str, ...]]) -> frozenset[str]:
 
 _BUS: Final = {"bus": ("day", "departure", "destination", "leaveat")}
 _HOSPITAL: Final = {"hospital": ("department",)}
+# DSTC10's second track: no taxi and train; hotels have rooms to book, and neither parking nor internet.
+_DSTC10: Final = {
+    "attraction": _TRACKED["attraction"],
+    "hotel": (*(slot for slot in _TRACKED["hotel"] if slot not in ("internet", "parking")), "book rooms"),
+    "restaurant": _TRACKED["restaurant"],
+}
 
 #: Slot sets that stand for a whole dataset, smallest first: the candidates for T of slot accuracy.
 DATASET_SLOTS: Final[dict[str, frozenset[str]]] = {
@@ -42,9 +48,11 @@ DATASET_SLOTS: Final[dict[str, frozenset[str]]] = {
     "multiwoz-35": _names(_TRACKED | _HOSPITAL | _BUS),
 }
 #: Every registered slot set; those of one domain are for asking (``sa:T=10``), never chosen unasked.
-SLOT_SETS: Final[dict[str, frozenset[str]]] = DATASET_SLOTS | {
-    f"multiwoz-{domain}": _names({domain: slots}) for domain, slots in _TRACKED.items()
-}
+SLOT_SETS: Final[dict[str, frozenset[str]]] = (
+    DATASET_SLOTS
+    | {f"multiwoz-{domain}": _names({domain: slots}) for domain, slots in _TRACKED.items()}
+    | {"dstc10-19": _names(_DSTC10)}
+)
 # Slots that stand in raw MultiWOZ annotation beyond the 35, so that they are known by name.
 _RARE: Final = frozenset({"bus-arriveby", "bus-book people", "train-book ticket"})
 KNOWN_SLOTS: Final = DATASET_SLOTS["multiwoz-35"] | _RARE

@@ -1,25 +1,29 @@
 """Long table to turn table: integer counts per turn, from which every metric is made.
 
-The only module that looks at the previous row. The long table is sorted by (dialogue, slot, turn), so a slot's
-previous turn is the row before, and no window function is needed. States seldom change from one turn to the next:
-what a turn adds is worked out on the rows that changed only, added up by place (a turn's number among all turns, which
-takes no hashing), and the sizes of states are running sums of their changes.
+The only module that looks at the previous row's values. States seldom change from one turn to the next: what a turn
+adds is worked out on the rows that changed only and added up by place (see `layout`), and the sizes of states are
+running sums of their changes.
 
 It works on codes in NumPy arrays, as partitions are small and a query engine's start costs more than their sums.
 
 Conventions of the counts: g and p are the values under the convention (`ABSENT`: not in the state); g⁻ and p⁻ those
-of the same slot one turn earlier (`ABSENT` at the slot's first row).
+of the same slot one turn earlier (`ABSENT` at the slot's first row). "Changed" means that something of the row before
+did, in the file or under the convention.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
 
-from dstbench.conventions import ABSENT, Convention, codes, match
-from dstbench.errors import DstbenchError, UsageError
+from dstbench import fingerprint
+from dstbench.comparison import ABSENT, Compared, codes, comparison
+from dstbench.conventions import Convention
+from dstbench.errors import UsageError
+from dstbench.layout import Layout, lay_out, over_distinct, row_changes
 from dstbench.options import View
 from dstbench.schema import TURNS
 from dstbench.slots import domain_of
@@ -34,13 +38,14 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = NDArray[np.integer[Any]]
 
 # Columns that are the size of something in the state: a turn has what the turn before had, and what changed.
-_SIZES: Final = ("n_gold", "n_pred", "n_correct", "n_union")
+_LASTING: Final = ("n_gold", "n_pred", "n_correct", "n_union", "n_charged_again")
+_NAMES: Final = ("dialogue", "turn", "number")
 # Columns that follow from others of the turn table, and the columns they need.
 _DERIVED: Final = {"error_age": ("local_error",), "local_error": ("n_correct", "n_union", "n_fresh_errors")}
 
 
 def to_turns(
-    long: pl.DataFrame,
+    long: pl.DataFrame | Layout,
     convention: Convention | None = None,
     *,
     view: View | None = None,
@@ -49,12 +54,14 @@ def to_turns(
     """Count what metrics need, per turn.
 
     Args:
-        long: A long table, sorted by (dialogue, slot, turn), of whole dialogues.
+        long: A long table, sorted by (dialogue, slot, turn), of whole dialogues; or its layout in this view, which
+            several calls may share.
         convention: What values mean; None: ``verbatim``.
         view: Restrict states to each ``domain`` or each ``slot`` in turn, and give one row per turn and domain (slot)
             from the first turn in which gold or prediction lists it.
-        columns: The columns that are wanted, to save the work of the others; None: all. ``number`` (UInt32), the
-            dialogue's place in `long`, is there when it is asked for.
+        columns: The columns that are wanted, to save the work of the others; None: all. Two more are there when they
+            are asked for: ``number`` (UInt32), the dialogue's place in `long`, and ``gold_hash`` (UInt64), the turn's
+            part of the fingerprint of gold under the convention.
 
     Returns:
         The turn table (schema `TURNS`; a view has its column after `turn`), sorted by dialogue, view, turn.
@@ -62,65 +69,129 @@ def to_turns(
     if view is not None and view not in get_args(View):
         raise UsageError(f"view={view!r} is none of {', '.join(get_args(View))}")
     every = ["dialogue", "turn", *([view] if view else []), *list(TURNS.columns)[2:]]
-    wanted = every if columns is None else [name for name in [*every, "number"] if name in columns]
+    wanted = every if columns is None else [name for name in [*every, "number", "gold_hash"] if name in columns]
     needed = _needs(wanted)
-    if view:
-        long = long.filter(pl.col("slot").is_not_null())
+    rows = long if isinstance(long, Layout) else lay_out(long, view)
+    found: dict[str, Any] = {"turn": rows.turns()}
+    if needed - {*_NAMES, view}:  # more than which turns there are
+        changes = _find_changes(rows, convention or Convention())
+        found |= _counts(rows, changes, needed)
+        if "local_error" in needed:
+            found |= _flexible(found, begins=row_changes(rows.group))
+        if needed & {"soft_correct", "soft_joint"}:
+            found |= _soft(rows, changes)
+        if "gold_hash" in needed:
+            found["gold_hash"] = _gold_hash(rows, changes, found["turn"])
 
-    # A group is a dialogue, or a slot (domain) in it; `starts` are the rows with which groups begin.
-    dialogue_starts, slot = _changes(long["dialogue"]), codes(long["slot"])
-    starts = dialogue_starts
-    bare = slot == ABSENT  # rows without a slot stand each for itself: what is predicted there does not last
-    first = starts | bare | _changes(slot)
-    part = None if view is None else long["slot"] if view == "slot" else over_distinct(long["slot"], domain_of)
-    if part is not None:
-        starts = starts | _changes(codes(part))
-    turn = long["turn"].to_numpy()
-    first_row = np.flatnonzero(starts)
-    place, base, offset, size = _places(first_row, turn)
-    if ((turn[1:] <= turn[:-1]) & ~first[1:]).any() or (len(place) and int(place.max()) >= size.sum()):
-        raise DstbenchError(
-            "the long table is not sorted by dialogue, slot and turn, or a slot ends early",
-            hint="convert the run again, or sort it and drop its metadata",
-        )
-
-    gold, pred = codes(long["gold"]), codes(long["pred"])
-    changed = np.flatnonzero(first | _changes(gold) | _changes(pred))
-    events = _what_changed(gold[changed], pred[changed], first[changed], convention or Convention())
-    at, total = place[changed], int(size.sum())
-
-    is_turn = np.zeros(total, dtype=np.bool_)
-    is_turn[place] = True
-    group = np.repeat(np.arange(len(size)), size)[is_turn]
-    found: dict[str, Any] = {"turn": (np.flatnonzero(is_turn) - offset[group] + base[group]).astype(np.uint16)}
-    lasting, passing = np.flatnonzero(~bare[changed]), np.flatnonzero(bare[changed])
-    for name in needed & events.keys():
-        changes = events[name]()
-        if name in _SIZES:
-            sums = np.bincount(at[lasting], weights=changes[lasting], minlength=total)
-            counts = _running(sums, offset, size)
-            np.add.at(counts, at[passing], changes[passing])
-        else:
-            counts = np.bincount(at, weights=changes, minlength=total)
-        found[name] = counts[is_turn].astype(np.uint32)
-    if "local_error" in needed:
-        found |= _flexible(found, begins=_changes(group))
-
-    row = first_row[group]
+    row = rows.first_row[rows.group]
     if "dialogue" in wanted:
-        found["dialogue"] = long["dialogue"].gather(row)
-    if view is not None and part is not None:
-        found[view] = part.gather(row)
+        found["dialogue"] = rows.long["dialogue"].gather(row)
+    if view is not None and rows.part is not None:
+        found[view] = rows.part.gather(row)
     if "number" in wanted:
-        found["number"] = np.cumsum(dialogue_starts, dtype=np.uint32)[row]
+        found["number"] = np.cumsum(rows.dialogue_starts, dtype=np.uint32)[row]
     return pl.DataFrame({name: found[name] for name in wanted})
 
 
-def over_distinct(column: pl.Series, function: Callable[[str], str]) -> pl.Series:
-    """Apply a function of strings to a dictionary column, once per distinct value."""
-    distinct = column.unique().drop_nulls()
-    results = pl.Series([function(value) for value in distinct.cast(pl.String)], dtype=pl.String)
-    return column.replace_strict(distinct, results.cast(pl.Categorical), default=None)
+@dataclass(frozen=True)
+class _Changes:
+    """The rows at which something of a slot changed; between them, every row is like the one that changed last.
+
+    Attributes:
+        convention: What values mean.
+        row: The rows' numbers.
+        of_row: Of every row: the number, among these, of the one that it is like.
+        place: The places of the rows' turns.
+        first: Where a slot's rows begin.
+        slot: Codes of the slots.
+        compared: Values under the convention.
+    """
+
+    convention: Convention
+    row: Numbers
+    of_row: Callable[[], Numbers]
+    place: Numbers
+    first: Flags
+    slot: Codes
+    compared: Compared
+
+
+def _find_changes(rows: Layout, convention: Convention) -> _Changes:
+    differs, free = rows.differs, None
+    if convention.over == "gold-domains":
+        free = _free(rows, convention)
+        differs = differs | row_changes(free)
+    row = np.flatnonzero(differs)
+    slot = rows.slot[row]
+    compared = comparison(convention).compare(slot, rows.gold[row], rows.pred[row])
+    if free is not None:
+        compared.ignore(free[row])
+    return _Changes(convention, row, lambda: np.cumsum(differs) - 1, rows.place[row], rows.first[row], slot, compared)
+
+
+def _counts(rows: Layout, changes: _Changes, needed: set[str]) -> dict[str, NDArray[np.uint32]]:
+    """Counts per turn: sums by place of what changed, and for what lasts their running sums."""
+    events, found = _what_changed(changes), {}
+    bare = rows.bare[changes.row]
+    lasting, passing = np.flatnonzero(~bare), np.flatnonzero(bare)
+    for name in needed & events.keys():
+        grown = events[name]()
+        if name in _LASTING:
+            counts = rows.running(np.bincount(changes.place[lasting], weights=grown[lasting], minlength=rows.total))
+            np.add.at(counts, changes.place[passing], grown[passing])
+        else:
+            counts = np.bincount(changes.place, weights=grown, minlength=rows.total)
+        found[name] = counts[rows.is_turn].astype(np.uint32)
+    return found
+
+
+def _free(rows: Layout, convention: Convention) -> Flags:
+    """Rows of slots in whose domain gold's state of the turn has nothing: what is predicted there counts nothing.
+
+    This is the one rule by which a row depends on other rows of its turn, and may change when they do.
+    """
+    at = np.flatnonzero(rows.differs)
+    nothing = np.full(len(at), ABSENT, np.uint32)
+    there = comparison(convention).compare(rows.slot[at], rows.gold[at], nothing).gold != ABSENT
+    domain = codes(over_distinct(rows.long["slot"], domain_of))
+    _, number = np.unique(domain, return_inverse=True)
+    key = rows.turn_place * (int(number.max(initial=0)) + 1) + number
+    has_gold = np.zeros(int(key.max(initial=0)) + 1, dtype=np.bool_)
+    has_gold[key[there[np.cumsum(rows.differs) - 1]]] = True
+    free: Flags = ~has_gold[key] & ~rows.bare
+    return free
+
+
+def _soft(rows: Layout, changes: _Changes) -> dict[str, Any]:
+    """The sum and the product, per turn, of how near each slot's prediction is to gold; slots of one side are 0."""
+    g, p = changes.compared.gold, changes.compared.pred
+    both = (g != ABSENT) & (p != ABSENT)
+    near = ((g == ABSENT) & (p == ABSENT)).astype(np.float64)
+    near[both] = comparison(changes.convention).similarity(changes.slot[both], g[both], p[both])
+    of_row = changes.of_row()
+    # Sums and products go in the order of rows, so that their last bits are the same on any number of threads.
+    correct = np.bincount(rows.place, weights=np.where(both, near, 0.0)[of_row], minlength=rows.total)
+    unequal = np.flatnonzero((near != 1)[of_row])
+    joint = np.ones(rows.total)
+    np.multiply.at(joint, rows.place[unequal], near[of_row[unequal]])
+    return {"soft_correct": correct[rows.is_turn], "soft_joint": joint[rows.is_turn]}
+
+
+def _gold_hash(rows: Layout, changes: _Changes, turn: Numbers) -> NDArray[np.uint64]:
+    """Each turn's part of the fingerprint: that it is there, and what changed in gold."""
+    starts = np.flatnonzero(rows.dialogue_starts)
+    names = fingerprint.of_strings(rows.long["dialogue"].gather(starts))
+    names = np.repeat(names, np.diff(starts, append=len(rows.turn)))
+    gold = changes.compared.gold
+    new = np.flatnonzero(gold != _before(gold, changes.first, ABSENT))
+    row = changes.row[new]
+    hashed = fingerprint.chain(
+        names[row], rows.turn[row], fingerprint.of_codes(changes.slot[new]), fingerprint.of_codes(gold[new])
+    )
+    sums = np.zeros(rows.total, np.uint64)
+    np.add.at(sums, changes.place[new], hashed)
+    whole: NDArray[np.uint64] = sums[rows.is_turn] + fingerprint.chain(names[rows.first_row[rows.group]], turn)
+    return whole
 
 
 def _needs(columns: list[str]) -> set[str]:
@@ -132,55 +203,15 @@ def _needs(columns: list[str]) -> set[str]:
     return needed
 
 
-def _changes(column: pl.Series | Numbers) -> Flags:
-    """Whether a row differs from the row before; true at the first row."""
-    changed = np.ones(len(column), dtype=np.bool_)
-    if isinstance(column, pl.Series):
-        column = column.rechunk()
-        changed[1:] = (column[1:] != column[:-1]).to_numpy()
-    else:
-        changed[1:] = column[1:] != column[:-1]
-    return changed
-
-
-def _places(first_row: Numbers, turn: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-    """A place for every turn of every group.
-
-    A group has places for its turns first … last, also for those that are not there. Its last row is in its last turn,
-    as a slot has a row up to the dialogue's last turn.
-
-    Returns:
-        The place of each row; and of each group the first turn, the first place, and the number of places.
-    """
-    rows = np.diff(first_row, append=len(turn))
-    base = np.minimum.reduceat(turn, first_row).astype(np.int64) if len(turn) else first_row
-    size = turn[first_row + rows - 1] - base + 1
-    offset = np.cumsum(size) - size
-    return np.repeat(offset - base, rows) + turn, base, offset, size
-
-
-def _running(changes: Any, offset: Numbers, size: Numbers) -> Any:
-    """Running sums of changes that start anew in every group; exact, as they are sums of small integers."""
-    running = np.cumsum(changes)
-    return running - np.repeat(running[offset] - changes[offset], size)
-
-
-def _what_changed(
-    gold: Codes, pred: Codes, first: Flags, convention: Convention
-) -> dict[str, Callable[[], NDArray[Any]]]:
+def _what_changed(changes: _Changes) -> dict[str, Callable[[], NDArray[Any]]]:
     """What a changed row adds to its turn: to the sizes of states, and to the counts of events.
-
-    Args:
-        gold: Codes of the verbatim values of the changed rows; the row before is the slot's latest change.
-        pred: The same of the prediction.
-        first: Where a slot's rows begin.
-        convention: What values mean.
 
     Returns:
         Column name to a function that gives the numbers: what nobody asks for is not computed.
     """
-    g, p = convention.values(gold), convention.values(pred)
-    g_is, p_is, ok = g != ABSENT, p != ABSENT, match(g, p)
+    compared, first, convention = changes.compared, changes.first, changes.convention
+    g, p, ok = compared.gold, compared.pred, compared.ok
+    g_is, p_is = g != ABSENT, p != ABSENT
     g_new, p_new = g != _before(g, first, ABSENT), p != _before(p, first, ABSENT)
     g_set, p_set = g_new & g_is, p_new & p_is
 
@@ -189,8 +220,13 @@ def _what_changed(
 
     def released() -> dict[str, NDArray[np.uint8]]:
         if not cache:
-            cache.update(_gca_released(g, p, ok, (gold != ABSENT, pred != ABSENT), (g_new, p_new), first))
+            cache.update(_gca_released(compared, (g_new, p_new), first))
         return cache
+
+    def charged_again() -> Flags:
+        if convention.wrong_costs == "once":
+            return np.zeros(len(ok), dtype=np.bool_)
+        return comparison(convention).charged_again(changes.slot, g, p, ok)
 
     cache: dict[str, NDArray[np.uint8]] = {}
     return {
@@ -198,6 +234,7 @@ def _what_changed(
         "n_pred": lambda: grown(p_is),
         "n_correct": lambda: grown(ok),
         "n_union": lambda: grown(g_is | p_is),
+        "n_charged_again": lambda: grown(charged_again()),
         "n_fresh_errors": lambda: (g_set | p_set) & ~ok,
         "gca_correct": lambda: released()["correct"],
         "gca_wrong": lambda: released()["wrong"],
@@ -218,17 +255,17 @@ def _before(column: NDArray[Any], first: Flags, at_first: Any) -> NDArray[Any]:
     return before
 
 
-def _gca_released(  # noqa: PLR0917 (columns, all of one length)
-    g: Codes, p: Codes, ok: Flags, listed: tuple[Flags, Flags], new: tuple[Flags, Flags], first: Flags
-) -> dict[str, NDArray[np.uint8]]:
+def _gca_released(compared: Compared, new: tuple[Flags, Flags], first: Flags) -> dict[str, NDArray[np.uint8]]:
     """C, W, M, O as the authors' code counts them (SPEC §2, `released`).
 
     A slot that was listed and now is absent has the value "none", and a slot listed for the first time is a change,
     also if it is listed with what means absent. Gold's change and the prediction's change in the same cell are two
     events, of which the second is not counted as C (W) if the first was.
     """
+    g, p, ok = compared.gold, compared.pred, compared.ok
     row = np.arange(len(first))
     start = np.maximum.accumulate(np.where(first, row, 0))
+    listed = (compared.gold_listed, compared.pred_listed)
     g_seen, p_seen = (np.maximum.accumulate(np.where(side, row, -1)) >= start for side in listed)
     g_change = g_seen & (new[0] | ~_before(g_seen, first, False))
     p_change = p_seen & (new[1] | ~_before(p_seen, first, False))

@@ -96,24 +96,30 @@ def sa(ts: list[Turn], T: int) -> float | None:
     return _mean([(T - n_missed(t) - n_wrong(t) - n_over(t)) / T for t in ts])
 
 
-def rsa(ts: list[Turn]) -> float | None:
+def rsa(ts: list[Turn], empty: float | None = 0.0) -> float | None:
     """(T* − M − W) / T*, with T* the distinct slots of both states, M those missed, W those wrongly predicted."""
     values = []
     for t in ts:
         slots = set(t.gold) | set(t.pred)
         missed = {slot for slot in t.gold if slot not in t.pred}
         wrong = {slot for slot in t.pred if (slot, t.pred[slot]) not in t.gold.items()}
-        values.append((len(slots) - len(missed) - len(wrong)) / len(slots) if slots else 0.0)
+        if slots or empty is not None:
+            values.append((len(slots) - len(missed) - len(wrong)) / len(slots) if slots else empty or 0.0)
     return _mean(values)
 
 
-def aga(ts: list[Turn]) -> float | None:
-    """Per turn with a gold slot, the share of gold pairs that are predicted."""
+def aga(ts: list[Turn], empty: float | None = None) -> float | None:
+    """Per turn with a gold slot, the share of gold pairs that are predicted.
+
+    A turn without one has `empty` if nothing is predicted, else 0; None: it is left out.
+    """
     values = []
     for t in ts:
         gold, pred = set(t.gold.items()), set(t.pred.items())
         if gold:
             values.append(len(gold & pred) / len(gold))
+        elif empty is not None:
+            values.append(0.0 if pred else empty)
     return _mean(values)
 
 
@@ -160,6 +166,15 @@ def macro(ts: list[Turn], which: int) -> float | None:
 def micro(ts: list[Turn], which: int) -> float:
     counts = [_pair_counts(t) for t in ts]
     return _prf(*(sum(count[i] for count in counts) for i in range(3)))[which]
+
+
+def refpydst_f1(ts: list[Turn]) -> float | None:
+    """F1 per turn where a wrong value is a missing pair only, and two empty states have 0."""
+    values = []
+    for t in ts:
+        tp, fn, fp = n_correct(t), n_missed(t) + n_wrong(t), n_over(t)
+        values.append(2 * tp / (2 * tp + fn + fp) if tp else 0.0)
+    return _mean(values)
 
 
 # --- flexible goal accuracy ----------------------------------------------------------------------------------------
@@ -295,6 +310,12 @@ def all_metrics(ts: list[Turn], T: int) -> dict[str, float | None]:
     return {
         **default_metrics(ts, T),
         "iaga": iaga(ts),
+        "rsa:empty=1": rsa(ts, 1.0),
+        "rsa:empty=skip": rsa(ts, None),
+        "aga:empty=1": aga(ts, 1.0),
+        "f1:empty=0:wrong=missed": refpydst_f1(ts),
+        "soft-jga": jga(ts),
+        "soft-aga": aga(ts),
         "fga:lam=0.25": fga(ts, 0.25),
         "gca:counting=paper": gca(ts, paper),
         "gca:alpha=0.5": gca(ts, alpha=0.5),

@@ -11,12 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.conventions import PROFILES, profile, signature
 from dstbench.demo import synthetic
-from dstbench.metrics import REGISTRY
+from dstbench.metrics import REGISTRY, parse_all
+from dstbench.profiles import PROFILES, profile
+from dstbench.signature import differences, parse, sign
+from dstbench.spelling import Table
 from tests.corpora import EXAMPLE
 
-OTHER: dict[str, Any] = {"name": "other.1", "absent": ("none",), "domain_turns": "either"}
+OTHER: dict[str, Any] = {
+    "name": "other.1", "slots": "multiwoz-31", "absent": ("none",), "none": "keep", "dontcare": "drop",
+    "gold_steps": ("case",), "pred_steps": ("case",), "typos": Table.of({"a": ["b"]}), "multi": "any",
+    "match": "levenshtein", "labels": Table.of({"a": ["b"]}), "fuzzy": "all", "exact_slots": ("hotel-area",),
+    "over": "free", "wrong_costs": "twice", "turns": "gold", "unit": "frame", "domain_turns": "either",
+}  # fmt: skip
+# What moves no number by itself: the run's own treatment of missing turns and each metric's parameters are signed.
+UNSIGNED = {"missing", "metrics", "title"}
 
 
 def signed(states: Any = EXAMPLE, metrics: str = "jga", **options: Any) -> str:
@@ -27,16 +36,18 @@ def signed(states: Any = EXAMPLE, metrics: str = "jga", **options: Any) -> str:
 
 
 def test_every_choice_of_a_convention_is_in_the_signature() -> None:
-    assert OTHER.keys() == {f.name for f in fields(dstbench.Convention)}  # a new field needs its line above
+    # A new field needs its line above.
+    assert OTHER.keys() | UNSIGNED == {f.name for f in fields(dstbench.Convention)}
     base = dstbench.Convention()
     found = {signed(profile=base)} | {signed(profile=replace(base, **{name: v})) for name, v in OTHER.items()}
     assert len(found) == 1 + len(OTHER)
 
 
 def test_every_parameter_of_every_metric_is_in_the_signature() -> None:
-    other = {"T": 5, "lam": 0.25, "alpha": 0.5, "avg": "micro", "counting": "paper"}
+    other = {"T": 5, "lam": 0.25, "alpha": 0.5, "avg": "micro", "counting": "paper", "wrong": "missed"}
     for name, metric in REGISTRY.items():
-        notations = [name, *(f"{name}:{f.name}={other[f.name]}" for f in fields(metric))]
+        others = other | {"empty": "0" if name in ("f1", "precision", "recall") else "1"}
+        notations = [name, *(f"{name}:{f.name}={others[f.name]}" for f in fields(metric))]
         assert len({signed(metrics=notation) for notation in notations}) == len(notations)
 
 
@@ -84,9 +95,51 @@ _PARTS = st.text(alphabet="a|:\\,'", max_size=3)
 @given(st.lists(_PARTS, min_size=2, max_size=2), st.lists(_PARTS, min_size=2, max_size=2))
 def test_no_two_settings_print_alike(one: list[str], other: list[str]) -> None:
     def text(values: list[str]) -> str:
-        return signature("jga", dict(zip("xy", values, strict=True)))
+        return sign("jga", dict(zip("xy", values, strict=True)))
 
     assert (text(one) == text(other)) == (one == other)
+
+
+@given(
+    st.text(min_size=1, max_size=5).filter(str.strip),
+    st.dictionaries(st.text(min_size=1, max_size=4), st.text(max_size=4), min_size=1),
+)
+def test_a_signature_can_be_read_back(metric: str, settings: dict[str, str]) -> None:
+    text = sign(metric, settings)
+    if text == text.strip():  # as it is printed and pasted
+        found = parse(text)
+        assert (found.metric, dict(found.settings), str(found)) == (metric, settings, text)
+
+
+def test_every_difference_is_told_in_words() -> None:
+    base = dstbench.Convention()
+    plain = signed(profile=base)
+    assert differences(plain, plain) == []
+    for name, value in OTHER.items():
+        other = signed(profile=replace(base, **{name: value}))
+        key = "profile" if name == "name" else name.replace("_", "-")
+        told = differences(plain, other)
+        assert any(f"({key})" in clause for clause in told), name
+        assert not any(clause.startswith(key) for clause in told), f"no words for {key}"
+
+
+@pytest.mark.parametrize("text", ["", "jga", "jga|", "jga|x", "jga|x:1|x:2", "|x:1"])
+def test_what_is_no_signature_is_said(text: str) -> None:
+    with pytest.raises(dstbench.UsageError, match="is no signature"):
+        parse(text)
+
+
+def test_the_hash_of_gold_is_of_gold_as_it_is_compared() -> None:
+    loud = [{**s, "gold": {k: v.upper() for k, v in s["gold"].items()}} for s in EXAMPLE]
+
+    def hashed(states: Any, **choices: Any) -> str:
+        return parse(signed(states, profile=profile("verbatim", **choices))).settings["gold"]
+
+    assert hashed(loud) != hashed(EXAMPLE)
+    assert hashed(loud, gold_steps=("case",)) == hashed(EXAMPLE)
+    assert hashed(EXAMPLE, dontcare="drop") != hashed(EXAMPLE)
+    assert hashed(EXAMPLE, slots="multiwoz-train") != hashed(EXAMPLE)
+    assert hashed(EXAMPLE, turns="last") != hashed(EXAMPLE)
 
 
 @given(st.lists(_PARTS, max_size=3), st.lists(_PARTS, max_size=3))
@@ -105,6 +158,8 @@ def test_what_is_absent_is_a_choice() -> None:
 def test_profiles_have_a_version_and_are_found_by_name() -> None:
     for name, convention in PROFILES.items():
         assert re.fullmatch(rf"{name}\.[0-9]+", convention.name)
+        assert convention.title
+        parse_all(convention.metrics or "jga")
         assert profile(name) is convention
     with pytest.raises(dstbench.UsageError, match="there is no profile 'verbatm'\nhint: did you mean verbatim"):
         profile("verbatm")

@@ -70,7 +70,6 @@ def test_the_metadata_says_what_was_read(here: Path) -> None:
         "files": ["p.json"],
         "format": "mwzeval",
         "gold": "gold.tsv",
-        "gold_hash": run.meta["gold_hash"],
         "missing": "error",
         "coverage": {
             "turns": 2, "dialogues": 1,

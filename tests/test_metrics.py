@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import get_args, get_type_hints
 
 import polars as pl
 import pytest
@@ -19,13 +20,17 @@ _VALUES = {
     "alpha": st.floats(0, 1),
     "avg": st.sampled_from(["macro", "micro"]),
     "counting": st.sampled_from(["released", "paper"]),
+    "wrong": st.sampled_from(["both", "missed"]),
 }
 
 
 @st.composite
 def metrics(draw: st.DrawFn) -> dstbench.Metric:
     metric = REGISTRY[draw(st.sampled_from(sorted(REGISTRY)))]
-    return metric(**{f.name: draw(_VALUES[f.name]) for f in fields(metric) if draw(st.booleans())})
+    hints = get_type_hints(metric)
+    empties = {"empty": st.sampled_from(get_args(hints["empty"]))} if "empty" in hints else {}
+    given = _VALUES | empties
+    return metric(**{f.name: draw(given[f.name]) for f in fields(metric) if draw(st.booleans())})
 
 
 @given(metrics())
@@ -111,7 +116,9 @@ def test_runs_whose_slot_accuracy_has_other_slots_are_reported() -> None:
 
 def test_sums_of_turn_ratios_are_exact_however_they_are_ordered() -> None:
     """1/3 a million times: integers add up without drift, and the mean is 1/3 to the last bit."""
-    turns = pl.DataFrame({"n_correct": [1], "n_union": [3]}).select(pl.all().repeat_by(1_000_000).explode())
+    turns = pl.DataFrame({"n_correct": [1], "n_union": [3], "n_charged_again": [0]}).select(
+        pl.all().repeat_by(1_000_000).explode()
+    )
     assert turns.select(dstbench.parse("rsa").expr()).item() == 1 / 3
 
 

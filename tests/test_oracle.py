@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,7 +99,14 @@ def test_the_turn_table(states: States) -> None:
         )
         for t in oracle.turns(states)
     ]
-    assert table.drop("run", "n_fresh_errors").rows() == wanted
+    shown = table.drop("run", "n_fresh_errors", "n_charged_again", "soft_correct", "soft_joint")
+    assert shown.rows() == wanted
+    exact = table.select(
+        (pl.col("soft_correct") == pl.col("n_correct")).all(),
+        (pl.col("soft_joint") == (pl.col("n_correct") == pl.col("n_union"))).all(),
+        (pl.col("n_charged_again") == 0).all(),
+    )
+    assert exact.row(0) == (True, True, True)
 
 
 @given(corpora(), st.data())

@@ -53,8 +53,8 @@ class Metric:
         """
         return self.score({name: stat.sum() for name, stat in self.stats().items()}).alias(str(self))
 
-    def resolve(self, slots: frozenset[str]) -> Metric:
-        """The metric with every parameter that depends on the run's slots filled in."""
+    def resolve(self, slots: frozenset[str], slot_set: str | None = None) -> Metric:
+        """The metric with every parameter filled in that depends on the slots: the run's, or the convention's set."""
         return self
 
     def settings(self) -> str:
@@ -90,6 +90,7 @@ def exact(ratio: pl.Expr) -> pl.Expr:
     return (ratio * _UNIT).cast(pl.Int128)
 
 
-def mean(total: pl.Expr, number: pl.Expr) -> pl.Expr:
-    """The mean of `number` ratios from the sum of their `exact` values; null if there is none."""
-    return divide(total.cast(pl.Float64) / _UNIT, number)
+def mean(total: pl.Expr, number: pl.Expr, *, more: pl.Expr | None = None) -> pl.Expr:
+    """The mean of `number` ratios from the sum of their `exact` values, and of `more` ones; null if there is none."""
+    whole = total.cast(pl.Float64) / _UNIT
+    return divide(whole if more is None else whole + more, number)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 import polars as pl
 
 from dstbench.errors import UsageError
 from dstbench.metrics.base import Metric, count, divide, exact, mean, turns
-from dstbench.slots import smallest_slot_set
+from dstbench.slots import SLOT_SETS, smallest_slot_set
 
 _MOST_SLOTS: Final = 1_000_000  # so that T times the turns stays an exact integer
 
@@ -53,7 +53,8 @@ class SA(Metric):
             raise UsageError(f"metric 'sa': T is {self.T}, not a number of slots up to {_MOST_SLOTS:,}")
 
     def stats(self) -> dict[str, pl.Expr]:
-        return {"errors": count("n_union") - count("n_correct"), "turns": turns()}
+        errors = count("n_union") - count("n_correct") + count("n_charged_again")
+        return {"errors": errors, "turns": turns()}
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
         if self.T == 0:
@@ -61,10 +62,10 @@ class SA(Metric):
         slots = self.T * sums["turns"]
         return divide(slots - sums["errors"], slots)
 
-    def resolve(self, slots: frozenset[str]) -> Metric:
+    def resolve(self, slots: frozenset[str], slot_set: str | None = None) -> Metric:
         if self.T:
             return self
-        name, size = smallest_slot_set(slots)
+        name, size = (slot_set, len(SLOT_SETS[slot_set])) if slot_set else smallest_slot_set(slots)
         return _ResolvedSA(T=size, slots=name)
 
 
@@ -80,22 +81,41 @@ class _ResolvedSA(SA):
 
 @dataclass(frozen=True)
 class RSA(Metric):
-    """Relative slot accuracy: right slots among those in gold or prediction; 0 if none (Kim et al. 2022, eq. 3)."""
+    """Relative slot accuracy: right slots among those in gold or prediction (Kim et al. 2022, eq. 3).
+
+    Attributes:
+        empty: What a turn scores whose states are both empty: ``0`` (Kim et al.), ``1``, or nothing (``skip``;
+            ConvLab-3).
+    """
+
+    empty: Literal["0", "1", "skip"] = "0"
 
     name = "rsa"
     title = "relative slot accuracy"
     source = "Kim et al. 2022, eq. 3"
 
     def stats(self) -> dict[str, pl.Expr]:
-        return {"rsa": exact(divide(pl.col("n_correct"), pl.col("n_union"))), "turns": turns()}
+        slots = count("n_union") + count("n_charged_again")
+        return {
+            "rsa": exact(divide(pl.col("n_correct"), slots)),
+            "turns": turns(),
+            "turns_with_slots": (pl.col("n_union") > 0).cast(pl.Int64),
+        }
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        return mean(sums["rsa"], sums["turns"])
+        scored = sums["turns_with_slots" if self.empty == "skip" else "turns"]
+        return mean(sums["rsa"], scored, more=sums["turns"] - sums["turns_with_slots"] if self.empty == "1" else None)
 
 
 @dataclass(frozen=True)
 class AGA(Metric):
-    """Average goal accuracy: right slots among gold's, over turns with a gold slot (SGD; Aksu & Chen 2024, eq. 1)."""
+    """Average goal accuracy: right slots among gold's, over turns with a gold slot (SGD; Aksu & Chen 2024, eq. 1).
+
+    Attributes:
+        empty: What a turn without a gold slot scores: nothing (``skip``), or ``1`` if nothing is predicted, else 0.
+    """
+
+    empty: Literal["skip", "1"] = "skip"
 
     name = "aga"
     title = "average goal accuracy"
@@ -105,9 +125,13 @@ class AGA(Metric):
         return {
             "aga": exact(divide(pl.col("n_correct"), pl.col("n_gold"))),
             "gold_turns": (pl.col("n_gold") > 0).cast(pl.Int64),
+            "turns": turns(),
+            "turns_with_slots": (pl.col("n_union") > 0).cast(pl.Int64),
         }
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        if self.empty == "1":
+            return mean(sums["aga"], sums["turns"], more=sums["turns"] - sums["turns_with_slots"])
         return mean(sums["aga"], sums["gold_turns"])
 
 

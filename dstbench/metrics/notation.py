@@ -14,6 +14,7 @@ from dstbench.metrics.counts import Correct, ErrorTurns, Missed, Over, Wrong
 from dstbench.metrics.flexible import FGA, TLA
 from dstbench.metrics.joint import AGA, IAGA, JGA, RSA, SA
 from dstbench.metrics.slot import F1, Precision, Recall
+from dstbench.metrics.soft import SoftAGA, SoftJGA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 REGISTRY: Final[dict[str, type[Metric]]] = {
     metric.name: metric
     for metric in (
-        JGA, SA, RSA, AGA, F1, FGA, GCA, TLA, Precision, Recall, IAGA,
+        JGA, SA, RSA, AGA, F1, FGA, GCA, TLA, Precision, Recall, IAGA, SoftJGA, SoftAGA,
         Correct, Wrong, Missed, Over, ErrorTurns,
     )
 }  # fmt: skip

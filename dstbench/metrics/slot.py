@@ -1,6 +1,7 @@
 """Precision, recall and F1 of slot-value pairs.
 
-Conventions (TRADE's): both states empty is 1; one of them empty is 0.
+Conventions (TRADE's): both states empty is 1; one of them empty is 0; a wrong value is one pair too many and one
+missing.
 """
 
 from __future__ import annotations
@@ -20,9 +21,14 @@ class _PairMetric(Metric):
 
     Attributes:
         avg: ``macro`` (TRADE, SOM-DST) or ``micro``.
+        empty: What both states empty score: ``1`` (TRADE), or ``0`` (RefPyDST, mwzeval).
+        wrong: What a wrong value is: a missing and a superfluous pair (``both``), or only a missing one (``missed``;
+            RefPyDST).
     """
 
     avg: Literal["macro", "micro"] = "macro"
+    empty: Literal["1", "0"] = "1"
+    wrong: Literal["both", "missed"] = "both"
 
     source = "Wu et al. 2019 (TRADE), compute_prf"
 
@@ -30,20 +36,31 @@ class _PairMetric(Metric):
         """The ratio from counts, whether of one turn or summed."""
         raise NotImplementedError
 
+    def _counts(self) -> dict[str, pl.Expr]:
+        if self.wrong == "missed":  # predicted pairs without those whose slot gold has too, with another value
+            pred = {"n_correct_or_over": count("n_union") + count("n_correct") - count("n_gold")}
+        else:
+            pred = {"n_pred": count("n_pred")}
+        return {"n_correct": count("n_correct"), "n_gold": count("n_gold"), **pred}
+
     def stats(self) -> dict[str, pl.Expr]:
+        counts = self._counts()
         if self.avg == "micro":
-            return {name: count(name) for name in ("n_correct", "n_gold", "n_pred")}
-        ratio = self._ratio(*(pl.col(name).cast(pl.Int64) for name in ("n_correct", "n_gold", "n_pred")))
-        return {self.name: exact(ratio), "turns": turns()}
+            return counts
+        return {self._turn_value: exact(self._ratio(*counts.values())), "turns": turns()}
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
         if self.avg == "micro":
-            return self._ratio(sums["n_correct"], sums["n_gold"], sums["n_pred"])
-        return mean(sums[self.name], sums["turns"])
+            return self._ratio(*(sums[name] for name in self._counts()))
+        return mean(sums[self._turn_value], sums["turns"])
 
+    @property
+    def _turn_value(self) -> str:
+        return f"{self.name}[{self.empty},{self.wrong}]"
 
-def _empties(ratio: pl.Expr, gold: pl.Expr, pred: pl.Expr) -> pl.Expr:
-    return pl.when((gold == 0) & (pred == 0)).then(1.0).when((gold == 0) | (pred == 0)).then(0.0).otherwise(ratio)
+    def _empties(self, ratio: pl.Expr, gold: pl.Expr, pred: pl.Expr) -> pl.Expr:
+        both = pl.when((gold == 0) & (pred == 0)).then(float(self.empty))
+        return both.when((gold == 0) | (pred == 0)).then(0.0).otherwise(ratio)
 
 
 @dataclass(frozen=True)
@@ -54,7 +71,7 @@ class F1(_PairMetric):
     title = "F1 of slot-value pairs"
 
     def _ratio(self, correct: pl.Expr, gold: pl.Expr, pred: pl.Expr) -> pl.Expr:
-        return divide(2 * correct, gold + pred, empty=1.0)
+        return divide(2 * correct, gold + pred, empty=float(self.empty))
 
 
 @dataclass(frozen=True)
@@ -65,7 +82,7 @@ class Precision(_PairMetric):
     title = "precision of slot-value pairs"
 
     def _ratio(self, correct: pl.Expr, gold: pl.Expr, pred: pl.Expr) -> pl.Expr:
-        return _empties(correct / pred, gold, pred)
+        return self._empties(correct / pred, gold, pred)
 
 
 @dataclass(frozen=True)
@@ -76,4 +93,4 @@ class Recall(_PairMetric):
     title = "recall of slot-value pairs"
 
     def _ratio(self, correct: pl.Expr, gold: pl.Expr, pred: pl.Expr) -> pl.Expr:
-        return _empties(correct / gold, gold, pred)
+        return self._empties(correct / gold, gold, pred)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from dstbench.options import TableFormat
 
 _UNDEFINED: Final = "-"
+# The column of scores with exact matching, beside fuzzy ones.
+_EXACT: Final = "exact"
 # Text wider than this goes on in the next line of its cell; numbers never do.
 _WIDEST: Final = 80
 
@@ -60,7 +62,11 @@ def render_object(content: dict[str, object]) -> str:
 def wide(scores: pl.DataFrame) -> pl.DataFrame:
     """Score rows as a table of texts: a row per run and group, a column per metric."""
     metrics = scores["metric"].unique(maintain_order=True).to_list()
-    by = [name for name in scores.columns if name not in SCORES.columns or name == "run"]
+    by = [name for name in scores.columns if name not in (*SCORES.columns, _EXACT) or name == "run"]
+    if _EXACT in scores.columns:
+        beside = scores.with_columns(pl.format("{} exact", "metric").alias("metric"), value=pl.col(_EXACT))
+        scores = pl.concat([scores, beside])
+        metrics = [name for metric in metrics for name in (metric, f"{metric} exact")]
     table = scores.pivot(
         on="metric",
         on_columns=metrics,
@@ -70,7 +76,7 @@ def wide(scores: pl.DataFrame) -> pl.DataFrame:
     )
     if by == ["run"]:
         table = table.sort(metrics[0], descending=True, nulls_last=True, maintain_order=True)
-    texts = [_number(metric, is_count=parse(metric).is_count) for metric in metrics]
+    texts = [_number(metric, is_count=parse(metric.removesuffix(" exact")).is_count) for metric in metrics]
     plain = [pl.col(name).cast(pl.String) for name in (*by, "turns", "dialogues")]
     return table.select(*plain[: len(by)], *texts, *plain[len(by) :])
 

@@ -1,0 +1,79 @@
+"""Fingerprints of gold: numbers that two corpora share only if they have the same turns and the same gold.
+
+Conventions: a fingerprint is the sum, modulo 2⁶⁴, of one number per turn and one per change of a gold value *under a
+convention*. A sum depends neither on the order of rows nor on where a table is cut nor on what was predicted. Strings
+are hashed by arithmetic of our own, so that the fingerprint is the same with any version of any library.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from dstbench.comparison import ABSENT, to_strings
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Hashes: TypeAlias = NDArray[np.uint64]
+    Codes: TypeAlias = NDArray[np.uint32]
+
+_PRIME: Final = 0x100000001B3
+
+
+def of_strings(strings: pl.Series) -> Hashes:
+    """A number per string: a polynomial over its UTF-8 bytes, mixed."""
+    data = np.frombuffer("".join(strings.to_list()).encode("utf-8", "surrogatepass"), np.uint8)
+    length = strings.str.len_bytes().to_numpy().astype(np.int64)
+    start = np.cumsum(length) - length
+    position = np.arange(len(data)) - np.repeat(start, length)
+    powers = np.cumprod(np.full(int(length.max(initial=0)) + 1, _PRIME, np.uint64))  # wraps, as it shall
+    terms = np.concatenate([(data + np.uint64(1)) * powers[position], np.zeros(1, np.uint64)])
+    sums = np.where(length > 0, np.add.reduceat(terms, start), np.uint64(0))
+    return _mix(sums)
+
+
+def of_codes(codes: Codes) -> Hashes:
+    """A number per dictionary code, that of its string; one of its own for `ABSENT`."""
+    absent = codes == ABSENT
+    places = np.where(absent, 0, codes)
+    return np.where(absent, np.uint64(1), _known.up_to(int(places.max(initial=0)))[places])
+
+
+def chain(*parts: NDArray[Any]) -> Hashes:
+    """One number per row from several columns of numbers; their order matters."""
+    found = np.zeros(1, np.uint64)
+    for part in parts:
+        found = _mix(found * np.uint64(_PRIME) + part.astype(np.uint64))
+    return found
+
+
+def _mix(x: Hashes) -> Hashes:
+    """Spread a difference in any bit over all bits (the finaliser of SplitMix64)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+class _CodeHashes:
+    """The numbers of all codes so far."""
+
+    def __init__(self) -> None:
+        self._hashes = np.zeros(0, np.uint64)
+        self._lock = Lock()
+
+    def up_to(self, most: int) -> Hashes:
+        hashes = self._hashes
+        if most < len(hashes):
+            return hashes
+        with self._lock:
+            hashes = self._hashes
+            new = np.arange(len(hashes), most + 1, dtype=np.uint32)
+            self._hashes = np.concatenate([hashes, of_strings(pl.Series(to_strings(new), dtype=pl.String))])
+            return self._hashes
+
+
+_known: Final = _CodeHashes()

@@ -1,0 +1,75 @@
+"""The pairs of values that only fuzzy matching accepts: what a fuzzy score owes to its matcher."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from dstbench import profiles
+from dstbench.comparison import codes, comparison, to_column
+from dstbench.conventions import Convention
+from dstbench.errors import UsageError
+from dstbench.longtable import Data, open_runs
+from dstbench.partition import over_partitions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dstbench.options import Missing
+
+
+def fuzzy_pairs(
+    data: Data,
+    *,
+    profile: str | Convention = "qian2021",
+    gold: Data | None = None,
+    format: str | None = None,  # noqa: A002 (the field's word)
+    names: Sequence[str] | None = None,
+    missing: Missing | None = None,
+) -> pl.DataFrame:
+    """Pairs of gold and predicted values that a convention accepts and exact matching does not.
+
+    Args:
+        data: A path, several, a frame, states, or a mapping from run name to any of these.
+        profile: A convention that matches fuzzily or has a label map, or its name.
+        gold: Gold states, where they are not inside the data.
+        format: Native format of the files; None: find out.
+        names: Names of the runs.
+        missing: What to do with gold turns that have no prediction; None: what the convention does.
+
+    Returns:
+        (run, slot, gold, pred: values as they are compared, turns: in how many they stand), the most frequent first.
+
+    Raises:
+        UsageError: The convention matches exactly.
+
+    >>> name = "hotel-name"
+    >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {name: "guest house"}, "pred": {name: "guesthouse"}}]
+    >>> fuzzy_pairs(states).drop("run").row(0)
+    ('hotel-name', 'guest house', 'guesthouse', 1)
+    """
+    convention = profiles.profile(profile) if isinstance(profile, str) else profile
+    if not convention.is_fuzzy:
+        raise UsageError(
+            f"{convention.name} matches exactly: there are no such pairs",
+            hint="name a fuzzy profile (qian2021), a matcher (--match levenshtein) or a label map",
+        )
+    fuzzy, exact = comparison(convention), comparison(convention.exact())
+
+    def count(table: pl.DataFrame) -> pl.DataFrame:
+        slot = codes(table["slot"])
+        compared = fuzzy.compare(slot, codes(table["gold"]), codes(table["pred"]))
+        only = np.flatnonzero(compared.ok & ~exact.match(slot, compared.gold, compared.pred))
+        columns = {"slot": slot, "gold": compared.gold, "pred": compared.pred}
+        found = pl.DataFrame({name: to_column(column[only]) for name, column in columns.items()})
+        return found.group_by(found.columns).agg(turns=pl.len())
+
+    tables = []
+    for run in open_runs(data, gold=gold, format=format, names=names, missing=missing or convention.missing):
+        parts = pl.concat(over_partitions(run, count)).group_by("slot", "gold", "pred").agg(pl.col("turns").sum())
+        spelled = parts.with_columns(pl.col("slot", "gold", "pred").cast(pl.String))
+        ordered = spelled.sort("turns", "slot", "gold", "pred", descending=[True, False, False, False])
+        tables.append(ordered.select(pl.lit(run.name).alias("run"), pl.all()))
+    return pl.concat(tables)

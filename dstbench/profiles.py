@@ -1,0 +1,206 @@
+"""The named conventions: how each repository cleans, compares and counts.
+
+A profile is versioned: a rule that changes is a new version, never an edit. Where the original has a bug that moves
+numbers there are two, ``P@faithful`` with it and ``P@fixed`` without; plain ``P`` is the faithful one, as that is what
+its published numbers are. Upstream's typo tables are not copied: normalisers use our own small ones, and a user's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any, Final
+
+from dstbench.conventions import Convention
+from dstbench.errors import DstbenchError, UsageError, did_you_mean
+from dstbench.slots import SLOT_SETS, canonical_slot
+from dstbench.spelling import Table, read_json
+
+# What the TRADE family does to gold, and to gold only.
+_TRADE_GOLD: Final = ("dontcare", "typos", "labels")
+# What scripts that bring both sides to one spelling do.
+_CANONICAL: Final = ("case", "space", "typos", "dontcare", "times", "booleans")
+
+_PROFILES: Final = (
+    Convention(),
+    Convention(
+        name="kim2022.1", slots="multiwoz-30", metrics="jga,sa,aga,rsa",
+        title="Kim et al. 2022: JGA, SA over 30 slots, AGA, RSA, exact strings",
+    ),
+    Convention(
+        name="fga2022@faithful.1", slots="multiwoz-30", none="keep", wrong_costs="hyphen",
+        metrics="jga,sa,aga,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1",
+        title="Dey et al. 2022, released script: `none` is a value; values split at the last hyphen",
+    ),
+    Convention(
+        name="fga2022@fixed.1", slots="multiwoz-30", none="keep",
+        metrics="jga,sa,aga,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1",
+        title="Dey et al. 2022: `none` is a value",
+    ),
+    Convention(
+        name="gca2024@faithful.1", slots="multiwoz-30", wrong_costs="hyphen",
+        metrics="jga,sa,aga,iaga,rsa,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1,gca",
+        title="Aksu & Chen 2024, released script: values split at the last hyphen",
+    ),
+    Convention(
+        name="gca2024@fixed.1", slots="multiwoz-30",
+        metrics="jga,sa,aga,iaga,rsa,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1,gca",
+        title="Aksu & Chen 2024",
+    ),
+    Convention(
+        name="trade@faithful.1", none="drop-pred", gold_steps=_TRADE_GOLD, wrong_costs="hyphen",
+        domain_turns="dialogue", metrics="jga,sa:T=30,f1",
+        title="Wu et al. 2019: gold's labels fixed, its `none` kept (such turns cannot be won); last-hyphen split",
+    ),
+    Convention(
+        name="trade@fixed.1", gold_steps=_TRADE_GOLD, domain_turns="dialogue", metrics="jga,sa:T=30,f1",
+        title="Wu et al. 2019: gold's labels fixed, `none` dropped on both sides",
+    ),
+    Convention(
+        name="som-dst@faithful.1", gold_steps=_TRADE_GOLD, wrong_costs="hyphen", metrics="jga,sa:T=30,f1",
+        title="Kim et al. 2020: as TRADE, `none` dropped on both sides; last-hyphen split",
+    ),
+    Convention(
+        name="som-dst@fixed.1", gold_steps=_TRADE_GOLD, metrics="jga,sa:T=30,f1",
+        title="Kim et al. 2020: as TRADE, `none` dropped on both sides",
+    ),
+    Convention(
+        name="star.1", slots="multiwoz-30", gold_steps=_CANONICAL, pred_steps=_CANONICAL, metrics="jga,sa",
+        title="Ye et al. 2021: 30 slots, both sides in one spelling of times, booleans and dontcare",
+    ),
+    Convention(
+        name="trippy.1", slots="multiwoz-30", gold_steps=("case", "tokens"), pred_steps=("case", "tokens"),
+        metrics="jga,sa",
+        title="Heck et al. 2020: both sides in tokens; a label map (--label-map FILE) accepts variants of gold values",
+    ),
+    Convention(
+        name="simpletod-v0.1", absent=("none", "", "not mentioned"), dontcare="drop",
+        gold_steps=("case", "labels", "booleans"), pred_steps=("case", "labels", "booleans"), metrics="jga",
+        title="Hosseini-Asl et al. 2020, first release: dontcare dropped on both sides",
+    ),
+    Convention(
+        name="simpletod-v1.1", absent=("not mentioned", ""),
+        gold_steps=("case", "labels", "booleans"), pred_steps=("case", "labels", "booleans"), metrics="jga",
+        title="Hosseini-Asl et al. 2020, since September 2020: only `not mentioned` dropped",
+    ),
+    Convention(
+        name="t5dst@faithful.1", none="drop-pred", domain_turns="dialogue", wrong_costs="hyphen",
+        metrics="jga,sa,f1",
+        title="Lin et al. 2021: TRADE's counting on raw gold; gold's `none` kept",
+    ),
+    Convention(
+        name="t5dst@fixed.1", domain_turns="dialogue", metrics="jga,sa,f1",
+        title="Lin et al. 2021: TRADE's counting on raw gold; `none` dropped on both sides",
+    ),
+    Convention(
+        name="mwzeval@faithful.1", dontcare="drop-gold", gold_steps=("first", *_CANONICAL), pred_steps=_CANONICAL,
+        match="partial:above=0.95", fuzzy="all", missing="intersect",
+        metrics="jga,f1:avg=micro:empty=0",
+        title="Nekvinda & Dušek 2021: first gold value, gold's dontcare dropped, partial ratio above 95 on all values",
+    ),
+    Convention(
+        name="mwzeval@fixed.1", dontcare="drop", gold_steps=("first", *_CANONICAL), pred_steps=_CANONICAL,
+        match="partial:above=0.95", missing="wrong", metrics="jga,f1:avg=micro:empty=0",
+        title="Nekvinda & Dušek 2021, but dontcare dropped on both sides, no partial match of numbers and times",
+    ),
+    Convention(
+        name="sgd.1", absent=("",), multi="any", pred_steps=("first",), match="token-sort:least=1", fuzzy="all",
+        unit="frame", domain_turns="either", metrics="soft-jga,soft-aga,jga",
+        title="Rastogi et al. 2020: mean over service frames of the product of soft token-sort scores",
+    ),
+    Convention(
+        name="sgd-mwz.1", absent=("",), multi="any", pred_steps=("first",), metrics="jga,aga",
+        title="SGD's evaluator in MultiWOZ style: exact match with any alternative, joint over the turn",
+    ),
+    Convention(
+        name="convlab3-unified.1", absent=("",), gold_steps=("case", "no-space"), pred_steps=("case", "no-space"),
+        multi="overlap", over="gold-domains", metrics="jga,sa,f1:avg=micro",
+        title="ConvLab-3: any predicted among any gold alternatives; predictions outside gold's domains ignored",
+    ),
+    Convention(
+        name="qian2021.1", slots="multiwoz-30", dontcare="drop", gold_steps=("case", "space"),
+        pred_steps=("case", "space"), match="levenshtein:above=0.9", metrics="jga,sa,error-turns",
+        title="Qian et al. 2021, §5: Levenshtein similarity above 90 %",
+    ),
+    Convention(
+        name="qian2021-code.1", slots="multiwoz-30", dontcare="drop", match="partial:least=0.9", fuzzy="all",
+        wrong_costs="twice", metrics="jga,sa",
+        title="Qian et al. 2021, released script: partial ratio from 90; a wrong value costs two slots",
+    ),
+    Convention(
+        name="icdst.1", multi="any", pred_steps=("first",), metrics="jga,sa:T=30,f1",
+        title="Hu et al. 2022: any gold alternative, the first predicted one",
+    ),
+    Convention(
+        name="dstc10.1", slots="dstc10-19", gold_steps=("case", "numbers"), pred_steps=("case", "numbers"),
+        multi="all", metrics="jga,sa",
+        title="DSTC10 track 2: 19 slots, the same set of alternatives on both sides",
+    ),
+)  # fmt: skip
+
+#: Conventions by the name that ``--profile`` takes; a name without its ``@faithful`` means that one.
+PROFILES: Final[dict[str, Convention]] = {c.name.rpartition(".")[0]: c for c in _PROFILES}
+
+
+def profile(name: str, **overrides: Any) -> Convention:
+    """The convention called `name`, with some of its choices replaced.
+
+    Args:
+        name: A name in `PROFILES`; ``trade`` is ``trade@faithful``.
+        **overrides: Fields of `Convention`; one that is None is not replaced. `typos`, `labels` and `exact_slots` may
+            be the path of a file.
+
+    Returns:
+        The convention; where a choice differs from the profile's own, its name ends in ``+``.
+
+    Raises:
+        UsageError: There is none of that name, or a choice is not understood.
+        DstbenchError: A file cannot be read.
+
+    >>> profile("trade").name, profile("trade", dontcare="drop").name
+    ('trade@faithful.1', 'trade@faithful.1+')
+    """
+    found = PROFILES.get(name) or PROFILES.get(f"{name}@faithful")
+    if found is None:
+        hint = did_you_mean(name, PROFILES) or f"one of {', '.join(PROFILES)}"
+        if (base := name.partition("@")[0]) != name and base in PROFILES:
+            hint = f"{base} has no variants: nothing in the original is known to be wrong"
+        raise UsageError(f"there is no profile {name!r}", hint=hint)
+    given = {key: value for key, value in overrides.items() if value is not None}
+    if unknown := given.keys() - {f.name for f in fields(Convention)}:
+        raise UsageError(f"a convention has no {sorted(unknown)[0]!r}")
+    for key in ("typos", "labels"):
+        if key in given and not isinstance(given[key], Table):
+            given[key] = Table.read(given[key])
+    if "exact_slots" in given and not isinstance(given["exact_slots"], tuple):
+        given["exact_slots"] = categorical_slots(given["exact_slots"])
+    changed = replace(found, **given)
+    return found if changed == found else replace(changed, name=f"{found.name}+")
+
+
+def categorical_slots(path: str) -> tuple[str, ...]:
+    """The categorical slots of an SGD-style ``schema.json``, which are never compared fuzzily.
+
+    Raises:
+        DstbenchError: It cannot be read, or is of another form.
+    """
+    services = read_json(path, list)
+    try:
+        found = {
+            slot["name"] if "-" in slot["name"] else f"{service['service_name']}-{slot['name']}"
+            for service in services
+            for slot in service["slots"]
+            if slot["is_categorical"]
+        }
+    except (KeyError, TypeError):
+        raise DstbenchError(
+            "not a schema of services with slots", file=path, hint="the dataset's schema.json"
+        ) from None
+    return tuple(sorted(canonical_slot(name) for name in found))
+
+
+def suits(convention: Convention, slots: frozenset[str]) -> str | None:
+    """Why a convention does not suit a run with these slots; None if it does."""
+    scope = SLOT_SETS[convention.slots] if convention.slots else None
+    if scope is not None and not slots & scope:
+        return f"none of the run's slots is in {convention.slots}"
+    return None

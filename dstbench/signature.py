@@ -1,0 +1,146 @@
+"""Signatures: what was computed and every setting that can move it, as one line, and back.
+
+Conventions: a signature is parts joined by bars, each ``key:value`` but the first, which is the metric with all its
+parameters. Bars and backslashes inside a part are escaped, and colons inside a key, so that no two settings print
+alike. A choice of the convention that is the default one (of ``verbatim``) is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from dstbench.conventions import DEFAULTS
+from dstbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_COLON: Final = "\\:"
+# What each key of a signature is, for people.
+_MEANINGS: Final = {
+    "metric": "the metric",
+    "profile": "the profile",
+    "slots": "the slots that are scored",
+    "absent": "the literals that mean absent",
+    "none": "on which sides they are taken out",
+    "dontcare": "what dontcare is",
+    "gold-steps": "how gold values are normalised",
+    "pred-steps": "how predicted values are normalised",
+    "typos": "the typo table",
+    "multi": "what alternatives mean",
+    "match": "how values are matched",
+    "labels": "the label map",
+    "fuzzy": "which values are matched fuzzily",
+    "exact-slots": "the slots that are matched exactly",
+    "over": "what predicted slots count that gold lacks",
+    "wrong-costs": "how many slots a wrong value costs",
+    "turns": "which turns are scored",
+    "unit": "what a score is a mean over",
+    "domain-turns": "which turns count for a domain",
+    "missing": "what became of turns without a prediction",
+    "by": "the grouping",
+    "gold": "gold, as it is compared",
+    "d": "the number of dialogues",
+    "t": "the number of turns",
+    "v": "the version of dstbench",
+}
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A signature's parts.
+
+    Attributes:
+        metric: The metric with all its parameters.
+        settings: Key to value, in order, as they stand there.
+    """
+
+    metric: str
+    settings: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return sign(self.metric, self.settings)
+
+    def complete(self) -> dict[str, str]:
+        """Metric and settings, those at their default too."""
+        return {"metric": self.metric, **DEFAULTS, **self.settings}
+
+
+def sign(metric: str, settings: Mapping[str, str]) -> str:
+    """The signature of a metric under settings.
+
+    >>> sign("fga(lam=0.5)", {"profile": "verbatim.1", "missing": "error"})
+    'fga(lam=0.5)|profile:verbatim.1|missing:error'
+    """
+    parts = (f"{_escape(key).replace(':', _COLON)}:{_escape(value)}" for key, value in settings.items())
+    return "|".join([_escape(metric), *parts])
+
+
+def parse(text: str) -> Signature:
+    """A signature's parts; ``str(parse(text)) == text``.
+
+    Raises:
+        UsageError: The text is no signature.
+
+    >>> parse("jga|profile:verbatim.1|d:1000").settings["d"]
+    '1000'
+    """
+    metric, *parts = [part for part, _ in re.findall(r"((?:[^|\\]|\\.)*)(\||$)", text.strip(), re.DOTALL)][:-1] or [""]
+    settings: dict[str, str] = {}
+    for part in parts:
+        found = re.fullmatch(r"((?:[^:\\]|\\.)*):(.*)", part, re.DOTALL)
+        if found is None or _unescape(found[1]) in settings:
+            raise UsageError(
+                f"{text!r} is no signature: {part!r} is no key:value of its own",
+                hint="give it as it was printed, in quotes",
+            )
+        settings[_unescape(found[1])] = _unescape(found[2])
+    if not metric or not settings:
+        raise UsageError(f"{text!r} is no signature", hint="give it as it was printed, in quotes")
+    return Signature(_unescape(metric), settings)
+
+
+def differences(one: str, other: str) -> list[str]:
+    """How two signatures differ, a clause each; none if scores with them are comparable.
+
+    Args:
+        one: A signature.
+        other: Another.
+
+    Returns:
+        For each setting that differs, what it is in the one and in the other.
+
+    Raises:
+        UsageError: A text is no signature.
+
+    >>> differences("jga|profile:verbatim.1|d:5", "jga|profile:verbatim.1+|dontcare:drop|d:5")[1]
+    'what dontcare is (dontcare): keep, or drop'
+    """
+    first, second = parse(one).complete(), parse(other).complete()
+    return [
+        f"{_MEANINGS.get(key, key)} ({key}): {first.get(key, 'not said')}, or {second.get(key, 'not said')}"
+        for key in dict.fromkeys([*first, *second])
+        if first.get(key) != second.get(key)
+    ]
+
+
+def explain(text: str) -> list[str]:
+    """What a signature says, a clause per setting, those at their default too.
+
+    Raises:
+        UsageError: The text is no signature.
+
+    >>> explain("jga|profile:verbatim.1|d:5")[0]
+    'the metric (metric): jga'
+    """
+    return [f"{_MEANINGS.get(key, key)} ({key}): {value}" for key, value in parse(text).complete().items()]
+
+
+def _escape(text: str) -> str:
+    return re.sub(r"([\\|])", r"\\\1", text)
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)

@@ -1,0 +1,205 @@
+"""The profiles: worked examples on which conventions disagree, each with both outcomes (CONVENTIONS A.3, E1-E29).
+
+E22 and E26 are below the table. Left out are E24 and E27, which no convention moves (golden values of FGA and IAGA are
+elsewhere), E28 (FGA on correctness bits, of which no states are left) and E30 (text that does not parse never comes as
+far as a convention: it is an empty state, reported by its reader).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import dstbench
+from dstbench.profiles import PROFILES, profile, suits
+from dstbench.slots import SLOT_SETS
+from dstbench.spelling import Table
+
+State = dict[str, str]
+AREA, NAME, STARS, FOOD, PRICE = "hotel-area", "hotel-name", "hotel-stars", "restaurant-food", "hotel-pricerange"
+LABELS = Table.of({"moderate": ["reasonably"], "museum": ["gallery"], "gallery": ["museum"]})
+
+
+def value(gold: State, pred: State, metric: str = "jga", name: str = "verbatim", **choices: Any) -> float | None:
+    states = [{"dialogue_id": "D", "turn": 0, "gold": gold, "pred": pred}]
+    found: float | None = dstbench.score(states, metrics=metric, profile=profile(name, **choices))["value"].item()
+    return found
+
+
+CASES: dict[str, tuple[State, State, list[tuple[str, str, dict[str, Any], float | None]]]] = {
+    "E1": ({AREA: "north"}, {AREA: "south"}, [
+        ("sa:T=30", "trade", {}, 29 / 30), ("sa:T=30", "qian2021-code", {}, 28 / 30),
+    ]),
+    "E2": ({NAME: "a-and-b"}, {NAME: "c-and-d"}, [
+        ("sa:T=30", "trade@faithful", {}, 28 / 30), ("sa:T=30", "som-dst", {}, 28 / 30),
+        ("sa:T=30", "trade@fixed", {}, 29 / 30),
+    ]),
+    "E2, one hyphen": ({NAME: "a-b"}, {NAME: "a-c"}, [("sa:T=30", "trade", {}, 29 / 30)]),
+    "E3": ({AREA: "north", STARS: "4"}, {AREA: "south", STARS: "4"}, [
+        ("f1", "trade", {}, 0.5), ("f1:wrong=missed", "trade", {}, 2 / 3),
+    ]),
+    "E4": ({}, {}, [
+        ("f1", "trade", {}, 1), ("jga", "trade", {}, 1), ("f1:empty=0", "verbatim", {}, 0),
+        ("f1:avg=micro:empty=0", "mwzeval", {}, 0), ("jga", "verbatim", {"turns": "gold"}, None),
+    ]),
+    "E5": ({}, {}, [("rsa", "kim2022", {}, 0), ("rsa:empty=skip", "kim2022", {}, None), ("aga", "kim2022", {}, None)]),
+    "E6": ({STARS: "4", AREA: "dontcare"}, {STARS: "4", AREA: "dontcare"}, [
+        ("jga", "trade", {}, 1), ("jga", "mwzeval", {}, 0), ("f1:avg=micro", "mwzeval", {}, 2 / 3),
+        ("jga", "verbatim", {"dontcare": "drop-pred"}, 0), ("jga", "mwzeval@fixed", {}, 1),
+    ]),
+    "E7": ({STARS: "4", AREA: "dontcare"}, {STARS: "4"}, [
+        ("jga", "trade", {}, 0), ("jga", "mwzeval", {}, 1), ("jga", "simpletod-v0", {}, 1),
+        ("jga", "simpletod-v1", {}, 0), ("jga", "verbatim", {"dontcare": "skip"}, 1),
+    ]),
+    "E8": ({FOOD: "thai"}, {FOOD: "thai", AREA: "north"}, [
+        ("jga", "trade", {}, 0), ("rsa", "kim2022", {}, 0.5), ("jga", "convlab3-unified", {}, 1),
+        ("jga", "verbatim", {"over": "free"}, 1),
+    ]),
+    "E9": ({"hotel-book people": "12"}, {"hotel-book people": "2"}, [
+        ("jga", "verbatim", {}, 0), ("jga", "mwzeval", {}, 1), ("jga", "mwzeval@fixed", {}, 0),
+    ]),
+    "E10": ({AREA: "north"}, {AREA: "no"}, [("jga", "trade", {}, 0), ("jga", "mwzeval", {}, 1)]),
+    "E10, sides swapped": ({AREA: "no"}, {AREA: "north"}, [("jga", "trade", {}, 1), ("jga", "verbatim", {}, 0)]),
+    "E11": ({PRICE: "cheap|moderate"}, {PRICE: "cheap"}, [
+        ("jga", "trade", {}, 0), ("jga", "icdst", {}, 1), ("jga", "convlab3-unified", {}, 1), ("jga", "sgd-mwz", {}, 1),
+    ]),
+    "E12": ({PRICE: "cheap|moderate"}, {PRICE: "moderate|expensive"}, [
+        ("jga", "verbatim", {"multi": "any"}, 0), ("jga", "convlab3-unified", {}, 1),
+    ]),
+    "E13": ({AREA: "north|south"}, {AREA: "north"}, [("jga", "dstc10", {}, 0), ("soft-jga", "sgd", {}, 1)]),
+    "E13, in any order": ({AREA: "north|south"}, {AREA: "south|north"}, [("jga", "dstc10", {}, 1)]),
+    "E14": ({AREA: "centre"}, {AREA: "center"}, [
+        ("jga", "trade", {}, 0), ("jga", "mwzeval", {"gold_steps": (), "pred_steps": ()}, 0),
+        ("jga", "verbatim", {"pred_steps": ("typos",)}, 1),
+    ]),
+    "E14, sides swapped": ({AREA: "center"}, {AREA: "centre"}, [("jga", "trade", {}, 1)]),
+    "E15": ({"hotel-internet": "yes"}, {"hotel-internet": "free"}, [
+        ("jga", "trade", {}, 0), ("jga", "simpletod-v1", {}, 1), ("jga", "mwzeval", {}, 1),
+    ]),
+    "E16": ({NAME: "pizza hut fen ditton"}, {NAME: "pizza hut fenditton"}, [
+        ("jga", "mwzeval", {}, 0), ("jga", "qian2021", {}, 1), ("jga", "qian2021-code", {}, 1),
+        ("soft-jga", "sgd", {}, 0.82),
+    ]),
+    "E17": ({"train-destination": "london liverpool street"}, {"train-destination": "liverpool street london"}, [
+        ("jga", "mwzeval", {}, 0), ("jga", "verbatim", {"match": "token-sort"}, 1), ("soft-jga", "sgd", {}, 1),
+    ]),
+    "E18": ({NAME: "curry garden"}, {NAME: "garden"}, [
+        ("jga", "trippy", {}, 0), ("jga", "trippy", {"match": "contain"}, 1),
+    ]),
+    "E18, not contained": ({NAME: "the alexander b&b"}, {NAME: "an alexander b&b"}, [
+        ("jga", "trippy", {"match": "contain"}, 0),
+    ]),
+    "E19": ({PRICE: "moderate"}, {PRICE: "reasonably"}, [
+        ("jga", "trippy", {"labels": LABELS}, 1), ("jga", "trippy", {}, 0),
+    ]),
+    "E19, sides swapped": ({PRICE: "reasonably"}, {PRICE: "moderate"}, [("jga", "trippy", {"labels": LABELS}, 0)]),
+    "E20": ({"attraction-type": "museum"}, {"attraction-type": "gallery"}, [
+        ("jga", "trippy", {"labels": LABELS}, 1), ("jga", "trade", {}, 0),
+    ]),
+    "E20, sides swapped": ({"attraction-type": "gallery"}, {"attraction-type": "museum"}, [
+        ("jga", "trippy", {"labels": LABELS}, 1),
+    ]),
+    "E21": ({"train-leaveat": "08:30"}, {"train-leaveat": "8:30"}, [
+        ("jga", "trippy", {}, 0), ("jga", "trade", {}, 0), ("jga", "mwzeval", {"match": "exact"}, 1),
+    ]),
+    "E23": ({"hotel-type": "bed and breakfast"}, {}, [
+        ("jga", "trade@faithful", {}, 0), ("jga", "trade@fixed", {}, 1), ("jga", "som-dst", {}, 1),
+    ]),
+    "E23, whatever is predicted": ({"hotel-type": "none"}, {"hotel-type": "none"}, [("jga", "trade", {}, 0)]),
+    "E25": ({FOOD: "thai"}, {}, [
+        ("sa:T=7", "verbatim", {}, 6 / 7), ("sa:T=30", "verbatim", {}, 29 / 30), ("sa:T=35", "verbatim", {}, 34 / 35),
+        ("sa", "dstc10", {}, 18 / 19), ("sa", "verbatim", {"slots": "multiwoz-restaurant"}, 6 / 7),
+    ]),
+    "tokens": ({NAME: "saint john's college"}, {NAME: "saint john 's college"}, [
+        ("jga", "trippy", {}, 1), ("jga", "verbatim", {}, 0),
+    ]),
+    "fga2022 keeps none": ({AREA: "none"}, {}, [("jga", "fga2022", {}, 0), ("jga", "gca2024", {}, 1)]),
+    "star's booleans": ({"hotel-parking": "yes"}, {"hotel-parking": "true"}, [
+        ("jga", "star", {}, 1), ("jga", "verbatim", {}, 0),
+    ]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.filterwarnings("ignore:.*alternatives.*:dstbench.errors.DstbenchWarning")
+def test_where_conventions_disagree(case: str) -> None:
+    gold, pred, outcomes = CASES[case]
+    for metric, name, choices, wanted in outcomes:
+        found = value(gold, pred, metric, name, **choices)
+        assert found == (wanted if wanted is None else pytest.approx(wanted, abs=1e-12)), (metric, name, choices)
+
+
+def test_every_profile_has_its_say_above() -> None:
+    named = {name for _, _, outcomes in CASES.values() for _, name, _, _ in outcomes} | {"t5dst", "verbatim"}
+    assert {name.partition("@")[0] for name in PROFILES} == {name.partition("@")[0] for name in named}
+
+
+@pytest.mark.filterwarnings("ignore:.*is MultiWOZ's:dstbench.errors.DstbenchWarning")
+def test_frames_and_turns() -> None:
+    """E22: one service right, one wrong: 1/2 over frames, 0 over turns."""
+    states = [{"dialogue_id": "1_0", "turn": 0, "gold": {"A-x": "1", "B-y": "2"}, "pred": {"A-x": "1", "B-y": "3"}}]
+    table = dstbench.scan(states)
+    frames = dstbench.score(table, metrics="soft-jga,jga", profile="sgd")
+    turns = dstbench.score(table, metrics="soft-jga,jga", profile="sgd-mwz")
+    assert frames["value"].to_list() == [0.5, 0.5]
+    assert frames["turns"].to_list() == [2, 2]
+    assert turns["value"].to_list() == [0, 0]
+
+
+def test_turns_of_a_domain() -> None:
+    """E26: two turns before the domain comes up, right as they are empty; then a wrong one."""
+    states = [
+        {"dialogue_id": "D", "turn": turn, "gold": {FOOD: "thai"} if turn == 2 else {}, "pred": {}} for turn in range(3)
+    ] + [{"dialogue_id": "E", "turn": 0, "gold": {AREA: "north"}, "pred": {FOOD: "thai"}}]
+    for name, wanted in (("trade", {"restaurant": (2 / 3, 3, 1), "hotel": (0, 1, 1)}),
+                         ("som-dst", {"restaurant": (0, 1, 1), "hotel": (0, 1, 1)})):  # fmt: skip
+        rows = dstbench.score(states, metrics="jga", by="domain", profile=name)
+        found = {d: tuple(r) for d, *r in rows.select("domain", "value", "turns", "dialogues").rows()}
+        assert found == {domain: pytest.approx(row) for domain, row in wanted.items()}
+    whole = dstbench.score(states, metrics="jga,sa:T=30,fga,gca,rsa", by="domain,dialogue", profile="trade")
+    assert whole.filter(domain="restaurant")["dialogue"].unique().to_list() == ["D"]
+
+
+def test_what_a_profile_does_with_missing_turns() -> None:
+    """E29: mwzeval leaves a dialogue out that is not predicted; others refuse."""
+    gold = [{"dialogue_id": d, "turn": 0, "gold": {AREA: "north"}} for d in "DE"]
+    pred = [{"dialogue_id": "D", "turn": 0, "pred": {AREA: "north"}}]
+    with pytest.raises(dstbench.DstbenchError, match="1 gold turn without a prediction"):
+        dstbench.score(pred, gold=gold, profile="trade")
+    with pytest.warns(dstbench.DstbenchWarning, match="left out"):
+        assert dstbench.score(pred, gold=gold, metrics="jga", profile="mwzeval")["value"].item() == 1
+    with pytest.warns(dstbench.DstbenchWarning, match="counted as wrong"):
+        assert dstbench.score(pred, gold=gold, metrics="jga", profile="mwzeval", missing="wrong")["value"].item() == 0.5
+
+
+def test_a_profiles_own_metrics_are_the_default() -> None:
+    states = [{"dialogue_id": "D", "turn": 0, "gold": {AREA: "north"}, "pred": {}}]
+    assert dstbench.score(states, profile="mwzeval")["metric"].to_list() == ["jga", "f1:avg=micro:empty=0"]
+    assert dstbench.score(states, profile="mwzeval", metrics="rsa")["metric"].to_list() == ["rsa"]
+
+
+def test_variants_and_overrides() -> None:
+    assert profile("trade") is PROFILES["trade@faithful"]
+    assert profile("trade@fixed", dontcare="keep") is PROFILES["trade@fixed"]  # as it is anyway
+    assert profile("trade@fixed", dontcare="drop").name == "trade@fixed.1+"
+    with pytest.raises(dstbench.UsageError, match="kim2022 has no variants"):
+        profile("kim2022@fixed")
+    with pytest.raises(dstbench.UsageError, match="a convention has no 'color'"):
+        profile("trade", color="red")
+    with pytest.raises(dstbench.UsageError, match="dontcare='no' is none of keep, drop"):
+        profile("trade", dontcare="no")
+    with pytest.raises(dstbench.UsageError, match=r"no step 'cases'.*\nhint: did you mean case"):
+        profile("trade", gold_steps=("cases",))
+    with pytest.raises(dstbench.UsageError, match="no slot set 'multiwoz'\nhint: did you mean multiwoz"):
+        profile("trade", slots="multiwoz")
+
+
+def test_a_profile_for_other_slots_does_not_suit() -> None:
+    assert suits(PROFILES["kim2022"], frozenset({"Hotels_1-city"})) == "none of the run's slots is in multiwoz-30"
+    assert suits(PROFILES["kim2022"], frozenset({AREA})) is None
+    assert suits(PROFILES["verbatim"], frozenset({"Hotels_1-city"})) is None
+
+
+def test_dstc10_has_19_slots() -> None:
+    assert len(SLOT_SETS["dstc10-19"]) == 19
