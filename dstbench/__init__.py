@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from dstbench.align import to_long
+    from dstbench.checks import check
     from dstbench.conventions import Convention
     from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
     from dstbench.longtable import Run, open_runs, scan, write_long
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from dstbench.readers import read
     from dstbench.scoring import score, turns
     from dstbench.slots import canonical_slot
+    from dstbench.sweeps import sweep
     from dstbench.turntable import to_turns
 
 _HOME = {
@@ -34,13 +36,15 @@ _HOME = {
     "Run": "longtable",
     "UsageError": "errors",
     "canonical_slot": "slots",
+    "check": "checks",
     "fuzzy_pairs": "pairs",
     "open_runs": "longtable",
-    "profile": "profiles",
     "parse": "metrics",
+    "profile": "profiles",
     "read": "readers",
     "scan": "longtable",
     "score": "scoring",
+    "sweep": "sweeps",
     "to_long": "align",
     "to_turns": "turntable",
     "turns": "scoring",
@@ -56,6 +60,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "canonical_slot",
+    "check",
     "fuzzy_pairs",
     "open_runs",
     "parse",
@@ -63,6 +68,7 @@ __all__ = [
     "read",
     "scan",
     "score",
+    "sweep",
     "to_long",
     "to_turns",
     "turns",

@@ -200,6 +200,73 @@ def pairs(
     _emit(text, output)
 
 
+@app.command(epilog="Example: dstbench sweep predictions.json --label-map multiwoz21.json")
+def sweep(
+    runs: Runs,
+    metrics: Metrics = None,
+    profiles: Annotated[str | None, typer.Option(help="The profiles, with commas; all if not given.")] = None,
+    labels: Annotated[Path | None, typer.Option("--label-map", help="Label map for trippy.")] = None,
+    typos: Annotated[Path | None, typer.Option(help="Typo table for normalisers.")] = None,
+    gold: Gold = None,
+    from_format: From = None,
+    name: Names = None,
+    missing: MissingOption = None,
+    form: FormatOption = "text",
+    output: Output = None,
+) -> None:
+    """Score the same predictions under every profile that suits them: how much the convention matters."""
+    with _reporting(), _progress("sweeping"):
+        _spare_inputs(output, [*runs, *([gold] if gold else [])])
+        import dstbench.sweeps
+        from dstbench.report.tables import render_sweep
+
+        rows = dstbench.sweeps.sweep(
+            [_path(run) for run in runs],
+            metrics=",".join(metrics) if metrics else "jga",
+            profiles=[part.strip() for part in profiles.split(",")] if profiles else None,
+            labels=_text(labels),
+            typos=_text(typos),
+            gold=gold and _path(gold),
+            format=from_format,
+            names=name or None,
+            missing=missing or "error",
+        )
+        text = render_sweep(rows, form)
+    _emit(text, output)
+
+
+@app.command(epilog="Example: dstbench check predictions.json --ontology ontology.json")
+@_takes_convention
+def check(
+    convention: Choices,
+    runs: Runs,
+    ontology: Annotated[Path | None, typer.Option(help="JSON {slot: [values]}; gold's values if not given.")] = None,
+    gold: Gold = None,
+    from_format: From = None,
+    name: Names = None,
+    missing: MissingOption = None,
+    form: FormatOption = "text",
+    output: Output = None,
+) -> None:
+    """Check runs before their scores are believed: floors, coverage, slots, values, cumulative states."""
+    with _reporting(), _progress("checking"):
+        _spare_inputs(output, [*runs, *([gold] if gold else [])])
+        import dstbench.checks
+        from dstbench.report.tables import render_rows
+
+        rows = dstbench.checks.check(
+            [_path(run) for run in runs],
+            profile=convention(),
+            ontology=_text(ontology),
+            gold=gold and _path(gold),
+            format=from_format,
+            names=name or None,
+            missing=missing or "wrong",
+        )
+        text = render_rows(rows, "checks", form)
+    _emit(text, output)
+
+
 @app.command(epilog="Example: dstbench signature 'jga|profile:trade@faithful.1|…' 'jga|profile:verbatim.1|…'")
 def signature(
     texts: Annotated[list[str], typer.Argument(metavar="SIGNATURE...", help="One to explain, or two to compare.")],
@@ -350,6 +417,10 @@ def _progress(doing: str) -> Iterator[None]:
 
 def _path(path: Path) -> str:
     return "/dev/stdin" if str(path) == "-" else str(path)
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 def _spare_inputs(output: Path | None, inputs: list[Path]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from os import PathLike
@@ -51,12 +51,14 @@ class Run:
         meta: What was read and how: ``schema_version``, ``run``, ``files``, ``format``, ``gold`` (its file; null: it
             was inside), ``missing``, ``coverage`` (counts of turns and dialogues).
         cuts: Row numbers at which the table may be cut, as a dialogue begins there; 0 and the number of rows too.
+        derive: What makes another run's rows of each partition's, such as those of a baseline; None: nothing.
     """
 
     name: str
     table: pl.LazyFrame
     meta: Mapping[str, Any]
     cuts: tuple[int, ...]
+    derive: Callable[[pl.DataFrame], pl.DataFrame] | None = None
 
 
 def write_long(run: Run, path: str | PathLike[str]) -> None:

@@ -44,8 +44,13 @@ def partitions(run: Run, rows: int = _ROWS) -> list[pl.LazyFrame]:
 def over_partitions(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
     """Apply a function to every partition, a few at a time; the results are in the partitions' order."""
     parts = partitions(run)
+
+    def apply(part: pl.LazyFrame) -> T:
+        table = collect(part, run.name)
+        return function(table if run.derive is None else run.derive(table))
+
     if len(parts) == 1:
-        return [function(collect(parts[0], run.name))]
+        return [apply(parts[0])]
     # One more than there are cores, so that one reads while the others count.
     with ThreadPoolExecutor(min(len(parts), pl.thread_pool_size() + 1)) as pool:
-        return list(pool.map(lambda part: function(collect(part, run.name)), parts))
+        return list(pool.map(apply, parts))

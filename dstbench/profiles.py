@@ -200,7 +200,8 @@ def categorical_slots(path: str) -> tuple[str, ...]:
 
 def suits(convention: Convention, slots: frozenset[str]) -> str | None:
     """Why a convention does not suit a run with these slots; None if it does."""
-    scope = SLOT_SETS[convention.slots] if convention.slots else None
-    if scope is not None and not slots & scope:
+    if slots and convention.slots is not None and not slots & SLOT_SETS[convention.slots]:
         return f"none of the run's slots is in {convention.slots}"
+    if convention.name.startswith("trippy") and convention.labels is None:
+        return "it needs a label map, --label-map FILE"
     return None

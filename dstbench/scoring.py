@@ -119,23 +119,29 @@ def score(
     if not chosen:
         raise UsageError("no metric to compute", hint="leave metrics away for the default ones")
     runs = open_runs(data, gold=gold, format=format, names=names, missing=missing or convention.missing)
-    rows = pl.concat([score_run(run, chosen, groups, convention) for run in runs])
-    _warn_of_mixed_slot_counts(rows)
-    return rows
+    tables = []
+    for run in runs:
+        rows, found = score_run(run, chosen, groups, convention)
+        if found.alternatives is not None:
+            warnings.warn(
+                f"{run.name}: gold lists alternatives, such as {found.alternatives!r}, and they are compared as "
+                "written; --multi any accepts each of them",
+                DstbenchWarning,
+                stacklevel=2,
+            )
+        tables.append(rows)
+    scores = pl.concat(tables)
+    _warn_of_mixed_slot_counts(scores)
+    return scores
 
 
-def score_run(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> pl.DataFrame:
-    """Score rows of one run (see `score`)."""
+def score_run(
+    run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention
+) -> tuple[pl.DataFrame, Sums]:
+    """Score rows of one run (see `score`), and the sums that they come from."""
     _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
     stats = {name: stat for metric in metrics for name, stat in metric.stats().items()}
     found = sum_up(run, stats, by, convention)
-    if found.alternatives is not None:
-        warnings.warn(
-            f"{run.name}: gold lists alternatives, such as {found.alternatives!r}, and they are compared as written; "
-            "--multi any accepts each of them",
-            DstbenchWarning,
-            stacklevel=2,
-        )
     metrics = [metric.resolve(found.slots, convention.slots) for metric in metrics]
     settings = {
         **convention.settings(),
@@ -164,11 +170,8 @@ def score_run(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention
         )
         for number, metric in enumerate(metrics)
     ]
-    return (
-        pl.concat(rows)
-        .sort("group", "order")
-        .select(names[0], *by, *names[1:3], *(["exact"] if exact else []), *names[3:])
-    )
+    columns_shown = [names[0], *by, *names[1:3], *(["exact"] if exact else []), *names[3:]]
+    return pl.concat(rows).sort("group", "order").select(columns_shown), found
 
 
 def _beside_exact(found: Sums, by: Sequence[str], stats: Iterable[str]) -> pl.DataFrame:

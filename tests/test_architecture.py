@@ -13,7 +13,7 @@ ROOT = Path(dstbench.__file__).parent
 STEPS = (
     "errors", "options", "slots", "schema", "files", "states", "readers", "align", "longtable", "partition",
     "spelling", "matching", "conventions", "profiles", "signature", "comparison", "fingerprint", "layout", "turntable",
-    "sums", "pairs", "metrics", "scoring", "listing", "demo", "report", "cli", "__main__",
+    "sums", "pairs", "metrics", "scoring", "sweeps", "checks", "listing", "demo", "report", "cli", "__main__",
 )  # fmt: skip
 
 

@@ -198,6 +198,8 @@ def test_variants_and_overrides() -> None:
 def test_a_profile_for_other_slots_does_not_suit() -> None:
     assert suits(PROFILES["kim2022"], frozenset({"Hotels_1-city"})) == "none of the run's slots is in multiwoz-30"
     assert suits(PROFILES["kim2022"], frozenset({AREA})) is None
+    assert suits(PROFILES["trippy"], frozenset({AREA})) == "it needs a label map, --label-map FILE"
+    assert suits(profile("trippy", labels=LABELS), frozenset({AREA})) is None
     assert suits(PROFILES["verbatim"], frozenset({"Hotels_1-city"})) is None
 
 

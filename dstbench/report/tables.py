@@ -44,6 +44,38 @@ def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
     return f"{_markdown(table)}\n\n{text}\n" if form == "md" else f"{_text(table)}{text}\n"
 
 
+def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
+    """A sweep over profiles in one of the formats; as text and Markdown, a table per run with its spread.
+
+    Args:
+        rows: What `dstbench.sweep` gives.
+        form: ``json`` and ``csv`` give the rows as they are, ``text`` and ``md`` a column per metric, in percent.
+    """
+    if form in ("json", "csv"):
+        return render_rows(rows, "sweep", form)
+    pages = []
+    for (run,), part in rows.group_by("run", maintain_order=True):
+        metrics = part["metric"].unique(maintain_order=True).to_list()
+        table = part.pivot(
+            on="metric", on_columns=metrics, index=["profile", "changed"], values="value", maintain_order=True
+        )
+        numbers = [_number(metric, is_count=parse(metric).is_count) for metric in metrics]
+        texts = (
+            table.select(pl.struct(metrics).rle_id().alias("line"), "profile", "changed", *numbers)
+            .group_by("line", maintain_order=True)  # profiles that agree stand in one line
+            .agg(pl.col(metrics).first(), pl.col("profile").str.join(", "), pl.col("changed").first())
+            .select(*metrics, "profile", pl.col("changed").alias("changed from the line above"))
+        )
+        spread = table.select("profile", value=metrics[0]).drop_nulls()
+        told = "undefined under every profile"
+        if spread.height:
+            (best, most), (worst, least) = spread.row(0), spread.row(-1)
+            told = f"{100 * least:.2f} ({worst}) to {100 * most:.2f} ({best}): {100 * (most - least):.2f} points apart"
+        below = f"{run}: the same predictions, {metrics[0]} {told} by convention alone"
+        pages.append(f"{_markdown(texts)}\n\n{below}\n" if form == "md" else f"{_text(texts)}{below}\n")
+    return "\n".join(pages)
+
+
 def render_rows(rows: pl.DataFrame, name: str, form: TableFormat) -> str:
     """Any frame in one of the formats; in JSON, one object whose key `name` holds the rows."""
     if form == "json":

@@ -1,0 +1,253 @@
+"""Sanity checks of a run: what a careful reviewer would ask before believing its scores.
+
+Each check is a question with a known answer for a sound run. Three runs are derived from the one at hand, on the same
+turns: gold against itself, a tracker that predicts nothing, and one that repeats gold's state of the turn before.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+import polars as pl
+
+from dstbench import profiles
+from dstbench.conventions import Convention
+from dstbench.errors import DstbenchError, DstbenchWarning
+from dstbench.longtable import Data, Run, open_runs
+from dstbench.metrics import parse
+from dstbench.options import Dontcare
+from dstbench.partition import over_partitions
+from dstbench.scoring import score_run
+from dstbench.slots import KNOWN_SLOTS, canonical_slot
+from dstbench.spelling import BETWEEN, is_dontcare, normaliser, read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from dstbench.options import Missing
+
+_METRICS: Final = "jga,sa,f1,fga,tla,aga,gca:counting=paper"
+# The share of still valid slots that a tracker forgets from one turn to the next, from which on its states are taken
+# for turn-level ones; trackers that accumulate forget a few per cent.
+_FORGETS: Final = 0.5
+_SPELLING: Final = normaliser(("case", "space", "tokens", "typos", "dontcare", "times", "booleans"))
+_MOST: Final = 5  # examples that a check names
+
+
+@dataclass(frozen=True)
+class _Check:
+    name: str
+    status: str
+    found: str
+
+
+def check(
+    data: Data,
+    *,
+    profile: str | Convention = "verbatim",
+    ontology: str | Mapping[str, Iterable[str]] | None = None,
+    gold: Data | None = None,
+    format: str | None = None,  # noqa: A002 (the field's word)
+    names: Sequence[str] | None = None,
+    missing: Missing | None = "wrong",
+) -> pl.DataFrame:
+    """Check runs before their scores are believed.
+
+    Args:
+        data: A path, several, a frame, states, or a mapping from run name to any of these.
+        profile: The convention under which is scored, or its name.
+        ontology: The values that each slot may have, or a JSON file {slot: [values]}; None: those that gold has.
+        gold: Gold states, where they are not inside the data.
+        format: Native format of the files; None: find out.
+        names: Names of the runs.
+        missing: What to do with gold turns that have no prediction.
+
+    Returns:
+        (run, check, status: ``ok``, ``note`` (known and perhaps fine), ``warn`` (look at it), ``fail`` (the scores are
+        not what they seem), found: in words).
+
+    >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}}]
+    >>> check(states).select("check", "status").row(0)
+    ('gold against gold', 'ok')
+    """
+    convention = profiles.profile(profile) if isinstance(profile, str) else profile
+    allowed = _ontology(ontology)
+    rows = []
+    with warnings.catch_warnings():
+        # What is missing is one of the checks; a long table has settled it when it was made.
+        warnings.filterwarnings("ignore", ".*changes nothing; it is a long table", DstbenchWarning)
+        runs = open_runs(data, gold=gold, format=format, names=names, missing=missing or convention.missing)
+    for run in runs:
+        rows += [(run.name, found.name, found.status, found.found) for found in _checks(run, convention, allowed)]
+    return pl.DataFrame(rows, schema=["run", "check", "status", "found"], orient="row")
+
+
+def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:
+    yield _gold_against_gold(run, convention)
+    yield from _floors(run, convention)
+    yield _coverage(run)
+    counts = _value_counts(run)
+    yield from _slots(counts)
+    yield _cumulative(run)
+    yield from _values(counts, ontology)
+    yield _dontcare(run, counts, convention)
+
+
+def _scores(run: Run, metrics: str, convention: Convention) -> dict[str, float | None]:
+    rows, _ = score_run(run, [parse(name) for name in metrics.split(",")], [], convention)
+    return dict(zip(rows["metric"], rows["value"], strict=True))
+
+
+def _derived(run: Run, pred: pl.Expr) -> Run:
+    """The run of another tracker on the same turns."""
+
+    def derive(table: pl.DataFrame) -> pl.DataFrame:
+        return table.with_columns(pred.alias("pred"))
+
+    return replace(run, derive=derive)
+
+
+def _percent(value: float | None) -> str:
+    return "undefined" if value is None else f"{100 * value:.2f}"
+
+
+def _gold_against_gold(run: Run, convention: Convention) -> _Check:
+    scores = _scores(_derived(run, pl.col("gold")), _METRICS, convention)
+    short = [f"{name} {_percent(value)}" for name, value in scores.items() if value is not None and value < 1 - 1e-12]
+    if short:
+        what = f"does not give 100: {', '.join(short)}; {convention.name} treats the two sides differently"
+        return _Check("gold against gold", "fail", what)
+    return _Check("gold against gold", "ok", f"gives 100 on {', '.join(scores)}")
+
+
+def _floors(run: Run, convention: Convention) -> Iterator[_Check]:
+    before = (pl.col("dialogue") == pl.col("dialogue").shift(1)) & pl.col("slot").eq_missing(pl.col("slot").shift(1))
+    floors = {
+        "an empty prediction": pl.lit(None, pl.Categorical),
+        "gold of the turn before": pl.when(before & pl.col("slot").is_not_null()).then(pl.col("gold").shift(1)),
+    }
+    own = _scores(run, "jga,sa", convention)
+    for name, pred in floors.items():
+        floor = _scores(_derived(run, pred), "jga,sa", convention)
+        beaten = [m for m in ("jga", "sa") if (own[m] or 0) > (floor[m] or 0)]
+        told = ", ".join(f"{m} {_percent(floor[m])} (this run {_percent(own[m])})" for m in ("jga", "sa"))
+        yield _Check(f"floor: {name}", "ok" if len(beaten) == 2 else "warn", told)
+
+
+def _coverage(run: Run) -> _Check:
+    coverage = run.meta["coverage"]
+    told = f"{coverage['turns']:,} turns of {coverage['dialogues']:,} dialogues are scored"
+    lacks = {k: coverage.get(k, 0) for k in ("missing_turns", "missing_dialogues", "extra_turns", "extra_dialogues")}
+    if not any(lacks.values()):
+        return _Check("coverage", "ok", f"{told}, all of them predicted")
+    names = (f"{count:,} {name.replace('_', ' ')}" for name, count in lacks.items() if count)
+    return _Check("coverage", "warn", f"{told}; {', '.join(names)} (--missing {run.meta['missing']})")
+
+
+def _value_counts(run: Run) -> pl.DataFrame:
+    """(slot, gold, pred, turns): in how many turns the pair stands, strings; null is absent."""
+    pairs = ["slot", "gold", "pred"]
+
+    def part(table: pl.DataFrame) -> pl.DataFrame:
+        return table.filter(pl.col("slot").is_not_null()).group_by(pairs).agg(turns=pl.len())
+
+    found = pl.concat(over_partitions(run, part)).group_by(pairs).agg(pl.col("turns").sum())
+    return found.with_columns(pl.col(pairs).cast(pl.String)).sort(pairs)
+
+
+def _slots(counts: pl.DataFrame) -> Iterator[_Check]:
+    per_slot = counts.group_by("slot").agg(
+        gold=pl.col("turns").filter(pl.col("gold").is_not_null()).sum(),
+        pred=pl.col("turns").filter(pl.col("pred").is_not_null()).sum(),
+    )
+    only_pred, only_gold = (
+        per_slot.filter((pl.col(other) == 0) & (pl.col(side) > 0)).sort(side, "slot", descending=[True, False])
+        for side, other in (("pred", "gold"), ("gold", "pred"))
+    )
+    never = _examples(only_pred.select("slot", "pred"), "turns")
+    foreign = not set(only_pred["slot"]) <= KNOWN_SLOTS and set(only_gold["slot"]) - set(only_pred["slot"])
+    status = "ok" if only_pred.is_empty() else "fail" if foreign else "warn"
+    yield _Check("slots predicted that gold never has", status, never or "none")
+    unseen = _examples(only_gold.select("slot", "gold"), "turns")
+    yield _Check("slots of gold that are never predicted", "warn" if unseen else "ok", unseen or "none")
+
+
+def _cumulative(run: Run) -> _Check:
+    """Whether what was predicted, and still holds in gold, is still predicted."""
+    same = (pl.col("dialogue") == pl.col("dialogue").shift(1)) & (pl.col("slot") == pl.col("slot").shift(1))
+    stands = same & pl.col("pred").shift(1).is_not_null() & (pl.col("gold") == pl.col("gold").shift(1))
+
+    def part(table: pl.DataFrame) -> pl.DataFrame:
+        kept = table.filter(stands.fill_null(False))
+        return kept.select(stands=pl.len(), forgotten=pl.col("pred").is_null().sum())
+
+    stood, forgotten = pl.concat(over_partitions(run, part)).sum().row(0)
+    if not stood:
+        return _Check("cumulative states", "note", "no predicted slot has a turn after it")
+    share = forgotten / stood
+    told = f"{_percent(share)} % of predicted slots that still hold are gone in the next turn"
+    if share < _FORGETS:
+        return _Check("cumulative states", "ok", told)
+    return _Check("cumulative states", "fail", f"{told}: these look like turn-level states; accumulate them first")
+
+
+def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:
+    known = ontology or {
+        slot: frozenset(values)
+        for slot, values in counts.drop_nulls("gold").group_by("slot").agg(pl.col("gold").unique()).iter_rows()
+    }
+    where = "the ontology" if ontology else "gold's values"
+    predicted = counts.drop_nulls("pred").group_by("slot", "pred").agg(pl.col("turns").sum())
+    off = [
+        (f"{slot} = {value!r}", turns)
+        for slot, value, turns in predicted.sort("turns", "slot", "pred", descending=[True, False, False]).iter_rows()
+        if slot in known and value not in known[slot] and not is_dontcare(value)
+    ]
+    yield _Check(f"values outside {where}", "note" if off else "ok", _told(off, "turns") or "none")
+    wrong = counts.filter(pl.col("gold") != pl.col("pred")).sort("turns", "slot", descending=[True, False])
+    spelled = [
+        (f"{slot}: {gold!r} / {pred!r}", turns)
+        for slot, gold, pred, turns in wrong.iter_rows()
+        if _SPELLING(slot, gold) == _SPELLING(slot, pred)
+    ]
+    yield _Check("wrong by spelling only", "warn" if spelled else "ok", _told(spelled, "turns") or "none")
+    several = counts.filter(pl.col("gold").str.contains(BETWEEN, literal=True)).group_by("slot", "gold")
+    listed = several.agg(pl.col("turns").sum()).sort("turns", "slot", descending=[True, False])
+    named = [(f"{slot} = {gold!r}", turns) for slot, gold, turns in listed.iter_rows()]
+    yield _Check("gold with alternatives", "note" if named else "ok", _told(named, "turns") or "none")
+
+
+def _dontcare(run: Run, counts: pl.DataFrame, convention: Convention) -> _Check:
+    in_gold, in_pred = (
+        sum(turns for value, turns in counts.select(side, "turns").drop_nulls().iter_rows() if is_dontcare(value))
+        for side in ("gold", "pred")
+    )
+    told = ", ".join(
+        f"{rule} {_percent(_scores(run, 'jga', replace(convention, dontcare=rule))['jga'])}"
+        for rule in get_args(Dontcare)
+    )
+    return _Check("dontcare", "note", f"{in_gold:,} slots in gold, {in_pred:,} predicted; jga by rule: {told}")
+
+
+def _ontology(given: str | Mapping[str, Iterable[str]] | None) -> dict[str, frozenset[str]] | None:
+    if given is None:
+        return None
+    document: Mapping[str, Any] = read_json(given, dict) if isinstance(given, str) else given
+    try:
+        return {canonical_slot(slot): frozenset(values) for slot, values in document.items()}
+    except TypeError:
+        raise DstbenchError("no ontology", file=str(given), hint='{"hotel-area": ["north", "south"]}') from None
+
+
+def _examples(table: pl.DataFrame, unit: str) -> str:
+    return _told(list(table.iter_rows()), unit)
+
+
+def _told(found: Sequence[tuple[str, int]], unit: str) -> str:
+    """The first few of what was found, and how many there are."""
+    if not found:
+        return ""
+    named = ", ".join(f"{name} ({count:,} {unit})" for name, count in found[:_MOST])
+    return named if len(found) <= _MOST else f"{len(found):,}, the most frequent: {named}"

@@ -1,0 +1,116 @@
+"""The same predictions under every convention: how much of a score is the convention."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from dstbench.errors import DstbenchWarning, UsageError
+from dstbench.longtable import Data, open_runs
+from dstbench.metrics import Metric, parse_all
+from dstbench.profiles import PROFILES, profile, suits
+from dstbench.scoring import score_run
+from dstbench.signature import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dstbench.longtable import Run
+    from dstbench.options import Missing
+    from dstbench.spelling import Table
+
+# What two neighbours in a sweep may differ in, beside the convention: nothing, or what follows from it.
+_FOLLOWS: Final = frozenset({"metric", "profile", "gold"})
+
+
+def sweep(
+    data: Data,
+    *,
+    metrics: str | Iterable[str | Metric] = "jga",
+    profiles: Sequence[str] | None = None,
+    labels: str | Table | None = None,
+    typos: str | Table | None = None,
+    gold: Data | None = None,
+    format: str | None = None,  # noqa: A002 (the field's word)
+    names: Sequence[str] | None = None,
+    missing: Missing = "error",
+) -> pl.DataFrame:
+    """Score runs under every profile that suits their slots.
+
+    Args:
+        data: A path, several, a frame, states, or a mapping from run name to any of these.
+        metrics: Metrics in dstbench's notation; the first one orders the rows.
+        profiles: The profiles; None: all. One that does not suit a run is left out, with a warning.
+        labels: A label map, or its file, for ``trippy``.
+        typos: A typo table, or its file, for profiles whose normaliser has the step ``typos``.
+        gold: Gold states, where they are not inside the data.
+        format: Native format of the files; None: find out.
+        names: Names of the runs.
+        missing: What to do with gold turns that have no prediction: the same for all profiles, so that they differ in
+            nothing else.
+
+    Returns:
+        (run, profile, metric, value, turns, dialogues, changed: the choices that differ from the profile above,
+        signature), per run from the highest value of the first metric to the lowest; undefined ones last.
+
+    >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "centre"}, "pred": {"hotel-area": "Centre "}}]
+    >>> sweep(states, profiles=["verbatim", "star"]).select("profile", "value", "changed").rows()
+    [('star', 1.0, ''), ('verbatim', 0.0, 'slots multiwoz-30 → -, gold-steps (6) → -, pred-steps (6) → -')]
+    """
+    chosen = parse_all(metrics)
+    if not chosen:
+        raise UsageError("no metric to compute", hint="name at least one: jga")
+    conventions = {name: profile(name, labels=labels, typos=typos) for name in profiles or PROFILES}
+    tables = []
+    for run in open_runs(data, gold=gold, format=format, names=names, missing=missing):
+        found, left_out = [], []
+        slots = _slots(run)
+        for name, convention in conventions.items():
+            if reason := suits(convention, slots):
+                left_out.append(f"{name} ({reason})")
+                continue
+            rows, _ = score_run(run, chosen, [], convention)
+            found.append(rows.drop("exact", strict=False).with_columns(pl.lit(name).alias("profile")))
+        if left_out:
+            warnings.warn(f"{run.name}: left out {'; '.join(left_out)}", DstbenchWarning, stacklevel=2)
+        if found:
+            tables.append(_ordered(pl.concat(found), str(chosen[0])))
+    if not tables:
+        raise UsageError("no profile suits the runs", hint="`dstbench ls profiles` lists them")
+    return pl.concat(tables)
+
+
+def _slots(run: Run) -> frozenset[str]:
+    listed = run.table.select(pl.col("slot").unique()).collect().to_series()
+    return frozenset(listed.drop_nulls().cast(pl.String))
+
+
+def _ordered(rows: pl.DataFrame, first: str) -> pl.DataFrame:
+    """The rows from the highest value of the first metric to the lowest, each with what changed from the one above."""
+    leading = rows.filter(pl.col("metric").str.split(":").list.first() == first.partition(":")[0])
+    leading = leading.unique("profile", keep="first", maintain_order=True)
+    order = leading.sort("value", descending=True, nulls_last=True, maintain_order=True)
+    settings = [parse(signature).complete() for signature in order["signature"]]
+    changed = [
+        ", ".join(
+            f"{key} {_short(above.get(key))} → {_short(this.get(key))}"
+            for key in this
+            if key not in _FOLLOWS and this.get(key) != above.get(key)
+        )
+        for above, this in zip(settings[:1] + settings, settings, strict=False)
+    ]
+    place = pl.DataFrame({"profile": order["profile"], "changed": changed}).with_row_index("place")
+    return (
+        rows.join(place, on="profile", maintain_order="left")
+        .sort("place", maintain_order=True)
+        .select("run", "profile", "metric", "value", "turns", "dialogues", "changed", "signature")
+    )
+
+
+def _short(value: str | None) -> str:
+    """A setting in few letters; of a long list, how many there are."""
+    if value is None:
+        return "not said"
+    return value if value.count(",") < 2 else f"({value.count(',') + 1})"
