@@ -161,6 +161,24 @@ def icdst() -> str:
     return json.dumps(log)
 
 
+def trippy() -> str:
+    """With the system's words marked and WordPiece's spaces, as its authors' code leaves them in predictions."""
+    spelled = {"book people": "book_people", "book day": "book_day", "leaveat": "leaveAt"}
+    meant = {"the copper kettle": "§§the copper kettle", "11:30": "11 : 30"}
+
+    def turn(t: dict[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = {"guid": ["test", f"{ID}.json", str(t["turn"])]}
+        for name in STAR_SLOTS:
+            domain, _, slot = name.partition("-")
+            key = f"{domain}-{spelled.get(slot, slot)}"
+            found |= {f"class_prediction_{key}": 0, f"input_ids_{key}": [101, 102, 0]}
+            pred, gold = (t[side].get(name, "none") for side in ("pred", "gold"))
+            found |= {f"slot_prediction_{key}": meant.get(pred, pred), f"slot_groundtruth_{key}": gold}
+        return found
+
+    return json.dumps([turn(t) for t in EXAMPLE], indent=2)
+
+
 def trade_gold() -> str:
     turns = [
         {"turn_idx": t["turn"], "turn_label": [], "belief_state": [
@@ -204,7 +222,7 @@ def sumbt_tsv() -> str:
 WITH_BOTH: dict[str, Callable[[], str]] = {
     "gtpr": gtpr, "trade": trade, "som": som, "t5dst": t5dst, "jsonl": jsonl, "jsonl (list)": json_list,
     "simpletod": simpletod, "parlai": parlai, "checkdst": checkdst, "pptod": pptod, "fnctod": fnctod,
-    "star": star, "kage": kage, "convlab": convlab, "icdst": icdst,
+    "star": star, "kage": kage, "convlab": convlab, "icdst": icdst, "trippy": trippy,
 }  # fmt: skip
 ONLY_PRED: dict[str, Callable[[], str]] = {"mwzeval": mwzeval}
 ONLY_GOLD: dict[str, Callable[[], str]] = {

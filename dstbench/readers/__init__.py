@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Final
 
 from dstbench.errors import UsageError, did_you_mean
-from dstbench.readers import gtpr, jsonl, mwzeval, preprocessed, som, star, t5dst, textual, trade, tsv, turnlist
+from dstbench.readers import gtpr, jsonl, mwzeval, preprocessed, som, star, t5dst, textual, trade, trippy, tsv, turnlist
 from dstbench.readers.source import Format, Source
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ __all__ = ["FORMATS", "Format", "Source", "find_format", "read"]
 FORMATS: Final[dict[str, Format]] = {
     form.name: form
     for form in (
+        trippy.FORMAT,  # first, as it looks no further than the first turn
         jsonl.FORMAT,
         gtpr.FORMAT,
         trade.FORMAT,
