@@ -120,13 +120,6 @@ def test_a_run_that_was_given_the_gold_is_said_so(here: Path) -> None:
         dstbench.score("gpt2_test_oracleBelief_nocarry.json")
 
 
-def test_wrong_slots_only_are_not_taken_for_a_run(here: Path) -> None:
-    wrong = {"train-leaveat": {"pred": "11:30", "gt": "10:30"}}
-    Path("preds_0.json").write_text(json.dumps({"MUL7001.json_0": {}, "MUL7001.json_1": wrong}))
-    with pytest.raises(dstbench.DstbenchError, match="these are wrong slots only, written while training"):
-        dstbench.score("preds_0.json")
-
-
 def test_a_trade_descendant_names_its_list_otherwise(here: Path) -> None:
     Path("p.json").write_text(formats.trade().replace("pred_bs_ptr", "pred_bs_gen"))
     assert dstbench.score("p.json", metrics="jga")["value"].item() == 0.5
@@ -177,6 +170,20 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "no dialogue": ("{}", ["no known format: an empty JSON object"]),
     "no dialogue in a list": ("[]", ["no known format: an empty JSON list"]),
     "plain text": ("JGA 54.2\n", ["no known format", "JGA 54.2", "--from"]),
+    "wrong slots only as a whole": (
+        formats.star_partial(),
+        ["its predictions say something only beside the gold states (star-partial)", "hint: ", "--gold FILE"],
+    ),
+    "labels without predictions": (formats.dstc10(), ["only beside the gold states (dstc10)"]),
+    "a DSTC10 value": (
+        formats.dstc10().replace('["ely"]', '"ely"'),
+        ["expected a list", "dialogue 1, slot train-semi"],
+    ),
+    "an LDST value": (formats.ldst().replace("['west']", "west", 1), ["line 4: the value 'west'", "turn 0"]),
+    "an LDST turn": (formats.ldst().replace("|||2|||", "|||two|||", 1), ["line 31: the turn is no number", "turn two"]),
+    "an LDST line": (formats.ldst() + "dialogues_001.json|||0\n", ["line 61 has 2 parts"]),
+    "other slots in a dump": (formats.savn().replace('["', '["hotel-x", "', 1), ["30 values for 31 slots", "turn 0"]),
+    "a slot twice in a dump": (formats.savn().replace("hotel-name", "hotel-area"), ["twice in slots"]),
     "another JSON": ('{"accuracy": {"joint": 0.5}}', ["no known format", "the keys joint"]),
     "other lines": ('{"a": 1}\n{"a": 2}\n', ["no known format: JSON Lines whose objects have no dialogue_id"]),
     "a list for an object": (_gtpr(pr=["hotel-area-north"]), ["expected an object", "dialogue MUL1.json, turn 1"]),

@@ -9,7 +9,22 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Final
 
 from dstbench.errors import UsageError, did_you_mean
-from dstbench.readers import gtpr, jsonl, mwzeval, preprocessed, som, star, t5dst, textual, trade, trippy, tsv, turnlist
+from dstbench.readers import (
+    gtpr,
+    jsonl,
+    mwzeval,
+    positional,
+    preprocessed,
+    savn,
+    som,
+    star,
+    t5dst,
+    textual,
+    trade,
+    trippy,
+    tsv,
+    turnlist,
+)
 from dstbench.readers.source import Format, Source
 
 if TYPE_CHECKING:
@@ -28,6 +43,7 @@ FORMATS: Final[dict[str, Format]] = {
         t5dst.FORMAT,
         som.FORMAT,
         star.FORMAT,
+        star.PARTIAL,
         textual.SIMPLETOD,
         textual.PARLAI,
         textual.CHECKDST,
@@ -37,6 +53,10 @@ FORMATS: Final[dict[str, Format]] = {
         turnlist.CONVLAB,
         turnlist.ICDST,
         mwzeval.FORMAT,
+        savn.FORMAT,
+        positional.CONVLAB_RAW,
+        positional.DSTC10,
+        positional.LDST,
         tsv.STAR,
         tsv.SUMBT,
         preprocessed.TRADE,

@@ -148,14 +148,16 @@ class _Texts:
         return self.states.build()
 
 
-def _lines(source: Source, form: Format) -> Iterable[tuple[str, Any]]:
+def lines(source: Source, form: Format) -> Iterable[tuple[str, Any]]:
+    """(``line N``, object) of every line, checked against the format's shape."""
     if source.kind not in ("jsonl", "json"):
         raise source.error("not JSON Lines", form.hint)
     for place, item in source.json_lines() if source.kind == "jsonl" else [("line 1", source.json)]:
         yield place, source.convert(item, form.shape, (), place=f"{place}: ", hint=form.hint)
 
 
-def _sniff_lines(source: Source, *keys: str) -> bool:
+def sniff_lines(source: Source, *keys: str) -> bool:
+    """Whether the first line is an object that has the keys."""
     if source.kind not in ("jsonl", "json"):
         return False
     item = next(source.json_lines())[1] if source.kind == "jsonl" else source.json
@@ -192,13 +194,13 @@ def read_simpletod(source: Source) -> States:
 
 def sniff_parlai(source: Source) -> bool:
     """Whether lines hold ``dialog``."""
-    return _sniff_lines(source, "dialog")
+    return sniff_lines(source, "dialog")
 
 
 def read_parlai(source: Source) -> States:
     """Read a ParlAI world log of the task ``multiwoz_dst``."""
     texts = _Texts(source, PARLAI)
-    for _, line in _lines(source, PARLAI):
+    for _, line in lines(source, PARLAI):
         for teacher, model in line.dialog:
             at = texts.states.turn(teacher.dial_id, teacher.turn_num)
             texts.triples(at, texts.states.gold, _unwrap(", ".join(teacher.eval_labels[:1])))
@@ -213,13 +215,13 @@ def _unwrap(state: str) -> list[str]:
 
 def sniff_checkdst(source: Source) -> bool:
     """Whether lines hold ``dial_id``, ``gold`` and ``pred``."""
-    return _sniff_lines(source, "dial_id", "gold", "pred")
+    return sniff_lines(source, "dial_id", "gold", "pred")
 
 
 def read_checkdst(source: Source) -> States:
     """Read CheckDST's predictions; the turn stands after the last hyphen of ``dial_id``."""
     texts = _Texts(source, CHECKDST)
-    for place, line in _lines(source, CHECKDST):
+    for place, line in lines(source, CHECKDST):
         at = texts.states.turn(*source.dialogue_and_turn(line.dial_id, "-", f"{place}: the dial_id"))
         texts.triples(at, texts.states.gold, _unwrap(line.gold))
         texts.triples(at, texts.states.pred, _unwrap(line.pred))
