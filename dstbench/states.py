@@ -126,6 +126,11 @@ class StatesBuilder:
         """Add what a reader of the numbers should know of this file."""
         self._notes.append(f"{self._source}: {text}")
 
+    def skipped(self) -> int:
+        """How many turns are not there, though later ones of their dialogue are: losses that a file shows by itself."""
+        dialogues = self._spine().group_by("dialogue").agg(last=pl.col("turn").max().cast(pl.Int64), there=pl.len())
+        return int(dialogues.select((pl.col("last") + 1 - pl.col("there")).sum()).item())
+
     def build(self) -> States:
         """The collected states.
 

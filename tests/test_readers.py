@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,35 @@ def test_a_run_that_was_given_the_gold_is_said_so(here: Path) -> None:
         dstbench.score("gpt2_test_oracleBelief_nocarry.json")
 
 
+def test_a_run_that_is_too_good_is_said_so(here: Path) -> None:
+    turns = {f"MUL{n}_0": [["hotel-area-east", "hotel-stars-4"], ["hotel-stars-4", "hotel-area-east"]]
+             for n in range(100)}  # fmt: skip
+    for wrong, said in ((1, True), (2, False)):
+        turns |= {f"MUL{n}_0": [[], ["hotel-area-east"]] for n in range(wrong)}
+        Path("p.json").write_text(json.dumps(turns))
+        assert any("was this run given the gold states?" in note for note in read("p.json").notes) == said
+    Path("few.json").write_text(json.dumps({"MUL1_0": [[], []]}))
+    assert not read("few.json").notes
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("kage", "3 turns .*KAGE leaves out those"), ("parlai", "3 turns .*sample of 3,000 validation")]
+)
+def test_lost_turns_are_said_with_their_likely_cause(name: str, said: str, here: Path) -> None:
+    text = formats.WITH_BOTH[name]()
+    Path("p.json").write_text(text.replace("-1", "-4").replace('"turn_num": 1', '"turn_num": 4'))
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
+        dstbench.score("p.json")
+    assert re.search(said, "\n".join(str(warning.message) for warning in caught))
+
+
+def test_turns_that_fnctod_has_not_reached_are_counted(here: Path) -> None:
+    turns = [{"bspn": "", "bspn_gen": "", "bspn_dict_gen": {}}, {"bspn": "", "bspn_gen": ""}]
+    Path("p.json").write_text(json.dumps({"mul1": turns}))
+    found = next(note for note in read("p.json").notes if "has the run finished?" in note)
+    assert found.startswith("p.json: 1 turn")
+
+
 def test_a_trade_descendant_names_its_list_otherwise(here: Path) -> None:
     Path("p.json").write_text(formats.trade().replace("pred_bs_ptr", "pred_bs_gen"))
     assert dstbench.score("p.json", metrics="jga")["value"].item() == 0.5
@@ -184,6 +214,10 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "an LDST line": (formats.ldst() + "dialogues_001.json|||0\n", ["line 61 has 2 parts"]),
     "other slots in a dump": (formats.savn().replace('["', '["hotel-x", "', 1), ["30 values for 31 slots", "turn 0"]),
     "a slot twice in a dump": (formats.savn().replace("hotel-name", "hotel-area"), ["twice in slots"]),
+    "right and wrong only": (
+        json.dumps({"MUL1.json": {"0": [1, 0, 1], "1": [1, 1, 1]}}),
+        ["no states, only which slots are right", "hint: ", "pred_res.*.json"],
+    ),
     "another JSON": ('{"accuracy": {"joint": 0.5}}', ["no known format", "the keys joint"]),
     "other lines": ('{"a": 1}\n{"a": 2}\n', ["no known format: JSON Lines whose objects have no dialogue_id"]),
     "a list for an object": (_gtpr(pr=["hotel-area-north"]), ["expected an object", "dialogue MUL1.json, turn 1"]),

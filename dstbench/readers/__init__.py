@@ -25,7 +25,7 @@ from dstbench.readers import (
     tsv,
     turnlist,
 )
-from dstbench.readers.source import Format, Source
+from dstbench.readers.source import Format, Source, values
 
 if TYPE_CHECKING:
     from dstbench.states import States
@@ -82,6 +82,11 @@ def find_format(source: Source, name: str | None = None) -> Format:
     for form in FORMATS.values():
         if form.sniff(source):
             return form
+    if _only_marks(source):
+        raise source.error(
+            "no states, only which slots are right in each turn, as in FGA's result file of TripPy",
+            "no metric but those of its authors' script can be had from it; score what TripPy wrote: pred_res.*.json",
+        )
     raise source.error(
         f"no known format: {_describe(source)}",
         "`dstbench ls formats` shows each with an example; --from FORMAT says which it is",
@@ -104,6 +109,12 @@ def read(source: Source | str | PathLike[str], format: str | None = None) -> Sta
     if not isinstance(source, Source):
         source = Source(fspath(source))
     return find_format(source, format).read(source)
+
+
+def _only_marks(source: Source) -> bool:
+    """Whether turns are lists of 0 and 1."""
+    turns = values(source.json, 2) if source.kind == "json" and isinstance(source.json, dict) else []
+    return bool(turns) and all(isinstance(turn, list) and turn and set(map(repr, turn)) <= {"0", "1"} for turn in turns)
 
 
 def _describe(source: Source) -> str:
