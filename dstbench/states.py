@@ -209,7 +209,7 @@ class StatesBuilder:
         split = [split_pair(pair) for pair in pairs]
         for pair, parts in zip(pairs, split, strict=True):
             if parts is None:
-                at = cells.row(by_predicate=pl.col("pair") == pair)[0]
+                at = cells.filter(pl.col("pair") == pair)["at"][0]
                 raise self._fail(f"{pair!r} is not of the form domain-slot-value", at)
         table = pl.DataFrame(
             {"pair": pairs, "slot": [p and p[0] for p in split], "value": [p and p[1] for p in split]},

@@ -305,6 +305,10 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     ),
     "a turn too large": (json.dumps({"D_65536": [[], []]}), ["the turn is not a number from 0 to 65535", "turn 65536"]),
     "a pair that is none": (json.dumps({"D_0": [["hotel"], []]}), ["'hotel' is not of the form", "dialogue D, turn 0"]),
+    "a pair that is none, twice": (
+        json.dumps({"D_0": [["hotel"], ["hotel"]], "D_1": [["hotel"], []]}),
+        ["dialogue D, turn 0"],
+    ),
     "one list of two": (json.dumps({"D_0": [[], []], "D_1": [[]]}), ["of length 2", "D_1"]),
     "a key without a turn": (json.dumps({"D_0": [[], []], "D": [[], []]}), ["'D' is not of the form"]),
     "no predicted list": (
