@@ -26,7 +26,10 @@ SECONDS = 10
 
 
 def _lines(text: str) -> list[Any]:
-    return [json.loads(line) for line in text.removeprefix("\ufeff").split("\n") if line.strip()]
+    try:
+        return [_document(text)]
+    except ValueError:
+        return [json.loads(line) for line in text.removeprefix("\ufeff").split("\n") if line.strip()]
 
 
 def _document(text: str) -> Any:
@@ -45,6 +48,11 @@ def _own(text: str) -> int:
     return _listed(text) if text.lstrip("\ufeff \t\r\n").startswith("[") else len(_lines(text))
 
 
+def _placed(text: str) -> int:
+    parts = [line.split("|||") for line in text.split("\n") if line.strip()]
+    return len({(part[0].strip(), part[1], int(part[2]) // 2) for part in parts})
+
+
 def _table(text: str) -> int:
     return sum(1 for line in text.split("\n") if line.strip("\r") and not line.startswith("#"))
 
@@ -57,6 +65,9 @@ TURNS: dict[str, Callable[[str], int]] = {
     "t5dst": lambda text: sum(len(dialogue["turns"]) for dialogue in _document(text).values()),
     "som": _listed,
     "star": _listed,
+    "star-partial": _listed,
+    "convlab-raw": lambda text: len(_lines(text)),
+    "ldst": _placed,
     "simpletod": lambda text: sum(len(d["target_turn_belief"]) for d in _document(text).values()),
     "parlai": lambda text: sum(len(line["dialog"]) for line in _lines(text)),
     "checkdst": lambda text: len(_lines(text)),
@@ -74,8 +85,8 @@ TURNS: dict[str, Callable[[str], int]] = {
     "trade-gold": lambda text: sum(len(dialogue["dialogue"]) for dialogue in _document(text)),
     "t5dst-gold": lambda text: sum(len(dialogue["turns"]) for dialogue in _document(text)),
 }
-#: Formats of which no value is put together from pieces, so that each stands in the file as it is.
-VERBATIM = frozenset(TURNS) - {"trippy", "dstc10", "pptod", "fnctod"}
+#: Formats of which no value is put together from pieces or comes from gold, so that each stands in the file as it is.
+VERBATIM = frozenset(TURNS) - {"trippy", "pptod", "fnctod", "star-partial", "convlab-raw", "dstc10", "ldst"}
 
 
 def examine(content: bytes, form: str | None = None) -> str:
@@ -101,16 +112,16 @@ def examine(content: bytes, form: str | None = None) -> str:
                 holds_together(states, content.decode())
                 if states.pred is not None and states.gold is not None:
                     to_long(states, missing="wrong")
-            elif states.gold is None:
+            else:
                 place = pl.DataFrame({"dialogue": ["MUL7001"], "file": ["dialogues_001.json"], "position": [0]})
                 gold = replace(from_memory(EXAMPLE, "example"), places=place.cast({"position": pl.UInt32}))
-                holds_together(states.complete(gold), None)
+                holds_together(states.complete(gold), content.decode())
     except DstbenchError as error:
         return f"refused: {error.what}"
     return states.format
 
 
-def holds_together(states: Any, text: str | None) -> None:
+def holds_together(states: Any, text: str) -> None:
     """Every cell is of a turn, no turn or slot is there twice, and nothing of `text` is lost or made up."""
     sides = [side for side in (states.gold, states.pred) if side is not None]
     assert sides
@@ -123,11 +134,8 @@ def holds_together(states: Any, text: str | None) -> None:
         assert side.cells.null_count().sum_horizontal().item() == 0
         assert side.cells.is_empty() or side.cells["at"].max() < side.turns.height
         assert not side.cells.select("at", "slot").is_duplicated().any()
-    if text is None:
-        return
-    if states.format in TURNS:
-        turns = pl.concat([side.turns for side in sides]).unique().height
-        assert turns == TURNS[states.format](text), f"{turns} turns"
+    turns = pl.concat([side.turns for side in sides]).unique().height
+    assert turns == TURNS[states.format](text), f"{turns} turns"
     if states.format in VERBATIM:
         there = text if "tsv" in states.format else "\0".join(_strings(text))
         for side in sides:
@@ -137,10 +145,7 @@ def holds_together(states: Any, text: str | None) -> None:
 
 def _strings(text: str) -> list[str]:
     """Every string in JSON, or in JSON Lines."""
-    try:
-        waiting = [_document(text)]
-    except ValueError:
-        waiting = _lines(text)
+    waiting = _lines(text)
     found: list[str] = []
     while waiting:
         item = waiting.pop()
