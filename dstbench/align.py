@@ -47,6 +47,7 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         DstbenchError: A side is missing, turns are missing under ``error``, or nothing matches at all.
     """
     check_missing(missing)
+    states = _completed(states, gold)
     for note in states.notes:
         _warn(note)
     gold_side, pred_side = _sides(states, gold)
@@ -76,6 +77,21 @@ def from_long(table: pl.DataFrame, source: str) -> States:
         at = listed.join(there.with_row_index("at"), on=_KEY, maintain_order="left")
         sides[name] = Side(there, at.select("at", "slot", value=name))
     return States(source, "long table", sides["gold"], sides["pred"])
+
+
+def _completed(states: States, gold: States | None) -> States:
+    """The states with their predictions whole, where that takes gold."""
+    if states.complete is None:
+        return states
+    if gold is None:
+        raise DstbenchError(
+            f"its predictions say something only beside the gold states ({states.format})",
+            file=states.source,
+            hint="name the file that has them: --gold FILE",
+        )
+    if gold.gold is None:
+        raise DstbenchError(f"no gold inside ({gold.format})", file=gold.source)
+    return states.complete(gold)
 
 
 def _sides(states: States, gold: States | None) -> tuple[Side, Side]:

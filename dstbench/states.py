@@ -5,7 +5,7 @@ A state may be empty, so the turns are kept apart from the cells: a turn is neve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
@@ -15,7 +15,7 @@ from dstbench.schema import MAX_TURN
 from dstbench.slots import canonical_dialogue, canonical_slot, split_pair
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 SideName = Literal["gold", "pred"]
 
@@ -43,6 +43,10 @@ class States:
         gold: The gold side; None if the file holds no gold.
         pred: The predicted side; None if the file holds no predictions.
         notes: What a reader of the numbers should know (a slot listed twice, …), one sentence each.
+        places: (dialogue: String, file: String name without folders, position: UInt32 in that file), where predictions
+            may name dialogues by their place; None if they never do.
+        complete: Where the predictions are whole only beside gold, what makes them so: it takes the gold states and
+            gives the states with a predicted side. None if they are whole.
     """
 
     source: str
@@ -50,6 +54,8 @@ class States:
     gold: Side | None
     pred: Side | None
     notes: tuple[str, ...] = ()
+    places: pl.DataFrame | None = None
+    complete: Callable[[States], States] | None = None
 
 
 def listed(state: Mapping[str, str], leaves_out: Collection[str]) -> dict[str, str]:
@@ -119,6 +125,11 @@ class StatesBuilder:
     def note(self, text: str) -> None:
         """Add what a reader of the numbers should know of this file."""
         self._notes.append(f"{self._source}: {text}")
+
+    def skipped(self) -> int:
+        """How many turns are not there, though later ones of their dialogue are: losses that a file shows by itself."""
+        dialogues = self._spine().group_by("dialogue").agg(last=pl.col("turn").max().cast(pl.Int64), there=pl.len())
+        return int(dialogues.select((pl.col("last") + 1 - pl.col("there")).sum()).item())
 
     def build(self) -> States:
         """The collected states.
@@ -198,7 +209,7 @@ class StatesBuilder:
         split = [split_pair(pair) for pair in pairs]
         for pair, parts in zip(pairs, split, strict=True):
             if parts is None:
-                at = cells.row(by_predicate=pl.col("pair") == pair)[0]
+                at = cells.filter(pl.col("pair") == pair)["at"][0]
                 raise self._fail(f"{pair!r} is not of the form domain-slot-value", at)
         table = pl.DataFrame(
             {"pair": pairs, "slot": [p and p[0] for p in split], "value": [p and p[1] for p in split]},
@@ -215,6 +226,12 @@ def merge_states(parts: Sequence[States]) -> States:
     """
     if len(parts) == 1:
         return parts[0]
+    if any(part.complete for part in parts):
+        return replace(
+            parts[0],
+            source=f"{parts[0].source} and {len(parts) - 1} more",
+            complete=lambda gold: merge_states([part.complete(gold) if part.complete else part for part in parts]),
+        )
     source = f"{parts[0].source} and {len(parts) - 1} more"
     notes = tuple(note for part in parts for note in part.notes)
     sides: dict[str, Side | None] = {}
@@ -224,7 +241,25 @@ def merge_states(parts: Sequence[States]) -> States:
             without = next(part for part in parts if getattr(part, name) is None)
             raise DstbenchError(f"no {name} inside, unlike in {given[0][0].source}", file=without.source)
         sides[name] = _concat([side for _, side in given], source) if given else None
-    return States(source, parts[0].format, sides["gold"], sides["pred"], notes)
+    places = [part.places for part in parts if part.places is not None]
+    return States(source, parts[0].format, sides["gold"], sides["pred"], notes, pl.concat(places) if places else None)
+
+
+def in_order(states: States, gold: States) -> States:
+    """Predictions without ids as those of gold's turns, in the order of its file.
+
+    Raises:
+        DstbenchError: There are more or fewer of them.
+    """
+    if states.pred is None or gold.gold is None:
+        raise DstbenchError(f"no {'gold' if states.pred else 'predictions'} inside", file=states.source)
+    if states.pred.turns.height != gold.gold.turns.height:
+        raise DstbenchError(
+            f"{states.pred.turns.height:,} predicted turns for {gold.gold.turns.height:,} in {gold.source}",
+            file=states.source,
+            hint="they have no ids and are joined in order, so there must be as many: is it the same split?",
+        )
+    return replace(states, gold=None, pred=Side(gold.gold.turns, states.pred.cells), complete=None)
 
 
 def _concat(sides: list[Side], source: str) -> Side:

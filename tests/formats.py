@@ -161,6 +161,70 @@ def icdst() -> str:
     return json.dumps(log)
 
 
+def trippy() -> str:
+    """With the system's words marked and WordPiece's spaces, as its authors' code leaves them in predictions."""
+    spelled = {"book people": "book_people", "book day": "book_day", "leaveat": "leaveAt"}
+    meant = {"the copper kettle": "§§the copper kettle", "11:30": "11 : 30"}
+
+    def turn(t: dict[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = {"guid": ["test", f"{ID}.json", str(t["turn"])]}
+        for name in STAR_SLOTS:
+            domain, _, slot = name.partition("-")
+            key = f"{domain}-{spelled.get(slot, slot)}"
+            found |= {f"class_prediction_{key}": 0, f"input_ids_{key}": [101, 102, 0]}
+            pred, gold = (t[side].get(name, "none") for side in ("pred", "gold"))
+            found |= {f"slot_prediction_{key}": meant.get(pred, pred), f"slot_groundtruth_{key}": gold}
+        return found
+
+    return json.dumps([turn(t) for t in EXAMPLE], indent=2)
+
+
+def star_partial() -> str:
+    def wrong(t: dict[str, Any]) -> dict[str, Any]:
+        pairs = ((slot, t["pred"].get(slot, "none"), t["gold"].get(slot, "none")) for slot in STAR_SLOTS)
+        return {slot: {"pred": pred, "gt": gold} for slot, pred, gold in pairs if pred != gold}
+
+    return json.dumps({f"{ID}.json_{t['turn']}": wrong(t) for t in EXAMPLE})
+
+
+def savn() -> str:
+    turns = {str(t["turn"]): [t["pred"].get(slot, "none") for slot in STAR_SLOTS] for t in EXAMPLE}
+    return json.dumps({"slots": STAR_SLOTS, "predictions": {f"{ID}.json": turns}})
+
+
+def convlab_raw() -> str:
+    def text(state: dict[str, str]) -> str:
+        domains = _nested(state).items()
+        return ";".join(f"[{d}]({','.join(f'[{s}][{v}]' for s, v in slots.items())})" for d, slots in domains)
+
+    lines = [{"context": "", "state_seq": text(t["gold"]), "predictions": text(t["pred"])} for t in EXAMPLE]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def dstc10(side: str = "pred") -> str:
+    """Two items, which stand for a dialogue each; the labels are of the same form."""
+
+    def item(state: dict[str, str]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for domain, slots in _nested(state).items():
+            for slot, value in slots.items():
+                part = "book" if slot.startswith("book ") else "semi"
+                found.setdefault(domain, {}).setdefault(part, {})[slot.removeprefix("book ")] = [value]
+        return found
+
+    return json.dumps([item(t[side]) for t in EXAMPLE])
+
+
+def ldst() -> str:
+    lines = []
+    for t in EXAMPLE:
+        for name in STAR_SLOTS:
+            domain, _, slot = name.partition("-")
+            where = f"dialogues_001.json|||0|||{2 * t['turn']}|||4|||{domain}|||{slot.replace(' ', '')}"
+            lines.append(f"{where}|||{[t['pred'].get(name, 'NONE')]}\n")
+    return "".join(lines)
+
+
 def trade_gold() -> str:
     turns = [
         {"turn_idx": t["turn"], "turn_label": [], "belief_state": [
@@ -204,9 +268,12 @@ def sumbt_tsv() -> str:
 WITH_BOTH: dict[str, Callable[[], str]] = {
     "gtpr": gtpr, "trade": trade, "som": som, "t5dst": t5dst, "jsonl": jsonl, "jsonl (list)": json_list,
     "simpletod": simpletod, "parlai": parlai, "checkdst": checkdst, "pptod": pptod, "fnctod": fnctod,
-    "star": star, "kage": kage, "convlab": convlab, "icdst": icdst,
+    "star": star, "kage": kage, "convlab": convlab, "icdst": icdst, "trippy": trippy,
 }  # fmt: skip
-ONLY_PRED: dict[str, Callable[[], str]] = {"mwzeval": mwzeval}
+ONLY_PRED: dict[str, Callable[[], str]] = {
+    "mwzeval": mwzeval, "savn": savn, "star-partial": star_partial, "convlab-raw": convlab_raw, "dstc10": dstc10,
+    "ldst": ldst,
+}  # fmt: skip
 ONLY_GOLD: dict[str, Callable[[], str]] = {
     "star-tsv": star_tsv, "sumbt-tsv": sumbt_tsv, "trade-gold": trade_gold, "t5dst-gold": t5dst_gold,
     "icdst (gold)": icdst_gold,

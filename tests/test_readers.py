@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,12 @@ def test_the_format_is_found_by_content_alone(name: str, here: Path) -> None:
     assert found == [name.partition(" ")[0]]
 
 
-_ALTERED = "ignore:.*may have been altered:dstbench.errors.DstbenchWarning"  # said of every IC-DST log
+# Said of every IC-DST log, and of every TripPy file.
+_SAID = "ignore:.*(may have been altered|marks of tokens):dstbench.errors.DstbenchWarning"
 
 
 @pytest.mark.parametrize("name", formats.WITH_BOTH)
-@pytest.mark.filterwarnings(_ALTERED)
+@pytest.mark.filterwarnings(_SAID)
 def test_formats_with_gold_inside_score_as_the_example(name: str, here: Path) -> None:
     Path("run.json").write_text(ALL[name](), encoding="utf-8")
     rows = dstbench.score("run.json", metrics=list(EXAMPLE_SCORES))
@@ -46,7 +48,7 @@ def test_formats_with_gold_inside_score_as_the_example(name: str, here: Path) ->
 
 
 @pytest.mark.parametrize("gold", [*formats.ONLY_GOLD, *formats.WITH_BOTH])
-@pytest.mark.filterwarnings(_ALTERED)
+@pytest.mark.filterwarnings(_SAID)
 def test_predictions_and_gold_from_two_files(gold: str, here: Path) -> None:
     Path("run.json").write_text(formats.mwzeval(), encoding="utf-8")
     Path("gold").write_text(ALL[gold](), encoding="utf-8")
@@ -119,11 +121,33 @@ def test_a_run_that_was_given_the_gold_is_said_so(here: Path) -> None:
         dstbench.score("gpt2_test_oracleBelief_nocarry.json")
 
 
-def test_wrong_slots_only_are_not_taken_for_a_run(here: Path) -> None:
-    wrong = {"train-leaveat": {"pred": "11:30", "gt": "10:30"}}
-    Path("preds_0.json").write_text(json.dumps({"MUL7001.json_0": {}, "MUL7001.json_1": wrong}))
-    with pytest.raises(dstbench.DstbenchError, match="these are wrong slots only, written while training"):
-        dstbench.score("preds_0.json")
+def test_a_run_that_is_too_good_is_said_so(here: Path) -> None:
+    turns = {f"MUL{n}_0": [["hotel-area-east", "hotel-stars-4"], ["hotel-stars-4", "hotel-area-east"]]
+             for n in range(100)}  # fmt: skip
+    for wrong, said in ((1, True), (2, False)):
+        turns |= {f"MUL{n}_0": [[], ["hotel-area-east"]] for n in range(wrong)}
+        Path("p.json").write_text(json.dumps(turns))
+        assert any("was this run given the gold states?" in note for note in read("p.json").notes) == said
+    Path("few.json").write_text(json.dumps({"MUL1_0": [[], []]}))
+    assert not read("few.json").notes
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("kage", "3 turns .*KAGE leaves out those"), ("parlai", "3 turns .*sample of 3,000 validation")]
+)
+def test_lost_turns_are_said_with_their_likely_cause(name: str, said: str, here: Path) -> None:
+    text = formats.WITH_BOTH[name]()
+    Path("p.json").write_text(text.replace("-1", "-4").replace('"turn_num": 1', '"turn_num": 4'))
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
+        dstbench.score("p.json")
+    assert re.search(said, "\n".join(str(warning.message) for warning in caught))
+
+
+def test_turns_that_fnctod_has_not_reached_are_counted(here: Path) -> None:
+    turns = [{"bspn": "", "bspn_gen": "", "bspn_dict_gen": {}}, {"bspn": "", "bspn_gen": ""}]
+    Path("p.json").write_text(json.dumps({"mul1": turns}))
+    found = next(note for note in read("p.json").notes if "has the run finished?" in note)
+    assert found.startswith("p.json: 1 turn")
 
 
 def test_a_trade_descendant_names_its_list_otherwise(here: Path) -> None:
@@ -176,6 +200,24 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "no dialogue": ("{}", ["no known format: an empty JSON object"]),
     "no dialogue in a list": ("[]", ["no known format: an empty JSON list"]),
     "plain text": ("JGA 54.2\n", ["no known format", "JGA 54.2", "--from"]),
+    "wrong slots only as a whole": (
+        formats.star_partial(),
+        ["its predictions say something only beside the gold states (star-partial)", "hint: ", "--gold FILE"],
+    ),
+    "labels without predictions": (formats.dstc10(), ["only beside the gold states (dstc10)"]),
+    "a DSTC10 value": (
+        formats.dstc10().replace('["ely"]', '"ely"'),
+        ["expected a list", "dialogue 1, slot train-semi"],
+    ),
+    "an LDST value": (formats.ldst().replace("['west']", "west", 1), ["line 4: the value 'west'", "turn 0"]),
+    "an LDST turn": (formats.ldst().replace("|||2|||", "|||two|||", 1), ["line 31: the turn is no number", "turn two"]),
+    "an LDST line": (formats.ldst() + "dialogues_001.json|||0\n", ["line 61 has 2 parts"]),
+    "other slots in a dump": (formats.savn().replace('["', '["hotel-x", "', 1), ["30 values for 31 slots", "turn 0"]),
+    "a slot twice in a dump": (formats.savn().replace("hotel-name", "hotel-area"), ["twice in slots"]),
+    "right and wrong only": (
+        json.dumps({"MUL1.json": {"0": [1, 0, 1], "1": [1, 1, 1]}}),
+        ["no states, only which slots are right", "hint: ", "pred_res.*.json"],
+    ),
     "another JSON": ('{"accuracy": {"joint": 0.5}}', ["no known format", "the keys joint"]),
     "other lines": ('{"a": 1}\n{"a": 2}\n', ["no known format: JSON Lines whose objects have no dialogue_id"]),
     "a list for an object": (_gtpr(pr=["hotel-area-north"]), ["expected an object", "dialogue MUL1.json, turn 1"]),
@@ -263,6 +305,10 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     ),
     "a turn too large": (json.dumps({"D_65536": [[], []]}), ["the turn is not a number from 0 to 65535", "turn 65536"]),
     "a pair that is none": (json.dumps({"D_0": [["hotel"], []]}), ["'hotel' is not of the form", "dialogue D, turn 0"]),
+    "a pair that is none, twice": (
+        json.dumps({"D_0": [["hotel"], ["hotel"]], "D_1": [["hotel"], []]}),
+        ["dialogue D, turn 0"],
+    ),
     "one list of two": (json.dumps({"D_0": [[], []], "D_1": [[]]}), ["of length 2", "D_1"]),
     "a key without a turn": (json.dumps({"D_0": [[], []], "D": [[], []]}), ["'D' is not of the form"]),
     "no predicted list": (

@@ -9,8 +9,23 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Final
 
 from dstbench.errors import UsageError, did_you_mean
-from dstbench.readers import gtpr, jsonl, mwzeval, preprocessed, som, star, t5dst, textual, trade, tsv, turnlist
-from dstbench.readers.source import Format, Source
+from dstbench.readers import (
+    gtpr,
+    jsonl,
+    mwzeval,
+    positional,
+    preprocessed,
+    savn,
+    som,
+    star,
+    t5dst,
+    textual,
+    trade,
+    trippy,
+    tsv,
+    turnlist,
+)
+from dstbench.readers.source import Format, Source, values
 
 if TYPE_CHECKING:
     from dstbench.states import States
@@ -21,12 +36,14 @@ __all__ = ["FORMATS", "Format", "Source", "find_format", "read"]
 FORMATS: Final[dict[str, Format]] = {
     form.name: form
     for form in (
+        trippy.FORMAT,  # first, as it looks no further than the first turn
         jsonl.FORMAT,
         gtpr.FORMAT,
         trade.FORMAT,
         t5dst.FORMAT,
         som.FORMAT,
         star.FORMAT,
+        star.PARTIAL,
         textual.SIMPLETOD,
         textual.PARLAI,
         textual.CHECKDST,
@@ -36,6 +53,10 @@ FORMATS: Final[dict[str, Format]] = {
         turnlist.CONVLAB,
         turnlist.ICDST,
         mwzeval.FORMAT,
+        savn.FORMAT,
+        positional.CONVLAB_RAW,
+        positional.DSTC10,
+        positional.LDST,
         tsv.STAR,
         tsv.SUMBT,
         preprocessed.TRADE,
@@ -61,6 +82,11 @@ def find_format(source: Source, name: str | None = None) -> Format:
     for form in FORMATS.values():
         if form.sniff(source):
             return form
+    if _only_marks(source):
+        raise source.error(
+            "no states, only which slots are right in each turn, as in FGA's result file of TripPy",
+            "no metric but those of its authors' script can be had from it; score what TripPy wrote: pred_res.*.json",
+        )
     raise source.error(
         f"no known format: {_describe(source)}",
         "`dstbench ls formats` shows each with an example; --from FORMAT says which it is",
@@ -83,6 +109,12 @@ def read(source: Source | str | PathLike[str], format: str | None = None) -> Sta
     if not isinstance(source, Source):
         source = Source(fspath(source))
     return find_format(source, format).read(source)
+
+
+def _only_marks(source: Source) -> bool:
+    """Whether turns are lists of 0 and 1."""
+    turns = values(source.json, 2) if source.kind == "json" and isinstance(source.json, dict) else []
+    return bool(turns) and all(isinstance(turn, list) and turn and set(map(repr, turn)) <= {"0", "1"} for turn in turns)
 
 
 def _describe(source: Source) -> str:

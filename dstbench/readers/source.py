@@ -5,15 +5,17 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
 from dstbench.errors import DstbenchError
+from dstbench.readers.stream import items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,7 +76,27 @@ class Source:
     @cached_property
     def is_parquet(self) -> bool:
         """Whether the file starts as Parquet does; the rest of it is not read."""
-        return (self.raw if "raw" in self.__dict__ or not self.path.is_file() else self._read(4))[:4] == b"PAR1"
+        return self.head(4) == b"PAR1"
+
+    def head(self, size: int) -> bytes:
+        """The file's first bytes; the rest of it is not read, unless it is a pipe."""
+        return self.raw[:size] if self._in_memory else self._read(size)
+
+    def stream(self) -> BinaryIO:
+        """The file's bytes, to be read piece by piece."""
+        if self._in_memory:
+            return io.BytesIO(self.raw)
+        self._read(1)  # says what is the matter if it cannot be opened
+        return self.path.open("rb")
+
+    @property
+    def _in_memory(self) -> bool:
+        """Whether all was read, or must be, as a pipe can be read only once."""
+        return "raw" in self.__dict__ or not self.path.is_file()
+
+    def items(self, *keep: str, hint: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(``item N: ``, object) of a JSON list, one by one, in bounded memory; see `stream.items`."""
+        return items(self, keep, hint)
 
     @cached_property
     def kind(self) -> Kind:
@@ -167,18 +189,25 @@ class Source:
             # A key that was lost makes the document shorter than its text. Escapes and numbers may be spelled in
             # more ways than one, so a difference is a suspicion, and the slow decoder decides.
             if len(msgspec.json.format(data, indent=-1)) != len(msgspec.json.encode(document)):
-                json.loads(data, object_pairs_hook=self._refuse_repeated_keys)
+                json.loads(data, object_pairs_hook=self.refuse_repeated_keys)
             return document
         except UnicodeDecodeError:
             self.text  # noqa: B018 (raises, with the position in the file)
             raise self.error(f"{place}not UTF-8") from None
-        except msgspec.DecodeError as error:
-            reason = str(error)
-            if "truncated" in reason:
-                raise self.error(f"{place}the JSON ends too early", "the file is cut off; write it again") from None
-            raise self.error(f"{place}broken JSON: {reason.removeprefix('JSON is malformed: ')}") from None
-        except RecursionError:
-            raise self.error(f"{place}the JSON is nested too deeply") from None
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise self.malformed(error, place) from None
+
+    def malformed(self, error: Exception | str, place: str = "", before: int = 0) -> DstbenchError:
+        """What a JSON decoder said, in words; the bytes it counts begin `before` bytes into the file."""
+        reason = str(error).removeprefix("JSON is malformed: ")
+        if "truncated" in reason:
+            return self.error(f"{place}the JSON ends too early", "the file is cut off; write it again")
+        if isinstance(error, RecursionError):
+            return self.error(f"{place}the JSON is nested too deeply")
+        if isinstance(error, UnicodeDecodeError):
+            return self.error(f"{place}not UTF-8")
+        reason = re.sub(r"(?<=\(byte )\d+", lambda byte: str(int(byte[0]) + before), reason)
+        return self.error(f"{place}broken JSON: {reason}")
 
     def _not_utf8(self, position: int) -> DstbenchError:
         line = self.raw.count(b"\n", 0, position) + 1
@@ -187,7 +216,8 @@ class Source:
             "save the file as UTF-8 (iconv -f LATIN1 -t UTF-8)",
         )
 
-    def _refuse_repeated_keys(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def refuse_repeated_keys(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """An object of these keys and values; for ``json.loads``, which alone shows a key that is there twice."""
         document = dict(pairs)
         if len(document) != len(pairs):
             keys = [key for key, _ in pairs]

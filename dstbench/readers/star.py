@@ -1,21 +1,25 @@
-"""STAR's and ASSIST's full predictions, ``preds_full_<n>.json`` (Ye et al. 2021, 2022).
+"""STAR's and ASSIST's predictions: ``preds_full_<n>.json``, and wrong slots only (Ye et al. 2021, 2022).
 
 Conventions: one key ``<dialogue>_<turn>`` per turn; per slot the predicted (``pred``) and the gold (``gt``) value,
 cumulative. Every slot is always there, so ``none`` is how these files leave one out, and such a value is no value;
 ``do not care``, ``true`` and ``false`` are kept as written. STAR counts turns anew where it skipped some.
 
-What STAR writes while it trains, ``preds_<n>.json``, holds wrong slots only and is refused: its other slots are in no
-file.
+What STAR writes while it trains, ``preds_<n>.json``, holds wrong slots only: the prediction is gold with these in
+place of its own. The gold values that it lists must be those of the gold file, else it is not the gold of that run.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
 
 import msgspec
+import polars as pl
 
+from dstbench.errors import DstbenchError
 from dstbench.readers.source import Format, Source, values
-from dstbench.states import States, StatesBuilder, listed
+from dstbench.states import Side, States, StatesBuilder, listed
 
 
 class Cell(msgspec.Struct):
@@ -30,11 +34,31 @@ SHAPE: Final = dict[str, dict[str, Cell | str]]
 _LEAVES_OUT: Final = ("none",)
 
 
-def sniff(source: Source) -> bool:
-    """Whether slots of turns hold ``pred`` and ``gt``."""
-    return source.kind == "json" and any(
-        isinstance(cell, dict) and cell.keys() == {"pred", "gt"} for cell in values(source.json, 2, most=200)
+def _is_cell(cell: object) -> bool:
+    return isinstance(cell, dict) and cell.keys() == {"pred", "gt"}
+
+
+def _has_cells(source: Source) -> bool:
+    return (
+        source.kind == "json" and isinstance(source.json, dict) and any(map(_is_cell, values(source.json, 2, most=200)))
     )
+
+
+def _is_partial(turns: dict[str, Any]) -> bool:
+    """Whether turns lack slots, or every slot that is there is wrong."""
+    cells = [{s: c for s, c in turn.items() if _is_cell(c)} for turn in turns.values() if isinstance(turn, dict)]
+    every_wrong = all(cell["pred"] != cell["gt"] for turn in cells for cell in turn.values())
+    return every_wrong or len({frozenset(turn) for turn in cells}) > 1
+
+
+def sniff(source: Source) -> bool:
+    """Whether slots of turns hold ``pred`` and ``gt``, the same slots in every turn."""
+    return _has_cells(source) and not _is_partial(source.json)
+
+
+def sniff_partial(source: Source) -> bool:
+    """Whether slots of turns hold ``pred`` and ``gt``, the wrong ones only."""
+    return _has_cells(source) and _is_partial(source.json)
 
 
 def read(source: Source) -> States:
@@ -49,7 +73,7 @@ def read(source: Source) -> States:
         if cells.keys() != slots or not slots:
             raise source.error(
                 "not every slot is in every turn: these are wrong slots only, written while training",
-                "give the file that the evaluation writes (pred-evaluation/preds_full_N.json)",
+                "--from star-partial, or the file that the evaluation writes (pred-evaluation/preds_full_N.json)",
                 dialogue=dialogue,
                 turn=turn,
             )
@@ -57,6 +81,51 @@ def read(source: Source) -> States:
         states.pred.flat(at, listed({slot: cell.pred for slot, cell in cells.items()}, _LEAVES_OUT))
         states.gold.flat(at, listed({slot: cell.gt for slot, cell in cells.items()}, _LEAVES_OUT))
     return states.build()
+
+
+def read_partial(source: Source) -> States:
+    """Read a file of wrong slots; the other slots come from gold."""
+    turns: dict[str, dict[str, Cell | str]] = source.convert(
+        source.json, SHAPE, ("dialogue", "slot"), hint=PARTIAL.hint
+    )
+    states = StatesBuilder(source.name, PARTIAL.name)
+    for key, content in turns.items():
+        at = states.turn(*source.dialogue_and_turn(key, "_"))
+        cells = {slot: cell for slot, cell in content.items() if isinstance(cell, Cell)}
+        states.pred.flat(at, {slot: cell.pred for slot, cell in cells.items()})
+        states.gold.flat(at, {slot: cell.gt for slot, cell in cells.items()})
+    wrong = states.build()
+    return replace(wrong, gold=None, pred=None, complete=partial(_fill, wrong))
+
+
+def _fill(wrong: States, gold: States) -> States:
+    """Gold with the wrong slots in place of its own."""
+    if wrong.pred is None or wrong.gold is None or gold.gold is None:
+        raise DstbenchError("no turn in the file", file=wrong.source)
+    turns = wrong.pred.turns
+    both = gold.gold.turns.with_row_index("row").join(turns.with_row_index("at"), on=["dialogue", "turn"])
+    right = gold.gold.cells.join(both.select("row", at="at"), left_on="at", right_on="row").select(
+        "slot", "value", at="at_right"
+    )
+    other = (
+        wrong.gold.cells.join(both.select("at"), on="at", how="semi")
+        .join(right, on=["at", "slot"], how="left", suffix="_gold")
+        .cast({"slot": pl.String, "value": pl.String, "value_gold": pl.String})
+        .filter(pl.col("value") != pl.col("value_gold").fill_null(_LEAVES_OUT[0]))
+    )
+    if other.height:
+        at, slot, value, expected = other.sort("at", "slot").select("at", "slot", "value", "value_gold").row(0)
+        raise DstbenchError(
+            f"{other.height:,} gold values are others than in {gold.source}, first {value!r} for {expected!r}",
+            file=wrong.source,
+            dialogue=turns["dialogue"][at],
+            turn=turns["turn"][at],
+            slot=slot,
+            hint="give the gold of that run: STAR's own test.tsv",
+        )
+    cells = right.select("at", "slot", "value").join(wrong.pred.cells, on=["at", "slot"], how="anti")
+    listed_wrong = wrong.pred.cells.filter(~pl.col("value").cast(pl.String).is_in(_LEAVES_OUT))
+    return replace(wrong, gold=None, pred=Side(turns, pl.concat([cells, listed_wrong])))
 
 
 FORMAT: Final = Format(
@@ -70,4 +139,13 @@ FORMAT: Final = Format(
     shape=SHAPE,
     sniff=sniff,
     read=read,
+)
+PARTIAL: Final = Format(
+    name="star-partial",
+    title="STAR while it trains (preds_<n>.json), wrong slots only; needs --gold",
+    holds=("pred",),
+    example='{"MUL9901.json_0": {}, "MUL9901.json_1": {"hotel-area": {"pred": "north", "gt": "east"}}}',
+    shape=SHAPE,
+    sniff=sniff_partial,
+    read=read_partial,
 )

@@ -18,7 +18,7 @@ from dstbench.slots import KNOWN_SLOTS, canonical_slot
 from dstbench.states import States, StatesBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _LEAVES_OUT: Final = "not mentioned"
 Pairs = list[tuple[str, str]]
@@ -60,10 +60,16 @@ class CheckdstLine(msgspec.Struct):
 
 
 class SpanTurn(msgspec.Struct):
-    """One turn of PPTOD (Su et al. 2022) or FnCTOD (Li et al. 2024)."""
+    """One turn of PPTOD (Su et al. 2022)."""
 
     bspn: str
     bspn_gen: str
+
+
+class FnctodTurn(SpanTurn):
+    """One turn of FnCTOD (Li et al. 2024); one that the run has not reached has no generated dictionary."""
+
+    bspn_dict_gen: Any = msgspec.UNSET
 
 
 @lru_cache(maxsize=65_536)
@@ -148,14 +154,16 @@ class _Texts:
         return self.states.build()
 
 
-def _lines(source: Source, form: Format) -> Iterable[tuple[str, Any]]:
+def lines(source: Source, form: Format) -> Iterable[tuple[str, Any]]:
+    """(``line N``, object) of every line, checked against the format's shape."""
     if source.kind not in ("jsonl", "json"):
         raise source.error("not JSON Lines", form.hint)
     for place, item in source.json_lines() if source.kind == "jsonl" else [("line 1", source.json)]:
         yield place, source.convert(item, form.shape, (), place=f"{place}: ", hint=form.hint)
 
 
-def _sniff_lines(source: Source, *keys: str) -> bool:
+def sniff_lines(source: Source, *keys: str) -> bool:
+    """Whether the first line is an object that has the keys."""
     if source.kind not in ("jsonl", "json"):
         return False
     item = next(source.json_lines())[1] if source.kind == "jsonl" else source.json
@@ -192,17 +200,22 @@ def read_simpletod(source: Source) -> States:
 
 def sniff_parlai(source: Source) -> bool:
     """Whether lines hold ``dialog``."""
-    return _sniff_lines(source, "dialog")
+    return sniff_lines(source, "dialog")
 
 
 def read_parlai(source: Source) -> States:
     """Read a ParlAI world log of the task ``multiwoz_dst``."""
     texts = _Texts(source, PARLAI)
-    for _, line in _lines(source, PARLAI):
+    for _, line in lines(source, PARLAI):
         for teacher, model in line.dialog:
             at = texts.states.turn(teacher.dial_id, teacher.turn_num)
             texts.triples(at, texts.states.gold, _unwrap(", ".join(teacher.eval_labels[:1])))
             texts.triples(at, texts.states.pred, _unwrap(model.text))
+    if skipped := texts.states.skipped():
+        texts.states.note(
+            f"{skipped:,} turns between others are not in the file: is it the sample of 3,000 validation turns that "
+            "ParlAI evaluates unless told otherwise?"
+        )
     return texts.build()
 
 
@@ -213,13 +226,13 @@ def _unwrap(state: str) -> list[str]:
 
 def sniff_checkdst(source: Source) -> bool:
     """Whether lines hold ``dial_id``, ``gold`` and ``pred``."""
-    return _sniff_lines(source, "dial_id", "gold", "pred")
+    return sniff_lines(source, "dial_id", "gold", "pred")
 
 
 def read_checkdst(source: Source) -> States:
     """Read CheckDST's predictions; the turn stands after the last hyphen of ``dial_id``."""
     texts = _Texts(source, CHECKDST)
-    for place, line in _lines(source, CHECKDST):
+    for place, line in lines(source, CHECKDST):
         at = texts.states.turn(*source.dialogue_and_turn(line.dial_id, "-", f"{place}: the dial_id"))
         texts.triples(at, texts.states.gold, _unwrap(line.gold))
         texts.triples(at, texts.states.pred, _unwrap(line.pred))
@@ -239,7 +252,10 @@ def _sniff_span(kind: type) -> Callable[[Source], bool]:
 
 
 def read_pptod(source: Source) -> States:
-    """Read PPTOD's file: turns keyed by their number."""
+    """Read PPTOD's file: turns keyed by their number.
+
+    Its authors' code loses the last turn of the last dialogue, which only a gold file shows.
+    """
     dialogues: dict[str, dict[str, SpanTurn]] = source.convert(
         source.json, PPTOD.shape, ("dialogue", "turn"), hint=PPTOD.hint
     )
@@ -248,15 +264,26 @@ def read_pptod(source: Source) -> States:
 
 def read_fnctod(source: Source) -> States:
     """Read FnCTOD's file: turns in order."""
-    dialogues: dict[str, list[SpanTurn]] = source.convert(
+    dialogues: dict[str, list[FnctodTurn]] = source.convert(
         source.json, FNCTOD.shape, ("dialogue", "turn"), hint=FNCTOD.hint
     )
     numbered = {d: [(str(n), turn) for n, turn in enumerate(turns)] for d, turns in dialogues.items()}
-    return _read_spans(source, FNCTOD, numbered)
+    open_turns = sum(not t.bspn_gen and t.bspn_dict_gen is msgspec.UNSET for turns in dialogues.values() for t in turns)
+    notes = []
+    if open_turns:
+        notes.append(
+            f"{open_turns:,} turns have no generated state and no bspn_dict_gen, and are scored as empty: "
+            "has the run finished?"
+        )
+    return _read_spans(source, FNCTOD, numbered, notes)
 
 
-def _read_spans(source: Source, form: Format, dialogues: dict[str, list[tuple[str, SpanTurn]]]) -> States:
+def _read_spans(
+    source: Source, form: Format, dialogues: Mapping[str, Sequence[tuple[str, SpanTurn]]], notes: Iterable[str] = ()
+) -> States:
     texts = _Texts(source, form)
+    for note in notes:
+        texts.states.note(note)
     for dialogue, turns in dialogues.items():
         for number, turn in turns:
             at = texts.states.turn(dialogue, number)
@@ -312,7 +339,7 @@ FNCTOD: Final = Format(
     title="FnCTOD (test…-<model>.json)",
     holds=("gold", "pred"),
     example='{"mul9901": [{"bspn": "[hotel] area north", "bspn_gen": "[hotel] area north"}]}',
-    shape=dict[str, list[SpanTurn]],
+    shape=dict[str, list[FnctodTurn]],
     sniff=_sniff_span(list),
     read=read_fnctod,
 )

@@ -80,6 +80,11 @@ def read_kage(source: Source) -> States:
         at = states.turn(*source.dialogue_and_turn(turn.example_id, "-", "the example_id"))
         states.pred.flat(at, listed(turn.bs_pred_dict, ("none",)))
         states.gold.flat(at, listed(turn.bs_ref_dict, ("none",)))
+    if skipped := states.skipped():
+        states.note(
+            f"{skipped:,} turns between others are not in the file; KAGE leaves out those that it could not parse and "
+            "counts them as wrong: --gold FILE --missing wrong does too"
+        )
     return states.build()
 
 
@@ -118,7 +123,7 @@ def read_icdst(source: Source) -> States:
     if states.pred.present:
         states.note(
             "its gold may have been altered in favour of the predictions where it had alternatives (a|b); "
-            "--gold FILE gives it anew"
+            "--gold FILE gives it anew, and shows the turns that an interrupted run has not reached"
         )
     return states.build()
 

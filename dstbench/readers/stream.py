@@ -1,0 +1,130 @@
+"""The objects of a JSON list one by one, in memory that does not grow with the file."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dstbench.readers.source import Source
+
+_CHUNK: Final = 1 << 22
+_SPACE: Final = re.compile(rb"[ \t\r\n]*")
+_BOM: Final = b"\xef\xbb\xbf"
+_BEHIND: Final = re.compile(r"trailing characters \(byte (\d+)\)")  # the decoder says where it stopped, from 1
+_FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+class _Window:
+    """The part of a stream that is being looked at.
+
+    Attributes:
+        data: The bytes in memory.
+        at: Where in `data` the next byte is.
+        passed: How many bytes of the file are before `data`.
+    """
+
+    def __init__(self, source: Source, file: BinaryIO) -> None:
+        self._source, self._file = source, file
+        start = file.read(len(_BOM))
+        self.data, self.at, self.passed = start, len(_BOM) if start == _BOM else 0, 0
+
+    def more(self) -> bool:
+        """Let go of what is done with and read on; whether there was something to read."""
+        rest = len(self.data) - self.at
+        try:
+            chunk = self._file.read(max(_CHUNK, rest))  # twice as much each time, where one object needs it
+        except OSError as error:
+            raise self._source.error(f"cannot be read: {error.strerror}") from None
+        self.data, self.passed, self.at = self.data[self.at :] + chunk, self.passed + self.at, 0
+        return bool(chunk)
+
+    def peek(self) -> bytes:
+        """The next byte that is no space; none at the end."""
+        while True:
+            space = _SPACE.match(self.data, self.at)
+            self.at = space.end() if space else self.at
+            if self.at < len(self.data) or not self.more():
+                return self.data[self.at : self.at + 1]
+
+
+def items(source: Source, keep: tuple[str, ...], hint: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of a top-level JSON list, of each only some keys.
+
+    Args:
+        source: The file.
+        keep: What the keys to keep start with; other values are passed over.
+        hint: What to say where the file is no list of objects.
+
+    Yields:
+        (``item N: ``, the kept keys with their values).
+
+    Raises:
+        DstbenchError: As `Source.json`, and if it is no list of objects.
+    """
+    with source.stream() as file:
+        window = _Window(source, file)
+        if window.peek() != b"[":
+            raise source.error("not a JSON list", hint)
+        window.at += 1
+        number, mark = 0, window.peek()
+        while mark != b"]":
+            place = f"item {number}: "
+            if mark not in (b"{", b""):
+                raise source.error(f"{place}expected an object", hint)
+            try:
+                yield place, _kept(source, window, keep)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                raise source.malformed(error, place, window.passed + window.at) from None
+            mark = window.peek()
+            if mark == b",":
+                window.at += 1
+                number, mark = number + 1, window.peek()
+                if mark == b"]":
+                    raise source.malformed("trailing comma in array", place)
+            elif mark != b"]":
+                raise source.malformed("expected ',' or ']'" if mark else "truncated", place)
+        window.at += 1
+        if window.peek():
+            raise source.malformed("trailing characters")
+
+
+def _kept(source: Source, window: _Window, keep: tuple[str, ...]) -> dict[str, Any]:
+    """The kept part of the object that begins here; the window moves on behind it."""
+    fields, end = _object(window)
+    kept = {key: msgspec.json.decode(value) for key, value in fields.items() if key.startswith(keep)}
+    text = window.data[window.at : end]
+    # Each kept key is one place where such a key seems to begin. A difference is a suspicion, and the slow decoder
+    # decides whether a key was there twice.
+    if sum(text.count(f'"{start}'.encode()) for start in keep) != len(kept):
+        json.loads(text, object_pairs_hook=source.refuse_repeated_keys)
+    window.at = end
+    return kept
+
+
+def _object(window: _Window) -> tuple[dict[str, msgspec.Raw], int]:
+    """The fields of the object that begins here, undecoded, and where it ends."""
+    while True:
+        end = window.data.find(b"}", window.at) + 1
+        if end:  # the first brace closes an object that is flat; one that is cut short is no valid JSON
+            with suppress(msgspec.DecodeError):
+                return _FIELDS.decode(memoryview(window.data)[window.at : end]), end
+        rest = memoryview(window.data)[window.at :]
+        try:
+            fields = _FIELDS.decode(rest)
+        except msgspec.DecodeError as error:
+            if behind := _BEHIND.search(str(error)):
+                end = int(behind[1]) - 1
+                return _FIELDS.decode(rest[:end]), window.at + end
+            # A number that is cut short is a fault of the last byte.
+            cut = "truncated" in str(error) or str(error).endswith(f"(byte {len(rest)})")
+            if not (cut and window.more()):
+                raise
+        else:
+            return fields, len(window.data)

@@ -1,0 +1,194 @@
+"""Any bytes are read to states that hold together, or refused in one message: tried without end.
+
+A script, not a test: ``python tests/fuzz_readers.py --seconds 300``. It mutates the example of every format, guided by
+which lines of the readers a mutation reaches; for that it needs atheris (``pip install atheris``, for which there is
+no build on every platform). `examine`, what is asked of every input, is the suite's too (`test_fuzz`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+ROOT = Path(__file__).resolve().parent.parent
+
+#: The longest that one input may take.
+SECONDS = 10
+
+
+def _lines(text: str) -> list[Any]:
+    try:
+        return [_document(text)]
+    except ValueError:
+        return [json.loads(line) for line in text.removeprefix("\ufeff").split("\n") if line.strip()]
+
+
+def _document(text: str) -> Any:
+    return json.loads(text.removeprefix("\ufeff"))
+
+
+def _nested(text: str) -> int:
+    return sum(len(turns) for turns in _document(text).values())
+
+
+def _listed(text: str) -> int:
+    return len(_document(text))
+
+
+def _own(text: str) -> int:
+    return _listed(text) if text.lstrip("\ufeff \t\r\n").startswith("[") else len(_lines(text))
+
+
+def _placed(text: str) -> int:
+    parts = [line.split("|||") for line in text.split("\n") if line.strip()]
+    return len({(part[0].strip(), part[1], int(part[2]) // 2) for part in parts})
+
+
+def _table(text: str) -> int:
+    return sum(1 for line in text.split("\n") if line.strip("\r") and not line.startswith("#"))
+
+
+#: How many turns a file holds, counted in the plainest way: a reader that says another number has lost some.
+TURNS: dict[str, Callable[[str], int]] = {
+    "jsonl": _own,
+    "gtpr": _nested,
+    "trade": _nested,
+    "t5dst": lambda text: sum(len(dialogue["turns"]) for dialogue in _document(text).values()),
+    "som": _listed,
+    "star": _listed,
+    "star-partial": _listed,
+    "convlab-raw": lambda text: len(_lines(text)),
+    "ldst": _placed,
+    "simpletod": lambda text: sum(len(d["target_turn_belief"]) for d in _document(text).values()),
+    "parlai": lambda text: sum(len(line["dialog"]) for line in _lines(text)),
+    "checkdst": lambda text: len(_lines(text)),
+    "pptod": _nested,
+    "fnctod": _nested,
+    "kage": _listed,
+    "convlab": _listed,
+    "icdst": _listed,
+    "trippy": _listed,
+    "mwzeval": lambda text: sum("state" in turn for turns in _document(text).values() for turn in turns),
+    "savn": lambda text: sum(len(turns) for turns in _document(text)["predictions"].values()),
+    "dstc10": _listed,
+    "star-tsv": _table,
+    "sumbt-tsv": _table,
+    "trade-gold": lambda text: sum(len(dialogue["dialogue"]) for dialogue in _document(text)),
+    "t5dst-gold": lambda text: sum(len(dialogue["turns"]) for dialogue in _document(text)),
+}
+#: Formats of which no value is put together from pieces or comes from gold, so that each stands in the file as it is.
+VERBATIM = frozenset(TURNS) - {"trippy", "pptod", "fnctod", "star-partial", "convlab-raw", "dstc10", "ldst"}
+
+
+def examine(content: bytes, form: str | None = None) -> str:
+    """Read these bytes, as `form` or as what they look like; returns the format, or what was refused.
+
+    Raises:
+        AssertionError: The states do not hold together.
+        Exception: Any but `DstbenchError` is a fault, too.
+    """
+    from dstbench.align import to_long
+    from dstbench.errors import DstbenchError
+    from dstbench.readers import Source, read
+    from dstbench.readers.jsonl import from_memory
+    from tests.corpora import EXAMPLE
+
+    source = Source("any")
+    source.__dict__["raw"] = content.removeprefix(b"\xef\xbb\xbf") or b" "
+    try:
+        states = read(source, form)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if states.complete is None:
+                holds_together(states, content.decode())
+                if states.pred is not None and states.gold is not None:
+                    to_long(states, missing="wrong")
+            else:
+                place = pl.DataFrame({"dialogue": ["MUL7001"], "file": ["dialogues_001.json"], "position": [0]})
+                gold = replace(from_memory(EXAMPLE, "example"), places=place.cast({"position": pl.UInt32}))
+                holds_together(states.complete(gold), content.decode())
+    except DstbenchError as error:
+        return f"refused: {error.what}"
+    return states.format
+
+
+def holds_together(states: Any, text: str) -> None:
+    """Every cell is of a turn, no turn or slot is there twice, and nothing of `text` is lost or made up."""
+    sides = [side for side in (states.gold, states.pred) if side is not None]
+    assert sides
+    for side in sides:
+        assert side.turns.schema == {"dialogue": pl.String, "turn": pl.UInt16}
+        assert side.turns.height > 0
+        assert side.turns.null_count().sum_horizontal().item() == 0
+        assert not side.turns.is_duplicated().any()
+        assert side.cells.columns == ["at", "slot", "value"]
+        assert side.cells.null_count().sum_horizontal().item() == 0
+        assert side.cells.is_empty() or side.cells["at"].max() < side.turns.height
+        assert not side.cells.select("at", "slot").is_duplicated().any()
+    turns = pl.concat([side.turns for side in sides]).unique().height
+    assert turns == TURNS[states.format](text), f"{turns} turns"
+    if states.format in VERBATIM:
+        there = text if "tsv" in states.format else "\0".join(_strings(text))
+        for side in sides:
+            for value in side.cells["value"].cast(pl.String).unique():
+                assert value in there, f"{value!r} is in no string"
+
+
+def _strings(text: str) -> list[str]:
+    """Every string in JSON, or in JSON Lines."""
+    waiting = _lines(text)
+    found: list[str] = []
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, dict):
+            waiting += [*item.keys(), *item.values()]
+        elif isinstance(item, list):
+            waiting += item
+    return found
+
+
+def main() -> None:
+    """Fuzz for a while."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=0, help="0: another each time")
+    given = parser.parse_args()
+
+    import atheris
+
+    sys.path.insert(0, str(ROOT))
+    with atheris.instrument_imports(include=["dstbench"]):
+        from dstbench.readers import FORMATS
+    from tests import formats
+
+    names = [None, *FORMATS]
+
+    def one(content: bytes) -> None:
+        # The first byte says whether the format is found or given, so that forced formats are met too.
+        if content:
+            examine(content[1:], names[content[0] % len(names)])
+
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD).items():
+            content = text().encode()
+            (Path(folder) / f"{name} found").write_bytes(b"\0" + content)
+            (Path(folder) / f"{name} given").write_bytes(bytes([names.index(name.partition(" ")[0])]) + content)
+        options = [f"-max_total_time={given.seconds}", f"-timeout={SECONDS}", "-max_len=16384", f"-seed={given.seed}"]
+        options += [f"-artifact_prefix={tempfile.gettempdir()}/"]  # where an input that fails is written
+        atheris.Setup([sys.argv[0], *options, folder], one)
+        atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""Predictions that are whole only beside gold: what they become, and what is said where they do not fit it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench.align import to_long
+from dstbench.longtable import read_run
+from dstbench.readers import read
+from dstbench.readers.positional import split_state
+from tests import formats
+from tests.corpora import EXAMPLE, EXAMPLE_SCORES, States, corpora
+
+#: Format to a gold file whose states spell values as the example does, in the order of the predictions.
+GOLD: dict[str, Callable[[], str]] = {
+    "star-partial": formats.star_tsv,
+    "savn": formats.sumbt_tsv,
+    "convlab-raw": formats.convlab,
+    "dstc10": lambda: formats.dstc10("gold"),
+}
+
+
+@pytest.mark.parametrize("name", GOLD)
+def test_beside_gold_they_score_as_the_example(name: str, here: Path) -> None:
+    Path("run").write_text(formats.ONLY_PRED[name](), encoding="utf-8")
+    Path("gold").write_text(GOLD[name](), encoding="utf-8")
+    rows = dstbench.score("run", gold="gold", metrics=list(EXAMPLE_SCORES))
+    assert dict(zip(rows["metric"], rows["value"], strict=True)) == pytest.approx(EXAMPLE_SCORES, rel=1e-14)
+
+
+@pytest.mark.parametrize("name", ["star-partial", "convlab-raw", "dstc10", "ldst"])
+def test_without_gold_one_message_says_so(name: str, here: Path) -> None:
+    Path("run").write_text(formats.ONLY_PRED[name](), encoding="utf-8")
+    with pytest.raises(dstbench.DstbenchError, match=f"run: its predictions .*{name}.*\nhint: .*--gold FILE"):
+        dstbench.score("run")
+
+
+@given(states=corpora())
+def test_wrong_slots_in_gold_are_the_prediction(states: States, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whatever the states: cut down to wrong slots and put back, they are the same."""
+    plain = [{**s, **{side: {k: v for k, v in s[side].items() if v != "none"} for side in ("gold", "pred")}}
+             for s in states]  # fmt: skip
+    wrong: dict[str, dict[str, Any]] = {}
+    for s in plain:
+        pairs = {slot: (s["pred"].get(slot, "none"), s["gold"].get(slot, "none")) for slot in s["pred"] | s["gold"]}
+        cells = {slot: {"pred": pred, "gt": gold} for slot, (pred, gold) in pairs.items() if pred != gold}
+        wrong[f"{s['dialogue_id']}_{s['turn']}"] = cells
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "run").write_text(json.dumps(wrong))
+    (folder / "gold").write_text("".join(json.dumps({**s, "pred": {}}) + "\n" for s in plain))
+    found = to_long(read(folder / "run", "star-partial"), read(folder / "gold")).table
+    assert found.equals(dstbench.scan(plain).drop("run").collect())
+
+
+def test_the_wrong_gold_is_noticed(here: Path) -> None:
+    Path("run").write_text(formats.star_partial())
+    Path("gold").write_text(formats.star_tsv().replace("\t10:30", "\t10:45"))
+    with pytest.raises(
+        dstbench.DstbenchError, match=r"1 gold values .*'10:30' for '10:45' \(dialogue MUL7001, turn 1, slot train-lea"
+    ):
+        dstbench.score("run", gold="gold")
+
+
+def test_parts_of_a_run_are_filled_in_each(here: Path) -> None:
+    turns = json.loads(formats.star_partial())
+    turns["MUL7001.json_0"] = {"hotel-area": {"pred": "none", "gt": "west"}}
+    for n, (key, content) in enumerate(turns.items()):
+        Path(f"{n}.json").write_text(json.dumps({key: content}))
+    Path("gold").write_text(formats.star_tsv())
+    table = read_run("both", ["0.json", "1.json"], gold="gold").table.filter(pl.col("slot") == "hotel-area").collect()
+    assert table.select("turn", "gold", "pred").rows() == [(0, "west", None), (1, "west", "west")]
+
+
+@pytest.mark.parametrize("name", ["convlab-raw", "dstc10"])
+def test_turns_without_ids_must_be_as_many(name: str, here: Path) -> None:
+    Path("run").write_text(formats.ONLY_PRED[name]())
+    Path("gold").write_text(json.dumps(EXAMPLE[0]))
+    with pytest.raises(dstbench.DstbenchError, match="run: 2 predicted turns for 1 in gold"):
+        dstbench.score("run", gold="gold")
+
+
+def test_another_order_is_noticed_where_the_file_has_gold_of_its_own(here: Path) -> None:
+    Path("run").write_text("".join(reversed(formats.convlab_raw().splitlines(keepends=True))))
+    Path("gold").write_text(formats.convlab())
+    with pytest.warns(dstbench.DstbenchWarning, match="run: in 2 of 2 turns its own gold lists other slots than gold"):
+        dstbench.score("run", gold="gold")
+
+
+def _places(folder: Path, name: str, position: int) -> Any:
+    (folder / "gold").write_text(formats.jsonl())
+    places = pl.DataFrame({"dialogue": ["MUL7001"], "file": [name], "position": [position]})
+    return replace(read(folder / "gold"), places=places.cast({"position": pl.UInt32}))
+
+
+def test_dialogues_are_found_by_their_place(here: Path) -> None:
+    Path("run").write_text(formats.ldst())
+    found = to_long(read("run"), _places(here, "dialogues_001.json", 0)).table
+    assert found.equals(dstbench.scan(EXAMPLE).drop("run").collect())
+    for name, position in (("dialogues_002.json", 0), ("dialogues_001.json", 1)):
+        with pytest.raises(dstbench.DstbenchError, match=r"no dialogue at place 0 of dialogues_001\.json"):
+            to_long(read("run"), _places(here, name, position))
+    with pytest.raises(dstbench.DstbenchError, match=r"which .*gold is not one of"):
+        to_long(read("run"), read("gold"))
+
+
+def test_dialogues_that_are_named_need_no_place(here: Path) -> None:
+    Path("run").write_text(formats.ldst().replace("dialogues_001.json|||0|||", "data.json|||MUL7001.json|||"))
+    Path("gold").write_text(formats.jsonl())
+    assert dstbench.score("run", gold="gold", metrics="jga")["value"].item() == 0.5
+
+
+def test_nothing_in_a_file_is_evaluated(here: Path) -> None:
+    Path("run").write_text(formats.ldst().replace("['west']", "[open('made', 'w').name]", 1))
+    with pytest.raises(dstbench.DstbenchError, match="is no list of strings"):
+        read("run")
+    assert not Path("made").exists()
+
+
+@given(st.dictionaries(st.sampled_from(["hotel-area", "hotel-book day", "train-x"]), st.text("ab :,()", max_size=5)))
+def test_a_state_written_as_text_is_read_back(state: dict[str, str]) -> None:
+    domains = formats._nested(state).items()
+    text = ";".join(f"[{d}]({','.join(f'[{s}][{v}]' for s, v in slots.items())})" for d, slots in domains)
+    pairs, lost = split_state(text)
+    assert (dict(pairs), lost) == (state, 0)
