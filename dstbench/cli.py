@@ -31,14 +31,23 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Prediction files, or long tables (.parquet).")]
-Gold = Annotated[Path | None, typer.Option(help="File with the gold states, where they are not inside.")]
+Runs = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="RUN...", help="Prediction files, packed or not, folders of them, or long tables (.parquet)."
+    ),
+]
+Gold = Annotated[Path | None, typer.Option(help="File or folder with the gold states, where they are not inside.")]
 From = Annotated[
     str | None, typer.Option("--from", metavar="FORMAT", help="Native format; found by content if not given.")
 ]
 MissingOption = Annotated[
     Missing,
     typer.Option(help="Gold turns without a prediction: an error, wrong, an empty state, or left out."),
+]
+Split = Annotated[
+    str | None,
+    typer.Option(help="train, dev or test, where gold has several; the one with predictions if not given."),
 ]
 FormatOption = Annotated[TableFormat, typer.Option("--format", help="How to print the table.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")]
@@ -70,6 +79,7 @@ def score(
     from_format: From = None,
     name: Annotated[list[str] | None, typer.Option(help="Name of a run, in order; repeat for several.")] = None,
     missing: MissingOption = "error",
+    split: Split = None,
     form: FormatOption = "text",
     output: Output = None,
 ) -> None:
@@ -95,6 +105,7 @@ def score(
             format=from_format,
             names=name or None,
             missing=missing,
+            split=split,
         )
         text = render_scores(rows, form)
         if output is not None and (suffix := output.suffix[1:]) != form and suffix in get_args(TableFormat):
@@ -108,8 +119,11 @@ def convert(
     output: Annotated[Path, typer.Option("-o", "--output", help="The long table to write (.parquet).")],
     gold: Gold = None,
     from_format: From = None,
-    name: Annotated[str | None, typer.Option(help="Name of the run; the first file's stem if not given.")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the run; the first file's, without ending, if not given.")
+    ] = None,
     missing: MissingOption = "error",
+    split: Split = None,
 ) -> None:
     """Convert native prediction files to one long table (Parquet)."""
     with _reporting(), _progress("converting"):
@@ -119,13 +133,15 @@ def convert(
         if output.suffix != ".parquet":
             raise UsageError(f"{output}: a long table is written as Parquet", hint=f"-o {output.stem}.parquet")
         from dstbench.longtable import read_run, write_long
+        from dstbench.readers import Source
 
         run = read_run(
-            name or files[0].stem,
+            name or Source(files[0]).title,
             [_path(path) for path in files],
             gold=gold and _path(gold),
             format=from_format,
             missing=missing,
+            split=split,
         )
         write_long(run, output)
         coverage = run.meta["coverage"]

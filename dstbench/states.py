@@ -5,8 +5,8 @@ A state may be empty, so the turns are kept apart from the cells: a turn is neve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -43,6 +43,12 @@ class States:
         gold: The gold side; None if the file holds no gold.
         pred: The predicted side; None if the file holds no predictions.
         notes: What a reader of the numbers should know (a slot listed twice, …), one sentence each.
+        either: Whether the file does not say if it is gold or predictions: both sides are there, and the one that is
+            meant is known by how the file was given.
+        places: (dialogue: String, file: String name without folders, position: UInt32 in that file), where predictions
+            may name dialogues by their place; None if they never do.
+        splits: (dialogue: String, split: String ``train``, ``dev`` or ``test``), one row per dialogue; None if that is
+            not known.
     """
 
     source: str
@@ -50,6 +56,9 @@ class States:
     gold: Side | None
     pred: Side | None
     notes: tuple[str, ...] = ()
+    either: bool = False
+    places: pl.DataFrame | None = None
+    splits: pl.DataFrame | None = None
 
 
 def listed(state: Mapping[str, str], leaves_out: Collection[str]) -> dict[str, str]:
@@ -108,13 +117,20 @@ class StatesBuilder:
         self._dialogues: list[str] = []
         self._turns: list[int] | list[str] = []
         self._notes: list[str] = []
+        self._places: list[tuple[str, str, int]] = []
         self.gold, self.pred = _SideBuilder(), _SideBuilder()
+        self.splits: dict[str, str] = {}
+        self.either = False
 
     def turn(self, dialogue: str, turn: int | str) -> int:
         """Open a turn; returns the row number under which its states are added."""
         self._dialogues.append(dialogue)
         self._turns.append(turn)  # type: ignore[arg-type] # a format spells all its turns in one way
         return len(self._dialogues) - 1
+
+    def place(self, dialogue: str, file: str, position: int) -> None:
+        """Say at which place of which file a dialogue stands."""
+        self._places.append((dialogue, file, position))
 
     def note(self, text: str) -> None:
         """Add what a reader of the numbers should know of this file."""
@@ -133,7 +149,15 @@ class StatesBuilder:
             name: self._side(name, builder, turns, notes) if builder.present else None
             for name, builder in (("gold", self.gold), ("pred", self.pred))
         }
-        return States(self._source, self._format, sides["gold"], sides["pred"], tuple(notes))
+        return States(
+            self._source,
+            self._format,
+            **sides,
+            notes=tuple(notes),
+            either=self.either,
+            places=_by_dialogue(self._places, {"file": pl.String, "position": pl.UInt32}),
+            splits=_by_dialogue(list(self.splits.items()), {"split": pl.String}),
+        )
 
     def _fail(self, what: str, at: int, hint: str | None = None) -> DstbenchError:
         return DstbenchError(what, file=self._source, dialogue=self._dialogues[at], turn=self._turns[at], hint=hint)
@@ -207,15 +231,23 @@ class StatesBuilder:
         return cells.join(table, on="pair", how="left", maintain_order="left").select("at", "slot", "value")
 
 
-def merge_states(parts: Sequence[States]) -> States:
-    """Several files' states as one run's.
+def _by_dialogue(rows: list[Any], columns: dict[str, type[pl.DataType]]) -> pl.DataFrame | None:
+    """Rows that begin with a dialogue, whose id is made canonical; None if there are none."""
+    if not rows:
+        return None
+    table = pl.DataFrame(rows, schema={"dialogue": pl.String, **columns}, orient="row")
+    return table.with_columns(canonical_dialogue(pl.col("dialogue")))
+
+
+def merge_states(parts: Sequence[States], source: str | None = None) -> States:
+    """Several files' states as one run's; `source` is what they are called together.
 
     Raises:
         DstbenchError: A turn is in two of them, or some have gold (or predictions) and others have not.
     """
     if len(parts) == 1:
         return parts[0]
-    source = f"{parts[0].source} and {len(parts) - 1} more"
+    source = source or f"{parts[0].source} and {len(parts) - 1} more"
     notes = tuple(note for part in parts for note in part.notes)
     sides: dict[str, Side | None] = {}
     for name in ("gold", "pred"):
@@ -224,7 +256,47 @@ def merge_states(parts: Sequence[States]) -> States:
             without = next(part for part in parts if getattr(part, name) is None)
             raise DstbenchError(f"no {name} inside, unlike in {given[0][0].source}", file=without.source)
         sides[name] = _concat([side for _, side in given], source) if given else None
-    return States(source, parts[0].format, sides["gold"], sides["pred"], notes)
+    either = any(part.either for part in parts)
+    tables = {}
+    for name in ("places", "splits"):
+        known = [table for part in parts if (table := getattr(part, name)) is not None]
+        tables[name] = pl.concat(known) if known else None
+    return States(source, parts[0].format, sides["gold"], sides["pred"], notes, either, **tables)
+
+
+def in_split(states: States, split: str) -> States:
+    """The states, all of them of one split."""
+    turns = pl.concat([side.turns for side in (states.gold, states.pred) if side is not None])
+    return replace(states, splits=turns.select("dialogue").unique().with_columns(split=pl.lit(split)))
+
+
+def only_split(states: States, split: str) -> States:
+    """The dialogues of one split.
+
+    Raises:
+        DstbenchError: The file does not say which dialogues these are, or there are none.
+    """
+    if states.splits is None:
+        raise DstbenchError(
+            "it does not say which dialogue is of which split",
+            file=states.source,
+            hint="leave --split away, or give the file of that split",
+        )
+    kept = states.splits.filter(pl.col("split") == split)
+    gold, pred = (side and _only(side, kept) for side in (states.gold, states.pred))
+    if not any(side is not None and side.turns.height for side in (gold, pred)):
+        known = sorted(states.splits["split"].unique())
+        raise DstbenchError(
+            f"no dialogue of the split {split!r}", file=states.source, hint=f"there are: {', '.join(known)}"
+        )
+    return replace(states, gold=gold, pred=pred, splits=kept)
+
+
+def _only(side: Side, dialogues: pl.DataFrame) -> Side:
+    kept = side.turns.with_row_index("old").join(dialogues, on="dialogue", how="semi", maintain_order="left")
+    place = kept.select("old").with_row_index("new")
+    cells = side.cells.join(place, left_on="at", right_on="old", maintain_order="left")
+    return Side(kept.drop("old"), cells.select(pl.col("new").alias("at"), "slot", "value"))
 
 
 def _concat(sides: list[Side], source: str) -> Side:

@@ -233,7 +233,8 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     ),
     "a turn beyond any integer": (_line() + _line(turn=10**20), ["the turn is not a number from 0", "turn 1000000"]),
     "a TSV with a column twice": (formats.star_tsv().replace("hotel-area", "hotel-name", 1), ["names a column twice"]),
-    "a packed file": (b"\x1f\x8b\x08\x00 and so on", ["it looks like gzip"]),
+    "a packed file that is none": (b"\x1f\x8b\x08\x00 and so on", ["a damaged gzip file", "hint: copy it again"]),
+    "UTF-16": (formats.gtpr().encode("utf-16"), ["it looks like UTF-16, where UTF-8 text is expected"]),
     "other turns in a SimpleTOD dialogue": (
         json.dumps({"D": {"target_turn_belief": [[]], "generated_turn_belief": []}}),
         ["1 gold turns and 0 generated ones", "dialogue D"],
@@ -293,10 +294,8 @@ def test_escapes_are_no_repeated_keys(here: Path) -> None:
     assert dstbench.score("p.json", metrics="jga")["value"].item() == 0
 
 
-def test_a_folder_and_a_missing_file(here: Path) -> None:
+def test_a_missing_file(here: Path) -> None:
     Path("near.json").write_text(formats.gtpr())
-    with pytest.raises(dstbench.DstbenchError, match="a folder, not a file"):
-        dstbench.score(".")
     with pytest.raises(dstbench.DstbenchError, match=r"no such file\nhint: in that folder: near\.json"):
         dstbench.score("neer.json")
 

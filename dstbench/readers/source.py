@@ -4,77 +4,35 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
-from dstbench.errors import DstbenchError
+from dstbench.readers.file import File
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from dstbench.errors import DstbenchError
     from dstbench.states import States
 
 T = TypeVar("T")
 Kind = Literal["json", "jsonl", "tsv", "text"]
 
-_BOM: Final = b"\xef\xbb\xbf"
-_LOG: Final = logging.getLogger(__name__)  # what takes long says so here; the command line shows it as progress
 
-
-class Source:
-    """A file, read once and decoded once.
-
-    Args:
-        path: Where the file is; its name as given appears in messages.
-    """
-
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self.name = str(path)
-
-    def error(self, what: str, hint: str | None = None, **where: Any) -> DstbenchError:
-        """A `DstbenchError` about this file."""
-        return DstbenchError(what, file=self.name, hint=hint, **where)
-
-    def check(self) -> None:
-        """Raise a `DstbenchError` if there is no file that can be opened."""
-        if not self.path.exists() or self.path.is_dir():
-            self._read(1)
+class Source(File):
+    """A file, read once and decoded once."""
 
     @cached_property
     def raw(self) -> bytes:
-        """The file's bytes, without a byte order mark."""
-        data = self._read().removeprefix(_BOM)
+        """The file's content, without a byte order mark."""
+        data = self.read()
         if not data.strip():
             raise self.error("the file is empty", "did the run that wrote it finish?")
         return data
-
-    def _read(self, size: int = -1) -> bytes:
-        """The file's first `size` bytes; −1: all."""
-        try:
-            with self.path.open("rb") as file:
-                if size < 0:
-                    _LOG.info("reading %s (%.1f MB)", self.name, self.path.stat().st_size / 1e6)
-                return file.read(size)
-        except FileNotFoundError:
-            near = sorted(p.name for p in self.path.parent.glob(f"*{self.path.suffix}"))[:5]
-            hint = f"in that folder: {', '.join(near)}" if near else None
-            raise self.error("no such file", hint) from None
-        except IsADirectoryError:
-            raise self.error("a folder, not a file", "name the files in it") from None
-        except OSError as error:
-            raise self.error(f"cannot be read: {error.strerror}") from None
-
-    @cached_property
-    def is_parquet(self) -> bool:
-        """Whether the file starts as Parquet does; the rest of it is not read."""
-        return (self.raw if "raw" in self.__dict__ or not self.path.is_file() else self._read(4))[:4] == b"PAR1"
 
     @cached_property
     def kind(self) -> Kind:
@@ -245,6 +203,7 @@ class Format:
         shape: The type of the decoded file (for JSON Lines and TSV: of one line).
         sniff: Whether a source looks like this format.
         read: Reads a source.
+        sharded: Whether several files of a folder are parts of one run.
     """
 
     name: str
@@ -254,6 +213,7 @@ class Format:
     shape: Any
     sniff: Callable[[Source], bool]
     read: Callable[[Source], States]
+    sharded: bool = False
 
     @property
     def hint(self) -> str:
