@@ -11,6 +11,9 @@ from tests.corpora import EXAMPLE
 
 ID = "MUL7001"
 STAR_SLOTS = sorted(DATASET_SLOTS["multiwoz-30"])
+#: What is said in the two turns, and by the system between them.
+USER = ["A cheap hotel in the west , please .", 'The "copper kettle", and a train to ely']
+SYSTEM = "What about The Copper Kettle ?"
 # SUMBT spells some slots in two words, and has those of bus and hospital.
 SUMBT_SPELLING = {"pricerange": "price range", "arriveby": "arrive by", "leaveat": "leave at"}
 
@@ -200,14 +203,125 @@ def sumbt_tsv() -> str:
     return "".join("\t".join(line) + "\n" for line in lines)
 
 
+def simpletod_gold() -> str:
+    turns = [[[*slot.split("-", 1), value] for slot, value in t["gold"].items()] for t in EXAMPLE]
+    turns[0].append(["hotel", "name", "not mentioned"])
+    return json.dumps({f"{ID}.json": {"usr": USER, "sys": [SYSTEM, "…"], "bstate": turns, "bs": [], "db": []}})
+
+
+def _metadata(state: dict[str, str]) -> dict[str, Any]:
+    spelled = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
+    metadata: dict[str, Any] = {"police": {"semi": {}, "book": {"booked": []}}}
+    for name in STAR_SLOTS:
+        domain, _, slot = name.partition("-")
+        part = metadata.setdefault(domain, {"semi": {}, "book": {"booked": [{"name": "…", "reference": "X1"}]}})
+        absent = "" if domain == "taxi" else "not mentioned"
+        kind = "book" if slot.startswith("book ") else "semi"
+        part[kind][spelled.get(slot, slot.removeprefix("book "))] = state.get(name, absent)
+    return metadata
+
+
+def multiwoz() -> str:
+    log: list[dict[str, Any]] = []
+    for t, said in zip(EXAMPLE, USER, strict=True):
+        log.append({"text": said, "metadata": {}, "dialog_act": {}})
+        log.append({"text": SYSTEM, "metadata": _metadata(t["gold"]), "dialog_act": {}})
+    return json.dumps({f"{ID}.json": {"goal": {"hotel": {}}, "log": log}}, indent=1)
+
+
+def _sgd(side: str, pred: bool) -> str:
+    def frames(state: dict[str, str]) -> list[dict[str, Any]]:
+        slots = {d: {f"{d}-{s.replace(' ', '')}": v for s, v in f.items()} for d, f in _nested(state).items()}
+        extra = ["…"] if pred else []
+        return [
+            {"service": service, "slots": [], "state": {"active_intent": "find", "requested_slots": [], "slot_values": {
+                name: [value, *extra] for name, value in slots.get(service, {}).items()
+            }}}
+            for service in ("hotel", "train")
+        ]  # fmt: skip
+
+    turns: list[dict[str, Any]] = []
+    for t, said in zip(EXAMPLE, USER, strict=True):
+        turns.append({"speaker": "USER", "utterance": said, "frames": frames(t[side])})
+        turns.append({"speaker": "SYSTEM", "utterance": SYSTEM, "frames": [{"service": "hotel", "actions": []}]})
+    return json.dumps([{"dialogue_id": f"{ID}.json", "services": ["hotel", "train"], "turns": turns}])
+
+
+def sgd_gold() -> str:
+    return _sgd("gold", pred=False)
+
+
+def sgd_pred() -> str:
+    return _sgd("pred", pred=True)
+
+
+def convlab_gold() -> str:
+    turns: list[dict[str, Any]] = []
+    for t, said, item in zip(EXAMPLE, USER, json.loads(convlab()), strict=True):
+        turns.append({"speaker": "user", "utterance": said, "utt_idx": 2 * t["turn"], "state": item["state"]})
+        turns.append({"speaker": "system", "utterance": SYSTEM, "utt_idx": 2 * t["turn"] + 1, "db_results": {}})
+    head = {"dataset": "multiwoz21", "data_split": "test", "dialogue_id": "multiwoz21-test-0"}
+    return json.dumps([{**head, "original_id": f"{ID}.json", "turns": turns}])
+
+
+#: A dialogue of the restaurant datasets: right in turn 0, the area wrong in turn 1.
+RESTAURANT_GOLD: list[dict[str, str]] = [{"pricerange": "cheap"}, {"pricerange": "cheap", "area": "west"}]
+
+
+def woz() -> str:
+    spelled = {"pricerange": "price range"}
+    turns = [
+        {"turn_idx": number, "transcript": said, "system_transcript": SYSTEM * bool(number), "belief_state": [
+            *({"slots": [[spelled.get(slot, slot), value]], "act": "inform"} for slot, value in state.items()),
+            {"slots": [["slot", "phone"]], "act": "request"},
+        ]}
+        for number, (state, said) in enumerate(zip(RESTAURANT_GOLD, USER, strict=True))
+    ]  # fmt: skip
+    return json.dumps([{"dialogue_idx": 7001, "dialogue": turns}])
+
+
+def woz_tsv() -> str:
+    columns = ("area", "food", "pricerange")
+    lines = [
+        ["7001", str(number), said, SYSTEM * bool(number), *(state.get(slot, "none") for slot in columns)]
+        for number, (state, said) in enumerate(zip(RESTAURANT_GOLD, USER, strict=True))
+    ]
+    return "".join("\t".join(line) + "\n" for line in lines)
+
+
+def dstc2_gold(call: str = "7001") -> str:
+    turns = [
+        {"turn-index": number, "transcription": said, "goal-labels": state, "requested-slots": ["phone"]}
+        for number, (state, said) in enumerate(zip(RESTAURANT_GOLD, USER, strict=True))
+    ]
+    return json.dumps({"session-id": call, "caller-id": "c", "turns": turns}, indent=2)
+
+
+def dstc2() -> str:
+    sure = {"pricerange": {"cheap": 0.9, "dear": 0.1}, "food": {"thai": 0.4}, "name": {}}
+    turns = [
+        {"goal-labels": sure, "method-label": {}, "requested-slots": {"phone": 0.9}},
+        {"goal-labels": {}, "goal-labels-joint": [
+            {"score": 0.2, "slots": {"pricerange": "cheap", "area": "west"}},
+            {"score": 0.6, "slots": {"pricerange": "cheap", "area": "east"}},
+        ]},
+    ]  # fmt: skip
+    return json.dumps({"dataset": "dstc2_test", "wall-time": 0.1, "sessions": [{"session-id": "7001", "turns": turns}]})
+
+
 #: Format name to a file's text; formats that hold only one side are scored against, or with, another's.
 WITH_BOTH: dict[str, Callable[[], str]] = {
     "gtpr": gtpr, "trade": trade, "som": som, "t5dst": t5dst, "jsonl": jsonl, "jsonl (list)": json_list,
     "simpletod": simpletod, "parlai": parlai, "checkdst": checkdst, "pptod": pptod, "fnctod": fnctod,
     "star": star, "kage": kage, "convlab": convlab, "icdst": icdst,
 }  # fmt: skip
-ONLY_PRED: dict[str, Callable[[], str]] = {"mwzeval": mwzeval}
+ONLY_PRED: dict[str, Callable[[], str]] = {"mwzeval": mwzeval, "sgd": sgd_pred}
 ONLY_GOLD: dict[str, Callable[[], str]] = {
     "star-tsv": star_tsv, "sumbt-tsv": sumbt_tsv, "trade-gold": trade_gold, "t5dst-gold": t5dst_gold,
-    "icdst (gold)": icdst_gold,
+    "icdst (gold)": icdst_gold, "simpletod-gold": simpletod_gold, "multiwoz": multiwoz, "sgd (gold)": sgd_gold,
+    "convlab-gold": convlab_gold,
+}  # fmt: skip
+#: Of the restaurant datasets, which have a dialogue of their own.
+RESTAURANT: dict[str, Callable[[], str]] = {
+    "woz": woz, "woz-tsv": woz_tsv, "dstc2-gold": dstc2_gold, "dstc2": dstc2,
 }  # fmt: skip

@@ -19,7 +19,7 @@ from dstbench.states import States
 from tests import formats
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES
 
-ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD
+ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT
 
 
 def pack_zip(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:

@@ -15,13 +15,13 @@ from dstbench.readers import FORMATS, Source, find_format, read
 from tests import formats
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES, States, corpora
 
-ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD
+ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT
 
 
 def test_every_format_has_an_example_here() -> None:
     assert {name.partition(" ")[0] for name in ALL} == FORMATS.keys()
     for form in FORMATS.values():
-        assert (form.holds == ("gold", "pred")) == (form.name in formats.WITH_BOTH)
+        assert (form.holds == ("gold", "pred")) == (form.name in formats.WITH_BOTH or form.name == "sgd")
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -47,8 +47,9 @@ def test_formats_with_gold_inside_score_as_the_example(name: str, here: Path) ->
 
 @pytest.mark.parametrize("gold", [*formats.ONLY_GOLD, *formats.WITH_BOTH])
 @pytest.mark.filterwarnings(_ALTERED)
-def test_predictions_and_gold_from_two_files(gold: str, here: Path) -> None:
-    Path("run.json").write_text(formats.mwzeval(), encoding="utf-8")
+@pytest.mark.parametrize("run", formats.ONLY_PRED)
+def test_predictions_and_gold_from_two_files(run: str, gold: str, here: Path) -> None:
+    Path("run.json").write_text(ALL[run](), encoding="utf-8")
     Path("gold").write_text(ALL[gold](), encoding="utf-8")
     rows = dstbench.score("run.json", gold="gold", metrics=list(EXAMPLE_SCORES))
     assert dict(zip(rows["metric"], rows["value"], strict=True)) == pytest.approx(EXAMPLE_SCORES, rel=1e-14)

@@ -9,7 +9,23 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Final
 
 from dstbench.errors import UsageError, did_you_mean
-from dstbench.readers import gtpr, jsonl, mwzeval, preprocessed, som, star, t5dst, textual, trade, tsv, turnlist
+from dstbench.readers import (
+    gtpr,
+    jsonl,
+    multiwoz,
+    mwzeval,
+    preprocessed,
+    sgd,
+    som,
+    star,
+    t5dst,
+    textual,
+    trade,
+    tsv,
+    turnlist,
+    unified,
+    woz,
+)
 from dstbench.readers.folder import data_files, split_of
 from dstbench.readers.source import Format, Source
 from dstbench.states import in_split, merge_states, only_split
@@ -44,6 +60,14 @@ FORMATS: Final[dict[str, Format]] = {
         tsv.SUMBT,
         preprocessed.TRADE,
         preprocessed.T5DST,
+        preprocessed.SIMPLETOD,
+        multiwoz.FORMAT,
+        sgd.FORMAT,
+        unified.FORMAT,
+        woz.WOZ,
+        woz.TSV,
+        woz.LABELS,
+        woz.TRACKER,
     )
 }
 

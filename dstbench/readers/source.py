@@ -84,6 +84,26 @@ class Source(File):
             if line.strip():
                 yield f"line {number}", self._decode(line, f"line {number}: ")
 
+    def objects(
+        self, shape: Any, name: str, levels: tuple[str | None, ...], items: Any = None, *, hint: str
+    ) -> Iterator[Any]:
+        """The objects of a JSON list, checked one by one; each is a dialogue whose id stands under the key `name`.
+
+        Args:
+            shape: The type of one of them.
+            name: The key, for messages.
+            levels: What each level of keys in an object is (see `convert`).
+            items: The objects; None: those of the file.
+            hint: What the user can do.
+        """
+        if items is None:
+            items = self.json if self.kind == "json" else None
+        if not isinstance(items, list):
+            raise self.error("not a JSON list of dialogues", hint)
+        for number, item in enumerate(items):
+            dialogue = item.get(name) if isinstance(item, dict) else None
+            yield self.convert(item, shape, levels, place=f"item {number}: ", hint=hint, dialogue=dialogue)
+
     def convert(
         self,
         document: Any,
@@ -183,6 +203,7 @@ def _locate(value: Any, shape: Any, reason: str, path: tuple[Any, ...] = ()) -> 
         "str": "a string",
         "object": "an object",
         "array": "a list",
+        "str | array": "a string or a list",
         "array` of length": "a list of length",
         "int": "an integer",
     }
