@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from dstbench.align import to_long
+    from dstbench.context import contexts
     from dstbench.conventions import Convention
     from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
     from dstbench.longtable import Run, open_runs, scan, write_long
@@ -32,6 +33,7 @@ _HOME = {
     "Run": "longtable",
     "UsageError": "errors",
     "canonical_slot": "slots",
+    "contexts": "context",
     "open_runs": "longtable",
     "parse": "metrics",
     "read": "readers",
@@ -52,6 +54,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "canonical_slot",
+    "contexts",
     "open_runs",
     "parse",
     "read",

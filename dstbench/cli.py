@@ -128,10 +128,7 @@ def convert(
     """Convert native prediction files to one long table (Parquet)."""
     with _reporting(), _progress("converting"):
         _spare_inputs(output, [*files, *([gold] if gold else [])])
-        from dstbench.errors import UsageError
-
-        if output.suffix != ".parquet":
-            raise UsageError(f"{output}: a long table is written as Parquet", hint=f"-o {output.stem}.parquet")
+        _wants_parquet(output, "a long table")
         from dstbench.longtable import read_run, write_long
         from dstbench.readers import Source
 
@@ -146,6 +143,26 @@ def convert(
         write_long(run, output)
         coverage = run.meta["coverage"]
     typer.echo(f"{output}: {coverage['dialogues']:,} dialogues, {coverage['turns']:,} turns", err=True)
+
+
+@app.command(epilog="Example: dstbench contexts gold.json -o said.parquet")
+def contexts(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files or folders that hold utterances.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The table to write (.parquet).")],
+    from_format: From = None,
+    split: Annotated[str | None, typer.Option(help="train, dev or test, where there are several.")] = None,
+) -> None:
+    """Write what user and system say in each turn (Parquet), to join to a long table."""
+    with _reporting(), _progress("reading"):
+        _spare_inputs(output, files)
+        _wants_parquet(output, "a table of contexts")
+        from dstbench.context import contexts as read_contexts
+        from dstbench.files import replacing
+
+        table = read_contexts([_path(path) for path in files], split, format=from_format)
+        with replacing(output) as part:
+            table.write_parquet(part)
+    typer.echo(f"{output}: {table['dialogue'].n_unique():,} dialogues, {table.height:,} turns", err=True)
 
 
 @app.command(epilog="Example: dstbench demo --dialogues 1000 -o sample")
@@ -250,6 +267,14 @@ def _progress(doing: str) -> Iterator[None]:
 
 def _path(path: Path) -> str:
     return "/dev/stdin" if str(path) == "-" else str(path)
+
+
+def _wants_parquet(output: Path, what: str) -> None:
+    """Refuse a name that says something else than Parquet."""
+    from dstbench.errors import UsageError
+
+    if output.suffix != ".parquet":
+        raise UsageError(f"{output}: {what} is written as Parquet", hint=f"-o {output.stem}.parquet")
 
 
 def _spare_inputs(output: Path | None, inputs: list[Path]) -> None:

@@ -143,7 +143,7 @@ class StatesBuilder:
             DstbenchError: No turn at all, a turn that is no number, the same turn twice, or a pair that is not
                 of the form ``domain-slot-value``.
         """
-        turns = self._spine()
+        turns = self.turns()
         notes = [*self._notes]
         sides = {
             name: self._side(name, builder, turns, notes) if builder.present else None
@@ -162,7 +162,8 @@ class StatesBuilder:
     def _fail(self, what: str, at: int, hint: str | None = None) -> DstbenchError:
         return DstbenchError(what, file=self._source, dialogue=self._dialogues[at], turn=self._turns[at], hint=hint)
 
-    def _spine(self) -> pl.DataFrame:
+    def turns(self) -> pl.DataFrame:
+        """The turns, canonical and checked: (dialogue: String, turn: UInt16), in the order in which they came."""
         if not self._dialogues:
             raise DstbenchError("no dialogue in the file", file=self._source)
         try:

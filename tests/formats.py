@@ -14,6 +14,7 @@ STAR_SLOTS = sorted(DATASET_SLOTS["multiwoz-30"])
 #: What is said in the two turns, and by the system between them.
 USER = ["A cheap hotel in the west , please .", 'The "copper kettle", and a train to ely']
 SYSTEM = "What about The Copper Kettle ?"
+SAID = [{"user": USER[0], "system": ""}, {"user": USER[1], "system": SYSTEM}]
 # SUMBT spells some slots in two words, and has those of bus and hospital.
 SUMBT_SPELLING = {"pricerange": "price range", "arriveby": "arrive by", "leaveat": "leave at"}
 
@@ -61,7 +62,7 @@ def mwzeval() -> str:
 
 
 def jsonl() -> str:
-    return "".join(json.dumps({**t, "user": "…", "system": ""}, ensure_ascii=False) + "\n" for t in EXAMPLE)
+    return "".join(json.dumps({**t, **said}, ensure_ascii=False) + "\n" for t, said in zip(EXAMPLE, SAID, strict=True))
 
 
 def json_list() -> str:
@@ -84,7 +85,8 @@ def simpletod() -> str:
 def parlai() -> str:
     def line(t: dict[str, Any]) -> dict[str, Any]:
         gold, pred = (", ".join(_triples(t[side])) + "," for side in ("gold", "pred"))
-        teacher = {"dial_id": f"{ID.lower()}.json", "turn_num": t["turn"], "eval_labels": [gold], "text": "…"}
+        text = " ".join([f"<user> {USER[0]}", f"<system> {SYSTEM} <user> {USER[1]}"][: t["turn"] + 1])
+        teacher = {"dial_id": f"{ID.lower()}.json", "turn_num": t["turn"], "eval_labels": [gold], "text": text}
         return {"dialog": [[teacher, {"id": "Bart", "text": f"<bs> {pred} </bs>"}]], "context": []}
 
     return "".join(json.dumps(line(t)) + "\n" for t in EXAMPLE)
@@ -148,15 +150,21 @@ def convlab() -> str:
         nested = _nested((dict.fromkeys(STAR_SLOTS, "") | flat) if whole else flat)
         return {d: {spelled.get(s, s): v for s, v in slots.items()} for d, slots in nested.items()}
 
+    before = [{"speaker": "user", "utterance": USER[0]}, {"speaker": "system", "utterance": SYSTEM}]
     return json.dumps([
-        {"speaker": "user", "dialogue_id": f"{ID}.json", "utt_idx": 2 * t["turn"],
+        {"speaker": "user", "utterance": USER[t["turn"]], "context": before[: 2 * t["turn"]],
+         "dialogue_id": f"{ID}.json", "utt_idx": 2 * t["turn"],
          "state": state(t["gold"], whole=True), "predictions": {"state": state(t["pred"], whole=False)}}
         for t in EXAMPLE
     ])  # fmt: skip
 
 
 def icdst_gold() -> str:
-    return json.dumps([{"ID": f"{ID}.json", "turn_id": t["turn"], "slot_values": t["gold"]} for t in EXAMPLE])
+    return json.dumps([
+        {"ID": f"{ID}.json", "turn_id": t["turn"], "slot_values": t["gold"],
+         "dialog": {"sys": ["", SYSTEM][: t["turn"] + 1], "usr": USER[: t["turn"] + 1]}}
+        for t in EXAMPLE
+    ])  # fmt: skip
 
 
 def icdst() -> str:
@@ -166,17 +174,20 @@ def icdst() -> str:
 
 def trade_gold() -> str:
     turns = [
-        {"turn_idx": t["turn"], "turn_label": [], "belief_state": [
+        {"turn_idx": t["turn"], "transcript": said["user"], "system_transcript": said["system"], "belief_state": [
             *({"slots": [[slot, value]], "act": "inform"} for slot, value in t["gold"].items()),
             {"slots": [["slot", "phone"]], "act": "request"},
         ]}
-        for t in EXAMPLE
+        for t, said in zip(EXAMPLE, SAID, strict=True)
     ]  # fmt: skip
     return json.dumps([{"dialogue_idx": f"{ID}.json", "domains": ["hotel"], "dialogue": turns}])
 
 
 def t5dst_gold() -> str:
-    turns = [{"system": "none", "user": "…", "state": {"slot_values": t["gold"]}} for t in EXAMPLE]
+    turns = [
+        {"system": said["system"] or "none", "user": said["user"], "state": {"slot_values": t["gold"]}}
+        for t, said in zip(EXAMPLE, SAID, strict=True)
+    ]
     return json.dumps([{"dial_id": f"{ID}.json", "domains": ["hotel"], "turns": turns}])
 
 
@@ -185,7 +196,7 @@ def star_tsv() -> str:
     lines = [head]
     for t in EXAMPLE:
         last = str(t["turn"] == 1)
-        texts = [f"{ID}.json", str(t["turn"]), last, 'a "quote', "and more"]
+        texts = [f"{ID}.json", str(t["turn"]), last, *reversed(SAID[t["turn"]].values())]
         lines.append([*texts, *(t["gold"].get(slot, "none") for slot in STAR_SLOTS)])
     return "".join("\t".join(line) + "\n" for line in lines)
 
@@ -198,7 +209,7 @@ def sumbt_tsv() -> str:
         spelled.append("bus-leaveAt" if name == "bus-leaveat" else f"{domain}-{SUMBT_SPELLING.get(slot, slot)}")
     lines = [["# Dialogue ID", "Turn Index", "User Utterance", "System Response", *spelled, ""]]
     for t in EXAMPLE:
-        texts = [f"{ID}.json", str(t["turn"]), "Said, by the user.", ""]
+        texts = [f"{ID}.json", str(t["turn"]), *SAID[t["turn"]].values()]
         lines.append([*texts, *(t["gold"].get(slot, "none") for slot in slots)])
     return "".join("\t".join(line) + "\n" for line in lines)
 

@@ -172,7 +172,7 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "broken JSON": (formats.gtpr().replace(":", ";", 1), ["broken JSON", "byte"]),
     "trailing text": (formats.gtpr() + " and more", ["broken JSON: trailing characters"]),
     "no text": (b'{"MUL1.json": {"0": {"gt": {"hotel": {"name": "caf\xe9"}}, "pr": {}}}}', ["not UTF-8", "0xe9"]),
-    "no text in TSV": (formats.star_tsv().encode().replace(b"quote", b"\xff"), ["not UTF-8", "line 2"]),
+    "no text in TSV": (formats.star_tsv().encode().replace(b"cheap hotel", b"\xff"), ["not UTF-8", "line 2"]),
     "deep": ("[" * 100_000 + "]" * 100_000, ["nested too deeply"]),
     "no dialogue": ("{}", ["no known format: an empty JSON object"]),
     "no dialogue in a list": ("[]", ["no known format: an empty JSON list"]),

@@ -63,8 +63,8 @@ class File:
             paths = sorted(path.relative_to(self.path) for path in self._walk())
             return [type(self)(self.path / path) for path in paths if not packed.is_hidden(path.as_posix())]
         found = [type(self)(self._place[0] / member) for member in self._members]
-        for file in found:
-            file.__dict__["_archive"] = self._archive  # its table of contents is read once
+        for file, member in zip(found, self._members, strict=True):  # the table of contents is read once
+            file.__dict__ |= {"_archive": self._archive, "_members": [member]}
         return found
 
     def sibling(self, *names: str) -> Self | None:
@@ -130,7 +130,7 @@ class File:
             return None
         return packed.open_archive(disk, self.error)
 
-    @property
+    @cached_property
     def _members(self) -> list[str]:
         """The files in the zip at or below the path inside of it."""
         return packed.members(self._archive, self._place[1]) if self._archive else []

@@ -148,11 +148,12 @@ class _Texts:
         return self.states.build()
 
 
-def _lines(source: Source, form: Format) -> Iterable[tuple[str, Any]]:
+def lines(source: Source, form: Format, shape: Any = None) -> Iterable[tuple[str, Any]]:
+    """(``line N``, what stands there) of every line; `shape` is its type, if it is not the format's."""
     if source.kind not in ("jsonl", "json"):
         raise source.error("not JSON Lines", form.hint)
     for place, item in source.json_lines() if source.kind == "jsonl" else [("line 1", source.json)]:
-        yield place, source.convert(item, form.shape, (), place=f"{place}: ", hint=form.hint)
+        yield place, source.convert(item, shape or form.shape, (), place=f"{place}: ", hint=form.hint)
 
 
 def _sniff_lines(source: Source, *keys: str) -> bool:
@@ -198,7 +199,7 @@ def sniff_parlai(source: Source) -> bool:
 def read_parlai(source: Source) -> States:
     """Read a ParlAI world log of the task ``multiwoz_dst``."""
     texts = _Texts(source, PARLAI)
-    for _, line in _lines(source, PARLAI):
+    for _, line in lines(source, PARLAI):
         for teacher, model in line.dialog:
             at = texts.states.turn(teacher.dial_id, teacher.turn_num)
             texts.triples(at, texts.states.gold, _unwrap(", ".join(teacher.eval_labels[:1])))
@@ -219,7 +220,7 @@ def sniff_checkdst(source: Source) -> bool:
 def read_checkdst(source: Source) -> States:
     """Read CheckDST's predictions; the turn stands after the last hyphen of ``dial_id``."""
     texts = _Texts(source, CHECKDST)
-    for place, line in _lines(source, CHECKDST):
+    for place, line in lines(source, CHECKDST):
         at = texts.states.turn(*source.dialogue_and_turn(line.dial_id, "-", f"{place}: the dial_id"))
         texts.triples(at, texts.states.gold, _unwrap(line.gold))
         texts.triples(at, texts.states.pred, _unwrap(line.pred))

@@ -8,13 +8,16 @@ of its own.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from dstbench.readers.preprocessed import TradeEntry
 from dstbench.readers.source import Format, Source
 from dstbench.states import States, StatesBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _DOMAIN: Final = "restaurant"
 # SUMBT's copy of WOZ 2.0 has no header line.
@@ -134,6 +137,15 @@ def sniff_tsv(source: Source) -> bool:
 def read_tsv(source: Source) -> States:
     """Read SUMBT's copy of WOZ 2.0."""
     states = StatesBuilder(source.name, TSV.name)
+    for dialogue, turn, _, _, *found in lines(source):
+        cells = zip(COLUMNS[4:], found, strict=True)
+        at = states.turn(dialogue, turn)
+        states.gold.cells(at, [(f"{_DOMAIN}-{slot}", value) for slot, value in cells if value != _LEAVES_OUT])
+    return states.build()
+
+
+def lines(source: Source) -> Iterator[list[str]]:
+    """The columns of every line of SUMBT's copy."""
     for number, line in enumerate(source.text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -143,10 +155,7 @@ def read_tsv(source: Source) -> States:
                 f"line {number} has {len(columns)} fields, not {len(COLUMNS)}",
                 "is the file cut off, or a tab in a text?",
             )
-        cells = zip(COLUMNS[4:], columns[4:], strict=True)
-        at = states.turn(columns[0], columns[1])
-        states.gold.cells(at, [(f"{_DOMAIN}-{slot}", value) for slot, value in cells if value != _LEAVES_OUT])
-    return states.build()
+        yield columns
 
 
 def _head(source: Source) -> dict[str, Any]:
