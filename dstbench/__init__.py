@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from dstbench.align import to_long
     from dstbench.checks import check
+    from dstbench.context import contexts
     from dstbench.conventions import Convention
     from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
     from dstbench.longtable import Run, open_runs, scan, write_long
@@ -38,6 +39,7 @@ _HOME = {
     "canonical_slot": "slots",
     "check": "checks",
     "fuzzy_pairs": "pairs",
+    "contexts": "context",
     "open_runs": "longtable",
     "parse": "metrics",
     "profile": "profiles",
@@ -61,6 +63,7 @@ __all__ = [
     "__version__",
     "canonical_slot",
     "check",
+    "contexts",
     "fuzzy_pairs",
     "open_runs",
     "parse",

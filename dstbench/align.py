@@ -12,7 +12,7 @@ from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.options import Missing
 from dstbench.schema import LONG
 from dstbench.slots import KNOWN_SLOTS
-from dstbench.states import Side, States
+from dstbench.states import Side, States, only_split
 
 _KEY: Final = ["dialogue", "turn"]
 
@@ -47,6 +47,7 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         DstbenchError: A side is missing, turns are missing under ``error``, or nothing matches at all.
     """
     check_missing(missing)
+    gold = _split_of_predictions(states, gold)
     states = _completed(states, gold)
     for note in states.notes:
         _warn(note)
@@ -94,6 +95,27 @@ def _completed(states: States, gold: States | None) -> States:
     return states.complete(gold)
 
 
+def _split_of_predictions(states: States, gold: States | None) -> States | None:
+    """The gold of the one split in which there are predictions, where gold has several.
+
+    Raises:
+        DstbenchError: There are predictions in several; nothing says which of them is meant.
+    """
+    if gold is None or gold.splits is None or states.pred is None or gold.splits["split"].n_unique() == 1:
+        return gold
+    there = gold.splits.join(states.pred.turns, on="dialogue", how="semi")["split"].unique().sort()
+    if len(there) > 1:
+        raise DstbenchError(
+            f"predictions in the splits {', '.join(there)} of {gold.source}",
+            file=states.source,
+            hint=f"choose one: --split {there[-1]}",
+        )
+    if there.is_empty():  # nothing is in both; that is said where they are laid beside each other
+        return gold
+    _warn(f"{states.source}: scored on the split {there[0]}, the only one of {gold.source} in which it has dialogues")
+    return only_split(gold, there[0])
+
+
 def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
     if states.pred is None:
         raise DstbenchError(
@@ -102,7 +124,7 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
             hint="name the prediction file, and this one as --gold",
         )
     if gold is None:
-        if states.gold is None:
+        if states.gold is None or states.either:
             raise DstbenchError(
                 f"no gold inside ({states.format})",
                 file=states.source,
@@ -111,7 +133,7 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
         return states.gold, states.pred
     if gold.gold is None:
         raise DstbenchError(f"no gold inside ({gold.format})", file=gold.source)
-    if states.gold is not None:
+    if states.gold is not None and not states.either:
         _warn(f"{states.source}: its own gold is not used, but that of {gold.source}")
     return gold.gold, states.pred
 

@@ -52,6 +52,7 @@ def check(
     format: str | None = None,  # noqa: A002 (the field's word)
     names: Sequence[str] | None = None,
     missing: Missing | None = "wrong",
+    split: str | None = None,
 ) -> pl.DataFrame:
     """Check runs before their scores are believed.
 
@@ -63,6 +64,7 @@ def check(
         format: Native format of the files; None: find out.
         names: Names of the runs.
         missing: What to do with gold turns that have no prediction.
+        split: The split to score, where gold has several; None: the one in which there are predictions.
 
     Returns:
         (run, check, status: ``ok``, ``note`` (known and perhaps fine), ``warn`` (look at it), ``fail`` (the scores are
@@ -78,7 +80,8 @@ def check(
     with warnings.catch_warnings():
         # What is missing is one of the checks; a long table has settled it when it was made.
         warnings.filterwarnings("ignore", ".*changes nothing; it is a long table", DstbenchWarning)
-        runs = open_runs(data, gold=gold, format=format, names=names, missing=missing or convention.missing)
+        missing = missing or convention.missing
+        runs = open_runs(data, gold=gold, format=format, names=names, missing=missing, split=split)
     for run in runs:
         rows += [(run.name, found.name, found.status, found.found) for found in _checks(run, convention, allowed)]
     return pl.DataFrame(rows, schema=["run", "check", "status", "found"], orient="row")

@@ -48,8 +48,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Prediction files, or long tables (.parquet).")]
-Gold = Annotated[Path | None, typer.Option(help="File with the gold states, where they are not inside.")]
+Runs = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="RUN...", help="Prediction files, packed or not, folders of them, or long tables (.parquet)."
+    ),
+]
+Gold = Annotated[Path | None, typer.Option(help="File or folder with the gold states, where they are not inside.")]
 From = Annotated[
     str | None, typer.Option("--from", metavar="FORMAT", help="Native format; found by content if not given.")
 ]
@@ -63,6 +68,10 @@ Metrics = Annotated[
     list[str] | None, typer.Option("-m", "--metrics", help="Such as jga,fga:lam=0.25; see `ls metrics`.")
 ]
 Names = Annotated[list[str] | None, typer.Option("--name", help="Name of a run, in order; repeat for several.")]
+Split = Annotated[
+    str | None,
+    typer.Option(help="train, dev or test, where gold has several; the one with predictions if not given."),
+]
 FormatOption = Annotated[TableFormat, typer.Option("--format", help="How to print the table.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")]
 
@@ -144,6 +153,7 @@ def score(
     from_format: From = None,
     name: Names = None,
     missing: MissingOption = None,
+    split: Split = None,
     form: FormatOption = "text",
     output: Output = None,
 ) -> None:
@@ -163,6 +173,7 @@ def score(
             format=from_format,
             names=name or None,
             missing=missing,
+            split=split,
         )
         text = render_scores(rows, form)
         if output is not None and (suffix := output.suffix[1:]) != form and suffix in get_args(TableFormat):
@@ -179,6 +190,7 @@ def pairs(
     from_format: From = None,
     name: Names = None,
     missing: MissingOption = None,
+    split: Split = None,
     form: FormatOption = "text",
     output: Output = None,
 ) -> None:
@@ -195,6 +207,7 @@ def pairs(
             format=from_format,
             names=name or None,
             missing=missing,
+            split=split,
         )
         text = render_rows(found, "pairs", form)
     _emit(text, output)
@@ -211,6 +224,7 @@ def sweep(
     from_format: From = None,
     name: Names = None,
     missing: MissingOption = None,
+    split: Split = None,
     form: FormatOption = "text",
     output: Output = None,
 ) -> None:
@@ -230,6 +244,7 @@ def sweep(
             format=from_format,
             names=name or None,
             missing=missing or "error",
+            split=split,
         )
         text = render_sweep(rows, form)
     _emit(text, output)
@@ -245,6 +260,7 @@ def check(
     from_format: From = None,
     name: Names = None,
     missing: MissingOption = None,
+    split: Split = None,
     form: FormatOption = "text",
     output: Output = None,
 ) -> None:
@@ -262,6 +278,7 @@ def check(
             format=from_format,
             names=name or None,
             missing=missing or "wrong",
+            split=split,
         )
         text = render_rows(rows, "checks", form)
     _emit(text, output)
@@ -291,28 +308,50 @@ def convert(
     output: Annotated[Path, typer.Option("-o", "--output", help="The long table to write (.parquet).")],
     gold: Gold = None,
     from_format: From = None,
-    name: Annotated[str | None, typer.Option(help="Name of the run; the first file's stem if not given.")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the run; the first file's, without ending, if not given.")
+    ] = None,
     missing: MissingOption = None,
+    split: Split = None,
 ) -> None:
     """Convert native prediction files to one long table (Parquet)."""
     with _reporting(), _progress("converting"):
         _spare_inputs(output, [*files, *([gold] if gold else [])])
-        from dstbench.errors import UsageError
-
-        if output.suffix != ".parquet":
-            raise UsageError(f"{output}: a long table is written as Parquet", hint=f"-o {output.stem}.parquet")
+        _wants_parquet(output, "a long table")
         from dstbench.longtable import read_run, write_long
+        from dstbench.readers import Source
 
         run = read_run(
-            name or files[0].stem,
+            name or Source(files[0]).title,
             [_path(path) for path in files],
             gold=gold and _path(gold),
             format=from_format,
             missing=missing or "error",
+            split=split,
         )
         write_long(run, output)
         coverage = run.meta["coverage"]
     typer.echo(f"{output}: {coverage['dialogues']:,} dialogues, {coverage['turns']:,} turns", err=True)
+
+
+@app.command(epilog="Example: dstbench contexts gold.json -o said.parquet")
+def contexts(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files or folders that hold utterances.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The table to write (.parquet).")],
+    from_format: From = None,
+    split: Annotated[str | None, typer.Option(help="train, dev or test, where there are several.")] = None,
+) -> None:
+    """Write what user and system say in each turn (Parquet), to join to a long table."""
+    with _reporting(), _progress("reading"):
+        _spare_inputs(output, files)
+        _wants_parquet(output, "a table of contexts")
+        from dstbench.context import contexts as read_contexts
+        from dstbench.files import replacing
+
+        table = read_contexts([_path(path) for path in files], split, format=from_format)
+        with replacing(output) as part:
+            table.write_parquet(part)
+    typer.echo(f"{output}: {table['dialogue'].n_unique():,} dialogues, {table.height:,} turns", err=True)
 
 
 @app.command(epilog="Example: dstbench demo --dialogues 1000 -o sample")
@@ -421,6 +460,14 @@ def _path(path: Path) -> str:
 
 def _text(path: Path | None) -> str | None:
     return None if path is None else str(path)
+
+
+def _wants_parquet(output: Path, what: str) -> None:
+    """Refuse a name that says something else than Parquet."""
+    from dstbench.errors import UsageError
+
+    if output.suffix != ".parquet":
+        raise UsageError(f"{output}: {what} is written as Parquet", hint=f"-o {output.stem}.parquet")
 
 
 def _spare_inputs(output: Path | None, inputs: list[Path]) -> None:

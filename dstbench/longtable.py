@@ -24,7 +24,7 @@ from dstbench.files import replacing
 from dstbench.readers import Source, read
 from dstbench.readers.jsonl import from_memory
 from dstbench.schema import SCHEMA_VERSION, check_long, conform_long
-from dstbench.states import States, merge_states
+from dstbench.states import States, merge_states, only_split
 
 if TYPE_CHECKING:
     from dstbench.options import Missing
@@ -87,6 +87,7 @@ def open_runs(
     format: str | None = None,  # noqa: A002 (the field's word)
     names: Sequence[str] | None = None,
     missing: Missing = "error",
+    split: str | None = None,
 ) -> list[Run]:
     """Runs from whatever the user has.
 
@@ -94,8 +95,10 @@ def open_runs(
         data: See `Data`.
         gold: Gold states, where they are not inside the data or shall be replaced: the same kinds, one run's worth.
         format: Native format of the files; None: find out by content.
-        names: Names of the runs, in order; None: the files' stems, with parent folders where stems collide.
+        names: Names of the runs, in order; None: the files' (or folders') names without ending, with parent folders
+            where they collide.
         missing: What to do with gold turns that have no prediction: ``error``, ``wrong``, ``empty``, ``intersect``.
+        split: The split to score, where gold has several; None: the one in which there are predictions.
 
     Raises:
         DstbenchError: Something cannot be read; the message says what, where and what to do.
@@ -114,8 +117,8 @@ def open_runs(
     for _, item in parts:  # before the first of them takes its time
         if isinstance(item, (str, PathLike)):
             Source(str(item)).check()
-    gold_states = None if gold is None else open_gold(gold)
-    return [_open(name, item, gold_states, format, missing) for name, item in parts]
+    gold_states = None if gold is None else open_gold(gold, split)
+    return [_open(name, item, gold_states, format, missing, split=split) for name, item in parts]
 
 
 def read_run(
@@ -125,6 +128,7 @@ def read_run(
     gold: Data | None = None,
     format: str | None = None,  # noqa: A002
     missing: Missing = "error",
+    split: str | None = None,
 ) -> Run:
     """One run from one file, or from several native ones, such as the shards of a dataset.
 
@@ -134,16 +138,18 @@ def read_run(
         gold: Gold states, where they are not inside.
         format: Native format of the files; None: find out.
         missing: What to do with gold turns that have no prediction.
+        split: The split to score, where gold has several.
     """
-    gold_states = None if gold is None else open_gold(gold)
+    gold_states = None if gold is None else open_gold(gold, split)
     if len(files) == 1:
-        return _open(name, files[0], gold_states, format, missing)
+        return _open(name, files[0], gold_states, format, missing, split=split)
     states = merge_states([read(Source(str(path)), format) for path in files])
+    states = _of_split(states, split, gold_states)
     return _aligned(name, states, gold_states, missing, files=[str(path) for path in files])
 
 
-def open_gold(gold: Data) -> States:
-    """The states of whatever holds the gold: a path, a frame, or states in memory.
+def open_gold(gold: Data, split: str | None = None) -> States:
+    """The states of whatever holds the gold (of one split of it): a path, a frame, or states in memory.
 
     Raises:
         DstbenchError: It cannot be read, or it is more than one run's worth.
@@ -155,11 +161,16 @@ def open_gold(gold: Data) -> States:
     if isinstance(item, (str, PathLike)):
         source = Source(str(item))
         if not source.is_parquet:
-            return read(source)
-        return from_long(collect(_parquet(name, source).table, source.name), source.name)
-    if _is_frame(item):
-        return from_long(_foreign(name, _only(item), name).table.collect(), name)
-    return _from_memory(item, "gold")
+            states = read(source, split=split)
+            for note in states.notes:
+                warnings.warn(note, DstbenchWarning, stacklevel=2)
+            return states
+        states = from_long(collect(_parquet(name, source).table, source.name), source.name)
+    elif _is_frame(item):
+        states = from_long(_foreign(name, _only(item), name).table.collect(), name)
+    else:
+        states = _from_memory(item, "gold")
+    return states if split is None else only_split(states, split)
 
 
 def scan(
@@ -169,6 +180,7 @@ def scan(
     format: str | None = None,  # noqa: A002
     names: Sequence[str] | None = None,
     missing: Missing = "error",
+    split: str | None = None,
 ) -> pl.LazyFrame:
     """Scan runs as one long table with a `run` column in front.
 
@@ -178,6 +190,7 @@ def scan(
         format: Native format; None: find out.
         names: Names of the runs.
         missing: What to do with gold turns that have no prediction.
+        split: The split to score, where gold has several.
 
     Returns:
         (run: String, dialogue, turn, slot, gold, pred), sorted by run as given, dialogue, slot, turn.
@@ -185,7 +198,7 @@ def scan(
     >>> scan([{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]).collect().row(0)
     ('states', 'D1', 0, 'hotel-area', 'north', None)
     """
-    runs = open_runs(data, gold=gold, format=format, names=names, missing=missing)
+    runs = open_runs(data, gold=gold, format=format, names=names, missing=missing, split=split)
     return pl.concat([run.table.select(pl.lit(run.name).alias("run"), pl.all()) for run in runs])
 
 
@@ -203,8 +216,8 @@ def _parts(data: Data) -> list[tuple[str, Any]]:
 
 
 def _named(paths: list[Path]) -> list[tuple[str, Path]]:
-    """Each path with its stem, and as many parent folders as it takes to tell them apart."""
-    parts = [[*path.absolute().parts[:-1], path.stem] for path in paths]
+    """Each path with its title, and as many parent folders as it takes to tell them apart."""
+    parts = [[*path.absolute().parts[:-1], Source(path).title] for path in paths]
     for depth in range(1, max(map(len, parts))):
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
@@ -231,18 +244,20 @@ def _only(frame: Any) -> pl.LazyFrame:
     return runs[0][1]
 
 
-def _open(name: str, item: Any, gold: States | None, form: str | None, missing: Missing) -> Run:
+def _open(name: str, item: Any, gold: States | None, form: str | None, missing: Missing, *, split: str | None) -> Run:
     if isinstance(item, (str, PathLike)):
         source = Source(str(item))
         if not source.is_parquet:
-            return _aligned(name, read(source, form), gold, missing)
+            return _aligned(name, _of_split(read(source, form), split, gold), gold, missing)
         if form is not None:
             raise source.error(f"a Parquet file, not one of format {form}", "leave --from away: it is a long table")
         run = _parquet(name, source)
     elif _is_frame(item):
         run = _foreign(name, _only(item), name)
     else:
-        return _aligned(name, _from_memory(item, name), gold, missing)
+        return _aligned(name, _of_split(_from_memory(item, name), split, gold), gold, missing)
+    if split is not None and gold is None:
+        raise UsageError(f"{name}: a long table knows no splits", hint="leave --split away, or give --gold")
     before = run.meta["missing"]
     if gold is not None:
         # What was scored as empty is there as empty turns: the signature must go on to say so.
@@ -255,6 +270,11 @@ def _open(name: str, item: Any, gold: States | None, form: str | None, missing: 
             stacklevel=2,
         )
     return run
+
+
+def _of_split(states: States, split: str | None, gold: States | None) -> States:
+    """A run's states of one split; where gold, of that split already, is beside them, they need not know of splits."""
+    return states if split is None or (gold is not None and states.splits is None) else only_split(states, split)
 
 
 def _parquet(name: str, source: Source) -> Run:

@@ -28,6 +28,7 @@ def fuzzy_pairs(
     format: str | None = None,  # noqa: A002 (the field's word)
     names: Sequence[str] | None = None,
     missing: Missing | None = None,
+    split: str | None = None,
 ) -> pl.DataFrame:
     """Pairs of gold and predicted values that a convention accepts and exact matching does not.
 
@@ -38,6 +39,7 @@ def fuzzy_pairs(
         format: Native format of the files; None: find out.
         names: Names of the runs.
         missing: What to do with gold turns that have no prediction; None: what the convention does.
+        split: The split to score, where gold has several; None: the one in which there are predictions.
 
     Returns:
         (run, slot, gold, pred: values as they are compared, turns: in how many they stand), the most frequent first.
@@ -67,7 +69,8 @@ def fuzzy_pairs(
         return found.group_by(found.columns).agg(turns=pl.len())
 
     tables = []
-    for run in open_runs(data, gold=gold, format=format, names=names, missing=missing or convention.missing):
+    missing = missing or convention.missing
+    for run in open_runs(data, gold=gold, format=format, names=names, missing=missing, split=split):
         parts = pl.concat(over_partitions(run, count)).group_by("slot", "gold", "pred").agg(pl.col("turns").sum())
         spelled = parts.with_columns(pl.col("slot", "gold", "pred").cast(pl.String))
         ordered = spelled.sort("turns", "slot", "gold", "pred", descending=[True, False, False, False])

@@ -140,7 +140,18 @@ SCORES: Final = Table(
     is_open=True,
 )
 
-TABLES: Final = {"long_table": LONG, "turn_table": TURNS, "score_rows": SCORES}
+CONTEXTS: Final = Table(
+    "contexts",
+    "One row per (dialogue, turn): what was said. Sorted by (dialogue, turn).",
+    {
+        "dialogue": LONG.columns["dialogue"],
+        "turn": LONG.columns["turn"],
+        "system": Column(_TEXT, "What the system said before this turn; null: nothing, or unknown.", nullable=True),
+        "user": Column(_TEXT, "What the user said; null: unknown.", nullable=True),
+    },
+)
+
+TABLES: Final = {"long_table": LONG, "turn_table": TURNS, "score_rows": SCORES, "contexts": CONTEXTS}
 
 
 def conform_long(frame: pl.LazyFrame, *, source: str) -> pl.LazyFrame:

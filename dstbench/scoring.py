@@ -44,6 +44,7 @@ def turns(
     format: str | None = None,  # noqa: A002 (the field's word)
     names: Sequence[str] | None = None,
     missing: Missing | None = None,
+    split: str | None = None,
 ) -> pl.DataFrame:
     """The turn table of one or many runs.
 
@@ -55,6 +56,7 @@ def turns(
         format: Native format of the files; None: find out.
         names: Names of the runs.
         missing: What to do with gold turns that have no prediction; None: what the convention does.
+        split: The split to score, where gold has several; None: the one in which there are predictions.
 
     Returns:
         (run: String, then the columns of `schema.TURNS`); one row per turn (and domain or slot).
@@ -64,7 +66,8 @@ def turns(
     ('states', 0, 1, 0, 0)
     """
     convention = _convention(profile)
-    runs = open_runs(data, gold=gold, format=format, names=names, missing=missing or convention.missing)
+    missing = missing or convention.missing
+    runs = open_runs(data, gold=gold, format=format, names=names, missing=missing, split=split)
     return pl.concat(
         [
             to_turns(run.table.collect(), convention, view=view).select(pl.lit(run.name).alias("run"), pl.all())
@@ -83,6 +86,7 @@ def score(
     format: str | None = None,  # noqa: A002
     names: Sequence[str] | None = None,
     missing: Missing | None = None,
+    split: str | None = None,
 ) -> pl.DataFrame:
     """Score one or many runs.
 
@@ -98,6 +102,7 @@ def score(
         format: Native format of the files; None: find out.
         names: Names of the runs.
         missing: What to do with gold turns that have no prediction; None: what the convention does.
+        split: The split to score, where gold has several; None: the one in which there are predictions.
 
     Returns:
         One row per (run, group, metric): `run`, a column per `by`, `metric`, `value` (a fraction; a count for count
@@ -118,7 +123,8 @@ def score(
     chosen = parse_all(metrics if metrics is not None else default)
     if not chosen:
         raise UsageError("no metric to compute", hint="leave metrics away for the default ones")
-    runs = open_runs(data, gold=gold, format=format, names=names, missing=missing or convention.missing)
+    missing = missing or convention.missing
+    runs = open_runs(data, gold=gold, format=format, names=names, missing=missing, split=split)
     tables = []
     for run in runs:
         rows, found = score_run(run, chosen, groups, convention)

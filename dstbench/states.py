@@ -6,7 +6,7 @@ A state may be empty, so the turns are kept apart from the cells: a turn is neve
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -43,8 +43,12 @@ class States:
         gold: The gold side; None if the file holds no gold.
         pred: The predicted side; None if the file holds no predictions.
         notes: What a reader of the numbers should know (a slot listed twice, …), one sentence each.
+        either: Whether the file does not say if it is gold or predictions: both sides are there, and the one that is
+            meant is known by how the file was given.
         places: (dialogue: String, file: String name without folders, position: UInt32 in that file), where predictions
             may name dialogues by their place; None if they never do.
+        splits: (dialogue: String, split: String ``train``, ``dev`` or ``test``), one row per dialogue; None if that is
+            not known.
         complete: Where the predictions are whole only beside gold, what makes them so: it takes the gold states and
             gives the states with a predicted side. None if they are whole.
     """
@@ -54,7 +58,9 @@ class States:
     gold: Side | None
     pred: Side | None
     notes: tuple[str, ...] = ()
+    either: bool = False
     places: pl.DataFrame | None = None
+    splits: pl.DataFrame | None = None
     complete: Callable[[States], States] | None = None
 
 
@@ -114,7 +120,10 @@ class StatesBuilder:
         self._dialogues: list[str] = []
         self._turns: list[int] | list[str] = []
         self._notes: list[str] = []
+        self._places: list[tuple[str, str, int]] = []
         self.gold, self.pred = _SideBuilder(), _SideBuilder()
+        self.splits: dict[str, str] = {}
+        self.either = False
 
     def turn(self, dialogue: str, turn: int | str) -> int:
         """Open a turn; returns the row number under which its states are added."""
@@ -122,13 +131,17 @@ class StatesBuilder:
         self._turns.append(turn)  # type: ignore[arg-type] # a format spells all its turns in one way
         return len(self._dialogues) - 1
 
+    def place(self, dialogue: str, file: str, position: int) -> None:
+        """Say at which place of which file a dialogue stands."""
+        self._places.append((dialogue, file, position))
+
     def note(self, text: str) -> None:
         """Add what a reader of the numbers should know of this file."""
         self._notes.append(f"{self._source}: {text}")
 
     def skipped(self) -> int:
         """How many turns are not there, though later ones of their dialogue are: losses that a file shows by itself."""
-        dialogues = self._spine().group_by("dialogue").agg(last=pl.col("turn").max().cast(pl.Int64), there=pl.len())
+        dialogues = self.turns().group_by("dialogue").agg(last=pl.col("turn").max().cast(pl.Int64), there=pl.len())
         return int(dialogues.select((pl.col("last") + 1 - pl.col("there")).sum()).item())
 
     def build(self) -> States:
@@ -138,18 +151,28 @@ class StatesBuilder:
             DstbenchError: No turn at all, a turn that is no number, the same turn twice, or a pair that is not
                 of the form ``domain-slot-value``.
         """
-        turns = self._spine()
+        turns = self.turns()
         notes = [*self._notes]
-        sides = {
-            name: self._side(name, builder, turns, notes) if builder.present else None
+        gold, pred = (
+            self._side(name, builder, turns, notes) if builder.present else None
             for name, builder in (("gold", self.gold), ("pred", self.pred))
-        }
-        return States(self._source, self._format, sides["gold"], sides["pred"], tuple(notes))
+        )
+        return States(
+            self._source,
+            self._format,
+            gold,
+            pred,
+            notes=tuple(notes),
+            either=self.either,
+            places=_by_dialogue(self._places, {"file": pl.String, "position": pl.UInt32}),
+            splits=_by_dialogue(list(self.splits.items()), {"split": pl.String}),
+        )
 
     def _fail(self, what: str, at: int, hint: str | None = None) -> DstbenchError:
         return DstbenchError(what, file=self._source, dialogue=self._dialogues[at], turn=self._turns[at], hint=hint)
 
-    def _spine(self) -> pl.DataFrame:
+    def turns(self) -> pl.DataFrame:
+        """The turns, canonical and checked: (dialogue: String, turn: UInt16), in the order in which they came."""
         if not self._dialogues:
             raise DstbenchError("no dialogue in the file", file=self._source)
         try:
@@ -218,21 +241,31 @@ class StatesBuilder:
         return cells.join(table, on="pair", how="left", maintain_order="left").select("at", "slot", "value")
 
 
-def merge_states(parts: Sequence[States]) -> States:
-    """Several files' states as one run's.
+def _by_dialogue(rows: list[Any], columns: dict[str, type[pl.DataType]]) -> pl.DataFrame | None:
+    """Rows that begin with a dialogue, whose id is made canonical; None if there are none."""
+    if not rows:
+        return None
+    table = pl.DataFrame(rows, schema={"dialogue": pl.String, **columns}, orient="row")
+    return table.with_columns(canonical_dialogue(pl.col("dialogue")))
+
+
+def merge_states(parts: Sequence[States], source: str | None = None) -> States:
+    """Several files' states as one run's; `source` is what they are called together.
 
     Raises:
         DstbenchError: A turn is in two of them, or some have gold (or predictions) and others have not.
     """
     if len(parts) == 1:
         return parts[0]
+    source = source or f"{parts[0].source} and {len(parts) - 1} more"
     if any(part.complete for part in parts):
         return replace(
             parts[0],
-            source=f"{parts[0].source} and {len(parts) - 1} more",
-            complete=lambda gold: merge_states([part.complete(gold) if part.complete else part for part in parts]),
+            source=source,
+            complete=lambda gold: merge_states(
+                [part.complete(gold) if part.complete else part for part in parts], source
+            ),
         )
-    source = f"{parts[0].source} and {len(parts) - 1} more"
     notes = tuple(note for part in parts for note in part.notes)
     sides: dict[str, Side | None] = {}
     for name in ("gold", "pred"):
@@ -241,8 +274,12 @@ def merge_states(parts: Sequence[States]) -> States:
             without = next(part for part in parts if getattr(part, name) is None)
             raise DstbenchError(f"no {name} inside, unlike in {given[0][0].source}", file=without.source)
         sides[name] = _concat([side for _, side in given], source) if given else None
-    places = [part.places for part in parts if part.places is not None]
-    return States(source, parts[0].format, sides["gold"], sides["pred"], notes, pl.concat(places) if places else None)
+    either = any(part.either for part in parts)
+    tables = {}
+    for name in ("places", "splits"):
+        known = [table for part in parts if (table := getattr(part, name)) is not None]
+        tables[name] = pl.concat(known) if known else None
+    return States(source, parts[0].format, sides["gold"], sides["pred"], notes, either, **tables)
 
 
 def in_order(states: States, gold: States) -> States:
@@ -260,6 +297,41 @@ def in_order(states: States, gold: States) -> States:
             hint="they have no ids and are joined in order, so there must be as many: is it the same split?",
         )
     return replace(states, gold=None, pred=Side(gold.gold.turns, states.pred.cells), complete=None)
+
+
+def in_split(states: States, split: str) -> States:
+    """The states, all of them of one split."""
+    turns = pl.concat([side.turns for side in (states.gold, states.pred) if side is not None])
+    return replace(states, splits=turns.select("dialogue").unique().with_columns(split=pl.lit(split)))
+
+
+def only_split(states: States, split: str) -> States:
+    """The dialogues of one split.
+
+    Raises:
+        DstbenchError: The file does not say which dialogues these are, or there are none.
+    """
+    if states.splits is None:
+        raise DstbenchError(
+            "it does not say which dialogue is of which split",
+            file=states.source,
+            hint="leave --split away, or give the file of that split",
+        )
+    kept = states.splits.filter(pl.col("split") == split)
+    gold, pred = (side and _only(side, kept) for side in (states.gold, states.pred))
+    if not any(side is not None and side.turns.height for side in (gold, pred)):
+        known = sorted(states.splits["split"].unique())
+        raise DstbenchError(
+            f"no dialogue of the split {split!r}", file=states.source, hint=f"there are: {', '.join(known)}"
+        )
+    return replace(states, gold=gold, pred=pred, splits=kept)
+
+
+def _only(side: Side, dialogues: pl.DataFrame) -> Side:
+    kept = side.turns.with_row_index("old").join(dialogues, on="dialogue", how="semi", maintain_order="left")
+    place = kept.select("old").with_row_index("new")
+    cells = side.cells.join(place, left_on="at", right_on="old", maintain_order="left")
+    return Side(kept.drop("old"), cells.select(pl.col("new").alias("at"), "slot", "value"))
 
 
 def _concat(sides: list[Side], source: str) -> Side:

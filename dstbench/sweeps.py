@@ -36,6 +36,7 @@ def sweep(
     format: str | None = None,  # noqa: A002 (the field's word)
     names: Sequence[str] | None = None,
     missing: Missing = "error",
+    split: str | None = None,
 ) -> pl.DataFrame:
     """Score runs under every profile that suits their slots.
 
@@ -50,6 +51,7 @@ def sweep(
         names: Names of the runs.
         missing: What to do with gold turns that have no prediction: the same for all profiles, so that they differ in
             nothing else.
+        split: The split to score, where gold has several; None: the one in which there are predictions.
 
     Returns:
         (run, profile, metric, value, turns, dialogues, changed: the choices that differ from the profile above,
@@ -64,7 +66,7 @@ def sweep(
         raise UsageError("no metric to compute", hint="name at least one: jga")
     conventions = {name: profile(name, labels=labels, typos=typos) for name in profiles or PROFILES}
     tables = []
-    for run in open_runs(data, gold=gold, format=format, names=names, missing=missing):
+    for run in open_runs(data, gold=gold, format=format, names=names, missing=missing, split=split):
         found, left_out = [], []
         slots = _slots(run)
         for name, convention in conventions.items():

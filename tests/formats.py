@@ -11,6 +11,10 @@ from tests.corpora import EXAMPLE
 
 ID = "MUL7001"
 STAR_SLOTS = sorted(DATASET_SLOTS["multiwoz-30"])
+#: What is said in the two turns, and by the system between them.
+USER = ["A cheap hotel in the west , please .", 'The "copper kettle", and a train to ely']
+SYSTEM = "What about The Copper Kettle ?"
+SAID = [{"user": USER[0], "system": ""}, {"user": USER[1], "system": SYSTEM}]
 # SUMBT spells some slots in two words, and has those of bus and hospital.
 SUMBT_SPELLING = {"pricerange": "price range", "arriveby": "arrive by", "leaveat": "leave at"}
 
@@ -58,7 +62,7 @@ def mwzeval() -> str:
 
 
 def jsonl() -> str:
-    return "".join(json.dumps({**t, "user": "…", "system": ""}, ensure_ascii=False) + "\n" for t in EXAMPLE)
+    return "".join(json.dumps({**t, **said}, ensure_ascii=False) + "\n" for t, said in zip(EXAMPLE, SAID, strict=True))
 
 
 def json_list() -> str:
@@ -81,7 +85,8 @@ def simpletod() -> str:
 def parlai() -> str:
     def line(t: dict[str, Any]) -> dict[str, Any]:
         gold, pred = (", ".join(_triples(t[side])) + "," for side in ("gold", "pred"))
-        teacher = {"dial_id": f"{ID.lower()}.json", "turn_num": t["turn"], "eval_labels": [gold], "text": "…"}
+        text = " ".join([f"<user> {USER[0]}", f"<system> {SYSTEM} <user> {USER[1]}"][: t["turn"] + 1])
+        teacher = {"dial_id": f"{ID.lower()}.json", "turn_num": t["turn"], "eval_labels": [gold], "text": text}
         return {"dialog": [[teacher, {"id": "Bart", "text": f"<bs> {pred} </bs>"}]], "context": []}
 
     return "".join(json.dumps(line(t)) + "\n" for t in EXAMPLE)
@@ -145,15 +150,21 @@ def convlab() -> str:
         nested = _nested((dict.fromkeys(STAR_SLOTS, "") | flat) if whole else flat)
         return {d: {spelled.get(s, s): v for s, v in slots.items()} for d, slots in nested.items()}
 
+    before = [{"speaker": "user", "utterance": USER[0]}, {"speaker": "system", "utterance": SYSTEM}]
     return json.dumps([
-        {"speaker": "user", "dialogue_id": f"{ID}.json", "utt_idx": 2 * t["turn"],
+        {"speaker": "user", "utterance": USER[t["turn"]], "context": before[: 2 * t["turn"]],
+         "dialogue_id": f"{ID}.json", "utt_idx": 2 * t["turn"],
          "state": state(t["gold"], whole=True), "predictions": {"state": state(t["pred"], whole=False)}}
         for t in EXAMPLE
     ])  # fmt: skip
 
 
 def icdst_gold() -> str:
-    return json.dumps([{"ID": f"{ID}.json", "turn_id": t["turn"], "slot_values": t["gold"]} for t in EXAMPLE])
+    return json.dumps([
+        {"ID": f"{ID}.json", "turn_id": t["turn"], "slot_values": t["gold"],
+         "dialog": {"sys": ["", SYSTEM][: t["turn"] + 1], "usr": USER[: t["turn"] + 1]}}
+        for t in EXAMPLE
+    ])  # fmt: skip
 
 
 def icdst() -> str:
@@ -227,17 +238,20 @@ def ldst() -> str:
 
 def trade_gold() -> str:
     turns = [
-        {"turn_idx": t["turn"], "turn_label": [], "belief_state": [
+        {"turn_idx": t["turn"], "transcript": said["user"], "system_transcript": said["system"], "belief_state": [
             *({"slots": [[slot, value]], "act": "inform"} for slot, value in t["gold"].items()),
             {"slots": [["slot", "phone"]], "act": "request"},
         ]}
-        for t in EXAMPLE
+        for t, said in zip(EXAMPLE, SAID, strict=True)
     ]  # fmt: skip
     return json.dumps([{"dialogue_idx": f"{ID}.json", "domains": ["hotel"], "dialogue": turns}])
 
 
 def t5dst_gold() -> str:
-    turns = [{"system": "none", "user": "…", "state": {"slot_values": t["gold"]}} for t in EXAMPLE]
+    turns = [
+        {"system": said["system"] or "none", "user": said["user"], "state": {"slot_values": t["gold"]}}
+        for t, said in zip(EXAMPLE, SAID, strict=True)
+    ]
     return json.dumps([{"dial_id": f"{ID}.json", "domains": ["hotel"], "turns": turns}])
 
 
@@ -246,7 +260,7 @@ def star_tsv() -> str:
     lines = [head]
     for t in EXAMPLE:
         last = str(t["turn"] == 1)
-        texts = [f"{ID}.json", str(t["turn"]), last, 'a "quote', "and more"]
+        texts = [f"{ID}.json", str(t["turn"]), last, *reversed(SAID[t["turn"]].values())]
         lines.append([*texts, *(t["gold"].get(slot, "none") for slot in STAR_SLOTS)])
     return "".join("\t".join(line) + "\n" for line in lines)
 
@@ -259,9 +273,115 @@ def sumbt_tsv() -> str:
         spelled.append("bus-leaveAt" if name == "bus-leaveat" else f"{domain}-{SUMBT_SPELLING.get(slot, slot)}")
     lines = [["# Dialogue ID", "Turn Index", "User Utterance", "System Response", *spelled, ""]]
     for t in EXAMPLE:
-        texts = [f"{ID}.json", str(t["turn"]), "Said, by the user.", ""]
+        texts = [f"{ID}.json", str(t["turn"]), *SAID[t["turn"]].values()]
         lines.append([*texts, *(t["gold"].get(slot, "none") for slot in slots)])
     return "".join("\t".join(line) + "\n" for line in lines)
+
+
+def simpletod_gold() -> str:
+    turns = [[[*slot.split("-", 1), value] for slot, value in t["gold"].items()] for t in EXAMPLE]
+    turns[0].append(["hotel", "name", "not mentioned"])
+    return json.dumps({f"{ID}.json": {"usr": USER, "sys": [SYSTEM, "…"], "bstate": turns, "bs": [], "db": []}})
+
+
+def _metadata(state: dict[str, str]) -> dict[str, Any]:
+    spelled = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
+    metadata: dict[str, Any] = {"police": {"semi": {}, "book": {"booked": []}}}
+    for name in STAR_SLOTS:
+        domain, _, slot = name.partition("-")
+        part = metadata.setdefault(domain, {"semi": {}, "book": {"booked": [{"name": "…", "reference": "X1"}]}})
+        absent = "" if domain == "taxi" else "not mentioned"
+        kind = "book" if slot.startswith("book ") else "semi"
+        part[kind][spelled.get(slot, slot.removeprefix("book "))] = state.get(name, absent)
+    return metadata
+
+
+def multiwoz() -> str:
+    log: list[dict[str, Any]] = []
+    for t, said in zip(EXAMPLE, USER, strict=True):
+        log.append({"text": said, "metadata": {}, "dialog_act": {}})
+        log.append({"text": SYSTEM, "metadata": _metadata(t["gold"]), "dialog_act": {}})
+    return json.dumps({f"{ID}.json": {"goal": {"hotel": {}}, "log": log}}, indent=1)
+
+
+def _sgd(side: str, pred: bool) -> str:
+    def frames(state: dict[str, str]) -> list[dict[str, Any]]:
+        slots = {d: {f"{d}-{s.replace(' ', '')}": v for s, v in f.items()} for d, f in _nested(state).items()}
+        extra = ["…"] if pred else []
+        return [
+            {"service": service, "slots": [], "state": {"active_intent": "find", "requested_slots": [], "slot_values": {
+                name: [value, *extra] for name, value in slots.get(service, {}).items()
+            }}}
+            for service in ("hotel", "train")
+        ]  # fmt: skip
+
+    turns: list[dict[str, Any]] = []
+    for t, said in zip(EXAMPLE, USER, strict=True):
+        turns.append({"speaker": "USER", "utterance": said, "frames": frames(t[side])})
+        turns.append({"speaker": "SYSTEM", "utterance": SYSTEM, "frames": [{"service": "hotel", "actions": []}]})
+    return json.dumps([{"dialogue_id": f"{ID}.json", "services": ["hotel", "train"], "turns": turns}])
+
+
+def sgd_gold() -> str:
+    return _sgd("gold", pred=False)
+
+
+def sgd_pred() -> str:
+    return _sgd("pred", pred=True)
+
+
+def convlab_gold() -> str:
+    turns: list[dict[str, Any]] = []
+    for t, said, item in zip(EXAMPLE, USER, json.loads(convlab()), strict=True):
+        turns.append({"speaker": "user", "utterance": said, "utt_idx": 2 * t["turn"], "state": item["state"]})
+        turns.append({"speaker": "system", "utterance": SYSTEM, "utt_idx": 2 * t["turn"] + 1, "db_results": {}})
+    head = {"dataset": "multiwoz21", "data_split": "test", "dialogue_id": "multiwoz21-test-0"}
+    return json.dumps([{**head, "original_id": f"{ID}.json", "turns": turns}])
+
+
+#: A dialogue of the restaurant datasets: right in turn 0, the area wrong in turn 1.
+RESTAURANT_GOLD: list[dict[str, str]] = [{"pricerange": "cheap"}, {"pricerange": "cheap", "area": "west"}]
+
+
+def woz() -> str:
+    spelled = {"pricerange": "price range"}
+    turns = [
+        {"turn_idx": number, "transcript": said, "system_transcript": SYSTEM * bool(number), "belief_state": [
+            *({"slots": [[spelled.get(slot, slot), value]], "act": "inform"} for slot, value in state.items()),
+            {"slots": [["slot", "phone"]], "act": "request"},
+        ]}
+        for number, (state, said) in enumerate(zip(RESTAURANT_GOLD, USER, strict=True))
+    ]  # fmt: skip
+    return json.dumps([{"dialogue_idx": 7001, "dialogue": turns}])
+
+
+def woz_tsv() -> str:
+    columns = ("area", "food", "pricerange")
+    lines = [
+        ["7001", str(number), said, SYSTEM * bool(number), *(state.get(slot, "none") for slot in columns)]
+        for number, (state, said) in enumerate(zip(RESTAURANT_GOLD, USER, strict=True))
+    ]
+    return "".join("\t".join(line) + "\n" for line in lines)
+
+
+def dstc2_gold(call: str = "7001") -> str:
+    turns = [
+        {"turn-index": number, "transcription": said, "goal-labels": state, "requested-slots": ["phone"]}
+        for number, (state, said) in enumerate(zip(RESTAURANT_GOLD, USER, strict=True))
+    ]
+    return json.dumps({"session-id": call, "caller-id": "c", "turns": turns}, indent=2)
+
+
+def dstc2() -> str:
+    sure = {"pricerange": {"cheap": 0.9, "dear": 0.1}, "food": {"thai": 0.4}, "name": {}}
+    turns = [
+        {"goal-labels": sure, "method-label": {}, "requested-slots": {"phone": 0.9}},
+        {"goal-labels": {}, "goal-labels-joint": [
+            {"score": 0.2, "slots": {"pricerange": "cheap", "area": "west"}},
+            {"score": 0.6, "slots": {"pricerange": "cheap", "area": "east"}},
+        ]},
+    ]  # fmt: skip
+    return json.dumps({"dataset": "dstc2_test", "wall-time": 0.1, "sessions": [{"session-id": "7001", "turns": turns}]})
 
 
 #: Format name to a file's text; formats that hold only one side are scored against, or with, another's.
@@ -272,9 +392,14 @@ WITH_BOTH: dict[str, Callable[[], str]] = {
 }  # fmt: skip
 ONLY_PRED: dict[str, Callable[[], str]] = {
     "mwzeval": mwzeval, "savn": savn, "star-partial": star_partial, "convlab-raw": convlab_raw, "dstc10": dstc10,
-    "ldst": ldst,
+    "ldst": ldst, "sgd": sgd_pred,
 }  # fmt: skip
 ONLY_GOLD: dict[str, Callable[[], str]] = {
     "star-tsv": star_tsv, "sumbt-tsv": sumbt_tsv, "trade-gold": trade_gold, "t5dst-gold": t5dst_gold,
-    "icdst (gold)": icdst_gold,
+    "icdst (gold)": icdst_gold, "simpletod-gold": simpletod_gold, "multiwoz": multiwoz, "sgd (gold)": sgd_gold,
+    "convlab-gold": convlab_gold,
+}  # fmt: skip
+#: Of the restaurant datasets, which have a dialogue of their own.
+RESTAURANT: dict[str, Callable[[], str]] = {
+    "woz": woz, "woz-tsv": woz_tsv, "dstc2-gold": dstc2_gold, "dstc2": dstc2,
 }  # fmt: skip

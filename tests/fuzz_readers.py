@@ -53,6 +53,13 @@ def _placed(text: str) -> int:
     return len({(part[0].strip(), part[1], int(part[2]) // 2) for part in parts})
 
 
+def _spoken(text: str) -> int:
+    """Turns of the user, in dialogues that hold both speakers'."""
+    document = _document(text)
+    dialogues = document.values() if isinstance(document, dict) else document
+    return sum(turn["speaker"].lower() == "user" for dialogue in dialogues for turn in dialogue["turns"])
+
+
 def _table(text: str) -> int:
     return sum(1 for line in text.split("\n") if line.strip("\r") and not line.startswith("#"))
 
@@ -84,9 +91,19 @@ TURNS: dict[str, Callable[[str], int]] = {
     "sumbt-tsv": _table,
     "trade-gold": lambda text: sum(len(dialogue["dialogue"]) for dialogue in _document(text)),
     "t5dst-gold": lambda text: sum(len(dialogue["turns"]) for dialogue in _document(text)),
+    "simpletod-gold": lambda text: sum(len(dialogue["bstate"]) for dialogue in _document(text).values()),
+    "multiwoz": lambda text: sum(len(dialogue["log"]) // 2 for dialogue in _document(text).values()),
+    "sgd": _spoken,
+    "convlab-gold": _spoken,
+    "woz": lambda text: sum(len(dialogue["dialogue"]) for dialogue in _document(text)),
+    "woz-tsv": _table,
+    "dstc2-gold": lambda text: len(_document(text)["turns"]),
+    "dstc2": lambda text: sum(len(session["turns"]) for session in _document(text)["sessions"]),
 }
 #: Formats of which no value is put together from pieces or comes from gold, so that each stands in the file as it is.
-VERBATIM = frozenset(TURNS) - {"trippy", "pptod", "fnctod", "star-partial", "convlab-raw", "dstc10", "ldst"}
+VERBATIM = frozenset(TURNS) - {"trippy", "pptod", "fnctod", "star-partial", "convlab-raw", "dstc10", "ldst"} - {
+    "multiwoz", "sgd",  # lists are joined
+}  # fmt: skip
 
 
 def examine(content: bytes, form: str | None = None) -> str:
@@ -111,7 +128,7 @@ def examine(content: bytes, form: str | None = None) -> str:
             if states.complete is None:
                 holds_together(states, content.decode())
                 if states.pred is not None and states.gold is not None:
-                    to_long(states, missing="wrong")
+                    to_long(states, states if states.either else None, missing="wrong")
             else:
                 place = pl.DataFrame({"dialogue": ["MUL7001"], "file": ["dialogues_001.json"], "position": [0]})
                 gold = replace(from_memory(EXAMPLE, "example"), places=place.cast({"position": pl.UInt32}))
@@ -180,7 +197,7 @@ def main() -> None:
             examine(content[1:], names[content[0] % len(names)])
 
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in (formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD).items():
+        for name, text in (formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT).items():
             content = text().encode()
             (Path(folder) / f"{name} found").write_bytes(b"\0" + content)
             (Path(folder) / f"{name} given").write_bytes(bytes([names.index(name.partition(" ")[0])]) + content)

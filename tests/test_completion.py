@@ -27,13 +27,15 @@ GOLD: dict[str, Callable[[], str]] = {
     "savn": formats.sumbt_tsv,
     "convlab-raw": formats.convlab,
     "dstc10": lambda: formats.dstc10("gold"),
+    "ldst": formats.sgd_gold,
 }
 
 
 @pytest.mark.parametrize("name", GOLD)
 def test_beside_gold_they_score_as_the_example(name: str, here: Path) -> None:
     Path("run").write_text(formats.ONLY_PRED[name](), encoding="utf-8")
-    Path("gold").write_text(GOLD[name](), encoding="utf-8")
+    Path("gold").mkdir()
+    Path("gold/dialogues_001.json").write_text(GOLD[name](), encoding="utf-8")  # the name that LDST's lines give
     rows = dstbench.score("run", gold="gold", metrics=list(EXAMPLE_SCORES))
     assert dict(zip(rows["metric"], rows["value"], strict=True)) == pytest.approx(EXAMPLE_SCORES, rel=1e-14)
 

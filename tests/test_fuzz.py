@@ -19,7 +19,7 @@ from dstbench.states import Side, States, StatesBuilder
 from tests import formats
 from tests.fuzz_readers import SECONDS, TURNS, examine
 
-ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD
+ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT
 #: What may stand where something else is meant.
 STRANGE: list[Any] = [
     None, True, 0, -1, 65_536, 10**30, 0.5, "", "x", "none", "D_0", "hotel-area", "\ud7ff", "|||", "][", "§§none", [],
@@ -68,7 +68,7 @@ def _swapped(draw: st.DrawFn, document: Any) -> Any:
 def _damaged(draw: st.DrawFn, name: str) -> bytes:
     """The example with bytes changed or cut, or a place of its JSON."""
     text = ALL[name]()
-    if name not in ("star-tsv", "sumbt-tsv", "ldst") and draw(st.booleans()):
+    if name not in ("star-tsv", "sumbt-tsv", "woz-tsv", "ldst") and draw(st.booleans()):
         try:
             return json.dumps(draw(_swapped(json.loads(text)))).encode()
         except ValueError:  # JSON Lines

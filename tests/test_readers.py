@@ -16,13 +16,13 @@ from dstbench.readers import FORMATS, Source, find_format, read
 from tests import formats
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES, States, corpora
 
-ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD
+ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT
 
 
 def test_every_format_has_an_example_here() -> None:
     assert {name.partition(" ")[0] for name in ALL} == FORMATS.keys()
     for form in FORMATS.values():
-        assert (form.holds == ("gold", "pred")) == (form.name in formats.WITH_BOTH)
+        assert (form.holds == ("gold", "pred")) == (form.name in formats.WITH_BOTH or form.name == "sgd")
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -33,6 +33,8 @@ def test_the_format_is_found_by_content_alone(name: str, here: Path) -> None:
     assert found == [name.partition(" ")[0]]
 
 
+#: Without ids: joined with a gold file in its order (see test_completion).
+POSITIONAL = ("convlab-raw", "dstc10", "ldst")
 # Said of every IC-DST log, and of every TripPy file.
 _SAID = "ignore:.*(may have been altered|marks of tokens):dstbench.errors.DstbenchWarning"
 
@@ -49,8 +51,9 @@ def test_formats_with_gold_inside_score_as_the_example(name: str, here: Path) ->
 
 @pytest.mark.parametrize("gold", [*formats.ONLY_GOLD, *formats.WITH_BOTH])
 @pytest.mark.filterwarnings(_SAID)
-def test_predictions_and_gold_from_two_files(gold: str, here: Path) -> None:
-    Path("run.json").write_text(formats.mwzeval(), encoding="utf-8")
+@pytest.mark.parametrize("run", [name for name in formats.ONLY_PRED if name not in POSITIONAL])
+def test_predictions_and_gold_from_two_files(run: str, gold: str, here: Path) -> None:
+    Path("run.json").write_text(ALL[run](), encoding="utf-8")
     Path("gold").write_text(ALL[gold](), encoding="utf-8")
     rows = dstbench.score("run.json", gold="gold", metrics=list(EXAMPLE_SCORES))
     assert dict(zip(rows["metric"], rows["value"], strict=True)) == pytest.approx(EXAMPLE_SCORES, rel=1e-14)
@@ -195,7 +198,7 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "broken JSON": (formats.gtpr().replace(":", ";", 1), ["broken JSON", "byte"]),
     "trailing text": (formats.gtpr() + " and more", ["broken JSON: trailing characters"]),
     "no text": (b'{"MUL1.json": {"0": {"gt": {"hotel": {"name": "caf\xe9"}}, "pr": {}}}}', ["not UTF-8", "0xe9"]),
-    "no text in TSV": (formats.star_tsv().encode().replace(b"quote", b"\xff"), ["not UTF-8", "line 2"]),
+    "no text in TSV": (formats.star_tsv().encode().replace(b"cheap hotel", b"\xff"), ["not UTF-8", "line 2"]),
     "deep": ("[" * 100_000 + "]" * 100_000, ["nested too deeply"]),
     "no dialogue": ("{}", ["no known format: an empty JSON object"]),
     "no dialogue in a list": ("[]", ["no known format: an empty JSON list"]),
@@ -275,7 +278,8 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     ),
     "a turn beyond any integer": (_line() + _line(turn=10**20), ["the turn is not a number from 0", "turn 1000000"]),
     "a TSV with a column twice": (formats.star_tsv().replace("hotel-area", "hotel-name", 1), ["names a column twice"]),
-    "a packed file": (b"\x1f\x8b\x08\x00 and so on", ["it looks like gzip"]),
+    "a packed file that is none": (b"\x1f\x8b\x08\x00 and so on", ["a damaged gzip file", "hint: copy it again"]),
+    "UTF-16": (formats.gtpr().encode("utf-16"), ["it looks like UTF-16, where UTF-8 text is expected"]),
     "other turns in a SimpleTOD dialogue": (
         json.dumps({"D": {"target_turn_belief": [[]], "generated_turn_belief": []}}),
         ["1 gold turns and 0 generated ones", "dialogue D"],
@@ -339,10 +343,8 @@ def test_escapes_are_no_repeated_keys(here: Path) -> None:
     assert dstbench.score("p.json", metrics="jga")["value"].item() == 0
 
 
-def test_a_folder_and_a_missing_file(here: Path) -> None:
+def test_a_missing_file(here: Path) -> None:
     Path("near.json").write_text(formats.gtpr())
-    with pytest.raises(dstbench.DstbenchError, match="a folder, not a file"):
-        dstbench.score(".")
     with pytest.raises(dstbench.DstbenchError, match=r"no such file\nhint: in that folder: near\.json"):
         dstbench.score("neer.json")
 

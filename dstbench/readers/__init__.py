@@ -12,10 +12,12 @@ from dstbench.errors import UsageError, did_you_mean
 from dstbench.readers import (
     gtpr,
     jsonl,
+    multiwoz,
     mwzeval,
     positional,
     preprocessed,
     savn,
+    sgd,
     som,
     star,
     t5dst,
@@ -24,10 +26,16 @@ from dstbench.readers import (
     trippy,
     tsv,
     turnlist,
+    unified,
+    woz,
 )
+from dstbench.readers.folder import data_files, split_of
 from dstbench.readers.source import Format, Source, values
+from dstbench.states import in_split, merge_states, only_split
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dstbench.states import States
 
 __all__ = ["FORMATS", "Format", "Source", "find_format", "read"]
@@ -61,6 +69,14 @@ FORMATS: Final[dict[str, Format]] = {
         tsv.SUMBT,
         preprocessed.TRADE,
         preprocessed.T5DST,
+        preprocessed.SIMPLETOD,
+        multiwoz.FORMAT,
+        sgd.FORMAT,
+        unified.FORMAT,
+        woz.WOZ,
+        woz.TSV,
+        woz.LABELS,
+        woz.TRACKER,
     )
 }
 
@@ -79,9 +95,8 @@ def find_format(source: Source, name: str | None = None) -> Format:
                 hint=did_you_mean(name, FORMATS) or f"one of {', '.join(FORMATS)}",
             )
         return FORMATS[name]
-    for form in FORMATS.values():
-        if form.sniff(source):
-            return form
+    if form := sniff(source):
+        return form
     if _only_marks(source):
         raise source.error(
             "no states, only which slots are right in each turn, as in FGA's result file of TripPy",
@@ -93,12 +108,41 @@ def find_format(source: Source, name: str | None = None) -> Format:
     )
 
 
-def read(source: Source | str | PathLike[str], format: str | None = None) -> States:  # noqa: A002 (the field's word)
-    """Read a native file.
+def sniff(source: Source) -> Format | None:
+    """The format that the file's content shows, if it is a known one."""
+    return next((form for form in FORMATS.values() if form.sniff(source)), None)
+
+
+def find_files(source: Source, name: str | None = None, split: str | None = None) -> Iterator[tuple[Source, Format]]:
+    """The file, or the files of a folder that are data, each with its format, one by one.
+
+    Args:
+        source: A file or a folder.
+        name: Name of the format; None: find out.
+        split: In a folder with one subfolder per split, only the files of this one.
+
+    Raises:
+        DstbenchError: A folder without data, or with data that are no single run's.
+    """
+    if not source.is_folder:
+        yield source, find_format(source, name)
+        return
+    wanted = name and find_format(source, name)
+    yield from data_files(source, (lambda file: wanted if wanted.sniff(file) else None) if wanted else sniff, split)
+
+
+def read(
+    source: Source | str | PathLike[str],
+    format: str | None = None,  # noqa: A002 (the field's word)
+    split: str | None = None,
+) -> States:
+    """Read a native file, or a folder (or zip) that holds one run or one dataset.
 
     Args:
         source: The file, or its path.
         format: Name of its format; None: find out.
+        split: The split to read: ``train``, ``dev`` or ``test``, where the data say which dialogue is of which; None:
+            all.
 
     Returns:
         Its states.
@@ -108,7 +152,14 @@ def read(source: Source | str | PathLike[str], format: str | None = None) -> Sta
     """
     if not isinstance(source, Source):
         source = Source(fspath(source))
-    return find_format(source, format).read(source)
+    parts = []
+    for file, form in find_files(source, format, split):
+        states = form.read(file)
+        if states.splits is None and source.is_folder and (named := split_of(source, file)) is not None:
+            states = in_split(states, named)
+        parts.append(states)
+    whole = merge_states(parts, source.name)
+    return whole if split is None else only_split(whole, split)
 
 
 def _only_marks(source: Source) -> bool:

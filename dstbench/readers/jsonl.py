@@ -54,10 +54,15 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> States:
     """Read the file."""
+    return _collect(source, items(source))
+
+
+def items(source: Source) -> Iterator[tuple[str, Any]]:
+    """(its place in words, what stands there) of every turn, unchecked."""
     if source.kind == "jsonl":
-        return _collect(source, source.json_lines())
+        return source.json_lines()
     if source.kind == "json" and isinstance(source.json, list):
-        return _collect(source, _numbered(source.json))
+        return _numbered(source.json)
     raise source.error("neither JSON Lines nor a JSON list of turns", _HINT)
 
 

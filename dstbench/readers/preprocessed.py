@@ -1,7 +1,8 @@
-"""Gold states as models preprocess MultiWOZ: TRADE's and T5DST's ``<split>_dials.json``.
+"""Gold states as models preprocess MultiWOZ: TRADE's, T5DST's and SimpleTOD's files.
 
-Conventions: one JSON list of dialogues, cumulative states, no predictions. A literal ``none`` that survives in the
-2.1 annotation is kept as written. Turns count user turns from 0.
+Conventions: one JSON list (SimpleTOD: dictionary) of dialogues, cumulative states, no predictions. A literal ``none``
+that survives in the 2.1 annotation is kept as written; SimpleTOD's ``not mentioned`` is how it leaves a slot out, and
+such a value is no value. Turns count user turns from 0.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dstbench.readers.source import Format, Source
+from dstbench.readers.source import Format, Source, values
 from dstbench.states import States, StatesBuilder
 
 
@@ -54,6 +55,12 @@ class T5Dialogue(msgspec.Struct):
     turns: list[T5Turn]
 
 
+class SimpletodDialogue(msgspec.Struct):
+    """One dialogue of SimpleTOD's file: per turn, a list of domain, slot and value."""
+
+    bstate: list[list[tuple[str, str, str]]]
+
+
 def _sniff(source: Source, dialogue: str, turns: str) -> bool:
     head: list[Any] = source.json[:20] if source.kind == "json" and isinstance(source.json, list) else []
     return any(isinstance(d, dict) and isinstance(d.get(dialogue), str) and turns in d for d in head)
@@ -91,6 +98,24 @@ def read_t5(source: Source) -> States:
     return states.build()
 
 
+def sniff_simpletod(source: Source) -> bool:
+    """Whether dialogues hold ``bstate``."""
+    return source.kind == "json" and any(isinstance(d, dict) and "bstate" in d for d in values(source.json))
+
+
+def read_simpletod(source: Source) -> States:
+    """Read SimpleTOD's file."""
+    dialogues: dict[str, SimpletodDialogue] = source.convert(
+        source.json, SIMPLETOD.shape, ("dialogue", None, "turn"), hint=SIMPLETOD.hint
+    )
+    states = StatesBuilder(source.name, SIMPLETOD.name)
+    for dialogue, content in dialogues.items():
+        for number, turn in enumerate(content.bstate):
+            cells = [(f"{domain}-{slot}", value) for domain, slot, value in turn if value != "not mentioned"]
+            states.gold.cells(states.turn(dialogue, number), cells)
+    return states.build()
+
+
 TRADE: Final = Format(
     name="trade-gold",
     title="TRADE's preprocessed MultiWOZ (<split>_dials.json), gold",
@@ -111,4 +136,13 @@ T5DST: Final = Format(
     shape=list[T5Dialogue],
     sniff=sniff_t5,
     read=read_t5,
+)
+SIMPLETOD: Final = Format(
+    name="simpletod-gold",
+    title="SimpleTOD's preprocessed MultiWOZ (<split>_dials_lexicalized.json), gold",
+    holds=("gold",),
+    example='{"MUL9901.json": {"usr": ["…"], "sys": ["…"], "bstate": [[["hotel", "area", "north"]]]}}',
+    shape=dict[str, SimpletodDialogue],
+    sniff=sniff_simpletod,
+    read=read_simpletod,
 )

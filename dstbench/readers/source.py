@@ -4,95 +4,46 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
-from dstbench.errors import DstbenchError
+from dstbench.readers.file import File
 from dstbench.readers.stream import items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from dstbench.errors import DstbenchError
     from dstbench.states import States
 
 T = TypeVar("T")
 Kind = Literal["json", "jsonl", "tsv", "text"]
 
-_BOM: Final = b"\xef\xbb\xbf"
-_LOG: Final = logging.getLogger(__name__)  # what takes long says so here; the command line shows it as progress
 
-
-class Source:
-    """A file, read once and decoded once.
-
-    Args:
-        path: Where the file is; its name as given appears in messages.
-    """
-
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self.name = str(path)
-
-    def error(self, what: str, hint: str | None = None, **where: Any) -> DstbenchError:
-        """A `DstbenchError` about this file."""
-        return DstbenchError(what, file=self.name, hint=hint, **where)
-
-    def check(self) -> None:
-        """Raise a `DstbenchError` if there is no file that can be opened."""
-        if not self.path.exists() or self.path.is_dir():
-            self._read(1)
+class Source(File):
+    """A file, read once and decoded once."""
 
     @cached_property
     def raw(self) -> bytes:
-        """The file's bytes, without a byte order mark."""
-        data = self._read().removeprefix(_BOM)
+        """The file's content, without a byte order mark."""
+        data = self.read()
         if not data.strip():
             raise self.error("the file is empty", "did the run that wrote it finish?")
         return data
 
-    def _read(self, size: int = -1) -> bytes:
-        """The file's first `size` bytes; −1: all."""
-        try:
-            with self.path.open("rb") as file:
-                if size < 0:
-                    _LOG.info("reading %s (%.1f MB)", self.name, self.path.stat().st_size / 1e6)
-                return file.read(size)
-        except FileNotFoundError:
-            near = sorted(p.name for p in self.path.parent.glob(f"*{self.path.suffix}"))[:5]
-            hint = f"in that folder: {', '.join(near)}" if near else None
-            raise self.error("no such file", hint) from None
-        except IsADirectoryError:
-            raise self.error("a folder, not a file", "name the files in it") from None
-        except OSError as error:
-            raise self.error(f"cannot be read: {error.strerror}") from None
-
-    @cached_property
-    def is_parquet(self) -> bool:
-        """Whether the file starts as Parquet does; the rest of it is not read."""
-        return self.head(4) == b"PAR1"
-
-    def head(self, size: int) -> bytes:
-        """The file's first bytes; the rest of it is not read, unless it is a pipe."""
-        return self.raw[:size] if self._in_memory else self._read(size)
-
     def stream(self) -> BinaryIO:
-        """The file's bytes, to be read piece by piece."""
-        if self._in_memory:
-            return io.BytesIO(self.raw)
-        self._read(1)  # says what is the matter if it cannot be opened
-        return self.path.open("rb")
+        """The content, to be read piece by piece."""
+        return io.BytesIO(self.raw) if "raw" in self.__dict__ else self.open()
 
-    @property
-    def _in_memory(self) -> bool:
-        """Whether all was read, or must be, as a pipe can be read only once."""
-        return "raw" in self.__dict__ or not self.path.is_file()
+    def beginning(self, size: int) -> bytes:
+        """The first bytes of the content; the rest is not read."""
+        with self.stream() as stream:
+            return stream.read(size)
 
     def items(self, *keep: str, hint: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
         """(``item N: ``, object) of a JSON list, one by one, in bounded memory; see `stream.items`."""
@@ -147,6 +98,26 @@ class Source:
         for number, line in enumerate(io.BytesIO(self.raw), start=1):
             if line.strip():
                 yield f"line {number}", self._decode(line, f"line {number}: ")
+
+    def objects(
+        self, shape: Any, name: str, levels: tuple[str | None, ...], items: Any = None, *, hint: str
+    ) -> Iterator[Any]:
+        """The objects of a JSON list, checked one by one; each is a dialogue whose id stands under the key `name`.
+
+        Args:
+            shape: The type of one of them.
+            name: The key, for messages.
+            levels: What each level of keys in an object is (see `convert`).
+            items: The objects; None: those of the file.
+            hint: What the user can do.
+        """
+        if items is None:
+            items = self.json if self.kind == "json" else None
+        if not isinstance(items, list):
+            raise self.error("not a JSON list of dialogues", hint)
+        for number, item in enumerate(items):
+            dialogue = item.get(name) if isinstance(item, dict) else None
+            yield self.convert(item, shape, levels, place=f"item {number}: ", hint=hint, dialogue=dialogue)
 
     def convert(
         self,
@@ -255,6 +226,7 @@ def _locate(value: Any, shape: Any, reason: str, path: tuple[Any, ...] = ()) -> 
         "str": "a string",
         "object": "an object",
         "array": "a list",
+        "str | array": "a string or a list",
         "array` of length": "a list of length",
         "int": "an integer",
     }
@@ -275,6 +247,7 @@ class Format:
         shape: The type of the decoded file (for JSON Lines and TSV: of one line).
         sniff: Whether a source looks like this format.
         read: Reads a source.
+        sharded: Whether several files of a folder are parts of one run.
     """
 
     name: str
@@ -284,6 +257,7 @@ class Format:
     shape: Any
     sniff: Callable[[Source], bool]
     read: Callable[[Source], States]
+    sharded: bool = False
 
     @property
     def hint(self) -> str:

@@ -154,12 +154,12 @@ class _Texts:
         return self.states.build()
 
 
-def lines(source: Source, form: Format) -> Iterable[tuple[str, Any]]:
-    """(``line N``, object) of every line, checked against the format's shape."""
+def lines(source: Source, form: Format, shape: Any = None) -> Iterable[tuple[str, Any]]:
+    """(``line N``, what stands there) of every line; `shape` is its type, if it is not the format's."""
     if source.kind not in ("jsonl", "json"):
         raise source.error("not JSON Lines", form.hint)
     for place, item in source.json_lines() if source.kind == "jsonl" else [("line 1", source.json)]:
-        yield place, source.convert(item, form.shape, (), place=f"{place}: ", hint=form.hint)
+        yield place, source.convert(item, shape or form.shape, (), place=f"{place}: ", hint=form.hint)
 
 
 def sniff_lines(source: Source, *keys: str) -> bool:

@@ -56,7 +56,7 @@ def detokenised(value: str) -> str:
 
 def sniff(source: Source) -> bool:
     """Whether the first turn has a list as ``guid``, and predicted slots; the rest of the file is not read."""
-    if not _LIST.match(source.head(1024)):
+    if not _LIST.match(source.beginning(1024)):
         return False
     _, turn = next(source.items("guid", _PRED))
     return isinstance(turn.pop("guid", None), list) and len(turn) > 0

@@ -16,7 +16,7 @@ from dstbench.readers.source import Format, Source
 from dstbench.states import States, StatesBuilder
 
 _LEAVES_OUT: Final = "none"
-_DIALOGUE, _TURN = "# Dialogue ID", "Turn Index"
+_DIALOGUE, _TURN = KEYS = "# Dialogue ID", "Turn Index"
 
 
 class StarLine(msgspec.Struct):
@@ -63,7 +63,8 @@ def read_sumbt(source: Source) -> States:
     return _read(source, SUMBT)
 
 
-def _read(source: Source, form: Format) -> States:
+def table(source: Source, form: Format) -> tuple[pl.DataFrame, list[str]]:
+    """A file's lines, a column of strings for each of its own, and which of these are slots."""
     if source.kind != "tsv":
         raise source.error("no header line that starts with `# Dialogue ID`", form.hint)
     header, _, body = source.text.lstrip().partition("\n")
@@ -88,14 +89,17 @@ def _read(source: Source, form: Format) -> States:
             f"line {number} has {fields} fields, the header {len(columns)}",
             "is the file cut off, or a tab in a text?",
         )
-    table = lines.select(pl.col("line").str.split_exact("\t", width - 1).struct.rename_fields(columns[:width])).unnest(
-        "line"
-    )
+    cells = pl.col("line").str.split_exact("\t", width - 1).struct.rename_fields(columns[:width])
+    return lines.select(cells).unnest("line"), slots
+
+
+def _read(source: Source, form: Format) -> States:
+    lines, slots = table(source, form)
     states = StatesBuilder(source.name, form.name)
-    for dialogue, turn in table.select(_DIALOGUE, _TURN).iter_rows():
+    for dialogue, turn in lines.select(KEYS).iter_rows():
         states.gold.present.append(states.turn(dialogue, turn))
     listed = (
-        table.select(slots)
+        lines.select(slots)
         .with_row_index("at")
         .unpivot(index="at", variable_name="slot", value_name="value")
         .filter(pl.col("value") != _LEAVES_OUT)

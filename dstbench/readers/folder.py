@@ -1,0 +1,85 @@
+"""Folders, and zips of several files: which files in them are one run, or one dataset.
+
+Conventions: a folder is one run if it holds one file of a known format, or several of a sharded one. What is no data
+(ontologies, schemas, lists of dialogues, logs) is passed over, as upstream does with its own ``metrics``. Subfolders
+named as splits are, say which dialogue is of which split.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dstbench.readers.source import Format, Source
+
+#: How datasets call their splits.
+SPLITS: Final = {
+    "train": "train",
+    "training": "train",
+    "dev": "dev",
+    "val": "dev",
+    "valid": "dev",
+    "validate": "dev",
+    "validation": "dev",
+    "test": "test",
+}
+# Predictions once more, with the scores of each: what the official evaluation of SGD writes beside them.
+_EVALUATED: Final = "dialogues_and_metrics.json"
+_SHOWN: Final = 8
+
+
+def data_files(
+    folder: Source, sniff: Callable[[Source], Format | None], split: str | None = None
+) -> Iterator[tuple[Source, Format]]:
+    """The files of a folder that are data, one by one, sorted by name.
+
+    Args:
+        folder: The folder.
+        sniff: Tells the format of a file.
+        split: Where subfolders are splits, only the files of this one.
+
+    Raises:
+        DstbenchError: There are none, or they are of several formats or runs.
+    """
+    files = [file for file in folder.files() if not file.name.endswith(_EVALUATED)]
+    splits = [split_of(folder, file) for file in files]
+    if split is not None and split in splits:
+        files = [file for file, named in zip(files, splits, strict=True) if named == split]
+    found: list[tuple[str, str]] = []
+    first: Format | None = None
+    for file in files:
+        form = None if file.is_parquet or _is_empty(file) else sniff(file)
+        if form is None and not file.is_parquet:
+            continue
+        kind = form.name if form else "long table"
+        found.append((file.name, kind))
+        first = first or form
+        if form is not None and form is first and (form.sharded or len(found) == 1):
+            yield file, form
+    if not found:
+        raise folder.error(
+            f"a folder without a file of a known format ({len(files)} files)" if files else "an empty folder",
+            "`dstbench ls formats` shows each with an example",
+        )
+    kinds = {kind for _, kind in found}
+    if len(kinds) > 1 or first is None or not (first.sharded or len(found) == 1):
+        listed = [f"{name} ({kind})" for name, kind in found[:_SHOWN]]
+        more = [f"{len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
+        raise folder.error(
+            f"a folder with {len(found)} files of data that are not parts of one run: {', '.join(listed + more)}",
+            "name the files",
+        )
+
+
+def split_of(folder: Source, file: Source) -> str | None:
+    """The split that a file's subfolder, or the folder itself, names."""
+    inside = file.path.relative_to(folder.path).parts[:-1]
+    return next((SPLITS[part.lower()] for part in reversed(inside) if part.lower() in SPLITS), None)
+
+
+def _is_empty(file: Source) -> bool:
+    """Whether there is nothing in a file but white space (a list of no dialogues, say)."""
+    with file.open() as stream:
+        return not stream.read(1 << 16).strip()

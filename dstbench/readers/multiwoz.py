@@ -1,0 +1,122 @@
+"""Gold states as MultiWOZ itself has them: ``data.json`` of 2.0, 2.1, 2.3 and 2.4 (Budzianowski et al. 2018).
+
+Conventions: user and system turns alternate; the state after user turn t stands in the system turn that follows it,
+``log[2t+1]``, as its ``metadata``. Every slot is always there: the empty string and ``not mentioned`` are how these
+files leave one out, and such a value is no value; any other is kept as written, also ``none``. Alternatives that stand
+in lists (2.2, converted to this layout) are joined by ``|``. What was ``booked`` is no slot. The dictionaries of raw
+dialogues that TripPy and 2.4 cut by split (``test_dials.json``) are the same. ``testListFile.json`` and
+``valListFile.json`` beside the file, plain text in spite of their names, say which dialogue is of which split.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from dstbench.readers.source import Format, Source, values
+from dstbench.states import States, StatesBuilder, listed
+
+#: A value, or the alternatives of one; of ``booked``, what was booked.
+Value = str | list[Any]
+
+
+class Domain(msgspec.Struct):
+    """A domain's slots."""
+
+    semi: dict[str, Value] = {}
+    book: dict[str, Value] = {}
+
+
+class LogTurn(msgspec.Struct):
+    """A turn of the user (``metadata`` is empty) or of the system."""
+
+    metadata: dict[str, Domain]
+
+
+class Dialogue(msgspec.Struct):
+    """One dialogue."""
+
+    log: list[LogTurn]
+
+
+SHAPE: Final = dict[str, Dialogue]
+_LEAVES_OUT: Final = ("", "not mentioned")
+_BOOKED: Final = "booked"
+
+
+def sniff(source: Source) -> bool:
+    """Whether dialogues have a ``log`` whose turns have ``metadata``."""
+    return source.kind == "json" and any(
+        isinstance(dialogue, dict)
+        and isinstance(log := dialogue.get("log"), list)
+        and any(isinstance(turn, dict) and "metadata" in turn for turn in log[:4])
+        for dialogue in values(source.json)
+        if isinstance(source.json, dict)
+    )
+
+
+def read(source: Source) -> States:
+    """Read the file."""
+    levels = ("dialogue", None, None, None, "slot", None, "slot")
+    dialogues: dict[str, Dialogue] = source.convert(source.json, SHAPE, levels, hint=FORMAT.hint)
+    states = StatesBuilder(source.name, FORMAT.name)
+    cut, bare = 0, 0
+    for dialogue, content in dialogues.items():
+        cut += len(content.log) % 2
+        for number, turn in enumerate(content.log[1::2]):
+            bare += not turn.metadata
+            state: dict[str, str] = {}
+            for domain, slots in turn.metadata.items():
+                for prefix, part in ((domain, slots.semi), (f"{domain}-book", slots.book)):
+                    for slot, value in part.items():
+                        if prefix == domain or slot != _BOOKED:
+                            name = f"{prefix}{'-' if prefix == domain else ' '}{slot}"
+                            state[name] = (
+                                value if isinstance(value, str) else _joined(source, value, dialogue, number, name)
+                            )
+            states.gold.flat(states.turn(dialogue, number), listed(state, _LEAVES_OUT))
+    if cut:
+        states.note(f"{cut:,} dialogues end with a user turn, which has no state; it is left out")
+    if bare:
+        states.note(f"{bare:,} system turns without metadata: the state is read as empty")
+    states.splits = _splits(source, dialogues)
+    return states.build()
+
+
+def _joined(source: Source, value: list[Any], dialogue: str, turn: int, slot: str) -> str:
+    """Alternatives in one string; none: the empty string, as elsewhere in these files."""
+    if not all(isinstance(item, str) for item in value):
+        raise source.error(
+            f"expected a list of strings, found {value}", FORMAT.hint, dialogue=dialogue, turn=turn, slot=slot
+        )
+    return "|".join(value)
+
+
+def _splits(source: Source, dialogues: dict[str, Dialogue]) -> dict[str, str]:
+    """The split of every dialogue, if both lists are beside the file: what is in neither is for training."""
+    names = (("dev", "val"), ("test", "test"))
+    lists = {split: source.sibling(f"{name}ListFile.json", f"{name}ListFile.txt") for split, name in names}
+    if None in lists.values():
+        return {}
+    listed_in = {
+        name.strip().removesuffix(".json"): split
+        for split, file in lists.items()
+        if file is not None
+        for name in file.read().decode(errors="replace").splitlines()
+    }
+    return {dialogue: listed_in.get(dialogue.removesuffix(".json"), "train") for dialogue in dialogues}
+
+
+FORMAT: Final = Format(
+    name="multiwoz",
+    title="MultiWOZ 2.0, 2.1, 2.3, 2.4 (data.json, or <split>_dials.json of raw dialogues), gold",
+    holds=("gold",),
+    example=(
+        '{"MUL9901.json": {"log": [{"metadata": {}}, {"metadata": {"hotel": {"semi": {"area": "north", '
+        '"name": "not mentioned"}, "book": {"booked": [], "day": "friday"}}}}]}}'
+    ),
+    shape=SHAPE,
+    sniff=sniff,
+    read=read,
+)

@@ -1,0 +1,111 @@
+"""The layout of SGD (Rastogi et al. 2020) and of MultiWOZ 2.2 (Zang et al. 2020): ``dialogues_001.json`` and so on.
+
+Conventions: a dialogue's turns are the user's and the system's; a user turn has a frame per service with its state,
+cumulative. A service that has no frame in a turn is not in that turn's state: the official evaluation does not score
+it there. A slot is called ``<service>-<slot>`` unless its name has the domain in it (``hotel-bookday``); case is kept.
+Values are lists: in gold, of what is equally right (joined by ``|``); of a prediction, the official evaluation reads
+the first element, and so does this reader. An empty list is no value.
+
+Gold and predictions have the same shape, so both sides are read: a file given as ``--gold`` is gold, any other is
+predictions. Files may be a list of dialogues, or a dictionary of them by id.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from dstbench.readers.source import Format, Source, values
+from dstbench.states import States, StatesBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+USER: Final = "USER"
+
+
+class State(msgspec.Struct):
+    """The state of a service."""
+
+    slot_values: dict[str, list[str]]
+
+
+class Frame(msgspec.Struct):
+    """What a turn says of a service; only user turns have a state."""
+
+    service: str
+    state: State | msgspec.UnsetType = msgspec.UNSET
+
+
+class Turn(msgspec.Struct):
+    """A turn of either speaker."""
+
+    speaker: str
+    frames: list[Frame]
+
+
+class Dialogue(msgspec.Struct):
+    """One dialogue."""
+
+    dialogue_id: str
+    turns: list[Turn]
+
+
+def is_dialogue(dialogue: Any) -> bool:
+    """Whether a JSON value has turns with ``speaker`` and ``frames``."""
+    return (
+        isinstance(dialogue, dict)
+        and "dialogue_id" in dialogue
+        and isinstance(turns := dialogue.get("turns"), list)
+        and any(isinstance(turn, dict) and turn.keys() >= {"speaker", "frames"} for turn in turns[:4])
+    )
+
+
+def sniff(source: Source) -> bool:
+    """Whether dialogues have turns with ``speaker`` and ``frames``."""
+    return source.kind == "json" and any(map(is_dialogue, values(source.json)))
+
+
+def read(source: Source) -> States:
+    """Read the file."""
+    states = StatesBuilder(source.name, FORMAT.name)
+    states.either = True
+    for position, dialogue in enumerate(dialogues_of(source, Dialogue)):
+        states.place(dialogue.dialogue_id, source.path.name, position)
+        users = (turn for turn in dialogue.turns if turn.speaker.upper() == USER)
+        for number, turn in enumerate(users):
+            at = states.turn(dialogue.dialogue_id, number)
+            cells = [
+                (slot if "-" in slot else f"{frame.service}-{slot}", value)
+                for frame in turn.frames
+                if frame.state is not msgspec.UNSET
+                for slot, value in frame.state.slot_values.items()
+                if value
+            ]
+            states.gold.cells(at, [(slot, "|".join(value)) for slot, value in cells])
+            states.pred.cells(at, [(slot, value[0]) for slot, value in cells])
+    return states.build()
+
+
+def dialogues_of(source: Source, shape: Any) -> Iterator[Any]:
+    """The dialogues, checked, in the order of the file."""
+    by_id = source.kind == "json" and isinstance(source.json, dict)
+    items = list(source.json.values()) if by_id else None
+    levels = (None, "turn", None, None, None, None, "slot")
+    return source.objects(shape, "dialogue_id", levels, items, hint=FORMAT.hint)
+
+
+FORMAT: Final = Format(
+    name="sgd",
+    title="SGD, MultiWOZ 2.2: the dataset, or predictions in its layout (as --gold: gold)",
+    holds=("gold", "pred"),
+    example=(
+        '[{"dialogue_id": "1_00000", "turns": [{"speaker": "USER", "frames": [{"service": "Hotels_1", "state": '
+        '{"slot_values": {"destination": ["Palo Alto"]}}}]}]}]'
+    ),
+    shape=list[Dialogue] | dict[str, Dialogue],
+    sniff=sniff,
+    read=read,
+    sharded=True,
+)

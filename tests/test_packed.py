@@ -1,0 +1,241 @@
+"""Packed files and folders: scored as the plain file is; and archives that are damaged, false or ambiguous."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench.readers import Source, packed
+from dstbench.states import States
+from tests import formats
+from tests.corpora import EXAMPLE, EXAMPLE_SCORES
+
+ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT
+
+
+def pack_zip(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def same(left: States, right: States) -> bool:
+    sides = [(getattr(left, name), getattr(right, name)) for name in ("gold", "pred")]
+    return left.format == right.format and all(
+        (a is None) == (b is None) and (a is None or (a.turns.equals(b.turns) and a.cells.equals(b.cells)))
+        for a, b in sides
+    )
+
+
+@given(
+    name=st.sampled_from(sorted(ALL)),
+    bom=st.booleans(),
+    cut=st.none() | st.integers(0, 100),
+    method=st.sampled_from([None, zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA]),
+)
+def test_a_packed_file_is_read_as_the_plain_one(
+    name: str, bom: bool, cut: int | None, method: int | None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("packed")
+    plain = ALL[name]().encode()
+    (folder / "plain").write_bytes(plain)
+    content = b"\xef\xbb\xbf" * bom + plain
+    if cut is not None:  # gzip files that are put together are a gzip file
+        content = gzip.compress(content[:cut]) + gzip.compress(content[cut:])
+    if method is not None:
+        content = pack_zip({"a/": b"", "a/b.json": content, ".hidden": b"{}", "__MACOSX/x": b"{}"}, method)
+    (folder / "packed").write_bytes(content)
+    assert same(dstbench.read(folder / "packed"), dstbench.read(folder / "plain"))
+    if method is not None:
+        assert same(dstbench.read(folder / "packed" / "a" / "b.json"), dstbench.read(folder / "plain"))
+
+
+@given(name=st.sampled_from(["gtpr", "star-tsv"]), packing=st.sampled_from(["gzip", "zip"]), data=st.data())
+def test_a_damaged_archive_is_refused_in_words(
+    name: str, packing: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("damaged") / "file"
+    content = ALL[name]().encode()
+    content = gzip.compress(content) if packing == "gzip" else pack_zip({"file": content})
+    at = data.draw(st.integers(0, len(content) - 1))
+    broken = (
+        content[:at] if data.draw(st.booleans()) else content[:at] + bytes([content[at] ^ 0x55]) + content[at + 1 :]
+    )
+    path.write_bytes(broken)
+    try:
+        dstbench.read(path)
+    except dstbench.DstbenchError as error:
+        assert str(error).startswith(f"{path}")  # noqa: PT017 (some damages, to a date say, do not matter)
+
+
+def test_a_cut_archive_is_said_to_be_cut(here: Path) -> None:
+    content = gzip.compress(formats.gtpr().encode())
+    Path("p.json.gz").write_bytes(content[: len(content) // 2])
+    with pytest.raises(
+        dstbench.DstbenchError, match=r"p\.json\.gz: a gzip file that ends too early\nhint: it is cut off"
+    ):
+        dstbench.score("p.json.gz")
+
+
+def test_an_encrypted_zip_is_refused(here: Path) -> None:
+    content = bytearray(pack_zip({"p.json": formats.gtpr().encode()}))
+    content[6] |= 1  # the flag in the member's header, and in the table of contents
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    Path("p.zip").write_bytes(content)
+    with pytest.raises(dstbench.DstbenchError, match=r"p\.zip: an encrypted zip"):
+        dstbench.score("p.zip")
+
+
+@pytest.mark.parametrize(
+    "name", ["../p.json", "a/../../p.json", "/p.json", "C:\\p.json", "\\\\host\\p.json", "a\\..\\p.json"]
+)
+def test_members_outside_of_the_archive_are_refused(name: str, here: Path) -> None:
+    Path("p.zip").write_bytes(pack_zip({name: formats.gtpr().encode()}))
+    with pytest.raises(dstbench.DstbenchError, match=r"p\.zip: a zip whose member .* would lie outside of it"):
+        dstbench.score("p.zip")
+
+
+def test_a_member_twice_is_refused(here: Path) -> None:
+    with zipfile.ZipFile("p.zip", "w") as archive:
+        archive.writestr("p.json", formats.gtpr())
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("p.json", formats.gtpr())
+    with pytest.raises(dstbench.DstbenchError, match=r"a zip with the member 'p\.json' twice"):
+        dstbench.score("p.zip")
+
+
+def test_a_path_that_is_not_in_the_archive(here: Path) -> None:
+    Path("p.zip").write_bytes(pack_zip({"a/p.json": formats.gtpr().encode()}))
+    Path("p.json").write_text(formats.gtpr())
+    with pytest.raises(dstbench.DstbenchError, match=r"p\.zip/b\.json: no such file in the zip"):
+        dstbench.score("p.zip/b.json")
+    with pytest.raises(dstbench.DstbenchError, match=r"p\.json/b\.json: no such file: p\.json is no zip"):
+        dstbench.score("p.json/b.json")
+    Path("none.zip").write_bytes(pack_zip({}))
+    with pytest.raises(dstbench.DstbenchError, match=r"none\.zip: a zip without a file"):
+        dstbench.score("none.zip")
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zip"])
+def test_what_is_unpacked_is_limited(packing: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = b" " * 3_000_000 + formats.gtpr().encode()
+    Path("p").write_bytes(gzip.compress(content) if packing == "gzip" else pack_zip({"p.json": content}))
+    assert dstbench.score("p", metrics="jga")["value"].item() == 0.5
+    monkeypatch.setenv("DSTBENCH_MAX_UNPACKED", "2")
+    with pytest.raises(dstbench.DstbenchError, match=r"p: more than 2 MB when unpacked\n.* DSTBENCH_MAX_UNPACKED"):
+        dstbench.score("p")
+    monkeypatch.delenv("DSTBENCH_MAX_UNPACKED")
+    monkeypatch.setattr(packed, "_FREE", 1_000_000)
+    with pytest.raises(
+        dstbench.DstbenchError, match=r"p: more than 200 times its packed size .*\n.* DSTBENCH_MAX_RATIO"
+    ):
+        dstbench.score("p")
+    monkeypatch.setenv("DSTBENCH_MAX_RATIO", "1000000")
+    assert dstbench.score("p", metrics="jga")["value"].item() == 0.5
+    monkeypatch.setenv("DSTBENCH_MAX_RATIO", "many")
+    with pytest.raises(dstbench.UsageError, match="DSTBENCH_MAX_RATIO='many' is no number"):
+        dstbench.score("p")
+
+
+def test_the_size_that_a_zip_states_is_not_believed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = pack_zip({"p.json": b" " * 3_000_000})
+    true = (3_000_000).to_bytes(4, "little")
+    assert content.count(true) == 2
+    Path("p.zip").write_bytes(content.replace(true, (4_000_000_000).to_bytes(4, "little")))
+    monkeypatch.setenv("DSTBENCH_MAX_UNPACKED", "2")
+    with pytest.raises(dstbench.DstbenchError, match="more than 2 MB when unpacked"):
+        dstbench.score("p.zip")
+
+
+def test_runs_are_named_without_their_endings(here: Path) -> None:
+    content = formats.gtpr().encode()
+    Path("a.json.gz").write_bytes(gzip.compress(content))
+    Path("b.zip").write_bytes(pack_zip({"x.json": content}))
+    Path("run.1.5").mkdir()
+    Path("run.1.5/x.json").write_bytes(content)
+    rows = dstbench.score(["a.json.gz", "b.zip", "run.1.5"], metrics="jga")
+    assert rows["run"].to_list() == ["a", "b", "run.1.5"]
+    os.chdir("run.1.5")
+    assert dstbench.score(".", metrics="jga")["run"].item() == "run.1.5"
+
+
+def _lay(files: dict[str, str], where: str) -> str:
+    """A folder, or a zip, with these files."""
+    if where == "zip":
+        Path("data.zip").write_bytes(pack_zip({name: text.encode() for name, text in files.items()}))
+        return "data.zip"
+    for name, text in files.items():
+        path = Path("data", name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return "data"
+
+
+@pytest.mark.parametrize("where", ["folder", "zip"])
+def test_a_folder_with_one_file_of_data_is_that_file(where: str, here: Path) -> None:
+    files = {
+        "sub/model.json": formats.gtpr(),
+        "ontology.json": json.dumps({"hotel-area": ["north"]}),
+        "schema.json": json.dumps([{"service_name": "hotel", "slots": []}]),
+        "scores.json": json.dumps({"joint": 0.5}),
+        "test.txt": "MUL1\n",
+        "empty.txt": "",
+        ".hidden.json": formats.gtpr(),
+    }
+    path = _lay(files, where)
+    rows = dstbench.score(path, metrics=list(EXAMPLE_SCORES))
+    assert dict(zip(rows["metric"], rows["value"], strict=True)) == pytest.approx(EXAMPLE_SCORES, rel=1e-14)
+    assert rows["run"].unique().item() == "data"
+
+
+@pytest.mark.parametrize("where", ["folder", "zip"])
+def test_a_folder_of_several_runs_is_refused(where: str, here: Path) -> None:
+    same_format = _lay({"a.json": formats.gtpr(), "b.json": formats.gtpr()}, where)
+    with pytest.raises(dstbench.DstbenchError, match=r"2 files of data .* a\.json|name the files") as caught:
+        dstbench.score(same_format)
+    assert "a.json (gtpr)" in str(caught.value)
+    assert "b.json (gtpr)" in str(caught.value)
+    several = _lay({"a.json": formats.gtpr(), "b.json": formats.trade()}, where)
+    with pytest.raises(dstbench.DstbenchError, match=r"a\.json \(gtpr\), .*b\.json \(trade\)\nhint: name the files"):
+        dstbench.score(several)
+    rows = dstbench.score(several, format="trade", metrics="jga")  # then it is said which is meant
+    assert rows["value"].item() == 0.5
+
+
+def test_a_long_table_in_a_folder_is_data_too(here: Path) -> None:
+    path = _lay({"a.json": formats.gtpr()}, "folder")
+    dstbench.write_long(dstbench.open_runs(EXAMPLE)[0], "data/b.parquet")
+    with pytest.raises(dstbench.DstbenchError, match=r"b\.parquet \(long table\)"):
+        dstbench.score(path)
+
+
+def test_a_folder_without_data(here: Path) -> None:
+    Path("empty").mkdir()
+    with pytest.raises(dstbench.DstbenchError, match="empty: an empty folder"):
+        dstbench.score("empty")
+    path = _lay({"schema.json": "[]"}, "folder")
+    with pytest.raises(dstbench.DstbenchError, match=r"data: a folder without a file of a known format \(1 files\)"):
+        dstbench.score(path)
+
+
+def test_a_cut_file_in_a_folder_is_not_passed_over(here: Path) -> None:
+    path = _lay({"a.json": formats.gtpr(), "b.json": formats.gtpr()[:-9]}, "folder")
+    with pytest.raises(dstbench.DstbenchError, match=r"b\.json: the JSON ends too early"):
+        dstbench.score(path)
+
+
+def test_links_that_go_round_in_circles_end(here: Path) -> None:
+    path = _lay({"sub/a.json": formats.gtpr()}, "folder")
+    Path("data/sub/again").symlink_to(Path("data").resolve())
+    assert [file.path for file in Source(path).files()] == [Path("data/sub/a.json")]
