@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from dstbench import signature
     from dstbench.align import to_long
     from dstbench.checks import check
     from dstbench.context import contexts
@@ -71,6 +72,7 @@ __all__ = [
     "read",
     "scan",
     "score",
+    "signature",
     "sweep",
     "to_long",
     "to_turns",
@@ -80,6 +82,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name == "signature":  # a module, for `dstbench.signature.parse` and its like
+        return import_module("dstbench.signature")
     if name not in _HOME:
         raise AttributeError(f"module 'dstbench' has no attribute {name!r}")
     return getattr(import_module(f"dstbench.{_HOME[name]}"), name)

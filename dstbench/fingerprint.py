@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Codes: TypeAlias = NDArray[np.uint32]
 
 _PRIME: Final = 0x100000001B3
+_ODD: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 def of_strings(strings: pl.Series) -> Hashes:
@@ -38,17 +39,19 @@ def of_strings(strings: pl.Series) -> Hashes:
 
 def of_codes(codes: Codes) -> Hashes:
     """A number per dictionary code, that of its string; one of its own for `ABSENT`."""
-    absent = codes == ABSENT
-    places = np.where(absent, 0, codes)
-    return np.where(absent, np.uint64(1), _known.up_to(int(places.max(initial=0)))[places])
+    most = int(codes.max(initial=0, where=codes != ABSENT))
+    hashes = _known.up_to(most)
+    return hashes[np.minimum(codes, len(hashes) - 1)]  # the last is that of ABSENT
 
 
-def chain(*parts: NDArray[Any]) -> Hashes:
-    """One number per row from several columns of numbers; their order matters."""
-    found = np.zeros(1, np.uint64)
-    for part in parts:
-        found = _mix(found * np.uint64(_PRIME) + part.astype(np.uint64))
-    return found
+def of_turns(dialogue: Hashes, turn: NDArray[Any]) -> Hashes:
+    """A number per turn, from its dialogue's."""
+    return _mix(dialogue + turn.astype(np.uint64) * _ODD)
+
+
+def of_cells(turn: Hashes, slot: Hashes, value: Hashes) -> Hashes:
+    """A number per cell, from its turn's, its slot's and its value's."""
+    return _mix(turn + slot * _ODD ^ value)
 
 
 def _mix(x: Hashes) -> Hashes:
@@ -59,20 +62,21 @@ def _mix(x: Hashes) -> Hashes:
 
 
 class _CodeHashes:
-    """The numbers of all codes so far."""
+    """The numbers of all codes so far, and at the end that of `ABSENT`."""
 
     def __init__(self) -> None:
-        self._hashes = np.zeros(0, np.uint64)
+        self._hashes = np.ones(1, np.uint64)
         self._lock = Lock()
 
     def up_to(self, most: int) -> Hashes:
         hashes = self._hashes
-        if most < len(hashes):
+        if most < len(hashes) - 1:
             return hashes
         with self._lock:
             hashes = self._hashes
-            new = np.arange(len(hashes), most + 1, dtype=np.uint32)
-            self._hashes = np.concatenate([hashes, of_strings(pl.Series(to_strings(new), dtype=pl.String))])
+            new = np.arange(len(hashes) - 1, most + 1, dtype=np.uint32)
+            hashed = of_strings(pl.Series(to_strings(new), dtype=pl.String))
+            self._hashes = np.concatenate([hashes[:-1], hashed, hashes[-1:]])
             return self._hashes
 
 

@@ -15,7 +15,7 @@ from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
 from dstbench.longtable import Data, Run, open_runs
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse_all
 from dstbench.schema import SCORES, TURNS
-from dstbench.signature import sign
+from dstbench.signature import differences, sign
 from dstbench.sums import LENGTH, Sums, sum_up
 from dstbench.turntable import to_turns
 
@@ -137,7 +137,7 @@ def score(
             )
         tables.append(rows)
     scores = pl.concat(tables)
-    _warn_of_mixed_slot_counts(scores)
+    _warn_of_differences(scores)
     return scores
 
 
@@ -189,17 +189,24 @@ def _beside_exact(found: Sums, by: Sequence[str], stats: Iterable[str]) -> pl.Da
     return (sums.sort(by) if by else sums).with_row_index("group")
 
 
-def _warn_of_mixed_slot_counts(rows: pl.DataFrame) -> None:
-    """Say it where the runs' slot accuracies are over different T, found from each run's own slots."""
-    heads = rows.filter(pl.col("metric") == "sa")["signature"].str.extract(r"^sa\(T=(\d+)").unique().drop_nulls()
-    if len(heads) > 1:
-        counts = sorted(heads.cast(pl.Int64))
-        warnings.warn(
-            f"sa is over {', '.join(map(str, counts))} slots, each run's own, and cannot be compared; "
-            f"name the number: -m sa:T={counts[0]}",
-            DstbenchWarning,
-            stacklevel=3,
-        )
+def _warn_of_differences(rows: pl.DataFrame) -> None:
+    """Say it where runs' scores of one metric cannot be compared, as their signatures differ."""
+    per_metric = rows.group_by("metric", maintain_order=True).agg(
+        pl.col("run", "signature").unique(maintain_order=True)
+    )
+    told: set[str] = set()
+    for metric, runs, signatures in per_metric.iter_rows():
+        for signature in signatures[1:]:
+            clauses = differences(signatures[0], signature)
+            new = [clause for clause in clauses if clause not in told]
+            told.update(new)
+            if new:
+                hint = "; name the number of slots: -m sa:T=30" if metric == "sa" and "(metric)" in new[0] else ""
+                warnings.warn(
+                    f"scores of {', '.join(runs)} cannot be compared: {'; '.join(new)}{hint}",
+                    DstbenchWarning,
+                    stacklevel=3,
+                )
 
 
 def _groups(by: str | Sequence[str]) -> list[str]:

@@ -93,6 +93,15 @@ def to_turns(
     return pl.DataFrame({name: found[name] for name in wanted})
 
 
+def _needs(columns: list[str]) -> set[str]:
+    """The columns and those that they follow from."""
+    needed = set(columns)
+    for name, sources in _DERIVED.items():
+        if name in needed:
+            needed.update(sources)
+    return needed
+
+
 @dataclass(frozen=True)
 class _Changes:
     """The rows at which something of a slot changed; between them, every row is like the one that changed last.
@@ -132,15 +141,16 @@ def _find_changes(rows: Layout, convention: Convention) -> _Changes:
 def _counts(rows: Layout, changes: _Changes, needed: set[str]) -> dict[str, NDArray[np.uint32]]:
     """Counts per turn: sums by place of what changed, and for what lasts their running sums."""
     events, found = _what_changed(changes), {}
-    bare = rows.bare[changes.row]
-    lasting, passing = np.flatnonzero(~bare), np.flatnonzero(bare)
+    passing = np.flatnonzero(rows.bare[changes.row])  # what changes in a bare row, does so for its turn only
     for name in needed & events.keys():
         grown = events[name]()
+        if grown is None:
+            found[name] = np.zeros(len(rows.group), np.uint32)
+            continue
+        counts = np.bincount(changes.place, weights=grown, minlength=rows.total)
         if name in _LASTING:
-            counts = rows.running(np.bincount(changes.place[lasting], weights=grown[lasting], minlength=rows.total))
-            np.add.at(counts, changes.place[passing], grown[passing])
-        else:
-            counts = np.bincount(changes.place, weights=grown, minlength=rows.total)
+            passed = np.bincount(changes.place[passing], weights=grown[passing], minlength=rows.total)
+            counts = rows.running(counts - passed) + passed if len(passing) else rows.running(counts)
         found[name] = counts[rows.is_turn].astype(np.uint32)
     return found
 
@@ -179,35 +189,28 @@ def _soft(rows: Layout, changes: _Changes) -> dict[str, Any]:
 
 def _gold_hash(rows: Layout, changes: _Changes, turn: Numbers) -> NDArray[np.uint64]:
     """Each turn's part of the fingerprint: that it is there, and what changed in gold."""
-    starts = np.flatnonzero(rows.dialogue_starts)
-    names = fingerprint.of_strings(rows.long["dialogue"].gather(starts))
-    names = np.repeat(names, np.diff(starts, append=len(rows.turn)))
+    names = fingerprint.of_strings(rows.long["dialogue"].gather(np.flatnonzero(rows.dialogue_starts)))
+    number = np.cumsum(rows.dialogue_starts, dtype=np.uint32) - np.uint32(1)
     gold = changes.compared.gold
     new = np.flatnonzero(gold != _before(gold, changes.first, ABSENT))
     row = changes.row[new]
-    hashed = fingerprint.chain(
-        names[row], rows.turn[row], fingerprint.of_codes(changes.slot[new]), fingerprint.of_codes(gold[new])
+    hashed = fingerprint.of_cells(
+        fingerprint.of_turns(names[number[row]], rows.turn[row]),
+        fingerprint.of_codes(changes.slot[new]),
+        fingerprint.of_codes(gold[new]),
     )
     sums = np.zeros(rows.total, np.uint64)
     np.add.at(sums, changes.place[new], hashed)
-    whole: NDArray[np.uint64] = sums[rows.is_turn] + fingerprint.chain(names[rows.first_row[rows.group]], turn)
+    whole: NDArray[np.uint64] = sums[rows.is_turn]
+    whole += fingerprint.of_turns(names[number[rows.first_row[rows.group]]], turn)
     return whole
 
 
-def _needs(columns: list[str]) -> set[str]:
-    """The columns and those that they follow from."""
-    needed = set(columns)
-    for name, sources in _DERIVED.items():
-        if name in needed:
-            needed.update(sources)
-    return needed
-
-
-def _what_changed(changes: _Changes) -> dict[str, Callable[[], NDArray[Any]]]:
+def _what_changed(changes: _Changes) -> dict[str, Callable[[], NDArray[Any] | None]]:
     """What a changed row adds to its turn: to the sizes of states, and to the counts of events.
 
     Returns:
-        Column name to a function that gives the numbers: what nobody asks for is not computed.
+        Column name to a function that gives the numbers (None: all 0): what nobody asks for is not computed.
     """
     compared, first, convention = changes.compared, changes.first, changes.convention
     g, p, ok = compared.gold, compared.pred, compared.ok
@@ -223,10 +226,10 @@ def _what_changed(changes: _Changes) -> dict[str, Callable[[], NDArray[Any]]]:
             cache.update(_gca_released(compared, (g_new, p_new), first))
         return cache
 
-    def charged_again() -> Flags:
+    def charged_again() -> NDArray[np.int8] | None:
         if convention.wrong_costs == "once":
-            return np.zeros(len(ok), dtype=np.bool_)
-        return comparison(convention).charged_again(changes.slot, g, p, ok)
+            return None
+        return grown(comparison(convention).charged_again(changes.slot, g, p, ok))
 
     cache: dict[str, NDArray[np.uint8]] = {}
     return {
@@ -234,7 +237,7 @@ def _what_changed(changes: _Changes) -> dict[str, Callable[[], NDArray[Any]]]:
         "n_pred": lambda: grown(p_is),
         "n_correct": lambda: grown(ok),
         "n_union": lambda: grown(g_is | p_is),
-        "n_charged_again": lambda: grown(charged_again()),
+        "n_charged_again": charged_again,
         "n_fresh_errors": lambda: (g_set | p_set) & ~ok,
         "gca_correct": lambda: released()["correct"],
         "gca_wrong": lambda: released()["wrong"],
