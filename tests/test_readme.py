@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 from dstbench.metrics import REGISTRY
+from dstbench.profiles import PROFILES
 from dstbench.readers import FORMATS
 from tests import formats
 from tests.test_architecture import STEPS
@@ -27,17 +28,18 @@ def test_the_examples_of_scoring_run(here: Path) -> None:
         Path(name).write_text(formats.gtpr())
     Path("bare.json").write_text(formats.mwzeval())
     Path("test.tsv").write_text(formats.star_tsv())
-    commands = re.findall(r"^dstbench (score|convert) (.*)$", README, re.MULTILINE)
-    commands += re.findall(r"`dstbench (convert) (.*?)`", README)
-    assert len(commands) == 5
+    Path("data.json").write_text(formats.multiwoz())
+    commands = re.findall(r"^dstbench (\w+) (.*)$", README, re.MULTILINE)
+    commands += re.findall(r"`dstbench (convert|check|contexts) (.*?)`", README)
+    assert {command for command, _ in commands} == {"score", "sweep", "pairs", "convert", "check", "contexts"}
     for command, words in commands:
         code, _, err = run(command, *shlex.split(words))
         assert code == 0, err
 
 
-def test_it_names_every_format_and_metric() -> None:
-    for name in (*FORMATS, *REGISTRY):
-        assert f"`{name}`" in README, name
+def test_it_names_every_format_metric_and_profile() -> None:
+    for name in (*FORMATS, *REGISTRY, *(profile.partition("@")[0] for profile in PROFILES)):
+        assert f"`{name}`" in README or name == "simpletod-v1", name
 
 
 def test_the_map_has_every_step_in_order() -> None:
