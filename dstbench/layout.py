@@ -6,7 +6,7 @@ is needed. A turn's *place* is its number among all turns of all groups: what is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -50,6 +50,7 @@ class Layout:
         total: The number of places.
         is_turn: Of each place: whether there is such a turn.
         group: Of each turn: its group.
+        kept: What was worked out on these rows and several calls need, by what it is.
     """
 
     long: pl.DataFrame
@@ -67,6 +68,7 @@ class Layout:
     total: int
     is_turn: Flags
     group: Numbers
+    kept: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
     def turn_place(self) -> Numbers:

@@ -13,7 +13,7 @@ did, in the file or under the convention.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 
 import numpy as np
@@ -126,6 +126,19 @@ class _Changes:
 
 
 def _find_changes(rows: Layout, convention: Convention) -> _Changes:
+    """What changed under a convention; a fuzzy one and its exact one have all in common but what matches."""
+    exact = convention.exact()
+    known = rows.kept.get(exact)
+    if known is None:
+        known = rows.kept[exact] = _look_for_changes(rows, exact)
+    if convention == exact:
+        return known
+    values = known.compared
+    ok = comparison(convention).match(known.slot, values.gold, values.pred)
+    return replace(known, convention=convention, compared=replace(values, ok=ok))
+
+
+def _look_for_changes(rows: Layout, convention: Convention) -> _Changes:
     differs, free = rows.differs, None
     if convention.over == "gold-domains":
         free = _free(rows, convention)
