@@ -35,6 +35,7 @@ class Layout:
 
     Attributes:
         long: The long table; in a view, only its rows with a slot.
+        number: Of each row: the number of its dialogue, from 1, also of those that have no row in the view.
         dialogue_starts: Whether a dialogue begins with a row.
         slot: Codes of the rows' slots.
         bare: Rows without a slot: each stands for itself, and what is predicted there does not last.
@@ -54,6 +55,7 @@ class Layout:
     """
 
     long: pl.DataFrame
+    number: Codes
     dialogue_starts: Flags
     slot: Codes
     bare: Flags
@@ -112,10 +114,11 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
     Raises:
         DstbenchError: The table is not sorted, or a slot ends before its dialogue does.
     """
+    slot = codes(long["slot"])
+    bare, number = slot == ABSENT, np.cumsum(row_changes(long["dialogue"]), dtype=np.uint32)
     if view:
-        long = long.filter(pl.col("slot").is_not_null())
-    starts, slot = row_changes(long["dialogue"]), codes(long["slot"])
-    dialogue_starts, bare = starts, slot == ABSENT
+        long, slot, number, bare = long.filter(~bare), slot[~bare], number[~bare], bare[~bare]
+    starts = dialogue_starts = row_changes(number)
     first = starts | bare | row_changes(slot)
     part = None if view is None else long["slot"] if view == "slot" else over_distinct(long["slot"], domain_of)
     if part is not None:
@@ -133,6 +136,7 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
     group = np.repeat(np.arange(len(size)), size)[is_turn]
     return Layout(
         long,
+        number,
         dialogue_starts,
         slot,
         bare,

@@ -89,7 +89,7 @@ def to_turns(
     if view is not None and rows.part is not None:
         found[view] = rows.part.gather(row)
     if "number" in wanted:
-        found["number"] = np.cumsum(rows.dialogue_starts, dtype=np.uint32)[row]
+        found["number"] = rows.number[row]
     return pl.DataFrame({name: found[name] for name in wanted})
 
 

@@ -145,3 +145,18 @@ def test_a_metric_in_a_users_own_group_by(states: States) -> None:
         groups.setdefault((t.turn,), []).append(t)
     found = {(r["turn"], m): r[m] for r in table.iter_rows(named=True) for m in METRICS}
     expect(found, grouped(groups))  # type: ignore[arg-type] # keys are (turn,)
+
+
+def test_a_dialogue_without_slots_does_not_shift_the_others() -> None:
+    """By domain and slot it has no rows; lengths, and which turns are scored, are still found by dialogue."""
+    area = {"hotel-area": "north"}
+    states = [
+        {"dialogue_id": "A", "turn": 0, "gold": {}, "pred": {}},
+        {"dialogue_id": "B", "turn": 0, "gold": area, "pred": area},
+        {"dialogue_id": "B", "turn": 1, "gold": area, "pred": {}},
+    ]
+    rows = dstbench.score(states, metrics="jga", by="domain,length")
+    assert rows.select("domain", "length", "value").rows() == [("hotel", 2, 0.5)]
+    for by in ("domain", "slot"):
+        rows = dstbench.score(states, metrics="correct,missed", by=by, profile=dstbench.Convention(turns="gold"))
+        assert rows["value"].to_list() == [1, 1]
