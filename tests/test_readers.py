@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
 import re
 from pathlib import Path
@@ -170,6 +172,26 @@ def test_a_slot_listed_twice_with_two_values_is_reported(here: Path) -> None:
     assert rows["value"].item() == 1  # the last is kept
 
 
+@pytest.mark.parametrize("name", ["trade-gold", "woz"])
+def test_gold_that_lists_a_slot_twice_is_reported(name: str, here: Path) -> None:
+    document = json.loads(ALL[name]())
+    first = document[0]["dialogue"][0]["belief_state"]
+    first.append({"slots": [[first[0]["slots"][0][0], "another"]], "act": "inform"})
+    Path("gold.json").write_text(json.dumps(document))
+    assert any("1 gold states list a slot twice" in note for note in read("gold.json").notes)
+
+
+def test_only_empty_lines_and_comments_of_a_tsv_are_passed_over(here: Path) -> None:
+    for name in ("woz-tsv", "star-tsv"):
+        Path("gold.tsv").write_text(ALL[name]() + "# a comment\n\r\n\n")
+        found = read("gold.tsv").gold
+        assert found is not None
+        assert found.turns.height == 2
+        Path("gold.tsv").write_text(ALL[name]() + "\t" * 6 + "\n")
+        with pytest.raises(dstbench.DstbenchError, match=r"gold\.tsv"):
+            read("gold.tsv")
+
+
 def test_several_files_are_one_run(here: Path) -> None:
     first, second = EXAMPLE
     Path("a.jsonl").write_text(json.dumps(first))
@@ -220,6 +242,17 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "right and wrong only": (
         json.dumps({"MUL1.json": {"0": [1, 0, 1], "1": [1, 1, 1]}}),
         ["no states, only which slots are right", "hint: ", "pred_res.*.json"],
+    ),
+    "TripPy's configuration": (
+        json.dumps({"dataset_name": "x", "class_types": ["none"], "slots": [], "label_maps": {}}),
+        ["TripPy's configuration, not its predictions", "hint: ", "pred_res.*.json", "--label-map"],
+    ),
+    "packed twice": (gzip.compress(gzip.compress(b"{}")), ["packed (gzip)", "hint: unpack it first"]),
+    "packed in another way": (bz2.compress(b"{}"), ["packed (bzip2)", "hint: unpack it first"]),
+    "a tar": (b"p.json".ljust(257, b"\0") + b"ustar", ["packed (tar)", "hint: unpack it first"]),
+    "other objects": (
+        json.dumps({"version": 2, "a": "b"}),
+        ["no known format: a JSON object with the keys version, a"],
     ),
     "another JSON": ('{"accuracy": {"joint": 0.5}}', ["no known format", "the keys joint"]),
     "other lines": ('{"a": 1}\n{"a": 2}\n', ["no known format: JSON Lines whose objects have no dialogue_id"]),
@@ -305,7 +338,11 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "a STAR key": (formats.star().replace("json_1", "json"), ["'MUL7001.json' is not of the form"]),
     "a TRADE state": (
         json.dumps([{"dialogue_idx": "D", "dialogue": [{"turn_idx": 0, "belief_state": {}}]}]),
-        ["expected a list, found {}"],
+        ["item 0: expected a list, found {}", "dialogue D, turn 0"],
+    ),
+    "a T5DST state": (
+        formats.t5dst_gold().replace('"dontcare"', "0", 1),
+        ["item 0: expected a string, found 0", "dialogue MUL7001.json, turn 0, slot hotel-"],
     ),
     "a turn too large": (json.dumps({"D_65536": [[], []]}), ["the turn is not a number from 0 to 65535", "turn 65536"]),
     "a pair that is none": (json.dumps({"D_0": [["hotel"], []]}), ["'hotel' is not of the form", "dialogue D, turn 0"]),
@@ -347,6 +384,11 @@ def test_a_missing_file(here: Path) -> None:
     Path("near.json").write_text(formats.gtpr())
     with pytest.raises(dstbench.DstbenchError, match=r"no such file\nhint: in that folder: near\.json"):
         dstbench.score("neer.json")
+
+
+def test_a_name_that_no_file_can_have(here: Path) -> None:
+    with pytest.raises(dstbench.DstbenchError, match="x: cannot be read: File name too long"):
+        dstbench.score("x" * 300)
 
 
 def test_an_unknown_format_is_a_usage_error() -> None:

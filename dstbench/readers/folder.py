@@ -69,7 +69,7 @@ def data_files(
         more = [f"{len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
         raise folder.error(
             f"a folder with {len(found)} files of data that are not parts of one run: {', '.join(listed + more)}",
-            "name the files",
+            "name the one that is meant; several files that are named are scored as a run each",
         )
 
 
