@@ -91,10 +91,11 @@ class File:
             raise
         return content
 
-    def head(self, size: int) -> bytes:
-        """The first bytes as they are on disk; the rest is not read, unless it is a pipe."""
+    @cached_property
+    def _mark(self) -> bytes:
+        """The first four bytes as they are on disk; the rest is not read, unless it is a pipe."""
         with self._disk() as file:
-            return self._guarded(lambda: file.read(size))
+            return self._guarded(lambda: file.read(4))
 
     def read(self) -> bytes:
         """The whole content."""
@@ -106,7 +107,7 @@ class File:
     @cached_property
     def is_parquet(self) -> bool:
         """Whether the file starts as Parquet does; the rest of it is not read."""
-        return not self.is_folder and self.head(4) == b"PAR1"
+        return not self.is_folder and self._mark == b"PAR1"
 
     @cached_property
     def _place(self) -> tuple[Path, str]:
@@ -124,7 +125,7 @@ class File:
         disk, inside = self._place
         if not os.path.isfile(disk):
             return None
-        if not self.head(4).startswith(packed.ZIP):
+        if not self._mark.startswith(packed.ZIP):
             if inside:
                 raise self.error(f"no such file: {disk} is no zip")
             return None

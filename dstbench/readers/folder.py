@@ -83,5 +83,4 @@ def split_of(folder: Source, file: Source) -> str | None:
 
 def _is_empty(file: Source) -> bool:
     """Whether there is nothing in a file but white space (a list of no dialogues, say)."""
-    with file.open() as stream:
-        return not stream.read(1 << 16).strip()
+    return not file.beginning(1 << 16).strip()
