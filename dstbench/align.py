@@ -141,6 +141,10 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
     gold_side = _gold_of(gold)
     if states.gold is not None and not states.either:
         _warn(f"{states.source}: its own gold is not used, but that of {gold.source}")
+    if states.either and states.gold is not None:
+        several = int((states.gold.cells["value"] != states.pred.cells["value"]).sum())
+        if several:
+            _warn(f"{states.source}: {_number(several, 'prediction')} with several values, of which the first is taken")
     return gold_side, states.pred
 
 

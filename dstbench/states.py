@@ -294,7 +294,8 @@ def in_order(states: States, gold: States) -> States:
         raise DstbenchError(
             f"{states.pred.turns.height:,} predicted turns for {gold.gold.turns.height:,} in {gold.source}",
             file=states.source,
-            hint="they have no ids and are joined in order, so there must be as many: is it the same split?",
+            hint="they have no ids and are joined in order, so there must be as many: is it the same split"
+            + (" (--split)?" if gold.splits is not None else "?"),
         )
     return replace(states, gold=None, pred=Side(gold.gold.turns, states.pred.cells), complete=None)
 

@@ -37,8 +37,8 @@ def test_the_format_is_found_by_content_alone(name: str, here: Path) -> None:
 
 #: Without ids: joined with a gold file in its order (see test_completion).
 POSITIONAL = ("convlab-raw", "dstc10", "ldst")
-# Said of every IC-DST log, and of every TripPy file.
-_SAID = "ignore:.*(may have been altered|marks of tokens):dstbench.errors.DstbenchWarning"
+# Said of every IC-DST log and TripPy file, and of the predictions in SGD's layout.
+_SAID = "ignore:.*(may have been altered|marks of tokens|of which the first is taken):dstbench.errors.DstbenchWarning"
 
 
 @pytest.mark.parametrize("name", formats.WITH_BOTH)
@@ -153,6 +153,28 @@ def test_turns_that_fnctod_has_not_reached_are_counted(here: Path) -> None:
     Path("p.json").write_text(json.dumps({"mul1": turns}))
     found = next(note for note in read("p.json").notes if "has the run finished?" in note)
     assert found.startswith("p.json: 1 turn")
+
+
+def test_a_slot_that_is_not_present_is_no_value_of_fnctods(here: Path) -> None:
+    for name, values in (("fnctod", ["yes"]), ("pptod", ["not present", "yes"])):
+        text = json.dumps({"bspn": "", "bspn_gen": "[hotel] name not present parking yes stars not mentioned"})
+        Path("p.json").write_text('{"mul1": ' + (f"[{text}]" if name == "fnctod" else f'{{"0": {text}}}') + "}")
+        states = read("p.json")
+        assert states.format == name
+        assert states.pred is not None
+        assert states.pred.cells["value"].cast(str).to_list() == values
+
+
+def test_parlais_gold_stands_under_labels_where_it_was_trained(here: Path) -> None:
+    Path("p.jsonl").write_text(formats.parlai().replace("eval_labels", "labels"))
+    assert dstbench.score("p.jsonl", metrics="jga")["value"].item() == 0.5
+
+
+@pytest.mark.parametrize("name", ["multiwoz", "dstc10"])
+def test_a_slot_under_two_keys_is_reported(name: str, here: Path) -> None:
+    value = '"9"' if name == "multiwoz" else '["9"]'
+    Path("p.json").write_text(re.sub(r'"semi": [{](?=\s*")', f'"semi": {{"people": {value}, ', ALL[name]()))
+    assert any("states list a slot twice" in note for note in read("p.json").notes)
 
 
 def test_a_trade_descendant_names_its_list_otherwise(here: Path) -> None:
@@ -334,6 +356,19 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "no gold in a log": (
         json.dumps([{"ID": "D", "turn_id": 0, "slot_values": None}]),
         ["expected an object", "turn 0"],
+    ),
+    "two gold states": (
+        formats.parlai().replace('"eval_labels": [', '"eval_labels": ["", '),
+        ["line 1: 2 gold states where one is meant", "dialogue mul7001.json, turn 0"],
+    ),
+    "a ParlAI line without its gold": (formats.parlai().replace("eval_labels", "x"), ["line 1: no gold states"]),
+    "a STAR slot": (
+        re.sub(r'("hotel-area": )[{][^}]*[}]', r'\1"west"', formats.star(), count=1),
+        ["found a string", "dialogue MUL7001.json, turn 0, slot hotel-area"],
+    ),
+    "a TSV column that is no slot": (
+        formats.star_tsv().replace("hotel-area", "hotel area", 1),
+        ["the header has columns that are no slots: hotel area"],
     ),
     "a STAR key": (formats.star().replace("json_1", "json"), ["'MUL7001.json' is not of the form"]),
     "a TRADE state": (

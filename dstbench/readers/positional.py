@@ -133,9 +133,9 @@ def read_dstc10(source: Source) -> States:
     states = StatesBuilder(source.name, DSTC10.name)
     for number, item in enumerate(items):
         at = states.turn(str(number), 0)
-        semi = {f"{d}-{slot}": "|".join(v) for d, part in item.items() for slot, v in part.semi.items() if v}
-        book = {f"{d}-book {slot}": "|".join(v) for d, part in item.items() for slot, v in part.book.items() if v}
-        states.pred.flat(at, semi | book)
+        semi = [(f"{d}-{slot}", "|".join(v)) for d, part in item.items() for slot, v in part.semi.items() if v]
+        book = [(f"{d}-book {slot}", "|".join(v)) for d, part in item.items() for slot, v in part.book.items() if v]
+        states.pred.cells(at, semi + book)
     read = states.build()
     return replace(read, gold=read.pred, pred=None, complete=partial(in_order, read))
 
