@@ -7,7 +7,7 @@ such a value is no value. Turns count user turns from 0.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -67,8 +67,7 @@ def informed(state: list[TradeEntry]) -> list[tuple[str, str]]:
 
 
 def _sniff(source: Source, dialogue: str, turns: str) -> bool:
-    head: list[Any] = source.json[:20] if source.kind == "json" and isinstance(source.json, list) else []
-    return any(isinstance(d, dict) and isinstance(d.get(dialogue), str) and turns in d for d in head)
+    return any(isinstance(d.get(dialogue), str) and turns in d for d in source.first_objects)
 
 
 def sniff_trade(source: Source) -> bool:

@@ -107,8 +107,7 @@ def _named(state: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def sniff_woz(source: Source) -> bool:
     """Whether dialogues have a ``dialogue_idx`` that is a number, and a ``dialogue``."""
-    head: list[Any] = source.json[:20] if source.kind == "json" and isinstance(source.json, list) else []
-    return any(isinstance(d, dict) and isinstance(d.get("dialogue_idx"), int) and "dialogue" in d for d in head)
+    return any(isinstance(d.get("dialogue_idx"), int) and "dialogue" in d for d in source.first_objects)
 
 
 def read_woz(source: Source) -> States:
@@ -156,15 +155,16 @@ def lines(source: Source) -> Iterator[list[str]]:
         yield columns
 
 
-def _head(source: Source) -> dict[str, Any]:
+def _whole(source: Source) -> dict[str, Any]:
+    """The one object that the file is; empty if it is none."""
     return source.json if source.kind == "json" and isinstance(source.json, dict) else {}
 
 
 def sniff_labels(source: Source) -> bool:
     """Whether the file has a ``session-id`` and turns with ``goal-labels``."""
-    turns = _head(source).get("turns")
+    turns = _whole(source).get("turns")
     return (
-        "session-id" in _head(source)
+        "session-id" in _whole(source)
         and isinstance(turns, list)
         and any(isinstance(t, dict) and "goal-labels" in t for t in turns[:4])
     )
@@ -181,12 +181,12 @@ def read_labels(source: Source) -> States:
 
 def sniff_tracker(source: Source) -> bool:
     """Whether the file has ``sessions``."""
-    return isinstance(_head(source).get("sessions"), list)
+    return isinstance(_whole(source).get("sessions"), list)
 
 
 def read_tracker(source: Source) -> States:
     """Read a tracker's output: of each distribution the best."""
-    sessions = _head(source).get("sessions")
+    sessions = _whole(source).get("sessions")
     states = StatesBuilder(source.name, TRACKER.name)
     for call in source.objects(TrackerCall, "session-id", (None, "turn", None, "slot"), sessions, hint=TRACKER.hint):
         for number, turn in enumerate(call.turns):
