@@ -73,6 +73,18 @@ def test_the_wrong_gold_is_noticed(here: Path) -> None:
         dstbench.score("run", gold="gold")
 
 
+@pytest.mark.parametrize(
+    ("gt", "gold", "said"), [("east", "none", "'east' for 'none'"), ("none", "east", "'none' for ")]
+)
+def test_a_gold_value_on_one_side_only_is_another(gt: str, gold: str, said: str, here: Path) -> None:
+    Path("run").write_text(json.dumps({"MUL7001.json_0": {"attraction-area": {"pred": "west", "gt": gt}}}))
+    lines = [line.split("\t") for line in formats.star_tsv().splitlines()]
+    lines[1][lines[0].index("attraction-area")] = gold
+    Path("gold").write_text("".join("\t".join(line) + "\n" for line in lines))
+    with pytest.raises(dstbench.DstbenchError, match=f"1 gold values .*{said}"):
+        dstbench.score("run", gold="gold")
+
+
 def test_parts_of_a_run_are_filled_in_each(here: Path) -> None:
     turns = json.loads(formats.star_partial())
     turns["MUL7001.json_0"] = {"hotel-area": {"pred": "none", "gt": "west"}}

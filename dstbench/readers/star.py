@@ -125,7 +125,8 @@ def _fill(wrong: States, gold: States) -> States:
         wrong.gold.cells.join(both.select("at"), on="at", how="semi")
         .join(right, on=["at", "slot"], how="left", suffix="_gold")
         .cast({"slot": pl.String, "value": pl.String, "value_gold": pl.String})
-        .filter(pl.col("value") != pl.col("value_gold").fill_null(_LEAVES_OUT[0]))
+        .with_columns(pl.col("value_gold").fill_null(_LEAVES_OUT[0]))
+        .filter(pl.col("value") != pl.col("value_gold"))
     )
     if other.height:
         at, slot, value, expected = other.sort("at", "slot").select("at", "slot", "value", "value_gold").row(0)
