@@ -325,7 +325,9 @@ def only_split(states: States, split: str) -> States:
         raise DstbenchError(
             f"no dialogue of the split {split!r}", file=states.source, hint=f"there are: {', '.join(known)}"
         )
-    return replace(states, gold=gold, pred=pred, splits=kept)
+    places = states.places
+    places = places if places is None else places.join(kept, on="dialogue", how="semi", maintain_order="left")
+    return replace(states, gold=gold, pred=pred, places=places, splits=kept)
 
 
 def _only(side: Side, dialogues: pl.DataFrame) -> Side:

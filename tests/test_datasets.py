@@ -165,6 +165,12 @@ def test_sgd_as_gold_has_alternatives_and_as_predictions_the_first(here: Path) -
         dstbench.score("dialogues_001.json")
 
 
+def test_sgd_speakers_may_be_written_in_lower_case(here: Path) -> None:
+    dialogue = json.dumps([sgd("1_00000", {"Hotels_2": {"rooms": ["2"]}})])
+    Path("p.json").write_text(dialogue.replace("USER", "user").replace("SYSTEM", "system"))
+    assert cells(dstbench.read("p.json").gold) == {("1_00000", 0): {"Hotels_2-rooms": "2"}}
+
+
 def test_values_beside_the_first_of_a_prediction_are_counted(here: Path) -> None:
     turns = [{"Hotels_2": {"check_in": ["Friday", "this Friday"], "rooms": ["2"], "x": ["a", "b"]}}]
     Path("run.json").write_text(json.dumps([sgd("1_00000", *turns)]))

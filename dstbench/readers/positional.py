@@ -204,6 +204,13 @@ def _by_place(read: States, gold: States) -> States:
             file=read.source,
             hint="give the dataset itself as --gold: the folder with dialogues_001.json …",
         )
+    twice = gold.places.filter(pl.struct("file", "position").is_duplicated())
+    if twice.height:
+        raise DstbenchError(
+            f"it names dialogues by their place in a file, and {gold.source} has several files {twice['file'][0]}",
+            file=read.source,
+            hint="choose the split: --split test, or the folder of that split as --gold",
+        )
     place = pl.col("dialogue").str.split_exact(_BAR, 1).struct
     turns = read.pred.turns.select(
         "turn",
