@@ -240,6 +240,14 @@ def test_subfolders_are_splits(here: Path) -> None:
         dstbench.score("sgd", gold="sgd", split="trial")
 
 
+def test_the_nearest_subfolder_names_the_split(here: Path) -> None:
+    Path("data/train/Validation").mkdir(parents=True)
+    Path("data/train/Validation/p.json").write_text(json.dumps([sgd("1_00000", {"Hotels_2": {"rooms": ["2"]}})]))
+    splits = dstbench.read("data").splits
+    assert splits is not None
+    assert splits.rows() == [("1_00000", "dev")]
+
+
 def test_restaurant_datasets(here: Path) -> None:
     for name, text in formats.RESTAURANT.items():
         Path(name).write_text(text())

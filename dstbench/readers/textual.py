@@ -118,6 +118,8 @@ def split_span(span: str) -> tuple[Pairs, int]:
 
     >>> split_span("[hotel] area north book day [train] leave 09:15")
     ([('hotel-area', 'north book'), ('hotel-book day', ''), ('train-leaveat', '09:15')], 0)
+    >>> split_span("area north [hotel]")
+    ([], 2)
     """
     pairs: list[tuple[str, list[str]]] = []
     domain, lost = "", 0
