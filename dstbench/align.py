@@ -90,9 +90,16 @@ def _completed(states: States, gold: States | None) -> States:
             file=states.source,
             hint="name the file that has them: --gold FILE",
         )
-    if gold.gold is None:
-        raise DstbenchError(f"no gold inside ({gold.format})", file=gold.source)
+    _gold_of(gold)
     return states.complete(gold)
+
+
+def _gold_of(gold: States) -> Side:
+    if gold.gold is None:
+        raise DstbenchError(
+            f"no gold inside ({gold.format})", file=gold.source, hint="--gold takes the file that has the gold states"
+        )
+    return gold.gold
 
 
 def _split_of_predictions(states: States, gold: States | None) -> States | None:
@@ -131,11 +138,14 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
                 hint="name the file that has it: --gold FILE",
             )
         return states.gold, states.pred
-    if gold.gold is None:
-        raise DstbenchError(f"no gold inside ({gold.format})", file=gold.source)
+    gold_side = _gold_of(gold)
     if states.gold is not None and not states.either:
         _warn(f"{states.source}: its own gold is not used, but that of {gold.source}")
-    return gold.gold, states.pred
+    if states.either and states.gold is not None:
+        several = int((states.gold.cells["value"] != states.pred.cells["value"]).sum())
+        if several:
+            _warn(f"{states.source}: {_number(several, 'prediction')} with several values, of which the first is taken")
+    return gold_side, states.pred
 
 
 def _spine(

@@ -21,7 +21,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
         DstbenchError: The folder does not exist or cannot be written to, or the disk is full.
     """
     target = Path(os.path.realpath(path))  # a link stays, and what it points to is replaced
-    if target.exists() and not target.is_file():
+    if os.path.exists(target) and not os.path.isfile(target):
         raise DstbenchError("not a file that can be replaced", file=str(path), hint="name a file, or use > or |")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:

@@ -294,7 +294,8 @@ def in_order(states: States, gold: States) -> States:
         raise DstbenchError(
             f"{states.pred.turns.height:,} predicted turns for {gold.gold.turns.height:,} in {gold.source}",
             file=states.source,
-            hint="they have no ids and are joined in order, so there must be as many: is it the same split?",
+            hint="they have no ids and are joined in order, so there must be as many: is it the same split"
+            + (" (--split)?" if gold.splits is not None else "?"),
         )
     return replace(states, gold=None, pred=Side(gold.gold.turns, states.pred.cells), complete=None)
 
@@ -324,7 +325,9 @@ def only_split(states: States, split: str) -> States:
         raise DstbenchError(
             f"no dialogue of the split {split!r}", file=states.source, hint=f"there are: {', '.join(known)}"
         )
-    return replace(states, gold=gold, pred=pred, splits=kept)
+    places = states.places
+    places = places if places is None else places.join(kept, on="dialogue", how="semi", maintain_order="left")
+    return replace(states, gold=gold, pred=pred, places=places, splits=kept)
 
 
 def _only(side: Side, dialogues: pl.DataFrame) -> Side:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +19,7 @@ from dstbench.align import to_long
 from dstbench.longtable import read_run
 from dstbench.readers import read
 from dstbench.readers.positional import split_state
+from dstbench.states import only_split
 from tests import formats
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES, States, corpora
 
@@ -73,6 +75,18 @@ def test_the_wrong_gold_is_noticed(here: Path) -> None:
         dstbench.score("run", gold="gold")
 
 
+@pytest.mark.parametrize(
+    ("gt", "gold", "said"), [("east", "none", "'east' for 'none'"), ("none", "east", "'none' for ")]
+)
+def test_a_gold_value_on_one_side_only_is_another(gt: str, gold: str, said: str, here: Path) -> None:
+    Path("run").write_text(json.dumps({"MUL7001.json_0": {"attraction-area": {"pred": "west", "gt": gt}}}))
+    lines = [line.split("\t") for line in formats.star_tsv().splitlines()]
+    lines[1][lines[0].index("attraction-area")] = gold
+    Path("gold").write_text("".join("\t".join(line) + "\n" for line in lines))
+    with pytest.raises(dstbench.DstbenchError, match=f"1 gold values .*{said}"):
+        dstbench.score("run", gold="gold")
+
+
 def test_parts_of_a_run_are_filled_in_each(here: Path) -> None:
     turns = json.loads(formats.star_partial())
     turns["MUL7001.json_0"] = {"hotel-area": {"pred": "none", "gt": "west"}}
@@ -113,6 +127,32 @@ def test_dialogues_are_found_by_their_place(here: Path) -> None:
             to_long(read("run"), _places(here, name, position))
     with pytest.raises(dstbench.DstbenchError, match=r"which .*gold is not one of"):
         to_long(read("run"), read("gold"))
+
+
+def test_files_of_one_name_in_several_splits_are_told_apart(here: Path) -> None:
+    Path("run").write_text(formats.ldst().replace("dialogues_001", "data/dialogues_001"))
+    for folder, name in (("train", "MUL1"), ("test", formats.ID)):
+        Path("gold", folder).mkdir(parents=True)
+        content = formats.sgd_gold().replace(formats.ID, name).encode()
+        Path("gold", folder, "dialogues_001.json.gz").write_bytes(gzip.compress(content))
+    with pytest.raises(dstbench.DstbenchError, match=r"several files dialogues_001\.json\nhint: .* --split"):
+        dstbench.score("run", gold="gold")
+    choices: dict[str, str | None] = {"gold": "test", "gold/test": None}
+    for gold, split in choices.items():
+        rows = dstbench.score("run", gold=gold, split=split, metrics=list(EXAMPLE_SCORES))
+        assert dict(zip(rows["metric"], rows["value"], strict=True)) == pytest.approx(EXAMPLE_SCORES, rel=1e-14)
+    whole = read("gold")
+    assert whole.places is not None
+    kept = only_split(whole, "test").places
+    assert kept is not None
+    assert kept["dialogue"].to_list() == [formats.ID]
+
+
+def test_a_slot_that_ldst_leaves_out_is_no_value(here: Path) -> None:
+    lines = formats.ldst().replace("dialogues_001.json|||0|||", "data.json|||MUL7001.json|||")
+    Path("run").write_text(lines.replace("NONE", "not mentioned", 20).replace("['NONE']", "[]", 3))
+    found = dstbench.scan("run", gold=EXAMPLE).drop("run").collect()
+    assert found.equals(dstbench.scan(EXAMPLE).drop("run").collect())
 
 
 def test_dialogues_that_are_named_need_no_place(here: Path) -> None:

@@ -165,6 +165,23 @@ def test_sgd_as_gold_has_alternatives_and_as_predictions_the_first(here: Path) -
         dstbench.score("dialogues_001.json")
 
 
+def test_sgd_speakers_may_be_written_in_lower_case(here: Path) -> None:
+    dialogue = json.dumps([sgd("1_00000", {"Hotels_2": {"rooms": ["2"]}})])
+    Path("p.json").write_text(dialogue.replace("USER", "user").replace("SYSTEM", "system"))
+    assert cells(dstbench.read("p.json").gold) == {("1_00000", 0): {"Hotels_2-rooms": "2"}}
+
+
+def test_values_beside_the_first_of_a_prediction_are_counted(here: Path) -> None:
+    turns = [{"Hotels_2": {"check_in": ["Friday", "this Friday"], "rooms": ["2"], "x": ["a", "b"]}}]
+    Path("run.json").write_text(json.dumps([sgd("1_00000", *turns)]))
+    Path("gold.json").write_text(json.dumps([sgd("1_00000", {"Hotels_2": {"rooms": ["2"]}})]))
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
+        dstbench.score("run.json", gold="gold.json")
+    said = "run.json: 2 predictions with several values, of which the first is taken"
+    assert said in [str(warning.message) for warning in caught]
+    assert not dstbench.read("run.json").notes  # as gold it has lost none
+
+
 def test_sgd_says_where_something_is_wrong(here: Path) -> None:
     dialogue = sgd("1_00000", {"Hotels_2": {"rooms": ["2"]}}, {"Hotels_2": {"rooms": [2]}})  # type: ignore[list-item]
     Path("p.json").write_text(json.dumps([dialogue]))
@@ -221,6 +238,14 @@ def test_subfolders_are_splits(here: Path) -> None:
         dstbench.score("sgd", gold="sgd")
     with pytest.raises(dstbench.DstbenchError, match=r"sgd: no dialogue of the split 'trial'"):
         dstbench.score("sgd", gold="sgd", split="trial")
+
+
+def test_the_nearest_subfolder_names_the_split(here: Path) -> None:
+    Path("data/train/Validation").mkdir(parents=True)
+    Path("data/train/Validation/p.json").write_text(json.dumps([sgd("1_00000", {"Hotels_2": {"rooms": ["2"]}})]))
+    splits = dstbench.read("data").splits
+    assert splits is not None
+    assert splits.rows() == [("1_00000", "dev")]
 
 
 def test_restaurant_datasets(here: Path) -> None:

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import weakref
 import zipfile
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.readers import Source, packed
+from dstbench.readers import Source, find_files, packed
 from dstbench.states import States
 from tests import formats
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES
@@ -202,15 +203,27 @@ def test_a_folder_with_one_file_of_data_is_that_file(where: str, here: Path) -> 
 @pytest.mark.parametrize("where", ["folder", "zip"])
 def test_a_folder_of_several_runs_is_refused(where: str, here: Path) -> None:
     same_format = _lay({"a.json": formats.gtpr(), "b.json": formats.gtpr()}, where)
-    with pytest.raises(dstbench.DstbenchError, match=r"2 files of data .* a\.json|name the files") as caught:
+    with pytest.raises(dstbench.DstbenchError, match=r"2 files of data .*\nhint: name the one that is m") as caught:
         dstbench.score(same_format)
     assert "a.json (gtpr)" in str(caught.value)
     assert "b.json (gtpr)" in str(caught.value)
     several = _lay({"a.json": formats.gtpr(), "b.json": formats.trade()}, where)
-    with pytest.raises(dstbench.DstbenchError, match=r"a\.json \(gtpr\), .*b\.json \(trade\)\nhint: name the files"):
+    with pytest.raises(dstbench.DstbenchError, match=r"a\.json \(gtpr\), .*b\.json \(trade\)\nhint: name the one"):
         dstbench.score(several)
     rows = dstbench.score(several, format="trade", metrics="jga")  # then it is said which is meant
     assert rows["value"].item() == 0.5
+
+
+@pytest.mark.parametrize("where", ["folder", "zip"])
+def test_a_file_of_a_folder_is_let_go_of_once_it_is_read(where: str, here: Path) -> None:
+    files = find_files(Source(_lay({f"{call}.json": formats.dstc2_gold(str(call)) for call in range(5)}, where)))
+    seen: list[weakref.ref[Source]] = []
+    for file, form in files:
+        form.read(file)
+        assert [ref() for ref in seen] == [None] * len(seen)
+        seen.append(weakref.ref(file))
+        del file
+    assert len(seen) == 5
 
 
 def test_a_long_table_in_a_folder_is_data_too(here: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
 import re
 from pathlib import Path
@@ -35,8 +37,8 @@ def test_the_format_is_found_by_content_alone(name: str, here: Path) -> None:
 
 #: Without ids: joined with a gold file in its order (see test_completion).
 POSITIONAL = ("convlab-raw", "dstc10", "ldst")
-# Said of every IC-DST log, and of every TripPy file.
-_SAID = "ignore:.*(may have been altered|marks of tokens):dstbench.errors.DstbenchWarning"
+# Said of every IC-DST log and TripPy file, and of the predictions in SGD's layout.
+_SAID = "ignore:.*(may have been altered|marks of tokens|of which the first is taken):dstbench.errors.DstbenchWarning"
 
 
 @pytest.mark.parametrize("name", formats.WITH_BOTH)
@@ -153,6 +155,28 @@ def test_turns_that_fnctod_has_not_reached_are_counted(here: Path) -> None:
     assert found.startswith("p.json: 1 turn")
 
 
+def test_a_slot_that_is_not_present_is_no_value_of_fnctods(here: Path) -> None:
+    for name, values in (("fnctod", ["yes"]), ("pptod", ["not present", "yes"])):
+        text = json.dumps({"bspn": "", "bspn_gen": "[hotel] name not present parking yes stars not mentioned"})
+        Path("p.json").write_text('{"mul1": ' + (f"[{text}]" if name == "fnctod" else f'{{"0": {text}}}') + "}")
+        states = read("p.json")
+        assert states.format == name
+        assert states.pred is not None
+        assert states.pred.cells["value"].cast(str).to_list() == values
+
+
+def test_parlais_gold_stands_under_labels_where_it_was_trained(here: Path) -> None:
+    Path("p.jsonl").write_text(formats.parlai().replace("eval_labels", "labels"))
+    assert dstbench.score("p.jsonl", metrics="jga")["value"].item() == 0.5
+
+
+@pytest.mark.parametrize("name", ["multiwoz", "dstc10"])
+def test_a_slot_under_two_keys_is_reported(name: str, here: Path) -> None:
+    value = '"9"' if name == "multiwoz" else '["9"]'
+    Path("p.json").write_text(re.sub(r'"semi": [{](?=\s*")', f'"semi": {{"people": {value}, ', ALL[name]()))
+    assert any("states list a slot twice" in note for note in read("p.json").notes)
+
+
 def test_a_trade_descendant_names_its_list_otherwise(here: Path) -> None:
     Path("p.json").write_text(formats.trade().replace("pred_bs_ptr", "pred_bs_gen"))
     assert dstbench.score("p.json", metrics="jga")["value"].item() == 0.5
@@ -168,6 +192,26 @@ def test_a_slot_listed_twice_with_two_values_is_reported(here: Path) -> None:
     with pytest.warns(dstbench.DstbenchWarning, match=r"p\.json: 1 pred states list a slot twice .* slot hotel-area"):
         rows = dstbench.score("p.json", metrics="jga")
     assert rows["value"].item() == 1  # the last is kept
+
+
+@pytest.mark.parametrize("name", ["trade-gold", "woz"])
+def test_gold_that_lists_a_slot_twice_is_reported(name: str, here: Path) -> None:
+    document = json.loads(ALL[name]())
+    first = document[0]["dialogue"][0]["belief_state"]
+    first.append({"slots": [[first[0]["slots"][0][0], "another"]], "act": "inform"})
+    Path("gold.json").write_text(json.dumps(document))
+    assert any("1 gold states list a slot twice" in note for note in read("gold.json").notes)
+
+
+def test_only_empty_lines_and_comments_of_a_tsv_are_passed_over(here: Path) -> None:
+    for name in ("woz-tsv", "star-tsv"):
+        Path("gold.tsv").write_text(ALL[name]() + "# a comment\n\r\n\n")
+        found = read("gold.tsv").gold
+        assert found is not None
+        assert found.turns.height == 2
+        Path("gold.tsv").write_text(ALL[name]() + "\t" * 6 + "\n")
+        with pytest.raises(dstbench.DstbenchError, match=r"gold\.tsv"):
+            read("gold.tsv")
 
 
 def test_several_files_are_one_run(here: Path) -> None:
@@ -220,6 +264,17 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "right and wrong only": (
         json.dumps({"MUL1.json": {"0": [1, 0, 1], "1": [1, 1, 1]}}),
         ["no states, only which slots are right", "hint: ", "pred_res.*.json"],
+    ),
+    "TripPy's configuration": (
+        json.dumps({"dataset_name": "x", "class_types": ["none"], "slots": [], "label_maps": {}}),
+        ["TripPy's configuration, not its predictions", "hint: ", "pred_res.*.json", "--label-map"],
+    ),
+    "packed twice": (gzip.compress(gzip.compress(b"{}")), ["packed (gzip)", "hint: unpack it first"]),
+    "packed in another way": (bz2.compress(b"{}"), ["packed (bzip2)", "hint: unpack it first"]),
+    "a tar": (b"p.json".ljust(257, b"\0") + b"ustar", ["packed (tar)", "hint: unpack it first"]),
+    "other objects": (
+        json.dumps({"version": 2, "a": "b"}),
+        ["no known format: a JSON object with the keys version, a"],
     ),
     "another JSON": ('{"accuracy": {"joint": 0.5}}', ["no known format", "the keys joint"]),
     "other lines": ('{"a": 1}\n{"a": 2}\n', ["no known format: JSON Lines whose objects have no dialogue_id"]),
@@ -302,10 +357,27 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
         json.dumps([{"ID": "D", "turn_id": 0, "slot_values": None}]),
         ["expected an object", "turn 0"],
     ),
+    "two gold states": (
+        formats.parlai().replace('"eval_labels": [', '"eval_labels": ["", '),
+        ["line 1: 2 gold states where one is meant", "dialogue mul7001.json, turn 0"],
+    ),
+    "a ParlAI line without its gold": (formats.parlai().replace("eval_labels", "x"), ["line 1: no gold states"]),
+    "a STAR slot": (
+        re.sub(r'("hotel-area": )[{][^}]*[}]', r'\1"west"', formats.star(), count=1),
+        ["found a string", "dialogue MUL7001.json, turn 0, slot hotel-area"],
+    ),
+    "a TSV column that is no slot": (
+        formats.star_tsv().replace("hotel-area", "hotel area", 1),
+        ["the header has columns that are no slots: hotel area"],
+    ),
     "a STAR key": (formats.star().replace("json_1", "json"), ["'MUL7001.json' is not of the form"]),
     "a TRADE state": (
         json.dumps([{"dialogue_idx": "D", "dialogue": [{"turn_idx": 0, "belief_state": {}}]}]),
-        ["expected a list, found {}"],
+        ["item 0: expected a list, found {}", "dialogue D, turn 0"],
+    ),
+    "a T5DST state": (
+        formats.t5dst_gold().replace('"dontcare"', "0", 1),
+        ["item 0: expected a string, found 0", "dialogue MUL7001.json, turn 0, slot hotel-"],
     ),
     "a turn too large": (json.dumps({"D_65536": [[], []]}), ["the turn is not a number from 0 to 65535", "turn 65536"]),
     "a pair that is none": (json.dumps({"D_0": [["hotel"], []]}), ["'hotel' is not of the form", "dialogue D, turn 0"]),
@@ -347,6 +419,11 @@ def test_a_missing_file(here: Path) -> None:
     Path("near.json").write_text(formats.gtpr())
     with pytest.raises(dstbench.DstbenchError, match=r"no such file\nhint: in that folder: near\.json"):
         dstbench.score("neer.json")
+
+
+def test_a_name_that_no_file_can_have(here: Path) -> None:
+    with pytest.raises(dstbench.DstbenchError, match="x: cannot be read: File name too long"):
+        dstbench.score("x" * 300)
 
 
 def test_an_unknown_format_is_a_usage_error() -> None:

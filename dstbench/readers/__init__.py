@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.readers import (
@@ -14,6 +14,7 @@ from dstbench.readers import (
     jsonl,
     multiwoz,
     mwzeval,
+    packed,
     positional,
     preprocessed,
     savn,
@@ -80,6 +81,15 @@ FORMATS: Final[dict[str, Format]] = {
     )
 }
 
+# Packings that are not read, or not inside of another: name, and where which bytes show it.
+_PACKINGS: Final = (
+    ("gzip", 0, packed.GZIP),
+    ("zip", 0, packed.ZIP),
+    ("bzip2", 0, b"BZh"),
+    ("xz", 0, b"\xfd7zXZ"),
+    ("tar", 257, b"ustar"),
+)
+
 
 def find_format(source: Source, name: str | None = None) -> Format:
     """The format called `name`, or, without one, the format that the file's content shows.
@@ -97,15 +107,7 @@ def find_format(source: Source, name: str | None = None) -> Format:
         return FORMATS[name]
     if form := sniff(source):
         return form
-    if _only_marks(source):
-        raise source.error(
-            "no states, only which slots are right in each turn, as in FGA's result file of TripPy",
-            "no metric but those of its authors' script can be had from it; score what TripPy wrote: pred_res.*.json",
-        )
-    raise source.error(
-        f"no known format: {_describe(source)}",
-        "`dstbench ls formats` shows each with an example; --from FORMAT says which it is",
-    )
+    raise source.error(*_unknown(source))
 
 
 def sniff(source: Source) -> Format | None:
@@ -162,28 +164,50 @@ def read(
     return whole if split is None else only_split(whole, split)
 
 
-def _only_marks(source: Source) -> bool:
+def _unknown(source: Source) -> tuple[str, str]:
+    """What a file that no reader knows looks like, in a few words, and what to do."""
+    if packing := next((name for name, at, mark in _PACKINGS if source.raw[at:].startswith(mark)), None):
+        return f"packed ({packing})", "unpack it first; gzip and zip are read as they are, once and not in each other"
+    if source.kind == "json" and isinstance(source.json, dict):
+        if _only_marks(source.json):
+            return (
+                "no states, only which slots are right in each turn, as in FGA's result file of TripPy",
+                "no metric but those of its authors' script can be had from it; score what TripPy wrote: "
+                "pred_res.*.json",
+            )
+        if source.json.keys() >= {"class_types", "slots"}:
+            return (
+                "TripPy's configuration, not its predictions",
+                "score pred_res.*.json; this file is what --label-map takes",
+            )
+    return (
+        f"no known format: {_describe(source)}",
+        "`dstbench ls formats` shows each with an example; --from FORMAT says which it is",
+    )
+
+
+def _only_marks(document: dict[str, Any]) -> bool:
     """Whether turns are lists of 0 and 1."""
-    turns = values(source.json, 2) if source.kind == "json" and isinstance(source.json, dict) else []
+    turns = values(document, 2)
     return bool(turns) and all(isinstance(turn, list) and turn and set(map(repr, turn)) <= {"0", "1"} for turn in turns)
 
 
 def _describe(source: Source) -> str:
-    """What a file that no reader knows looks like, in a few words."""
     if source.kind == "jsonl":
         return "JSON Lines whose objects have no dialogue_id"
-    packed = {b"\x1f\x8b": "gzip", b"PK": "zip", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"PA": "Parquet"}
-    if form := packed.get(source.raw[:2]):
+    binary = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"PA": "Parquet"}
+    if form := binary.get(source.raw[:2]):
         return f"it looks like {form}, where UTF-8 text is expected"
     if source.kind != "json":
         return f"it starts with {source.raw.lstrip()[:40].decode(errors='replace')!r}"
-    document = source.json
-    if isinstance(document, dict):
-        inner = next(iter(document.values()), None)
-        if isinstance(inner, dict):
-            return f"a JSON object of objects with the keys {', '.join(list(inner)[:6]) or 'none'}"
-        return f"a JSON object of {type(inner).__name__} values" if document else "an empty JSON object"
-    inner = document[0] if document else None
-    if isinstance(inner, dict):
-        return f"a JSON list of objects with the keys {', '.join(list(inner)[:6])}"
-    return f"a JSON list of {type(inner).__name__} items" if document else "an empty JSON list"
+    document, what = source.json, "object"
+    if isinstance(document, list):
+        document, what = document[0] if document else None, "list of objects"
+        if not isinstance(document, dict):
+            return f"a JSON list of {type(document).__name__} items" if source.json else "an empty JSON list"
+    inner = next(iter(document.values()), None)
+    if what == "object" and isinstance(inner, dict):
+        document, what = inner, "object of objects"
+    elif not document:
+        return f"an empty JSON {what}"
+    return f"a JSON {what} with the keys {', '.join(list(document)[:6]) or 'none'}"

@@ -47,7 +47,7 @@ class File:
     def title(self) -> str:
         """The name without folders and endings: what a run is called that nobody has named."""
         path = self.path.absolute()
-        if self.path.is_dir():
+        if os.path.isdir(self.path):  # not Path.is_dir, which fails where nothing may be looked at
             return path.resolve().name
         return path.with_suffix("").stem if path.suffix in (".gz", ".zip") else path.stem
 
@@ -55,7 +55,7 @@ class File:
     def is_folder(self) -> bool:
         """Whether this is a folder, or a zip (or a folder in one) with several files."""
         members, inside = self._members, self._place[1]
-        return self.path.is_dir() or len(members) > 1 or (bool(inside) and members not in ([], [inside]))
+        return os.path.isdir(self.path) or len(members) > 1 or (bool(inside) and members not in ([], [inside]))
 
     def files(self) -> list[Self]:
         """The files in a folder and its subfolders, sorted, without hidden ones."""
@@ -71,7 +71,7 @@ class File:
         """The first of these names that a file in the same folder, or zip, has."""
         for name in names:
             file = type(self)(self.path.with_name(name))
-            if file.path.is_file() or file._members == [file._place[1]]:
+            if os.path.isfile(file.path) or file._members == [file._place[1]]:
                 return file
         return None
 
@@ -91,10 +91,11 @@ class File:
             raise
         return content
 
-    def head(self, size: int) -> bytes:
-        """The first bytes as they are on disk; the rest is not read, unless it is a pipe."""
+    @cached_property
+    def _mark(self) -> bytes:
+        """The first four bytes as they are on disk; the rest is not read, unless it is a pipe."""
         with self._disk() as file:
-            return self._guarded(lambda: file.read(size))
+            return self._guarded(lambda: file.read(4))
 
     def read(self) -> bytes:
         """The whole content."""
@@ -106,7 +107,7 @@ class File:
     @cached_property
     def is_parquet(self) -> bool:
         """Whether the file starts as Parquet does; the rest of it is not read."""
-        return not self.is_folder and self.head(4) == b"PAR1"
+        return not self.is_folder and self._mark == b"PAR1"
 
     @cached_property
     def _place(self) -> tuple[Path, str]:
@@ -122,9 +123,9 @@ class File:
     def _archive(self) -> ZipFile | None:
         """The zip that this is, or lies in."""
         disk, inside = self._place
-        if not disk.is_file():
+        if not os.path.isfile(disk):
             return None
-        if not self.head(4).startswith(packed.ZIP):
+        if not self._mark.startswith(packed.ZIP):
             if inside:
                 raise self.error(f"no such file: {disk} is no zip")
             return None
@@ -146,7 +147,7 @@ class File:
 
     @property
     def _is_pipe(self) -> bool:
-        return self.path.exists() and not self.path.is_file() and not self.path.is_dir()
+        return os.path.exists(self.path) and not os.path.isfile(self.path) and not os.path.isdir(self.path)
 
     @cached_property
     def _piped(self) -> bytes:

@@ -47,9 +47,11 @@ def data_files(
     splits = [split_of(folder, file) for file in files]
     if split is not None and split in splits:
         files = [file for file, named in zip(files, splits, strict=True) if named == split]
+    number = len(files)
     found: list[tuple[str, str]] = []
     first: Format | None = None
-    for file in files:
+    while files:
+        file = files.pop(0)  # and with it, once it is read, what it keeps of its content
         form = None if file.is_parquet or _is_empty(file) else sniff(file)
         if form is None and not file.is_parquet:
             continue
@@ -60,7 +62,7 @@ def data_files(
             yield file, form
     if not found:
         raise folder.error(
-            f"a folder without a file of a known format ({len(files)} files)" if files else "an empty folder",
+            f"a folder without a file of a known format ({number} files)" if number else "an empty folder",
             "`dstbench ls formats` shows each with an example",
         )
     kinds = {kind for _, kind in found}
@@ -69,17 +71,16 @@ def data_files(
         more = [f"{len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
         raise folder.error(
             f"a folder with {len(found)} files of data that are not parts of one run: {', '.join(listed + more)}",
-            "name the files",
+            "name the one that is meant; several files that are named are scored as a run each",
         )
 
 
 def split_of(folder: Source, file: Source) -> str | None:
-    """The split that a file's subfolder, or the folder itself, names."""
+    """The split that the nearest of a file's subfolders names."""
     inside = file.path.relative_to(folder.path).parts[:-1]
     return next((SPLITS[part.lower()] for part in reversed(inside) if part.lower() in SPLITS), None)
 
 
 def _is_empty(file: Source) -> bool:
     """Whether there is nothing in a file but white space (a list of no dialogues, say)."""
-    with file.open() as stream:
-        return not stream.read(1 << 16).strip()
+    return not file.beginning(1 << 16).strip()

@@ -38,7 +38,7 @@ def read(source: Source) -> States:
     dialogues: dict[str, dict[str, Turn]] = source.convert(
         source.json, SHAPE, ("dialogue", "turn", None, "slot", "slot"), hint=FORMAT.hint
     )
-    states = StatesBuilder(source.name, "gtpr")
+    states = StatesBuilder(source.name, FORMAT.name)
     for dialogue, turns in dialogues.items():
         for turn, state in turns.items():
             at = states.turn(dialogue, turn)

@@ -45,11 +45,7 @@ def sniff(source: Source) -> bool:
     if source.kind == "jsonl":
         _, item = next(source.json_lines())
         return isinstance(item, dict) and "dialogue_id" in item
-    return (
-        source.kind == "json"
-        and isinstance(source.json, list)
-        and any(isinstance(item, dict) and "dialogue_id" in item and "turn" in item for item in source.json[:20])
-    )
+    return any("dialogue_id" in item and "turn" in item for item in source.first_objects)
 
 
 def read(source: Source) -> States:
@@ -83,7 +79,7 @@ def _plain(item: Any) -> Any:
 
 
 def _collect(source: Source, items: Iterable[tuple[str, Any]]) -> States:
-    states = StatesBuilder(source.name, "jsonl")
+    states = StatesBuilder(source.name, FORMAT.name)
     unknown: dict[str, None] = {}
     for place, item in items:
         known = {"dialogue": item.get("dialogue_id"), "turn": item.get("turn")} if isinstance(item, dict) else {}

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.readers.source import Format, Source, values
-from dstbench.states import States, StatesBuilder, listed
+from dstbench.states import States, StatesBuilder
 
 #: A value, or the alternatives of one; of ``booked``, what was booked.
 Value = str | list[Any]
@@ -66,16 +66,19 @@ def read(source: Source) -> States:
         cut += len(content.log) % 2
         for number, turn in enumerate(content.log[1::2]):
             bare += not turn.metadata
-            state: dict[str, str] = {}
-            for domain, slots in turn.metadata.items():
-                for prefix, part in ((domain, slots.semi), (f"{domain}-book", slots.book)):
-                    for slot, value in part.items():
-                        if prefix == domain or slot != _BOOKED:
-                            name = f"{prefix}{'-' if prefix == domain else ' '}{slot}"
-                            state[name] = (
-                                value if isinstance(value, str) else _joined(source, value, dialogue, number, name)
-                            )
-            states.gold.flat(states.turn(dialogue, number), listed(state, _LEAVES_OUT))
+            slots = [
+                (f"{prefix}{slot}", value)
+                for domain, parts in turn.metadata.items()
+                for prefix, part in ((f"{domain}-", parts.semi), (f"{domain}-book ", parts.book))
+                for slot, value in part.items()
+                if slot != _BOOKED
+            ]
+            cells = [
+                (slot, value if isinstance(value, str) else _joined(source, value, dialogue, number, slot))
+                for slot, value in slots
+            ]
+            at = states.turn(dialogue, number)
+            states.gold.cells(at, [cell for cell in cells if cell[1] not in _LEAVES_OUT])
     if cut:
         states.note(f"{cut:,} dialogues end with a user turn, which has no state; it is left out")
     if bare:

@@ -44,7 +44,7 @@ def read(source: Source) -> States:
         ("dialogue", "turn", None, "slot", "slot"),
         hint=FORMAT.hint,
     )
-    states = StatesBuilder(source.name, "mwzeval")
+    states = StatesBuilder(source.name, FORMAT.name)
     for dialogue, turns in dialogues.items():
         for number, turn in enumerate(turns):
             at = states.turn(dialogue, number)

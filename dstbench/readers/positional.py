@@ -133,9 +133,9 @@ def read_dstc10(source: Source) -> States:
     states = StatesBuilder(source.name, DSTC10.name)
     for number, item in enumerate(items):
         at = states.turn(str(number), 0)
-        semi = {f"{d}-{slot}": "|".join(v) for d, part in item.items() for slot, v in part.semi.items() if v}
-        book = {f"{d}-book {slot}": "|".join(v) for d, part in item.items() for slot, v in part.book.items() if v}
-        states.pred.flat(at, semi | book)
+        semi = [(f"{d}-{slot}", "|".join(v)) for d, part in item.items() for slot, v in part.semi.items() if v]
+        book = [(f"{d}-book {slot}", "|".join(v)) for d, part in item.items() for slot, v in part.book.items() if v]
+        states.pred.cells(at, semi + book)
     read = states.build()
     return replace(read, gold=read.pred, pred=None, complete=partial(in_order, read))
 
@@ -203,6 +203,13 @@ def _by_place(read: States, gold: States) -> States:
             f"it names dialogues by their place in a dataset's files, which {gold.source} is not one of",
             file=read.source,
             hint="give the dataset itself as --gold: the folder with dialogues_001.json …",
+        )
+    twice = gold.places.filter(pl.struct("file", "position").is_duplicated())
+    if twice.height:
+        raise DstbenchError(
+            f"it names dialogues by their place in a file, and {gold.source} has several files {twice['file'][0]}",
+            file=read.source,
+            hint="choose the split: --split test, or the folder of that split as --gold",
         )
     place = pl.col("dialogue").str.split_exact(_BAR, 1).struct
     turns = read.pred.turns.select(

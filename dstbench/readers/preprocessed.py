@@ -7,7 +7,7 @@ such a value is no value. Turns count user turns from 0.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -61,9 +61,13 @@ class SimpletodDialogue(msgspec.Struct):
     bstate: list[list[tuple[str, str, str]]]
 
 
+def informed(state: list[TradeEntry]) -> list[tuple[str, str]]:
+    """What the user informs: what is asked for, such as a phone number, is no slot."""
+    return [pair for entry in state if entry.act == "inform" for pair in entry.slots]
+
+
 def _sniff(source: Source, dialogue: str, turns: str) -> bool:
-    head: list[Any] = source.json[:20] if source.kind == "json" and isinstance(source.json, list) else []
-    return any(isinstance(d, dict) and isinstance(d.get(dialogue), str) and turns in d for d in head)
+    return any(isinstance(d.get(dialogue), str) and turns in d for d in source.first_objects)
 
 
 def sniff_trade(source: Source) -> bool:
@@ -72,14 +76,11 @@ def sniff_trade(source: Source) -> bool:
 
 
 def read_trade(source: Source) -> States:
-    """Read TRADE's file: what the user informs, not what is asked for."""
-    dialogues: list[TradeDialogue] = source.convert(source.json, list[TradeDialogue], (), hint=TRADE.hint)
+    """Read TRADE's file."""
     states = StatesBuilder(source.name, TRADE.name)
-    for dialogue in dialogues:
+    for dialogue in source.objects(TradeDialogue, "dialogue_idx", (None, "turn"), hint=TRADE.hint):
         for turn in dialogue.dialogue:
-            at = states.turn(dialogue.dialogue_idx, turn.turn_idx)
-            informs = (pair for entry in turn.belief_state if entry.act == "inform" for pair in entry.slots)
-            states.gold.flat(at, dict(informs))
+            states.gold.cells(states.turn(dialogue.dialogue_idx, turn.turn_idx), informed(turn.belief_state))
     return states.build()
 
 
@@ -90,9 +91,9 @@ def sniff_t5(source: Source) -> bool:
 
 def read_t5(source: Source) -> States:
     """Read T5DST's file."""
-    dialogues: list[T5Dialogue] = source.convert(source.json, list[T5Dialogue], (), hint=T5DST.hint)
     states = StatesBuilder(source.name, T5DST.name)
-    for dialogue in dialogues:
+    levels = (None, "turn", None, None, "slot")
+    for dialogue in source.objects(T5Dialogue, "dial_id", levels, hint=T5DST.hint):
         for number, turn in enumerate(dialogue.turns):
             states.gold.flat(states.turn(dialogue.dial_id, number), turn.state.slot_values)
     return states.build()

@@ -72,7 +72,7 @@ def read(source: Source) -> States:
     states = StatesBuilder(source.name, FORMAT.name)
     states.either = True
     for position, dialogue in enumerate(dialogues_of(source, Dialogue)):
-        states.place(dialogue.dialogue_id, source.path.name, position)
+        states.place(dialogue.dialogue_id, source.path.name.removesuffix(".gz"), position)
         users = (turn for turn in dialogue.turns if turn.speaker.upper() == USER)
         for number, turn in enumerate(users):
             at = states.turn(dialogue.dialogue_id, number)

@@ -86,6 +86,12 @@ class Source(File):
         """
         return self._decode(self.raw)
 
+    @property
+    def first_objects(self) -> list[dict[str, Any]]:
+        """The first objects of a JSON list, for sniffing; none if the file is anything else."""
+        there = self.kind == "json" and isinstance(self.json, list)
+        return [item for item in values(self.json) if isinstance(item, dict)] if there else []
+
     def dialogue_and_turn(self, key: str, separator: str, what: str = "the key") -> tuple[str, str]:
         """The parts of a key such as ``MUL0484.json_3`` or ``mul0484-3``: the turn follows the last separator."""
         dialogue, found, turn = key.rpartition(separator)

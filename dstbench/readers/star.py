@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import polars as pl
@@ -20,6 +20,9 @@ import polars as pl
 from dstbench.errors import DstbenchError
 from dstbench.readers.source import Format, Source, values
 from dstbench.states import Side, States, StatesBuilder, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Cell(msgspec.Struct):
@@ -29,8 +32,9 @@ class Cell(msgspec.Struct):
     gt: str
 
 
-#: ``utter``, the text, stands among the slots.
+#: The text stands among the slots.
 SHAPE: Final = dict[str, dict[str, Cell | str]]
+_TEXT: Final = "utter"
 _LEAVES_OUT: Final = ("none",)
 
 
@@ -61,14 +65,28 @@ def sniff_partial(source: Source) -> bool:
     return _has_cells(source) and _is_partial(source.json)
 
 
-def read(source: Source) -> States:
-    """Read the file."""
-    turns: dict[str, dict[str, Cell | str]] = source.convert(source.json, SHAPE, ("dialogue", "slot"), hint=FORMAT.hint)
-    states = StatesBuilder(source.name, FORMAT.name)
-    slots: frozenset[str] = frozenset()
+def _turns(source: Source, form: Format) -> Iterator[tuple[str, str, dict[str, Cell]]]:
+    """Dialogue, turn and the cells of each turn."""
+    turns: dict[str, dict[str, Cell | str]] = source.convert(source.json, SHAPE, ("dialogue", "slot"), hint=form.hint)
     for key, content in turns.items():
         dialogue, turn = source.dialogue_and_turn(key, "_")
         cells = {slot: cell for slot, cell in content.items() if isinstance(cell, Cell)}
+        if odd := content.keys() - cells.keys() - {_TEXT}:
+            raise source.error(
+                "expected an object with pred and gt, found a string",
+                form.hint,
+                dialogue=dialogue,
+                turn=turn,
+                slot=min(odd),
+            )
+        yield dialogue, turn, cells
+
+
+def read(source: Source) -> States:
+    """Read the file."""
+    states = StatesBuilder(source.name, FORMAT.name)
+    slots: frozenset[str] = frozenset()
+    for dialogue, turn, cells in _turns(source, FORMAT):
         slots = slots or frozenset(cells)
         if cells.keys() != slots or not slots:
             raise source.error(
@@ -85,13 +103,9 @@ def read(source: Source) -> States:
 
 def read_partial(source: Source) -> States:
     """Read a file of wrong slots; the other slots come from gold."""
-    turns: dict[str, dict[str, Cell | str]] = source.convert(
-        source.json, SHAPE, ("dialogue", "slot"), hint=PARTIAL.hint
-    )
     states = StatesBuilder(source.name, PARTIAL.name)
-    for key, content in turns.items():
-        at = states.turn(*source.dialogue_and_turn(key, "_"))
-        cells = {slot: cell for slot, cell in content.items() if isinstance(cell, Cell)}
+    for dialogue, turn, cells in _turns(source, PARTIAL):
+        at = states.turn(dialogue, turn)
         states.pred.flat(at, {slot: cell.pred for slot, cell in cells.items()})
         states.gold.flat(at, {slot: cell.gt for slot, cell in cells.items()})
     wrong = states.build()
@@ -111,7 +125,8 @@ def _fill(wrong: States, gold: States) -> States:
         wrong.gold.cells.join(both.select("at"), on="at", how="semi")
         .join(right, on=["at", "slot"], how="left", suffix="_gold")
         .cast({"slot": pl.String, "value": pl.String, "value_gold": pl.String})
-        .filter(pl.col("value") != pl.col("value_gold").fill_null(_LEAVES_OUT[0]))
+        .with_columns(pl.col("value_gold").fill_null(_LEAVES_OUT[0]))
+        .filter(pl.col("value") != pl.col("value_gold"))
     )
     if other.height:
         at, slot, value, expected = other.sort("at", "slot").select("at", "slot", "value", "value_gold").row(0)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 _CHUNK: Final = 1 << 22
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
-_BOM: Final = b"\xef\xbb\xbf"
 _BEHIND: Final = re.compile(r"trailing characters \(byte (\d+)\)")  # the decoder says where it stopped, from 1
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -27,13 +26,12 @@ class _Window:
     Attributes:
         data: The bytes in memory.
         at: Where in `data` the next byte is.
-        passed: How many bytes of the file are before `data`.
+        passed: How many bytes of the content are before `data`.
     """
 
     def __init__(self, source: Source, file: BinaryIO) -> None:
         self._source, self._file = source, file
-        start = file.read(len(_BOM))
-        self.data, self.at, self.passed = start, len(_BOM) if start == _BOM else 0, 0
+        self.data, self.at, self.passed = b"", 0, 0
 
     def more(self) -> bool:
         """Let go of what is done with and read on; whether there was something to read."""

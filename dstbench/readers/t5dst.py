@@ -42,7 +42,7 @@ def sniff(source: Source) -> bool:
 def read(source: Source) -> States:
     """Read the file."""
     dialogues: dict[str, Dialogue] = source.convert(source.json, SHAPE, ("dialogue", None, "turn"), hint=FORMAT.hint)
-    states = StatesBuilder(source.name, "t5dst")
+    states = StatesBuilder(source.name, FORMAT.name)
     for dialogue, content in dialogues.items():
         for turn, state in content.turns.items():
             at = states.turn(dialogue, turn)

@@ -1,9 +1,10 @@
 """States that models write as text: SimpleTOD, ParlAI (DST-BART) and CheckDST, PPTOD and FnCTOD.
 
 Conventions: cumulative states, as triples ``hotel book day friday`` or as spans ``[hotel] day friday area north``.
-``not mentioned`` is how these files leave a slot out, and is no value; a literal ``none`` and ``dontcare`` are kept as
-written. Text that is no slot and value (generated text may be anything) is left out, counted and reported. A value
-that contains a separator (a comma in ParlAI's, a slot's name in a span) reads as two, as it does upstream.
+``not mentioned`` (in FnCTOD's also ``not present``) is how these files leave a slot out, and is no value; a literal
+``none`` and ``dontcare`` are kept as written. Text that is no slot and value (generated text may be anything) is left
+out, counted and reported. A value that contains a separator (a comma in ParlAI's, a slot's name in a span) reads as
+two, as it does upstream.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from dstbench.states import States, StatesBuilder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-_LEAVES_OUT: Final = "not mentioned"
+_LEAVES_OUT: Final = ("not mentioned",)
+_FNCTOD_LEAVES_OUT: Final = (*_LEAVES_OUT, "not present")
 Pairs = list[tuple[str, str]]
 
 
@@ -32,11 +34,12 @@ class SimpletodDialogue(msgspec.Struct):
 
 
 class ParlaiTeacher(msgspec.Struct):
-    """What ParlAI's teacher says: the turn and its gold."""
+    """What ParlAI's teacher says: the turn and its gold, whose key depends on the split."""
 
     dial_id: str
     turn_num: int
-    eval_labels: list[str]
+    eval_labels: list[str] | msgspec.UnsetType = msgspec.UNSET
+    labels: list[str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class ParlaiModel(msgspec.Struct):
@@ -115,6 +118,8 @@ def split_span(span: str) -> tuple[Pairs, int]:
 
     >>> split_span("[hotel] area north book day [train] leave 09:15")
     ([('hotel-area', 'north book'), ('hotel-book day', ''), ('train-leaveat', '09:15')], 0)
+    >>> split_span("area north [hotel]")
+    ([], 2)
     """
     pairs: list[tuple[str, list[str]]] = []
     domain, lost = "", 0
@@ -136,17 +141,18 @@ class _Texts:
 
     def __init__(self, source: Source, form: Format) -> None:
         self.states = StatesBuilder(source.name, form.name)
+        self._leaves_out = _FNCTOD_LEAVES_OUT if form is FNCTOD else _LEAVES_OUT
         self._lost = 0
 
     def triples(self, at: int, side: Any, triples: Iterable[str]) -> None:
         found = [(triple, split_triple(triple)) for triple in triples if triple.strip()]
         self._lost += sum(pair is None for _, pair in found)
-        side.cells(at, [pair for _, pair in found if pair is not None and pair[1] != _LEAVES_OUT])
+        side.cells(at, [pair for _, pair in found if pair is not None and pair[1] not in self._leaves_out])
 
     def span(self, at: int, side: Any, span: str) -> None:
         pairs, lost = split_span(span)
         self._lost += lost
-        side.cells(at, [pair for pair in pairs if pair[1] != _LEAVES_OUT])
+        side.cells(at, [pair for pair in pairs if pair[1] not in self._leaves_out])
 
     def build(self) -> States:
         if self._lost:
@@ -206,10 +212,19 @@ def sniff_parlai(source: Source) -> bool:
 def read_parlai(source: Source) -> States:
     """Read a ParlAI world log of the task ``multiwoz_dst``."""
     texts = _Texts(source, PARLAI)
-    for _, line in lines(source, PARLAI):
+    for place, line in lines(source, PARLAI):
         for teacher, model in line.dialog:
+            gold = teacher.labels if teacher.eval_labels is msgspec.UNSET else teacher.eval_labels
+            if gold is msgspec.UNSET or len(gold) != 1:
+                found = "no" if gold is msgspec.UNSET else len(gold)
+                raise source.error(
+                    f"{place}: {found} gold states where one is meant (eval_labels, or labels)",
+                    PARLAI.hint,
+                    dialogue=teacher.dial_id,
+                    turn=teacher.turn_num,
+                )
             at = texts.states.turn(teacher.dial_id, teacher.turn_num)
-            texts.triples(at, texts.states.gold, _unwrap(", ".join(teacher.eval_labels[:1])))
+            texts.triples(at, texts.states.gold, _unwrap(gold[0]))
             texts.triples(at, texts.states.pred, _unwrap(model.text))
     if skipped := texts.states.skipped():
         texts.states.note(

@@ -29,7 +29,7 @@ def read(source: Source) -> States:
     dialogues: dict[str, dict[str, dict[str, list[str]]]] = source.convert(
         source.json, SHAPE, ("dialogue", "turn"), hint=FORMAT.hint
     )
-    states = StatesBuilder(source.name, "trade")
+    states = StatesBuilder(source.name, FORMAT.name)
     for dialogue, turns in dialogues.items():
         for turn, state in turns.items():
             at = states.turn(dialogue, turn)

@@ -36,7 +36,7 @@ _PRED, _GOLD = "slot_prediction_", "slot_groundtruth_"
 _LEAVES_OUT: Final = ("none",)
 _INFORMED: Final = "§§"
 _KEPT: Final = f"{_INFORMED}none"
-_LIST: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{")
+_LIST: Final = re.compile(rb"\s*\[\s*\{")
 #: Slots that tell, where slots have no domain, which dataset it is.
 _TELLING: Final = {"food": "restaurant", "restaurant_name": "restaurant", "movie": "movie"}
 

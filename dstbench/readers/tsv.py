@@ -73,6 +73,9 @@ def table(source: Source, form: Format) -> tuple[pl.DataFrame, list[str]]:
     named = [name for name in columns if name]
     if not slots or _TURN not in columns or len(set(named)) < len(named):
         raise source.error("the header lacks slots or the turn index, or names a column twice", form.hint)
+    known = {field.encode_name for field in msgspec.structs.fields(form.shape)}
+    if other := [name for name in named if name not in slots and name not in known]:
+        raise source.error(f"the header has columns that are no slots: {', '.join(other)}", form.hint)
     width = columns.index(slots[-1]) + 1
     lines = pl.DataFrame({"line": body.split("\n")}).with_columns(pl.col("line").str.strip_chars_end("\r"))
     lines = lines.with_row_index("number", offset=2).filter(

@@ -51,11 +51,7 @@ class IcdstTurn(msgspec.Struct):
 
 
 def _sniff(source: Source, *keys: str) -> bool:
-    return (
-        source.kind == "json"
-        and isinstance(source.json, list)
-        and any(isinstance(item, dict) and item.keys() >= {*keys} for item in source.json[:20])
-    )
+    return any(item.keys() >= {*keys} for item in source.first_objects)
 
 
 def _turns(source: Source, form: Format, dialogue: str, turn: str | None) -> Iterator[Any]:

@@ -37,15 +37,8 @@ class Dialogue(msgspec.Struct):
 
 def sniff(source: Source) -> bool:
     """Whether dialogues have turns with ``speaker`` and ``utt_idx``."""
-    return (
-        source.kind == "json"
-        and isinstance(source.json, list)
-        and any(
-            isinstance(dialogue, dict)
-            and any(isinstance(t, dict) and t.keys() >= {"speaker", "utt_idx"} for t in values(dialogue.get("turns")))
-            for dialogue in source.json[:20]
-        )
-    )
+    turns = (turn for dialogue in source.first_objects for turn in values(dialogue.get("turns")))
+    return any(isinstance(turn, dict) and turn.keys() >= {"speaker", "utt_idx"} for turn in turns)
 
 
 def read(source: Source) -> States:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from dstbench.readers.preprocessed import TradeEntry
+from dstbench.readers.preprocessed import TradeEntry, informed
 from dstbench.readers.source import Format, Source
 from dstbench.states import States, StatesBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _DOMAIN: Final = "restaurant"
 # SUMBT's copy of WOZ 2.0 has no header line.
@@ -101,14 +101,13 @@ class TrackerOutput(msgspec.Struct):
     sessions: list[TrackerCall]
 
 
-def _named(state: dict[str, str]) -> list[tuple[str, str]]:
-    return [(f"{_DOMAIN}-{slot}", value) for slot, value in state.items()]
+def _named(state: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(f"{_DOMAIN}-{slot}", value) for slot, value in state]
 
 
 def sniff_woz(source: Source) -> bool:
     """Whether dialogues have a ``dialogue_idx`` that is a number, and a ``dialogue``."""
-    head: list[Any] = source.json[:20] if source.kind == "json" and isinstance(source.json, list) else []
-    return any(isinstance(d, dict) and isinstance(d.get("dialogue_idx"), int) and "dialogue" in d for d in head)
+    return any(isinstance(d.get("dialogue_idx"), int) and "dialogue" in d for d in source.first_objects)
 
 
 def read_woz(source: Source) -> States:
@@ -117,8 +116,7 @@ def read_woz(source: Source) -> States:
     for dialogue in source.objects(WozDialogue, "dialogue_idx", (None, "turn"), hint=WOZ.hint):
         for turn in dialogue.dialogue:
             at = states.turn(str(dialogue.dialogue_idx), turn.turn_idx)
-            informs = (pair for entry in turn.belief_state if entry.act == "inform" for pair in entry.slots)
-            states.gold.cells(at, [(f"{_DOMAIN}-{slot}", value) for slot, value in informs])
+            states.gold.cells(at, _named(informed(turn.belief_state)))
     return states.build()
 
 
@@ -138,18 +136,17 @@ def read_tsv(source: Source) -> States:
     """Read SUMBT's copy of WOZ 2.0."""
     states = StatesBuilder(source.name, TSV.name)
     for dialogue, turn, _, _, *found in lines(source):
-        cells = zip(COLUMNS[4:], found, strict=True)
-        at = states.turn(dialogue, turn)
-        states.gold.cells(at, [(f"{_DOMAIN}-{slot}", value) for slot, value in cells if value != _LEAVES_OUT])
+        cells = [cell for cell in zip(COLUMNS[4:], found, strict=True) if cell[1] != _LEAVES_OUT]
+        states.gold.cells(states.turn(dialogue, turn), _named(cells))
     return states.build()
 
 
 def lines(source: Source) -> Iterator[list[str]]:
     """The columns of every line of SUMBT's copy."""
     for number, line in enumerate(source.text.split("\n"), start=1):
-        if not line.strip():
-            continue
         columns = _line(line)
+        if columns == [""] or line.startswith("#"):
+            continue
         if len(columns) != len(COLUMNS):
             raise source.error(
                 f"line {number} has {len(columns)} fields, not {len(COLUMNS)}",
@@ -158,15 +155,16 @@ def lines(source: Source) -> Iterator[list[str]]:
         yield columns
 
 
-def _head(source: Source) -> dict[str, Any]:
+def _whole(source: Source) -> dict[str, Any]:
+    """The one object that the file is; empty if it is none."""
     return source.json if source.kind == "json" and isinstance(source.json, dict) else {}
 
 
 def sniff_labels(source: Source) -> bool:
     """Whether the file has a ``session-id`` and turns with ``goal-labels``."""
-    turns = _head(source).get("turns")
+    turns = _whole(source).get("turns")
     return (
-        "session-id" in _head(source)
+        "session-id" in _whole(source)
         and isinstance(turns, list)
         and any(isinstance(t, dict) and "goal-labels" in t for t in turns[:4])
     )
@@ -177,22 +175,22 @@ def read_labels(source: Source) -> States:
     call: LabelCall = source.convert(source.json, LabelCall, (None, "turn", None, "slot"), hint=LABELS.hint)
     states = StatesBuilder(source.name, LABELS.name)
     for turn in call.turns:
-        states.gold.cells(states.turn(call.session, turn.turn), _named(turn.goals))
+        states.gold.cells(states.turn(call.session, turn.turn), _named(turn.goals.items()))
     return states.build()
 
 
 def sniff_tracker(source: Source) -> bool:
     """Whether the file has ``sessions``."""
-    return isinstance(_head(source).get("sessions"), list)
+    return isinstance(_whole(source).get("sessions"), list)
 
 
 def read_tracker(source: Source) -> States:
     """Read a tracker's output: of each distribution the best."""
-    sessions = _head(source).get("sessions")
+    sessions = _whole(source).get("sessions")
     states = StatesBuilder(source.name, TRACKER.name)
     for call in source.objects(TrackerCall, "session-id", (None, "turn", None, "slot"), sessions, hint=TRACKER.hint):
         for number, turn in enumerate(call.turns):
-            states.pred.cells(states.turn(call.session, number), _named(turn.best()))
+            states.pred.cells(states.turn(call.session, number), _named(turn.best().items()))
     return states.build()
 
 
