@@ -80,6 +80,19 @@ def test_a_damaged_archive_is_refused_in_words(
         assert str(error).startswith(f"{path}")  # noqa: PT017 (some damages, to a date say, do not matter)
 
 
+@pytest.mark.parametrize("value", [0, 37, 255])
+def test_no_byte_of_a_zip_can_be_changed_into_a_traceback(value: int, here: Path) -> None:
+    content = pack_zip({"file": formats.gtpr().encode()})
+    Path("plain").write_text(formats.gtpr())
+    wanted = dstbench.read("plain")
+    for at in range(len(content)):
+        Path("p").write_bytes(content[:at] + bytes([value]) + content[at + 1 :])
+        try:
+            assert same(dstbench.read("p"), wanted)
+        except dstbench.DstbenchError as error:
+            assert str(error).startswith("p")  # noqa: PT017 (most changes are refused, some do not matter)
+
+
 def test_a_cut_archive_is_said_to_be_cut(here: Path) -> None:
     content = gzip.compress(formats.gtpr().encode())
     Path("p.json.gz").write_bytes(content[: len(content) // 2])

@@ -108,6 +108,8 @@ def open_archive(path: Path, fail: Callable[..., DstbenchError]) -> zipfile.ZipF
     except (*_DAMAGES, NotImplementedError, ValueError, OSError) as error:
         raise damaged("zip", error, fail) from None
     names = archive.namelist()
+    if not all(names):
+        raise fail("a damaged zip file: a member without a name", "copy it again, or pack it anew")
     for name in names:
         if re.match(r"[/\\]|[A-Za-z]:", name) or ".." in re.split(r"[/\\]", name):
             raise fail(f"a zip whose member {name!r} would lie outside of it", "such an archive is not to be trusted")
@@ -140,7 +142,7 @@ def open_member(archive: zipfile.ZipFile, name: str, fail: Callable[..., Dstbenc
         raise fail("an encrypted zip", "unpack it with its password and give what was inside")
     try:
         stream = archive.open(info)
-    except (*_DAMAGES, NotImplementedError, RuntimeError) as error:
+    except (*_DAMAGES, NotImplementedError, RuntimeError, OSError, ValueError) as error:
         raise damaged("zip", error, fail) from None
     return io.BufferedReader(_Guarded(stream, info.compress_size, "zip", fail), _MB)
 
