@@ -93,7 +93,7 @@ _CHOICES: dict[str, tuple[Any, str, str]] = {
     "exact_slots": (Path, "schema", "schema.json whose categorical slots are matched exactly."),
     "slots": (str, "slots", "Score the slots of this set only; see `ls slots`."),
     "over": (Over, "over", "Predicted slots that gold lacks: errors, free, or free outside gold's domains."),
-    "wrong_costs": (WrongCosts, "wrong-costs", "Slot errors that a wrong value is in SA."),
+    "wrong_costs": (WrongCosts, "wrong-costs", "Slots that a wrong value is in SA and RSA."),
     "turns": (Turns, "turns", "Score all turns, those with a gold (predicted) state, or each dialogue's last."),
     "unit": (Unit, "unit", "A score is a mean over turns, or over their domains (frames)."),
     "domain_turns": (DomainTurns, "domain-turns", "Turns that count for a domain."),
@@ -110,9 +110,6 @@ def _takes_convention(command: Callable[..., None]) -> Callable[..., None]:
         def convention() -> Convention:
             from dstbench.profiles import profile as named
 
-            for name in ("gold_steps", "pred_steps"):
-                if isinstance(text := choices[name], str):
-                    choices[name] = () if text == "-" else tuple(part.strip() for part in text.split(","))
             return named(profile, **{k: str(v) if isinstance(v, Path) else v for k, v in choices.items()})
 
         command(convention=convention, **given)
@@ -197,6 +194,8 @@ def pairs(
     """List the pairs of values that only fuzzy matching or a label map accepts, and how often."""
     with _reporting(), _progress("comparing"):
         _spare_inputs(output, [*runs, *([gold] if gold else [])])
+        import polars as pl
+
         from dstbench.pairs import fuzzy_pairs
         from dstbench.report.tables import render_rows
 
@@ -209,6 +208,8 @@ def pairs(
             missing=missing,
             split=split,
         )
+        if form in ("text", "md"):  # a space at the end is to be seen
+            found = found.with_columns(pl.format("'{}'", name).alias(name) for name in ("gold", "pred"))
         text = render_rows(found, "pairs", form)
     _emit(text, output)
 
@@ -277,7 +278,7 @@ def check(
             gold=gold and _path(gold),
             format=from_format,
             names=name or None,
-            missing=missing or "wrong",
+            missing=missing,
             split=split,
         )
         text = render_rows(rows, "checks", form)

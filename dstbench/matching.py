@@ -50,6 +50,8 @@ class Matcher:
             )
         if not rest:
             return cls(kind, KINDS[kind].threshold)
+        if kind == "exact":
+            raise UsageError(f"match {notation!r}: exact matching has no threshold", hint="exact")
         how, equals, number = rest[0].partition("=")
         try:
             threshold = float(number)

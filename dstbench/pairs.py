@@ -11,7 +11,7 @@ from dstbench import profiles
 from dstbench.comparison import codes, comparison, to_column
 from dstbench.conventions import Convention
 from dstbench.errors import UsageError
-from dstbench.longtable import Data, open_runs
+from dstbench.longtable import Data, open_under
 from dstbench.partition import over_partitions
 
 if TYPE_CHECKING:
@@ -69,8 +69,9 @@ def fuzzy_pairs(
         return found.group_by(found.columns).agg(turns=pl.len())
 
     tables = []
-    missing = missing or convention.missing
-    for run in open_runs(data, gold=gold, format=format, names=names, missing=missing, split=split):
+    for run in open_under(
+        convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split
+    ):
         parts = pl.concat(over_partitions(run, count)).group_by("slot", "gold", "pred").agg(pl.col("turns").sum())
         spelled = parts.with_columns(pl.col("slot", "gold", "pred").cast(pl.String))
         ordered = spelled.sort("turns", "slot", "gold", "pred", descending=[True, False, False, False])

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from dstbench.conventions import Convention
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
-from dstbench.slots import SLOT_SETS, canonical_slot
+from dstbench.slots import KNOWN_SLOTS, SLOT_SETS, canonical_slot
 from dstbench.spelling import Table, read_json
 
 # What the TRADE family does to gold, and to gold only.
@@ -73,7 +73,7 @@ _PROFILES: Final = (
         title="Heck et al. 2020: both sides in tokens; a label map (--label-map FILE) accepts variants of gold values",
     ),
     Convention(
-        name="simpletod-v0.1", absent=("none", "", "not mentioned"), dontcare="drop",
+        name="simpletod-v0.1", absent=("not mentioned", ""), dontcare="drop",
         gold_steps=("case", "labels", "booleans"), pred_steps=("case", "labels", "booleans"), metrics="jga",
         title="Hosseini-Asl et al. 2020, first release: dontcare dropped on both sides",
     ),
@@ -104,16 +104,17 @@ _PROFILES: Final = (
     ),
     Convention(
         name="sgd.1", absent=("",), multi="any", pred_steps=("first",), match="token-sort:least=1", fuzzy="all",
-        unit="frame", domain_turns="either", metrics="soft-jga,soft-aga,jga",
-        title="Rastogi et al. 2020: mean over service frames of the product of soft token-sort scores",
+        unit="frame", domain_turns="gold", missing="intersect", metrics="soft-jga,soft-aga,jga",
+        title="Rastogi et al. 2020: mean over gold's frames of the product of token-sort scores; give it --schema",
     ),
     Convention(
-        name="sgd-mwz.1", absent=("",), multi="any", pred_steps=("first",), metrics="jga,aga",
-        title="SGD's evaluator in MultiWOZ style: exact match with any alternative, joint over the turn",
+        name="sgd-mwz.1", absent=("",), multi="any", pred_steps=("first",), over="gold-domains", missing="intersect",
+        metrics="jga,aga",
+        title="SGD's evaluator in MultiWOZ style: exact match with any alternative, joint over gold's frames of a turn",
     ),
     Convention(
         name="convlab3-unified.1", absent=("",), gold_steps=("case", "no-space"), pred_steps=("case", "no-space"),
-        multi="overlap", over="gold-domains", metrics="jga,sa,f1:avg=micro",
+        multi="overlap", over="gold-domains", metrics="jga,f1:avg=micro:empty=0",
         title="ConvLab-3: any predicted among any gold alternatives; predictions outside gold's domains ignored",
     ),
     Convention(
@@ -127,7 +128,12 @@ _PROFILES: Final = (
         title="Qian et al. 2021, released script: partial ratio from 90; a wrong value costs two slots",
     ),
     Convention(
-        name="icdst.1", multi="any", pred_steps=("first",), metrics="jga,sa:T=30,f1",
+        name="icdst@faithful.1", multi="any", pred_steps=("first",), domain_turns="dialogue", wrong_costs="hyphen",
+        metrics="jga,sa:T=30,f1",
+        title="Hu et al. 2022: any gold alternative, the first predicted one; last-hyphen split",
+    ),
+    Convention(
+        name="icdst@fixed.1", multi="any", pred_steps=("first",), domain_turns="dialogue", metrics="jga,sa:T=30,f1",
         title="Hu et al. 2022: any gold alternative, the first predicted one",
     ),
     Convention(
@@ -136,6 +142,9 @@ _PROFILES: Final = (
         title="DSTC10 track 2: 19 slots, the same set of alternatives on both sides",
     ),
 )  # fmt: skip
+
+# Profiles that do not ask what the slots are called.
+_ANY_DATASET: Final = frozenset({"verbatim", "sgd", "sgd-mwz", "convlab3-unified"})
 
 #: Conventions by the name that ``--profile`` takes; a name without its ``@faithful`` means that one.
 PROFILES: Final[dict[str, Convention]] = {c.name.rpartition(".")[0]: c for c in _PROFILES}
@@ -147,7 +156,7 @@ def profile(name: str, **overrides: Any) -> Convention:
     Args:
         name: A name in `PROFILES`; ``trade`` is ``trade@faithful``.
         **overrides: Fields of `Convention`; one that is None is not replaced. `typos`, `labels` and `exact_slots` may
-            be the path of a file.
+            be the path of a file, and steps a text with commas (``-`` for none).
 
     Returns:
         The convention; where a choice differs from the profile's own, its name ends in ``+``.
@@ -161,13 +170,19 @@ def profile(name: str, **overrides: Any) -> Convention:
     """
     found = PROFILES.get(name) or PROFILES.get(f"{name}@faithful")
     if found is None:
-        hint = did_you_mean(name, PROFILES) or f"one of {', '.join(PROFILES)}"
+        bases = dict.fromkeys(known.partition("@")[0] for known in PROFILES)
+        hint = did_you_mean(name, [*PROFILES, *bases]) or f"one of {', '.join(bases)}; see `dstbench ls profiles`"
         if (base := name.partition("@")[0]) != name and base in PROFILES:
-            hint = f"{base} has no variants: nothing in the original is known to be wrong"
+            hint = f"{base} has no variants"
         raise UsageError(f"there is no profile {name!r}", hint=hint)
     given = {key: value for key, value in overrides.items() if value is not None}
     if unknown := given.keys() - {f.name for f in fields(Convention)}:
         raise UsageError(f"a convention has no {sorted(unknown)[0]!r}")
+    for key in ("gold_steps", "pred_steps"):
+        if isinstance(text := given.get(key), str):
+            given[key] = () if text.strip() == "-" else tuple(part.strip() for part in text.split(","))
+        elif isinstance(text, list):
+            given[key] = tuple(text)
     for key in ("typos", "labels"):
         if key in given and not isinstance(given[key], Table):
             given[key] = Table.read(given[key])
@@ -200,8 +215,14 @@ def categorical_slots(path: str) -> tuple[str, ...]:
 
 def suits(convention: Convention, slots: frozenset[str]) -> str | None:
     """Why a convention does not suit a run with these slots; None if it does."""
-    if slots and convention.slots is not None and not slots & SLOT_SETS[convention.slots]:
-        return f"none of the run's slots is in {convention.slots}"
-    if convention.name.startswith("trippy") and convention.labels is None:
+    name = convention.name.partition(".")[0].partition("@")[0]
+    of_multiwoz = bool(slots & KNOWN_SLOTS) or not slots
+    if not of_multiwoz and name not in _ANY_DATASET:
+        return "it is for MultiWOZ"
+    if of_multiwoz and name == "sgd":
+        return "it is for services with a schema"
+    if convention.slots is not None and len(slots - SLOT_SETS[convention.slots]) > len(slots) / 4:
+        return f"more than a quarter of the run's slots are not in {convention.slots}"
+    if name == "trippy" and convention.labels is None:
         return "it needs a label map, --label-map FILE"
     return None

@@ -12,7 +12,7 @@ import polars as pl
 from dstbench import __version__, profiles
 from dstbench.conventions import Convention
 from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
-from dstbench.longtable import Data, Run, open_runs
+from dstbench.longtable import Data, Run, open_under
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse_all
 from dstbench.schema import SCORES, TURNS
 from dstbench.signature import differences, sign
@@ -66,8 +66,7 @@ def turns(
     ('states', 0, 1, 0, 0)
     """
     convention = _convention(profile)
-    missing = missing or convention.missing
-    runs = open_runs(data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
     return pl.concat(
         [
             to_turns(run.table.collect(), convention, view=view).select(pl.lit(run.name).alias("run"), pl.all())
@@ -123,8 +122,13 @@ def score(
     chosen = parse_all(metrics if metrics is not None else default)
     if not chosen:
         raise UsageError("no metric to compute", hint="leave metrics away for the default ones")
-    missing = missing or convention.missing
-    runs = open_runs(data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    if convention.match.startswith("token-sort") and convention.unit == "frame" and not convention.exact_slots:
+        warnings.warn(
+            "categorical slots are matched by similarity too; --schema schema.json says which they are",
+            DstbenchWarning,
+            stacklevel=2,
+        )
     tables = []
     for run in runs:
         rows, found = score_run(run, chosen, groups, convention)
@@ -154,8 +158,8 @@ def score_run(
         "missing": run.meta["missing"],
         "by": ",".join(by) or "run",
         "gold": f"{found.fingerprint % 2**32:08x}",
-        "d": str(run.meta["coverage"]["dialogues"]),
-        "t": str(run.meta["coverage"]["turns"]),
+        "d": str(found.dialogues),
+        "t": str(found.turns),
         "v": __version__,
     }
     columns = {name: pl.col(f"stat:{name}") for name in stats}
@@ -190,23 +194,20 @@ def _beside_exact(found: Sums, by: Sequence[str], stats: Iterable[str]) -> pl.Da
 
 
 def _warn_of_differences(rows: pl.DataFrame) -> None:
-    """Say it where runs' scores of one metric cannot be compared, as their signatures differ."""
-    per_metric = rows.group_by("metric", maintain_order=True).agg(
-        pl.col("run", "signature").unique(maintain_order=True)
-    )
-    told: set[str] = set()
-    for metric, runs, signatures in per_metric.iter_rows():
+    """Say it where runs' scores of a metric cannot be compared, as their signatures differ."""
+    per_metric = rows.group_by("metric", maintain_order=True).agg(pl.col("signature").unique(maintain_order=True))
+    clauses: dict[str, list[str]] = {}
+    for metric, signatures in per_metric.iter_rows():
         for signature in signatures[1:]:
-            clauses = differences(signatures[0], signature)
-            new = [clause for clause in clauses if clause not in told]
-            told.update(new)
-            if new:
-                hint = "; name the number of slots: -m sa:T=30" if metric == "sa" and "(metric)" in new[0] else ""
-                warnings.warn(
-                    f"scores of {', '.join(runs)} cannot be compared: {'; '.join(new)}{hint}",
-                    DstbenchWarning,
-                    stacklevel=3,
-                )
+            for clause in differences(signatures[0], signature):
+                clauses.setdefault(clause, []).append(metric)
+    for clause, metrics in clauses.items():
+        hint = "; name the number of slots: -m sa:T=30" if clause.startswith("the metric (metric): sa(") else ""
+        warnings.warn(
+            f"{', '.join(dict.fromkeys(metrics))}: not comparable between all runs; they differ in {clause}{hint}",
+            DstbenchWarning,
+            stacklevel=3,
+        )
 
 
 def _groups(by: str | Sequence[str]) -> list[str]:

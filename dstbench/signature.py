@@ -87,7 +87,8 @@ def parse(text: str) -> Signature:
     >>> parse("jga|profile:verbatim.1|d:1000").settings["d"]
     '1000'
     """
-    metric, *parts = [part for part, _ in re.findall(r"((?:[^|\\]|\\.)*)(\||$)", text.strip(), re.DOTALL)][:-1] or [""]
+    bare = re.sub(r"^signature(?: of [^:]*)?: ", "", text.strip())  # as tables print it
+    metric, *parts = [part for part, _ in re.findall(r"((?:[^|\\]|\\.)*)(\||$)", bare, re.DOTALL)][:-1] or [""]
     settings: dict[str, str] = {}
     for part in parts:
         found = re.fullmatch(r"((?:[^:\\]|\\.)*):(.*)", part, re.DOTALL)

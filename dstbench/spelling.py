@@ -36,7 +36,7 @@ _TYPOS: Final = {
     "moderately priced": "moderate",
     "cheaply": "cheap",
     "swimmingpool": "swimming pool",
-    "nightclub": "night club",
+    "night club": "nightclub",
     "concerthall": "concert hall",
     "theater": "theatre",
     "archaelogy": "archaeology",

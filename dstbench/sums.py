@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -35,6 +35,19 @@ _EMPTY: Final[Mapping[str, Any]] = {"local_error": False, "error_age": None, "so
 
 
 @dataclass(frozen=True)
+class _Scored:
+    """The turns of a partition that are scored: their part of the fingerprint (0: not asked for), and how many."""
+
+    fingerprint: int
+    turns: int
+    dialogues: int
+
+
+#: A partition's sums under each convention, and over all slots; its slots; which turns are scored; an alternative.
+_Part: TypeAlias = tuple[list[pl.DataFrame], pl.DataFrame | None, frozenset[str], _Scored, str | None]
+
+
+@dataclass(frozen=True)
 class Sums:
     """What a run sums up to.
 
@@ -43,6 +56,8 @@ class Sums:
         exact: The same with exact matching, where the convention is fuzzy; else None.
         slots: The slots that gold or prediction lists.
         fingerprint: That of gold under the convention, over the turns that are scored.
+        turns: How many turns these are.
+        dialogues: In how many dialogues.
         alternatives: A gold value with alternatives, where they are compared as written; else None.
     """
 
@@ -50,6 +65,8 @@ class Sums:
     exact: pl.DataFrame | None
     slots: frozenset[str]
     fingerprint: int
+    turns: int
+    dialogues: int
     alternatives: str | None
 
 
@@ -70,7 +87,9 @@ def sum_up(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention
 
     view = _view(by, convention)
 
-    def part(table: pl.DataFrame) -> tuple[list[pl.DataFrame], pl.DataFrame | None, frozenset[str], int, str | None]:
+    def part(
+        table: pl.DataFrame,
+    ) -> tuple[list[pl.DataFrame], pl.DataFrame | None, frozenset[str], _Scored, str | None]:
         layouts = {one: lay_out(table, one) for one in {None, view}}
         sums, hashed = _sums(layouts, stats, by, convention)
         found = [sums, *(_sums(layouts, stats, by, one, hashed=False)[0] for one in conventions[1:])]
@@ -89,7 +108,9 @@ def sum_up(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention
         table=tables[0],
         exact=tables[1] if len(tables) > 1 else None,
         slots=frozenset(slot for _, _, slots, *_ in parts for slot in slots),
-        fingerprint=sum(hashed for *_, hashed, _ in parts) % 2**64,
+        fingerprint=sum(scored.fingerprint for *_, scored, _ in parts) % 2**64,
+        turns=sum(scored.turns for *_, scored, _ in parts),
+        dialogues=sum(scored.dialogues for *_, scored, _ in parts),
         alternatives=next((value for *_, value in parts if value), None),
     )
 
@@ -101,8 +122,8 @@ def _sums(
     convention: Convention,
     *,
     hashed: bool = True,
-) -> tuple[pl.DataFrame, int]:
-    """The sums over one partition, of the turns in which a group has rows; and its part of the fingerprint (or 0)."""
+) -> tuple[pl.DataFrame, _Scored]:
+    """The sums over one partition, of the turns in which a group has rows; and which turns are scored."""
     needed = {*_TURN, *by}
     needed |= {name for stat in stats.values() for name in stat.meta.root_names()}
     view = _view(by, convention)
@@ -129,7 +150,8 @@ def _sums(
     ]
     grouped = counted.group_by(by).agg(totals) if by else counted.select(totals)
     fingerprint = int(np.add.reduce(scored["gold_hash"].to_numpy(), dtype=np.uint64)) if hashed else 0
-    return grouped.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES), fingerprint
+    turns = _Scored(fingerprint, scored.height, scored["number"].n_unique())
+    return grouped.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES), turns
 
 
 def _view(by: Sequence[str], convention: Convention) -> View | None:

@@ -17,6 +17,7 @@ from dstbench.signature import parse
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from dstbench.conventions import Convention
     from dstbench.longtable import Run
     from dstbench.options import Missing
     from dstbench.spelling import Table
@@ -59,12 +60,12 @@ def sweep(
 
     >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "centre"}, "pred": {"hotel-area": "Centre "}}]
     >>> sweep(states, profiles=["verbatim", "star"]).select("profile", "value", "changed").rows()
-    [('star', 1.0, ''), ('verbatim', 0.0, 'slots multiwoz-30 → -, gold-steps (6) → -, pred-steps (6) → -')]
+    [('star', 1.0, ''), ('verbatim', 0.0, 'slots multiwoz-30 → -, gold-steps -case ...')]
     """
     chosen = parse_all(metrics)
     if not chosen:
         raise UsageError("no metric to compute", hint="name at least one: jga")
-    conventions = {name: profile(name, labels=labels, typos=typos) for name in profiles or PROFILES}
+    conventions = {name: _convention(name, labels, typos) for name in profiles or PROFILES}
     tables = []
     for run in open_runs(data, gold=gold, format=format, names=names, missing=missing, split=split):
         found, left_out = [], []
@@ -84,6 +85,13 @@ def sweep(
     return pl.concat(tables)
 
 
+def _convention(name: str, labels: str | Table | None, typos: str | Table | None) -> Convention:
+    """A profile with the user's tables, where it is made for such: the others must not change their numbers."""
+    found = profile(name)
+    takes_typos = "typos" in (*found.gold_steps, *found.pred_steps)
+    return profile(name, labels=labels if name.startswith("trippy") else None, typos=typos if takes_typos else None)
+
+
 def _slots(run: Run) -> frozenset[str]:
     listed = run.table.select(pl.col("slot").unique()).collect().to_series()
     return frozenset(listed.drop_nulls().cast(pl.String))
@@ -97,9 +105,9 @@ def _ordered(rows: pl.DataFrame, first: str) -> pl.DataFrame:
     settings = [parse(signature).complete() for signature in order["signature"]]
     changed = [
         ", ".join(
-            f"{key} {_short(above.get(key))} → {_short(this.get(key))}"
+            _told(key, above.get(key, "-"), this[key])
             for key in this
-            if key not in _FOLLOWS and this.get(key) != above.get(key)
+            if key not in _FOLLOWS and this[key] != above.get(key, "-")
         )
         for above, this in zip(settings[:1] + settings, settings, strict=False)
     ]
@@ -111,8 +119,10 @@ def _ordered(rows: pl.DataFrame, first: str) -> pl.DataFrame:
     )
 
 
-def _short(value: str | None) -> str:
-    """A setting in few letters; of a long list, how many there are."""
-    if value is None:
-        return "not said"
-    return value if value.count(",") < 2 else f"({value.count(',') + 1})"
+def _told(key: str, above: str, this: str) -> str:
+    """What changed, in few letters: of steps, those that came and those that went."""
+    if not key.endswith("-steps"):
+        return f"{key} {above} → {this}"
+    old, new = ([] if steps == "-" else steps.split(",") for steps in (above, this))
+    moved = [f"-{step}" for step in old if step not in new] + [f"+{step}" for step in new if step not in old]
+    return f"{key} {' '.join(moved) or 'in another order'}"

@@ -121,18 +121,19 @@ def examine(content: bytes, form: str | None = None) -> str:
 
     source = Source("any")
     source.__dict__["raw"] = content.removeprefix(b"\xef\xbb\xbf") or b" "
+    text = content.decode(errors="replace")  # what TripPy's reader passes over may be anything
     try:
         states = read(source, form)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if states.complete is None:
-                holds_together(states, content.decode())
+                holds_together(states, text)
                 if states.pred is not None and states.gold is not None:
                     to_long(states, states if states.either else None, missing="wrong")
             else:
                 place = pl.DataFrame({"dialogue": ["MUL7001"], "file": ["dialogues_001.json"], "position": [0]})
                 gold = replace(from_memory(EXAMPLE, "example"), places=place.cast({"position": pl.UInt32}))
-                holds_together(states.complete(gold), content.decode())
+                holds_together(states.complete(gold), text)
     except DstbenchError as error:
         return f"refused: {error.what}"
     return states.format

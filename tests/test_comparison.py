@@ -190,7 +190,7 @@ def test_similarities_of_known_pairs(
     "notation", ["levenshtine", "levenshtein:0.9", "levenshtein:least=2", "exact:least=x", "partial:least=0.9:above=1"]
 )
 def test_a_matcher_that_is_not_understood(notation: str) -> None:
-    with pytest.raises(dstbench.UsageError, match=r"no matcher|is not understood"):
+    with pytest.raises(dstbench.UsageError, match=r"no matcher|is not understood|has no threshold"):
         dstbench.Convention(match=notation)
 
 

@@ -102,7 +102,7 @@ def test_slots_sum_to_the_counts_of_the_whole(states: States) -> None:
         assert parts.filter(metric=name)["value"].sum() == value
 
 
-@pytest.mark.filterwarnings("ignore:.*cannot be compared:dstbench.errors.DstbenchWarning")  # each has its own gold
+@pytest.mark.filterwarnings("ignore:.*not comparable:dstbench.errors.DstbenchWarning")  # each has its own gold
 @given(corpora())
 def test_a_union_of_runs_scores_as_each_alone(states: States) -> None:
     first = [s for s in states if s["dialogue_id"] == "D0"]

@@ -122,7 +122,7 @@ CASES: dict[str, tuple[State, State, list[tuple[str, str, dict[str, Any], float 
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.filterwarnings("ignore:.*alternatives.*:dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore:.*(alternatives|categorical slots):dstbench.errors.DstbenchWarning")
 def test_where_conventions_disagree(case: str) -> None:
     gold, pred, outcomes = CASES[case]
     for metric, name, choices, wanted in outcomes:
@@ -135,7 +135,7 @@ def test_every_profile_has_its_say_above() -> None:
     assert {name.partition("@")[0] for name in PROFILES} == {name.partition("@")[0] for name in named}
 
 
-@pytest.mark.filterwarnings("ignore:.*is MultiWOZ's:dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore:.*(is MultiWOZ's|categorical slots):dstbench.errors.DstbenchWarning")
 def test_frames_and_turns() -> None:
     """E22: one service right, one wrong: 1/2 over frames, 0 over turns."""
     states = [{"dialogue_id": "1_0", "turn": 0, "gold": {"A-x": "1", "B-y": "2"}, "pred": {"A-x": "1", "B-y": "3"}}]
@@ -196,7 +196,11 @@ def test_variants_and_overrides() -> None:
 
 
 def test_a_profile_for_other_slots_does_not_suit() -> None:
-    assert suits(PROFILES["kim2022"], frozenset({"Hotels_1-city"})) == "none of the run's slots is in multiwoz-30"
+    assert suits(PROFILES["kim2022"], frozenset({"Hotels_1-city"})) == "it is for MultiWOZ"
+    assert suits(PROFILES["sgd"], frozenset({AREA})) == "it is for services with a schema"
+    assert suits(PROFILES["sgd"], frozenset({"Hotels_1-city"})) is None
+    assert "more than a quarter" in str(suits(PROFILES["dstc10"], SLOT_SETS["multiwoz-30"]))
+    assert suits(PROFILES["dstc10"], SLOT_SETS["multiwoz-restaurant"]) is None
     assert suits(PROFILES["kim2022"], frozenset({AREA})) is None
     assert suits(PROFILES["trippy"], frozenset({AREA})) == "it needs a label map, --label-map FILE"
     assert suits(profile("trippy", labels=LABELS), frozenset({AREA})) is None

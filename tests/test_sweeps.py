@@ -49,7 +49,7 @@ def test_profiles_that_do_not_suit_are_said() -> None:
     with pytest.warns(dstbench.DstbenchWarning) as caught:
         rows = dstbench.sweep(table)
     told = "".join(str(warning.message) for warning in caught)
-    assert "kim2022 (none of the run's slots is in multiwoz-30)" in told
+    assert "kim2022 (it is for MultiWOZ)" in told
     assert "sgd" in rows["profile"].to_list()
     with pytest.raises(dstbench.UsageError, match="no profile suits"), pytest.warns(dstbench.DstbenchWarning):
         dstbench.sweep(table, profiles=["kim2022"])

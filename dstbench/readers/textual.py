@@ -236,7 +236,7 @@ def read_parlai(source: Source) -> States:
 
 def _unwrap(state: str) -> list[str]:
     """The triples of a comma-separated state, without ``<bs>`` and ``</bs>`` around it."""
-    return state.replace("<bs>", "").replace("</bs>", "").split(",")
+    return state.strip().removeprefix("<bs>").removesuffix("</bs>").split(",")
 
 
 def sniff_checkdst(source: Source) -> bool:

@@ -18,7 +18,7 @@ _UNDEFINED: Final = "-"
 # The column of scores with exact matching, beside fuzzy ones.
 _EXACT: Final = "exact"
 # Text wider than this goes on in the next line of its cell; numbers never do.
-_WIDEST: Final = 80
+_WIDEST: Final = 60
 
 
 def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
@@ -39,7 +39,8 @@ def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
     sizes = scores.select("turns", "dialogues").unique()
     if sizes.height == 1:  # one line says it for all
         turns, dialogues = sizes.row(0)
-        table, below = table.drop("turns", "dialogues"), [f"{below[0]}; {turns:,} turns, {dialogues:,} dialogues"]
+        unit = "frames" if scores["signature"].str.contains("|unit:frame|", literal=True).all() else "turns"
+        table, below = table.drop("turns", "dialogues"), [f"{below[0]}; {turns:,} {unit}, {dialogues:,} dialogues"]
     text = "\n".join([*below, *_signatures(scores)])
     return f"{_markdown(table)}\n\n{text}\n" if form == "md" else f"{_text(table)}{text}\n"
 
@@ -69,8 +70,13 @@ def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
         spread = table.select("profile", value=metrics[0]).drop_nulls()
         told = "undefined under every profile"
         if spread.height:
-            (best, most), (worst, least) = spread.row(0), spread.row(-1)
-            told = f"{100 * least:.2f} ({worst}) to {100 * most:.2f} ({best}): {100 * (most - least):.2f} points apart"
+            least, most = spread["value"][-1], spread["value"][0]
+            ends = {end: spread.filter(pl.col("value") == end)["profile"].to_list() for end in (least, most)}
+            named = {
+                end: names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "") for end, names in ends.items()
+            }
+            apart = f"{100 * (most - least):.2f} points apart"
+            told = f"{100 * least:.2f} ({named[least]}) to {100 * most:.2f} ({named[most]}): {apart}"
         below = f"{run}: the same predictions, {metrics[0]} {told} by convention alone"
         pages.append(f"{_markdown(texts)}\n\n{below}\n" if form == "md" else f"{_text(texts)}{below}\n")
     return "\n".join(pages)
