@@ -75,6 +75,21 @@ def test_printed_values() -> None:
     assert f"{found.tests['fisher1925'].statistic:.6f}" == "-0.875101"
 
 
+def test_small_samples_by_hand() -> None:
+    # |R| = 0.72, d = 0.4, r̄ = 0.3, k = 0.1305.
+    tests = compare_overlapping(0.5, 0.1, 0.2, 5).tests
+    by_hand = {
+        "pearson1898": 0.4 * (5 / (0.75**2 + 0.99**2 - 0.261)) ** 0.5,
+        "hotelling1940": 0.4 * (2 * 1.2 / 1.44) ** 0.5,
+        "williams1959": 0.4 * (4 * 1.2 / (2 * 2 * 0.72 + 0.3**2 * 0.8**3)) ** 0.5,
+        "hendrickson1970": 0.4 * (2 * 1.2 / (1.44 + 0.4**2 * 0.8**3 / 16)) ** 0.5,
+    }
+    assert {name: tests[name].statistic for name in by_hand} == pytest.approx(by_hand, rel=1e-12)
+    # Meng's f would be 1.9 / 1.83, but is at most 1, with which h is 1.
+    meng = compare_overlapping(0.4, -0.1, -0.9, 28).tests["meng1992"]
+    assert meng.statistic == pytest.approx((math.atanh(0.4) - math.atanh(-0.1)) * (25 / 3.8) ** 0.5, rel=1e-12)
+
+
 def test_p_is_the_tail_and_does_not_vanish() -> None:
     found = compare_overlapping(0.59, 0.40, 0.69, 1344)
     for test in found.tests.values():
