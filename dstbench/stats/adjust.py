@@ -3,7 +3,7 @@
 Conventions: adjusted p are compared with the level as they stand, and are in the order of those given. Bonferroni and
 Holm hold for any dependence (Holm is never weaker), Hochberg for positive dependence; these bound the chance of one
 false rejection. Benjamini's bound the share of false ones among the rejected, Yekutieli's for any dependence. `max_t`
-is as strict as Holm and uses the dependence, as all hypotheses were resampled together.
+bounds what Holm does and uses the dependence, as all hypotheses were resampled together.
 """
 
 from __future__ import annotations
