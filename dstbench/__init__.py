@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from dstbench import signature
+    from dstbench import signature, stats
     from dstbench.align import to_long
     from dstbench.checks import check
     from dstbench.context import contexts
@@ -54,6 +54,9 @@ _HOME = {
     "write_long": "longtable",
 }
 
+#: Modules that are offered as such: `dstbench.signature.parse`, `dstbench.stats.holm`.
+_MODULES = ("signature", "stats")
+
 __all__ = [
     "Convention",
     "DstbenchError",
@@ -73,6 +76,7 @@ __all__ = [
     "scan",
     "score",
     "signature",
+    "stats",
     "sweep",
     "to_long",
     "to_turns",
@@ -82,8 +86,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "signature":  # a module, for `dstbench.signature.parse` and its like
-        return import_module("dstbench.signature")
+    if name in _MODULES:
+        return import_module(f"dstbench.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'dstbench' has no attribute {name!r}")
     return getattr(import_module(f"dstbench.{_HOME[name]}"), name)

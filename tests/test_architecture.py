@@ -11,9 +11,10 @@ ROOT = Path(dstbench.__file__).parent
 
 #: The data's way. A module may import from those above it; a package stands for all its modules.
 STEPS = (
-    "errors", "options", "slots", "schema", "files", "states", "readers", "context", "align", "longtable", "partition",
-    "spelling", "matching", "conventions", "profiles", "signature", "comparison", "fingerprint", "layout", "turntable",
-    "sums", "pairs", "metrics", "scoring", "sweeps", "checks", "listing", "demo", "report", "cli", "__main__",
+    "errors", "options", "stats", "slots", "schema", "files", "states", "readers", "context", "align", "longtable",
+    "partition", "spelling", "matching", "conventions", "profiles", "signature", "comparison", "fingerprint", "layout",
+    "turntable", "sums", "pairs", "metrics", "scoring", "sweeps", "checks", "listing", "demo", "report", "cli",
+    "__main__",
 )  # fmt: skip
 
 

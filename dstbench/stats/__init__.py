@@ -1,0 +1,62 @@
+"""Statistics of plain numbers and of sums per dialogue: no files, no tables, nothing else of dstbench.
+
+Correlations and their differences, p of several hypotheses, and the comparison of runs by resampling dialogues.
+"""
+
+from __future__ import annotations
+
+from dstbench.stats.adjust import benjamini_hochberg, benjamini_yekutieli, bonferroni, hochberg, holm, max_t
+from dstbench.stats.bootstrap import Bootstrap, Estimate, Replicates
+from dstbench.stats.correlations import (
+    Comparison,
+    Matrix,
+    Outcome,
+    compare_independent,
+    compare_nonoverlapping,
+    compare_overlapping,
+    interval,
+    matrix,
+    pearson,
+)
+from dstbench.stats.differences import (
+    Tally,
+    jackknife_se,
+    linearised_se,
+    linearised_se_of_difference,
+    smallest_detectable,
+    tally,
+)
+from dstbench.stats.randomisation import Null, Randomisation
+from dstbench.stats.resampling import as_exact_floats, swaps, weights
+
+__all__ = [
+    "Bootstrap",
+    "Comparison",
+    "Estimate",
+    "Matrix",
+    "Null",
+    "Outcome",
+    "Randomisation",
+    "Replicates",
+    "Tally",
+    "as_exact_floats",
+    "benjamini_hochberg",
+    "benjamini_yekutieli",
+    "bonferroni",
+    "compare_independent",
+    "compare_nonoverlapping",
+    "compare_overlapping",
+    "hochberg",
+    "holm",
+    "interval",
+    "jackknife_se",
+    "linearised_se",
+    "linearised_se_of_difference",
+    "matrix",
+    "max_t",
+    "pearson",
+    "smallest_detectable",
+    "swaps",
+    "tally",
+    "weights",
+]

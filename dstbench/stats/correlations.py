@@ -1,0 +1,337 @@
+"""Pearson correlations, their intervals, and the difference of two of them.
+
+Conventions: the formulas are those that Diedenhofen & Musch (2015) collect in cocor, under its names. All p are
+two-sided. n counts independent units (dialogues, not turns); turns of one dialogue are not independent, and for them
+these tests reject too often. Ten tests of one difference are ten chances: Zou's interval stands first, a test is to be
+named before looking.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import atanh, isfinite, nextafter, sqrt, tanh
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from dstbench.errors import UsageError
+from dstbench.stats.normal import critical, two_sided
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from numpy.typing import ArrayLike, NDArray
+
+# At averaged correlations the covariance of two of them can reach 1, where tests would divide by 0.
+_BELOW_1: Final = nextafter(1, 0)
+# An eigenvalue that is 0 comes out as a few units in the last place.
+_LEAST_EIGENVALUE: Final = 1e-12
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a test says.
+
+    Attributes:
+        statistic: Its value.
+        df: Degrees of freedom of its t distribution; None: it is normal.
+        p: Two-sided.
+        interval: That of the difference on the scale of the test (Meng's: of Fisher's z), where the test has one.
+    """
+
+    statistic: float
+    df: int | None
+    p: float
+    interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The difference of two correlations.
+
+    Attributes:
+        difference: The first less the second.
+        zou: The interval of Zou (2007), on the scale of r.
+        tests: The classical tests, by cocor's names.
+        level: That of the intervals.
+    """
+
+    difference: float
+    zou: tuple[float, float]
+    tests: Mapping[str, Outcome]
+    level: float
+
+
+def compare_overlapping(r_jk: float, r_jh: float, r_kh: float, n: int, *, level: float = 0.95) -> Comparison:
+    """Compare two correlations of one sample that share the variable j: r_jk less r_jh.
+
+    Args:
+        r_jk: The first correlation.
+        r_jh: The second.
+        r_kh: That of the variables which are not shared.
+        n: Independent units in the sample.
+        level: Of the intervals.
+
+    Raises:
+        UsageError: Correlations of ±1 or beyond, or that no three variables have together; fewer than four units.
+
+    >>> found = compare_overlapping(0.59, 0.40, 0.69, 1344)
+    >>> [round(limit, 4) for limit in found.zou], round(found.tests["williams1959"].statistic, 4)
+    ([0.1543, 0.2266], 10.887)
+    """
+    _check(n, r_jk=r_jk, r_jh=r_jh, r_kh=r_kh)
+    _check_together([[1, r_jk, r_jh], [r_jk, 1, r_kh], [r_jh, r_kh, 1]])
+    r1, r2, r3 = float(r_jk), float(r_jh), float(r_kh)
+    d, z, middle = r1 - r2, atanh(r1) - atanh(r2), (r1 + r2) / 2
+    determinant = 1 + 2 * r1 * r2 * r3 - r1**2 - r2**2 - r3**2
+    k = _shared(r1, r2, r3)
+    c = _overlap(r1, r2, r3)
+    unshared = (1 - r1**2) ** 2 + (1 - r2**2) ** 2
+    olkin = unshared - 2 * r3**3 - (2 * r3 - r1 * r2) * (1 - r1**2 - r2**2 - r3**2)
+    williams = 2 * (n - 1) / (n - 3) * determinant + middle**2 * (1 - r3) ** 3
+    hendrickson = 2 * determinant + d**2 * (1 - r3) ** 3 / (4 * (n - 1))
+    q = (r1**2 + r2**2) / 2
+    f = min(1, (1 - r3) / (2 * (1 - q)))
+    meng = sqrt(2 * (1 - r3) * (1 - f * q) / (1 - q) / (n - 3))
+    reach = critical(level) * meng
+    back = tanh((atanh(r1) + atanh(r2)) / 2)
+    return Comparison(
+        difference=d,
+        zou=_zou((r1, n), (r2, n), c, level),
+        tests={
+            "pearson1898": _normal(sqrt(n) * d / sqrt(unshared - 2 * k)),
+            "hotelling1940": _t(d * sqrt((n - 3) * (1 + r3) / (2 * determinant)), n - 3),
+            "williams1959": _t(d * sqrt((n - 1) * (1 + r3) / williams), n - 3),
+            "olkin1967": _normal(sqrt(n) * d / sqrt(olkin)),
+            "dunn1969": _normal(_by_z(z, c, n)),
+            "hendrickson1970": _t(d * sqrt((n - 3) * (1 + r3) / hendrickson), n - 3),
+            "steiger1980": _normal(_by_z(z, _overlap(middle, middle, r3), n)),
+            "meng1992": _normal(z / meng, (z - reach, z + reach)),
+            "hittner2003": _normal(_by_z(z, _overlap(back, back, r3), n)),
+        },
+        level=level,
+    )
+
+
+def compare_nonoverlapping(
+    r_jk: float, r_hm: float, r_jh: float, r_jm: float, r_kh: float, r_km: float, n: int, *, level: float = 0.95
+) -> Comparison:
+    """Compare two correlations of one sample that share no variable: r_jk less r_hm.
+
+    Args:
+        r_jk: The first correlation.
+        r_hm: The second.
+        r_jh: And the other four among the variables j, k, h, m.
+        r_jm: As named.
+        r_kh: As named.
+        r_km: As named.
+        n: Independent units in the sample.
+        level: Of the interval.
+
+    Raises:
+        UsageError: Correlations of ±1 or beyond, or that no four variables have together; fewer than four units.
+
+    >>> round(compare_nonoverlapping(0.3, 0.4, 0.5, 0.8, 0.6, 0.7, 100).tests["steiger1980"].statistic, 4)
+    -1.0744
+    """
+    _check(n, r_jk=r_jk, r_hm=r_hm, r_jh=r_jh, r_jm=r_jm, r_kh=r_kh, r_km=r_km)
+    _check_together([[1, r_jk, r_jh, r_jm], [r_jk, 1, r_kh, r_km], [r_jh, r_kh, 1, r_hm], [r_jm, r_km, r_hm, 1]])
+    r1, r2, across = float(r_jk), float(r_hm), (float(r_jh), float(r_jm), float(r_kh), float(r_km))
+    d, z, middle = r1 - r2, atanh(r1) - atanh(r2), (r1 + r2) / 2
+    c = _apart(r1, r2, across)
+    back = tanh((atanh(r1) + atanh(r2)) / 2)
+    variance = (1 - r1**2) ** 2 + (1 - r2**2) ** 2 - _twice_covariance(r1, r2, across)
+    return Comparison(
+        difference=d,
+        zou=_zou((r1, n), (r2, n), c, level),
+        tests={
+            "pearson1898": _normal(sqrt(n) * d / sqrt(variance)),
+            "dunn1969": _normal(_by_z(z, c, n)),
+            "steiger1980": _normal(_by_z(z, _apart(middle, middle, across), n)),
+            "raghunathan1996": _normal(sqrt((n - 3) / 2) * z / sqrt(1 - c)),
+            "silver2004": _normal(_by_z(z, _apart(back, back, across), n)),
+        },
+        level=level,
+    )
+
+
+def compare_independent(r1: float, n1: int, r2: float, n2: int, *, level: float = 0.95) -> Comparison:
+    """Compare correlations of two samples: r1 less r2.
+
+    Args:
+        r1: The first correlation.
+        n1: Independent units in its sample.
+        r2: The second.
+        n2: Independent units in its sample.
+        level: Of the interval.
+
+    Raises:
+        UsageError: Correlations of ±1 or beyond; fewer than four units.
+
+    >>> round(compare_independent(0.4, 100, 0.5, 100).tests["fisher1925"].statistic, 6)
+    -0.875101
+    """
+    _check(n1, r1=r1)
+    _check(n2, r2=r2)
+    z = atanh(r1) - atanh(r2)
+    return Comparison(
+        difference=float(r1 - r2),
+        zou=_zou((float(r1), n1), (float(r2), n2), 0, level),
+        tests={"fisher1925": _normal(z / sqrt(1 / (n1 - 3) + 1 / (n2 - 3)))},
+        level=level,
+    )
+
+
+def interval(r: float, n: int, level: float = 0.95) -> tuple[float, float]:
+    """The interval of one correlation by Fisher's z; of ±1, the point.
+
+    >>> [round(limit, 4) for limit in interval(0.5, 103)]
+    [0.3393, 0.6323]
+    """
+    reach = critical(level)
+    if abs(r) == 1:
+        _check(n)
+        return float(r), float(r)
+    _check(n, r=r)
+    reach /= sqrt(n - 3)
+    return tanh(atanh(r) - reach), tanh(atanh(r) + reach)
+
+
+# --- correlations of columns ---------------------------------------------------------------------------------------
+
+
+def pearson(x: ArrayLike, y: ArrayLike) -> tuple[float, int]:
+    """The correlation of two columns, and how many pairs it is of.
+
+    Args:
+        x: Numbers; NaN where undefined.
+        y: As many.
+
+    Returns:
+        r, NaN where a column does not vary; and the number of rows in which both are defined.
+
+    >>> pearson([1, 2, float("nan"), 4], [2, 4, 5, 8])
+    (1.0, 3)
+    """
+    a, b = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise UsageError(f"columns of shape {a.shape} and {b.shape} cannot be correlated")
+    both = ~(np.isnan(a) | np.isnan(b))
+    a, b = a[both], b[both]
+    # The mean of equal numbers need not be that number, so what does not vary is seen before it is centred.
+    if len(a) < 2 or a.min() == a.max() or b.min() == b.max():
+        return float("nan"), len(a)
+    a, b = a - a.mean(), b - b.mean()
+    a, b = a / np.abs(a).max(), b / np.abs(b).max()
+    r = float(np.sum(a * b) / sqrt(float(np.sum(a * a)) * float(np.sum(b * b))))
+    return max(-1.0, min(1.0, r)), len(a)
+
+
+class Matrix(NamedTuple):
+    """Correlations of columns with each other.
+
+    Attributes:
+        r: Correlations; NaN where undefined.
+        n: Rows in which both columns are defined.
+        lo: Lower limits; NaN where r is undefined or n is below 4.
+        hi: Upper limits.
+    """
+
+    r: NDArray[np.float64]
+    n: NDArray[np.int64]
+    lo: NDArray[np.float64]
+    hi: NDArray[np.float64]
+
+
+def matrix(columns: Mapping[str, ArrayLike] | Sequence[ArrayLike], level: float = 0.95) -> Matrix:
+    """Correlate columns with each other, each pair over the rows in which both are defined.
+
+    Args:
+        columns: Columns of one length; NaN where undefined.
+        level: Of the intervals.
+
+    >>> matrix({"a": [1, 2, 3, 4], "b": [1, 3, 2, 4]}).r.round(3).tolist()
+    [[1.0, 0.8], [0.8, 1.0]]
+    """
+    critical(level)  # a level that means nothing is refused also where no interval is defined
+    each = [np.asarray(c, np.float64) for c in (columns.values() if hasattr(columns, "values") else columns)]
+    size = (len(each), len(each))
+    r, lo, hi = (np.full(size, np.nan) for _ in range(3))
+    n = np.zeros(size, np.int64)
+    for i, j in [*((i, i) for i in range(len(each))), *combinations(range(len(each)), 2)]:
+        value, pairs = pearson(each[i], each[j])
+        limits = interval(value, pairs, level) if pairs > 3 and isfinite(value) else (np.nan, np.nan)
+        for at in ((i, j), (j, i)):
+            r[at], n[at], (lo[at], hi[at]) = value, pairs, limits
+    return Matrix(r, n, lo, hi)
+
+
+# --- pieces of the formulas ----------------------------------------------------------------------------------------
+
+
+def _check(n: float, **correlations: float) -> None:
+    if not (isfinite(n) and n > 3 and n == int(n)):
+        raise UsageError(f"n = {n}: a correlation needs a whole number of at least 4 units here")
+    for name, r in correlations.items():
+        if not -1 < r < 1:
+            raise UsageError(f"{name} = {r} is not between -1 and 1", hint="a correlation of ±1 cannot be compared")
+
+
+def _check_together(correlations: Sequence[Sequence[Any]]) -> None:
+    if np.linalg.eigvalsh(np.array(correlations, np.float64))[0] < _LEAST_EIGENVALUE:
+        raise UsageError(
+            f"no {len(correlations)} variables have these correlations (their matrix is not positive definite)",
+            hint="all must be of the same units: leave out those in which any variable is undefined",
+        )
+
+
+def _normal(statistic: float, limits: tuple[float, float] | None = None) -> Outcome:
+    return Outcome(statistic, None, two_sided(statistic), limits)
+
+
+def _t(statistic: float, df: int) -> Outcome:
+    return Outcome(statistic, df, two_sided(statistic, df))
+
+
+def _by_z(z: float, c: float, n: int) -> float:
+    """A difference of Fisher's z in standard errors, where the two correlate by c."""
+    return z * sqrt(n - 3) / sqrt(2 - 2 * c)
+
+
+def _shared(r1: float, r2: float, r3: float) -> float:
+    """The covariance of r_jk and r_jh, times n."""
+    return r3 * (1 - r1**2 - r2**2) - r1 * r2 * (1 - r1**2 - r2**2 - r3**2) / 2
+
+
+def _overlap(r1: float, r2: float, r3: float) -> float:
+    """The correlation of r_jk and r_jh as estimates."""
+    return min(_shared(r1, r2, r3) / ((1 - r1**2) * (1 - r2**2)), _BELOW_1)
+
+
+def _twice_covariance(r_jk: float, r_hm: float, across: tuple[float, float, float, float]) -> float:
+    """The covariance of r_jk and r_hm, times 2n."""
+    r_jh, r_jm, r_kh, r_km = across
+    return (
+        (r_jh - r_jk * r_kh) * (r_km - r_kh * r_hm)
+        + (r_jm - r_jh * r_hm) * (r_kh - r_jk * r_jh)
+        + (r_jh - r_jm * r_hm) * (r_km - r_jk * r_jm)
+        + (r_jm - r_jk * r_km) * (r_kh - r_km * r_hm)
+    )
+
+
+def _apart(r_jk: float, r_hm: float, across: tuple[float, float, float, float]) -> float:
+    """The correlation of r_jk and r_hm as estimates."""
+    return min(_twice_covariance(r_jk, r_hm, across) / (2 * (1 - r_jk**2) * (1 - r_hm**2)), _BELOW_1)
+
+
+def _zou(first: tuple[float, int], second: tuple[float, int], c: float, level: float) -> tuple[float, float]:
+    """The interval of a difference from those of its two correlations, whose estimates correlate by c."""
+    (r1, _), (r2, _) = first, second
+    (l1, u1), (l2, u2) = (interval(r, n, level) for r, n in (first, second))
+
+    def reach(one: float, other: float) -> float:
+        return sqrt(max(one**2 + other**2 - 2 * c * one * other, 0))
+
+    return r1 - r2 - reach(r1 - l1, u2 - r2), r1 - r2 + reach(u1 - r1, r2 - l2)

@@ -1,0 +1,114 @@
+"""What needs no resampling: linearised standard errors, what could be detected, and wins, ties and losses.
+
+Conventions: the unit is the dialogue, as everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from dstbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+#: Scores are equal if they differ by no more than this times the larger one: where the same value comes from other
+#: sums, it can differ in its last bits. One turn in a hundred million is still told apart.
+TIE: Final = 1e-9
+# The normal quantiles of a two-sided test at 5 % and of 80 % power, added up.
+_DETECTABLE: Final = 2.8
+
+
+def linearised_se(numerators: ArrayLike, denominators: ArrayLike) -> float:
+    """The standard error of a ratio of sums over dialogues, linearised (the sandwich estimate for clusters).
+
+    √(D/(D−1) · Σ (s − p·n)²) / Σ n, with p = Σ s / Σ n: as the bootstrap's, at no cost.
+
+    Args:
+        numerators: Per dialogue, as its number of right turns.
+        denominators: Per dialogue, as its number of turns.
+
+    Returns:
+        NaN where the ratio is undefined.
+
+    >>> round(linearised_se([1, 2, 0], [2, 2, 3]), 4)
+    0.302
+    """
+    return _spread(_residuals(numerators, denominators))
+
+
+def linearised_se_of_difference(
+    numerators: ArrayLike, denominators: ArrayLike, other_numerators: ArrayLike, other_denominators: ArrayLike
+) -> float:
+    """The standard error of the difference of two runs' ratios over the same dialogues, linearised."""
+    one, other = _residuals(numerators, denominators), _residuals(other_numerators, other_denominators)
+    if one.shape != other.shape:
+        raise UsageError(f"{len(one)} dialogues cannot be paired with {len(other)}")
+    return _spread(one - other)
+
+
+def jackknife_se(left_out: ArrayLike) -> float:
+    """The standard error of any score, from the scores without each dialogue (`Replicates.left_out`).
+
+    >>> scores = np.array([0.0, 0.5, 1.0, 0.5])
+    >>> jackknife_se((scores.sum() - scores) / 3), float(scores.std(ddof=1) / 2)
+    (0.204..., 0.204...)
+    """
+    scores = np.asarray(left_out, np.float64)
+    return sqrt((len(scores) - 1) / len(scores) * float(np.sum((scores - scores.mean()) ** 2)))
+
+
+def smallest_detectable(se: float) -> float:
+    """The difference that a two-sided test at 5 % finds in 80 of 100 cases, from the standard error of the difference.
+
+    >>> smallest_detectable(0.5)
+    1.4
+    """
+    return _DETECTABLE * se
+
+
+@dataclass(frozen=True)
+class Tally:
+    """In how many dialogues one run is better than another, equal, worse, or undefined in either."""
+
+    wins: int
+    ties: int
+    losses: int
+    undefined: int
+
+
+def tally(first: ArrayLike, second: ArrayLike) -> Tally:
+    """Count dialogues by which run has the higher score; NaN is undefined.
+
+    >>> tally([1, 0.5, 0.1 + 0.2, 0], [0, 0.5, 0.3, float("nan")])
+    Tally(wins=1, ties=2, losses=0, undefined=1)
+    """
+    one, other = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    if one.ndim != 1 or one.shape != other.shape:
+        raise UsageError(f"scores of shape {one.shape} and {other.shape} cannot be paired")
+    room = TIE * np.maximum(np.abs(one), np.abs(other))
+    wins, ties, losses = one - other > room, np.abs(one - other) <= room, other - one > room
+    undefined = np.isnan(one) | np.isnan(other)
+    return Tally(*(int(np.sum(each)) for each in (wins, ties, losses, undefined)))
+
+
+def _residuals(numerators: ArrayLike, denominators: ArrayLike) -> NDArray[np.float64]:
+    """What each dialogue adds to the ratio's deviation from its mean."""
+    above, under = np.asarray(numerators, np.float64), np.asarray(denominators, np.float64)
+    if above.ndim != 1 or above.shape != under.shape:
+        raise UsageError(f"sums of shape {above.shape} and {under.shape} make no ratio")
+    total = under.sum()
+    if not total:
+        return np.full(len(under), np.nan)
+    residuals: NDArray[np.float64] = (above - above.sum() / total * under) / total
+    return residuals
+
+
+def _spread(residuals: NDArray[np.float64]) -> float:
+    if len(residuals) < 2:
+        return float("nan")
+    return sqrt(len(residuals) / (len(residuals) - 1)) * float(np.sqrt(np.sum(residuals**2)))

@@ -1,0 +1,56 @@
+"""Tails and quantiles of the normal and the t distribution.
+
+Conventions: two-sided p are taken from the tail itself, so that they stay above 0 where ``1 − cdf`` would not. SciPy is
+imported when it is used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dstbench.errors import UsageError
+
+
+def two_sided(z: float, df: int | None = None) -> float:
+    """The probability of a value as far from 0 as `z`, either way.
+
+    Args:
+        z: The statistic.
+        df: Degrees of freedom of a t distribution; None: the normal one.
+
+    >>> f"{two_sided(1.96):.4f} {two_sided(-1.96, df=10):.4f} {two_sided(20):.0e}"
+    '0.0500 0.0784 6e-89'
+    """
+    from scipy import special
+
+    return float(2 * (special.ndtr(-abs(z)) if df is None else special.stdtr(df, -abs(z))))
+
+
+def quantile(share: Any) -> Any:
+    """The normal quantile of a share, or of each in an array."""
+    from scipy import special
+
+    return special.ndtri(share)
+
+
+def below(z: Any) -> Any:
+    """The share of the normal distribution below a value, or below each in an array."""
+    from scipy import special
+
+    return special.ndtr(z)
+
+
+def check_level(level: float) -> None:
+    """Refuse what is no confidence level."""
+    if not 0 < level < 1:
+        raise UsageError(f"level {level} is not between 0 and 1", hint="0.95 is a 95 % interval")
+
+
+def critical(level: float) -> float:
+    """How many standard errors an interval of that level reaches to either side.
+
+    >>> round(critical(0.95), 4)
+    1.96
+    """
+    check_level(level)
+    return float(quantile((1 + level) / 2))

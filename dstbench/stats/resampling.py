@@ -1,0 +1,144 @@
+"""What is drawn: dialogues with replacement, and dialogues whose two runs are swapped.
+
+Conventions: the unit is the dialogue, never the turn, since a tracker's errors persist and the turns of a dialogue are
+not independent. Of each run there are sums per dialogue, and a resample's sums are a row of counts times them. All of
+these are multiples of a power of two that are small enough for every partial sum to be a double without rounding; so
+a matrix product has the same bits in any order of adding, on any number of threads. Draws come from one stream per
+seed, row by row; how many rows are drawn at a time changes nothing.
+"""
+
+from __future__ import annotations
+
+from math import frexp
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from dstbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeAlias
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+    #: From sums (B × k) to scores (B); NaN where undefined.
+    Score: TypeAlias = Callable[[Floats], Floats]
+
+# Bytes of a block of draws. Three arrays of its size are alive at a time while it is drawn.
+_BLOCK: Final = 2**24
+# A double holds integers up to this power of two.
+_DIGITS: Final = 53
+# Which stream of a seed draws what.
+_DIALOGUES, _SWAPS, _SEEDS = range(3)
+
+
+def as_exact_floats(sums: ArrayLike) -> Floats:
+    """Sums as doubles that resampling can add up without rounding.
+
+    Sums of counts come back as they are. Where the sums are too large (those of ratios, which metrics count in
+    units of 2⁻⁶²), each statistic is rounded to a coarser power of two, in the same unit: by less than D · 2⁻⁵¹ of its
+    largest sum, which is 2·10⁻¹¹ for 50,000 dialogues.
+
+    Args:
+        sums: Runs × dialogues × statistics. Polars' 128-bit integers are cast to Float64 before.
+
+    >>> as_exact_floats([[[3.0, 2.0**62 + 2**20], [5.0, 2.0**60]]]).tolist() == [[[3, 2**62 + 2**20], [5, 2**60]]]
+    True
+    """
+    given = _shaped(sums)
+    unit = _unit(given, spare=1)
+    return np.rint(given / unit) * unit
+
+
+def checked(sums: ArrayLike) -> Floats:
+    """The sums, if they can be added up without rounding."""
+    given = _shaped(sums)
+    parts = given / _unit(given)
+    if (parts != np.rint(parts)).any():
+        raise UsageError("the sums cannot be added up without rounding", hint="pass them through as_exact_floats")
+    return given
+
+
+def _shaped(sums: ArrayLike) -> Floats:
+    given = np.asarray(sums, np.float64)
+    if given.ndim != 3 or given.shape[1] < 2:
+        raise UsageError(
+            f"sums of shape {given.shape} cannot be resampled",
+            hint="runs by dialogues by statistics, with at least two dialogues",
+        )
+    if not np.isfinite(given).all():
+        raise UsageError("an undefined sum cannot be resampled", hint="an undefined score is a sum of nothing: 0")
+    return given
+
+
+def _unit(sums: Floats, spare: int = 0) -> Floats:
+    """Per statistic, the power of two of which all sums of as many dialogues are few enough multiples for a double."""
+    bounds = np.abs(sums).max(axis=(0, 1), initial=0) * sums.shape[1]
+    return np.array([2.0 ** (max(frexp(bound)[1] - _DIGITS + spare, -1022)) for bound in bounds])
+
+
+def weights(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
+    """Blocks (rows × dialogues) of how often a resample has each dialogue, of as many drawn with replacement.
+
+    >>> [block.sum(axis=1).tolist() for block in weights(5, 3)]
+    [[5.0, 5.0, 5.0]]
+    """
+    rng = _stream(seed, _DIALOGUES)
+    for rows in _blocks(dialogues, resamples):
+        drawn = rng.integers(dialogues, size=(rows, dialogues))
+        drawn += np.arange(0, rows * dialogues, dialogues)[:, np.newaxis]
+        yield np.bincount(drawn.ravel(), minlength=rows * dialogues).reshape(rows, dialogues).astype(np.float64)
+
+
+def swaps(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
+    """Blocks (rows × dialogues) of 1 for each dialogue whose runs are swapped and 0 for others, as a coin falls.
+
+    >>> {float(coin) for block in swaps(5, 30) for coin in block.ravel()} == {0.0, 1.0}
+    True
+    """
+    rng = _stream(seed, _SWAPS)
+    for rows in _blocks(dialogues, resamples):
+        drawn = rng.integers(2**64, size=(rows, -(-dialogues // 64)), dtype=np.uint64)
+        bits = np.unpackbits(drawn.astype("<u8").view(np.uint8), axis=1, count=dialogues)
+        yield bits.astype(np.float64)
+
+
+def draw_seeds(runs: int, resamples: int, seed: int, model: int) -> Floats:
+    """How often (resamples × runs) each of a model's runs is drawn, of as many drawn with replacement."""
+    drawn = _stream(seed, _SEEDS, model).integers(runs, size=(resamples, runs))
+    counts: Floats = (drawn[:, :, np.newaxis] == np.arange(runs)).sum(axis=1).astype(np.float64)
+    return counts
+
+
+def multiply(blocks: Iterable[Floats], sums: Floats, resamples: int) -> Floats:
+    """Rows of counts times the sums: resamples × runs × statistics."""
+    runs, dialogues, statistics = sums.shape
+    columns = np.ascontiguousarray(sums.transpose(1, 0, 2)).reshape(dialogues, runs * statistics)
+    totals, at = np.empty((resamples, runs * statistics)), 0
+    for block in blocks:
+        np.matmul(block, columns, out=totals[at : at + len(block)])
+        at += len(block)
+    return totals.reshape(resamples, runs, statistics)
+
+
+def scores_of(score: Score, totals: Floats) -> Floats:
+    """The scores of sums that stand in the last axis; a division by 0 is undefined, and nothing to warn of."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores: Floats = score(totals.reshape(-1, totals.shape[-1])).reshape(totals.shape[:-1])
+    return scores
+
+
+def _blocks(dialogues: int, resamples: int) -> Iterator[int]:
+    if dialogues < 1 or resamples < 1:
+        raise UsageError(f"{resamples} resamples of {dialogues} dialogues cannot be drawn", hint="at least one of each")
+    rows = max(1, _BLOCK // (8 * dialogues))
+    for start in range(0, resamples, rows):
+        yield min(rows, resamples - start)
+
+
+def _stream(seed: int, *which: int) -> np.random.Generator:
+    if seed < 0:
+        raise UsageError(f"seed {seed} is negative", hint="0 or more")
+    return np.random.default_rng([seed, *which])

@@ -1,0 +1,358 @@
+"""Resampling of dialogues: exact sums, the same bits anywhere, and what scipy and formulas say in simple cases."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+from scipy import stats as reference
+
+import dstbench
+from dstbench.stats import (
+    Bootstrap,
+    Null,
+    Randomisation,
+    Replicates,
+    as_exact_floats,
+    jackknife_se,
+    linearised_se,
+    linearised_se_of_difference,
+    max_t,
+    smallest_detectable,
+    swaps,
+    tally,
+    weights,
+)
+from dstbench.stats import resampling as module
+
+Floats = NDArray[np.float64]
+
+
+def ratio(sums: Floats) -> Floats:
+    shares: Floats = sums[:, 0] / sums[:, 1]
+    return shares
+
+
+def corpus(runs: int, dialogues: int, seed: int = 0) -> Floats:
+    """Right turns and turns, of dialogues that are as long in every run."""
+    rng = np.random.default_rng(seed)
+    turns = np.broadcast_to(rng.integers(1, 12, size=dialogues), (runs, dialogues))
+    return np.stack([rng.binomial(turns, 0.6), turns], axis=2).astype(np.float64)
+
+
+# --- draws ---------------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(1, 200), st.integers(1, 40), st.integers(0, 9), st.integers(1, 20_000))
+def test_blocks_change_nothing(dialogues: int, resamples: int, seed: int, size: int) -> None:
+    for draw in (weights, swaps):
+        whole = np.concatenate(list(draw(dialogues, resamples, seed)))
+        assert whole.shape == (resamples, dialogues)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "_BLOCK", size)
+            blocks = list(draw(dialogues, resamples, seed))
+        assert all(block.nbytes <= max(size, 8 * dialogues) for block in blocks)
+        assert (np.concatenate(blocks) == whole).all()
+        assert (np.concatenate(list(draw(dialogues, resamples + 3, seed)))[:resamples] == whole).all()
+
+
+def test_draws_are_those_of_their_distributions() -> None:
+    counts = np.concatenate(list(weights(50, 4000)))
+    assert (counts.sum(axis=1) == 50).all()
+    seen = np.array([(counts == number).mean() for number in range(4)])
+    assert seen == pytest.approx(reference.binom(50, 1 / 50).pmf(range(4)), abs=0.005)
+    assert counts.mean(axis=0) == pytest.approx(np.ones(50), abs=0.08)
+    coins = np.concatenate(list(swaps(130, 4000)))
+    assert set(np.unique(coins)) == {0, 1}
+    assert coins.mean(axis=0) == pytest.approx(np.full(130, 0.5), abs=0.04)
+    assert np.corrcoef(coins.T)[np.triu_indices(130, 1)] == pytest.approx(np.zeros(130 * 129 // 2), abs=0.1)
+    assert (counts != np.concatenate(list(weights(50, 4000, seed=1)))).any()
+    assert (coins != np.concatenate(list(swaps(130, 4000, seed=1)))).any()
+
+
+def test_what_cannot_be_drawn_is_refused() -> None:
+    for draw in (weights, swaps):
+        for dialogues, resamples in ((0, 5), (5, 0), (5, -1)):
+            with pytest.raises(dstbench.UsageError, match="cannot be drawn"):
+                next(draw(dialogues, resamples))
+        with pytest.raises(dstbench.UsageError, match="negative"):
+            next(draw(5, 5, -1))
+
+
+# --- exact sums ----------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(2, 60), st.integers(0, 99))
+def test_totals_are_the_integers_themselves(dialogues: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    turns = rng.random((2, dialogues, 2)) * 30 * 2.0**62  # as metrics add up ratios
+    exact = as_exact_floats(turns)
+    assert np.abs(exact - turns).max() <= turns.max() * dialogues * 2.0**-51
+    integers = [[[int(value) for value in dialogue] for dialogue in run] for run in exact]
+    found = Bootstrap.draw(exact, resamples=5, seed=seed)
+    for row, counts in enumerate(np.concatenate(list(weights(dialogues, 5, seed)))):
+        for run, stat in itertools.product(range(2), range(2)):
+            by_hand = sum(int(times) * one[stat] for times, one in zip(counts, integers[run], strict=True))
+            assert int(found.resampled[row, run, stat]) == by_hand
+    for out, run, stat in itertools.product(range(dialogues), range(2), range(2)):
+        by_hand = sum(one[stat] for number, one in enumerate(integers[run]) if number != out)
+        assert int(found.left_out[out, run, stat]) == by_hand
+
+
+@given(arrays(np.int64, (2, 5, 3), elements=st.integers(-(2**49), 2**49)))
+def test_counts_stay_as_they_are(sums: NDArray[np.int64]) -> None:
+    assert (as_exact_floats(sums) == sums).all()
+    Bootstrap.draw(sums, resamples=1)
+
+
+def test_sums_that_would_be_rounded_are_refused() -> None:
+    sums = corpus(1, 40)
+    for wrong, message in (
+        (sums + np.array([0, 1 / 3]), "without rounding"),
+        (sums + 2.0**52, "without rounding"),
+        (np.where(sums == sums.max(), np.nan, sums), "undefined sum"),
+        (np.where(sums == sums.max(), np.inf, sums), "undefined sum"),
+        (sums[:, :1], "at least two dialogues"),
+        (sums[0], "runs by dialogues by statistics"),
+    ):
+        for kind in (Bootstrap, Randomisation):
+            with pytest.raises(dstbench.UsageError, match=message):
+                kind.draw(wrong, resamples=2)
+    for kind in (Bootstrap, Randomisation):
+        kind.draw(as_exact_floats(sums + np.array([0, 1 / 3])), resamples=2)
+        kind.draw(as_exact_floats(sums + 2.0**52), resamples=2)
+
+
+def test_one_thread_and_many_give_the_same_bits() -> None:
+    script = (
+        "import hashlib, numpy as np\n"
+        "from dstbench.stats import Bootstrap, Randomisation, as_exact_floats\n"
+        "sums = as_exact_floats(np.random.default_rng(5).random((5, 999, 3)) * 2.0**62)\n"
+        "found = Bootstrap.draw(sums, 500).resampled, Randomisation.draw(sums, 500).swapped\n"
+        "print([hashlib.sha256(one.tobytes()).hexdigest() for one in found])\n"
+    )
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    found = {
+        subprocess.run(  # noqa: S603 (our own script)
+            [sys.executable, "-c", script],
+            env={**os.environ, **dict.fromkeys(names, threads)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for threads in ("1", "2", "7")
+    }
+    assert len(found) == 1
+
+
+# --- bootstrap -----------------------------------------------------------------------------------------------------
+
+
+def test_bca_is_scipys() -> None:
+    values = np.random.default_rng(3).gamma(1.5, size=40)
+    theirs = reference.bootstrap((values,), np.mean, n_resamples=999, method="BCa", confidence_level=0.9, rng=1)
+    ours = Replicates(
+        observed=float(values.mean()),
+        resampled=theirs.bootstrap_distribution,
+        left_out=(values.sum() - values) / 39,
+        scale=float(values.mean()),
+    ).estimate(0.9)
+    assert ours.bca == pytest.approx(tuple(theirs.confidence_interval))
+    assert ours.bca != pytest.approx(ours.percentile)
+    assert ours.se == pytest.approx(theirs.standard_error)
+    percentile = reference.bootstrap(
+        (values,), np.mean, n_resamples=0, method="percentile", confidence_level=0.9, bootstrap_result=theirs
+    )
+    assert ours.percentile == pytest.approx(tuple(percentile.confidence_interval))
+
+
+@given(st.integers(0, 50))
+@settings(max_examples=10)  # each draws thousands of resamples
+def test_standard_errors_agree(seed: int) -> None:
+    sums = corpus(2, 300, seed)
+    one, other = Bootstrap.draw(sums, 2000, seed).replicates(ratio)
+    by_formula = linearised_se(sums[0, :, 0], sums[0, :, 1])
+    assert one.estimate().se == pytest.approx(by_formula, rel=0.08)
+    assert one.left_out is not None
+    assert jackknife_se(one.left_out) == pytest.approx(by_formula, rel=0.01)
+    columns = (sums[0, :, 0], sums[0, :, 1], sums[1, :, 0], sums[1, :, 1])
+    assert (one - other).estimate().se == pytest.approx(linearised_se_of_difference(*columns), rel=0.08)
+
+
+@given(st.integers(0, 50))
+@settings(max_examples=10)  # each draws thousands of resamples
+def test_a_difference_is_paired_and_the_negative_of_its_reverse(seed: int) -> None:
+    sums = corpus(1, 40, seed)
+    sums = np.concatenate([sums, sums, sums])
+    sums[2, :, 0] = np.maximum(sums[2, :, 0] - (np.arange(40) < 5), 0)
+    one, same, worse = Bootstrap.draw(sums, 500, seed).replicates(ratio)
+    nothing = (one - same).estimate()
+    assert (nothing.value, nothing.se, nothing.percentile, nothing.bca) == (0, 0, (0, 0), (0, 0))
+    assert (one - same).p() == 1
+    there, back = (one - worse).estimate(), (worse - one).estimate()
+    assert there.value == -back.value
+    assert there.percentile == pytest.approx((-back.percentile[1], -back.percentile[0]))
+    assert there.bca is not None
+    assert back.bca is not None
+    assert there.bca == pytest.approx((-back.bca[1], -back.bca[0]))
+    assert (one - worse).p() == (worse - one).p()
+    assert there.se < one.estimate().se
+
+
+def test_undefined_resamples_are_counted() -> None:
+    sums = np.zeros((1, 10, 2))
+    sums[0, 0] = [1, 2]  # every other dialogue has nothing: about a third of the resamples are undefined
+    (found,) = Bootstrap.draw(sums, 1000).replicates(ratio)
+    estimate = found.estimate()
+    assert estimate.value == 0.5
+    assert 250 < estimate.undefined < 450
+    assert estimate.percentile == (0.5, 0.5)
+    assert estimate.bca is None
+    (found,) = Bootstrap.draw(np.zeros((1, 10, 2)), 10).replicates(ratio)
+    assert np.isnan([found.estimate().value, found.estimate().se, *found.estimate().percentile, found.p()]).all()
+    with pytest.raises(dstbench.UsageError, match="not between 0 and 1"):
+        found.estimate(95)
+
+
+def test_bca_is_undefined_where_no_resample_lies_beyond() -> None:
+    found = Replicates(1.0, np.array([0.1, 0.2, 0.3]), np.array([0.9, 1.1]), 1.0)
+    assert found.estimate().bca is None
+
+
+def test_p_of_the_recentred_bootstrap_by_hand() -> None:
+    # Their mean is 2; as far from it as 1.5, or within the last bits of it, are 0, 0.5, 3.5 and 4.
+    resampled = np.array([0, 0.5 + 1e-12, 1, 2, 2, 3, 3.5 - 1e-12, 4])
+    assert Replicates(1.5, resampled, None, 10.0).p() == 5 / 9
+    assert Replicates(-1.5, resampled, None, 10.0).p() == 5 / 9
+    assert Replicates(2.5, resampled, None, 10.0).p() == 1 / 9
+    assert Replicates(2.5, np.append(resampled, np.nan), None, 10.0).p() == 1 / 9
+
+
+def test_seeds_are_resampled_too() -> None:
+    rng = np.random.default_rng(8)
+    turns = np.full(200, 10)
+    sums = np.array([np.stack([rng.binomial(turns, share), turns], axis=1) for share in (0.4, 0.5, 0.6, 0.5)], float)
+    bootstrap = Bootstrap.draw(sums, 4000)
+    runs = bootstrap.replicates(ratio)
+    alone, model, other = bootstrap.over_seeds(ratio, [[3], [0, 1, 2], [0, 1, 2]])
+    assert (alone.resampled == runs[3].resampled).all()
+    assert model.observed == pytest.approx(np.mean([run.observed for run in runs[:3]]))
+    # Variance between seeds, drawn with replacement, and that of dialogues.
+    between = np.var([run.observed for run in runs[:3]]) / 3
+    within = np.var(runs[0].resampled) / 3  # seeds' errors are independent here
+    estimate = model.estimate()
+    assert estimate.se**2 == pytest.approx(between + within, rel=0.3)
+    assert estimate.se > 3 * runs[3].estimate().se
+    assert estimate.bca is None
+    assert (model - other).estimate().se > estimate.se  # each model has seeds of its own
+    with pytest.raises(dstbench.UsageError, match="model 1 has no run"):
+        bootstrap.over_seeds(ratio, [[0], []])
+
+
+# --- randomisation -------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 50))
+@settings(max_examples=10)  # each draws thousands of resamples
+def test_randomisation_counts_swaps(seed: int) -> None:
+    """Against all ways to swap eight dialogues, each by a loop."""
+    sums = corpus(3, 8, seed)
+
+    def difference(one: Floats, other: Floats) -> float:
+        return float(one[:, 0].sum() / one[:, 1].sum() - other[:, 0].sum() / other[:, 1].sum())
+
+    observed = difference(sums[0], sums[2])
+    ways = []
+    for coins in itertools.product([False, True], repeat=8):
+        swap = np.array(coins)[:, np.newaxis]
+        ways.append(difference(np.where(swap, sums[2], sums[0]), np.where(swap, sums[0], sums[2])))
+    expected = np.mean([abs(way) >= abs(observed) - 1e-9 for way in ways])
+    null = Randomisation.draw(sums, 5000, seed).null(ratio, 0, 2)
+    assert null.observed == pytest.approx(observed)
+    assert null.p() == pytest.approx(expected, abs=0.035)
+    assert np.isclose(null.resampled[:, np.newaxis], np.array(ways)[np.newaxis]).any(axis=1).all()
+
+
+def test_ties_count() -> None:
+    sums = corpus(1, 30)
+    better = sums.copy()
+    better[0, 4, 0] -= 1  # one dialogue differs: every swap is as far from 0
+    coins = Randomisation.draw(np.concatenate([sums, better, sums]), 999)
+    assert coins.null(ratio, 0, 1).p() == 1
+    assert coins.null(ratio, 0, 2).p() == 1
+    # The same where scores are equal but for their last bits.
+    assert Null(0.3, np.array([0.3 - 1e-16, 0.1 + 0.2, -0.3 + 1e-12, 0.2999]), 1e-9).p() == 4 / 5
+    first, second = corpus(2, 30)
+    half = np.concatenate([[first, second], [second, first]], axis=1)  # as good as each other, by other dialogues
+    null = Randomisation.draw(half, 99).null(lambda s: np.log(s[:, 0]) * 0.1 + s[:, 1] * 0.7, 0, 1)
+    assert (null.observed, null.p()) == (0, 1)
+    assert null.tolerance > 1e-9
+
+
+def test_undefined_swaps_count_as_extreme() -> None:
+    sums = np.zeros((2, 2, 2))
+    sums[0, 0], sums[1, 1] = [1, 1], [0, 1]
+    null = Randomisation.draw(sums, 999).null(ratio, 0, 1)  # a half of the swaps leaves a run without turns
+    assert 400 < np.isnan(null.resampled).sum() < 600
+    assert null.p() == 1
+    assert np.isnan(Randomisation.draw(np.zeros((2, 2, 2)), 9).null(ratio, 0, 1).p())
+
+
+def test_shared_coins_serve_many_comparisons() -> None:
+    sums = corpus(4, 100, 3)
+    sums[3, :, 0] = np.minimum(sums[3, :, 0] + 1, sums[3, :, 1])
+    coins = Randomisation.draw(sums, 999)
+    nulls = [coins.null(ratio, one, other) for one, other in itertools.combinations(range(4), 2)]
+    alone = np.array([null.p() for null in nulls])
+    together = max_t(
+        [null.observed for null in nulls],
+        np.stack([null.resampled for null in nulls], axis=1),
+        [null.tolerance for null in nulls],
+    )
+    assert (together >= alone).all()
+    assert alone[[2, 4, 5]].tolist() == [0.001] * 3  # never 0
+    assert (together[[2, 4, 5]] < 0.05).all()  # those of the run that is better
+    assert (together[[0, 1, 3]] > 0.05).all()
+
+
+# --- what needs no resampling --------------------------------------------------------------------------------------
+
+
+def test_linearised_by_hand() -> None:
+    # p = 3/7; s − p·n = 1/7, 8/7, −9/7; their squares are 146/49.
+    assert linearised_se([1, 2, 0], [2, 2, 3]) == pytest.approx((3 / 2 * 146 / 49) ** 0.5 / 7)
+    ones = np.ones(50)
+    values = np.random.default_rng(1).normal(size=50)
+    assert linearised_se(values, ones) == pytest.approx(reference.sem(values))
+    others = values + np.random.default_rng(2).normal(size=50)
+    assert linearised_se_of_difference(values, ones, others, ones) == pytest.approx(reference.sem(values - others))
+    assert np.isnan(linearised_se([0, 0], [0, 0]))
+    assert np.isnan(linearised_se([1], [2]))
+    with pytest.raises(dstbench.UsageError, match="make no ratio"):
+        linearised_se([1, 2], [1, 2, 3])
+    with pytest.raises(dstbench.UsageError, match="cannot be paired"):
+        linearised_se_of_difference([1, 2], [1, 2], [1, 2, 3], [1, 2, 3])
+
+
+def test_power_at_the_smallest_detectable_difference() -> None:
+    law = reference.norm(smallest_detectable(1.0))
+    assert law.sf(1.96) + law.cdf(-1.96) == pytest.approx(0.8, abs=0.001)
+
+
+def test_wins_ties_and_losses_add_up() -> None:
+    one = np.array([1, 0.5, 0.3, np.nan, np.nan, 0])
+    other = np.array([0, 0.6, 0.1 + 0.2, 1, np.nan, 0])
+    found = tally(one, other)
+    assert (found.wins, found.ties, found.losses, found.undefined) == (1, 2, 1, 2)
+    back = tally(other, one)
+    assert (back.wins, back.losses) == (found.losses, found.wins)
+    with pytest.raises(dstbench.UsageError, match="cannot be paired"):
+        tally([1, 2], [1])
