@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dstbench.checks import check
     from dstbench.context import contexts
     from dstbench.conventions import Convention
+    from dstbench.diagnosis import diagnose
     from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
     from dstbench.longtable import Run, open_runs, scan, write_long
     from dstbench.metrics import Metric, parse
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from dstbench.scoring import score, turns
     from dstbench.slots import canonical_slot
     from dstbench.sweeps import sweep
+    from dstbench.tendencies import traits
     from dstbench.turntable import to_turns
 
 _HOME = {
@@ -41,6 +43,7 @@ _HOME = {
     "check": "checks",
     "fuzzy_pairs": "pairs",
     "contexts": "context",
+    "diagnose": "diagnosis",
     "open_runs": "longtable",
     "parse": "metrics",
     "profile": "profiles",
@@ -50,6 +53,7 @@ _HOME = {
     "sweep": "sweeps",
     "to_long": "align",
     "to_turns": "turntable",
+    "traits": "tendencies",
     "turns": "scoring",
     "write_long": "longtable",
 }
@@ -68,6 +72,7 @@ __all__ = [
     "canonical_slot",
     "check",
     "contexts",
+    "diagnose",
     "fuzzy_pairs",
     "open_runs",
     "parse",
@@ -80,6 +85,7 @@ __all__ = [
     "sweep",
     "to_long",
     "to_turns",
+    "traits",
     "turns",
     "write_long",
 ]

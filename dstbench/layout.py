@@ -78,6 +78,13 @@ class Layout:
         return _places(np.flatnonzero(self.dialogue_starts), self.turn)[0]
 
     @cached_property
+    def domain_place(self) -> Numbers:
+        """Of each row: a number that rows of one turn and domain share, whatever the view."""
+        _, domain = np.unique(codes(over_distinct(self.long["slot"], domain_of)), return_inverse=True)
+        numbers: Numbers = self.turn_place * (int(domain.max(initial=0)) + 1) + domain
+        return numbers
+
+    @cached_property
     def gold(self) -> Codes:
         """Codes of verbatim gold values."""
         return codes(self.long["gold"])

@@ -45,6 +45,15 @@ Unit = Literal["turn", "frame"]
 #: A finer view than the turn: states restricted to one domain, or to one slot.
 View = Literal["domain", "slot"]
 
+#: How far towards a dialogue's end its mistakes are: the mean of their turns' places, from 0 to 1; the sum of their
+#: distances from the middle by the number of turns, as the GCA paper's formula is printed; or as its authors' code has
+#: it.
+TailOrientation = Literal["mean", "sum", "released"]
+
+#: How unevenly a dialogue's mistakes spread over its turns: the sum of squared differences from their mean, as the GCA
+#: paper has it, or of absolute differences by the mean, as its authors' code has it.
+NonUniformity = Literal["paper", "released"]
+
 #: How tables are printed.
 TableFormat = Literal["text", "json", "csv", "md"]
 

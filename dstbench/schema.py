@@ -57,6 +57,9 @@ class Table:
         }
 
 
+_LARGEST: Final[dict[pl.DataType, int]] = {pl.UInt16(): MAX_TURN, pl.UInt32(): 2**32 - 1, pl.UInt64(): 2**64 - 1}
+
+
 def _column_schema(column: Column) -> dict[str, Any]:
     if column.dtype in (pl.String, pl.Categorical):
         json: dict[str, Any] = {"type": "string"}
@@ -65,13 +68,14 @@ def _column_schema(column: Column) -> dict[str, Any]:
     elif column.dtype == pl.Float64:
         json = {"type": "number"}
     else:
-        json = {"type": "integer", "minimum": 0, "maximum": MAX_TURN if column.dtype == pl.UInt16 else 2**32 - 1}
+        json = {"type": "integer", "minimum": 0, "maximum": _LARGEST[column.dtype]}
     if column.nullable:
         json["type"] = [json["type"], "null"]
     return {"description": column.meaning, **json, "x-polars": str(column.dtype)}
 
 
-_TEXT, _DICTIONARY, _COUNT = pl.String(), pl.Categorical(), pl.UInt32()
+_TEXT, _DICTIONARY, _COUNT, _NUMBER = pl.String(), pl.Categorical(), pl.UInt32(), pl.Float64()
+_LARGE: Final = pl.UInt64()
 
 LONG: Final = Table(
     "long table",
@@ -151,7 +155,141 @@ CONTEXTS: Final = Table(
     },
 )
 
-TABLES: Final = {"long_table": LONG, "turn_table": TURNS, "score_rows": SCORES, "contexts": CONTEXTS}
+_RUN: Final = SCORES.columns["run"]
+
+DIALOGUES: Final = Table(
+    "dialogues",
+    "One row per (run, dialogue): when it fails, how much is in it, where its mistakes are. Turns are those that the "
+    "convention scores, numbered from 0 without gaps. Beside these there is a column per metric. "
+    "Sorted by (run, dialogue).",
+    {
+        "run": _RUN,
+        "dialogue": LONG.columns["dialogue"],
+        "turns": Column(_COUNT, "Turns, n."),
+        "wrong_turns": Column(_COUNT, "Turns with JGA 0."),
+        "ends_wrong": Column(pl.Boolean(), "Whether the last turn has JGA 0."),
+        "first_wrong": Column(_COUNT, "The first turn with JGA 0; null: there is none.", nullable=True),
+        "first_failure": Column(_NUMBER, "first_wrong / n, where the last turn has JGA 0; else null.", nullable=True),
+        "first_failure_bin": Column(_COUNT, "The tenth in which it lies, from 0 to 9; likewise.", nullable=True),
+        "recovered": Column(pl.Boolean(), "Whether a turn after the first failure has JGA 1; likewise.", nullable=True),
+        "n_gold_max": Column(_COUNT, "The largest number of gold slots in a turn."),
+        "mistakes": Column(_COUNT, "Wrong, missed and over-predicted changes, as the GCA authors' code counts them."),
+        "to_mean": Column(
+            _NUMBER, "Tail orientation: mean place of mistakes, 0 to 1; null: no mistake.", nullable=True
+        ),
+        "to_sum": Column(_NUMBER, "The same, as the paper's formula is printed; null: no mistake.", nullable=True),
+        "to_released": Column(_NUMBER, "The same, as the authors' code has it; 0: no mistake."),
+        "nu_paper": Column(_NUMBER, "Non-uniformity: sum of squared differences of mistakes per turn to their mean."),
+        "nu_released": Column(_NUMBER, "The same, absolute differences by the mean; null: no mistake.", nullable=True),
+    },
+    is_open=True,
+)
+
+FAILURES: Final = Table(
+    "runs",
+    "One row per run: how many dialogues fail, and how many have few gold slots.",
+    {
+        "run": _RUN,
+        "turns": SCORES.columns["turns"],
+        "dialogues": SCORES.columns["dialogues"],
+        "failing": Column(_COUNT, "Dialogues whose last turn has JGA 0."),
+        "recovered": Column(_COUNT, "Of these: with a turn of JGA 1 after the first failure."),
+        "few_slots": Column(_COUNT, "k: what is few."),
+        "with_few_slots": Column(_COUNT, "Dialogues with fewer than k gold slots in each of their turns."),
+        "share_with_few_slots": Column(_NUMBER, "Their share; null: no dialogue.", nullable=True),
+        "signature": SCORES.columns["signature"],
+    },
+)
+
+FIRST_FAILURES: Final = Table(
+    "first failures",
+    "One row per (run, tenth of the dialogue): of the dialogues whose last turn has JGA 0, when JGA is 0 first.",
+    {
+        "run": _RUN,
+        "bin": Column(_COUNT, "Number of the tenth, from 0."),
+        "low": Column(_NUMBER, "first_wrong / n is at least this,"),
+        "high": Column(_NUMBER, "and less than this."),
+        "dialogues": Column(_COUNT, "Dialogues that first fail there."),
+        "recovered": Column(_COUNT, "Of these: with a turn of JGA 1 after the first failure."),
+    },
+)
+
+GOLD_SLOTS: Final = Table(
+    "gold slots",
+    "One row per (run, largest number of gold slots in a dialogue's turns).",
+    {
+        "run": _RUN,
+        "n_gold_max": DIALOGUES.columns["n_gold_max"],
+        "dialogues": Column(_COUNT, "Dialogues."),
+        "share": Column(_NUMBER, "Their share of the run's."),
+    },
+)
+
+ERRORS: Final = Table(
+    "error classes",
+    "One row per (run, class), or per (run, domain or slot, class): every slot of every scored turn that gold or "
+    "prediction has is in exactly one class. By domain and by slot there is such a column after `run`; it is null for "
+    "turns without a prediction (--missing wrong).",
+    {
+        "run": _RUN,
+        "class": Column(_TEXT, "The class, by the precedence of dstbench.taxonomy.CLASSES."),
+        "kind": Column(_TEXT, "What it adds up to: correct, missed, wrong or over."),
+        "n": Column(_LARGE, "How many slots of turns are in it."),
+        "of_gold": Column(_NUMBER, "n / gold; null for over.", nullable=True),
+        "of_predicted": Column(_NUMBER, "n / predicted (the precision view); null for missed.", nullable=True),
+        "of_inactive": Column(_NUMBER, "n / inactive (the specificity view); null but for over.", nullable=True),
+        "gold": Column(_LARGE, "Slots of turns that gold has."),
+        "predicted": Column(_LARGE, "Slots of turns that the prediction has."),
+        "inactive": Column(_LARGE, "Slots of turns that gold does not have; of the slots that either side ever has."),
+    },
+    is_open=True,
+)
+
+TRAIT_BINS: Final = Table(
+    "trait bins",
+    "One row per (run, trait, bin, metric): mean scores of the dialogues whose trait lies in the bin.",
+    {
+        "run": _RUN,
+        "trait": Column(_TEXT, "The column of the dialogues' table: to_mean, nu_paper, …"),
+        "bin": Column(_COUNT, "Number of the bin, from 0."),
+        "low": Column(_NUMBER, "The trait is at least this,"),
+        "high": Column(_NUMBER, "and less than this (in the last bin, not more)."),
+        "metric": SCORES.columns["metric"],
+        "value": Column(_NUMBER, "Mean of the dialogues' scores; null: none has one.", nullable=True),
+        "dialogues": Column(_COUNT, "Dialogues in the bin that have a score."),
+    },
+)
+
+DISAGREEMENTS: Final = Table(
+    "disagreements",
+    "One row per (run, metric that is higher, place): the dialogues on which two metrics differ most.",
+    {
+        "run": _RUN,
+        "higher": Column(_TEXT, "The metric that gives the dialogue the higher score."),
+        "lower": Column(_TEXT, "The other one."),
+        "place": Column(_COUNT, "From 1, the strongest disagreement."),
+        "dialogue": LONG.columns["dialogue"],
+        "high": Column(_NUMBER, "The score by `higher`."),
+        "low": Column(_NUMBER, "The score by `lower`."),
+        "difference": Column(_NUMBER, "high less low."),
+        "turns": DIALOGUES.columns["turns"],
+        "mistakes": DIALOGUES.columns["mistakes"],
+    },
+)
+
+TABLES: Final = {
+    "long_table": LONG,
+    "turn_table": TURNS,
+    "score_rows": SCORES,
+    "contexts": CONTEXTS,
+    "dialogues": DIALOGUES,
+    "runs": FAILURES,
+    "first_failures": FIRST_FAILURES,
+    "gold_slots": GOLD_SLOTS,
+    "errors": ERRORS,
+    "trait_bins": TRAIT_BINS,
+    "disagreements": DISAGREEMENTS,
+}
 
 
 def conform_long(frame: pl.LazyFrame, *, source: str) -> pl.LazyFrame:

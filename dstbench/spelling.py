@@ -56,6 +56,7 @@ _BOOLEANS: Final = {"free": "yes", "true": "yes", "false": "no"}
 _HOTEL_TYPES: Final = {"true": "hotel", "false": "guest house"}
 _WORDS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _NUMBERS: Final = {word: str(number) for number, word in enumerate(_WORDS)}
+_YES_NO: Final = frozenset({"yes", "no", "true", "false", "free", "none"})
 _DAYS: Final = frozenset({"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"})
 _TIME: Final = re.compile(
     r"(\d{1,2}) ?[:.] ?(\d{2})(?::\d{2})? ?([ap]) ?\.?m?\.?|(\d{1,2}) ?: ?(\d{2})|(\d{1,2}) ?([ap])\.?m\.?"
@@ -136,12 +137,22 @@ def is_text(value: str) -> bool:
     return not (
         not plain
         or plain in _DAYS
-        or plain in ("yes", "no", "true", "false", "free", "none")
+        or plain in _YES_NO
         or plain in _NUMBERS
         or plain in _DONTCARES
         or plain.replace(".", "", 1).replace(",", "").lstrip("£$-").isdecimal()
         or _TIME.fullmatch(plain)
     )
+
+
+def tells_slot(value: str) -> bool:
+    """Whether a value can tell for which slot it was meant: not if it is empty, a yes or no, a dontcare.
+
+    >>> [tells_slot(value) for value in ("ely", "12", "sunday", "yes", "dontcare")]
+    [True, True, True, False, False]
+    """
+    plain = value.strip().lower()
+    return bool(plain) and plain not in _YES_NO and plain not in _DONTCARES
 
 
 def alternatives(value: str) -> list[str]:

@@ -131,7 +131,7 @@ def _sums(
     if convention.turns in ("gold", "pred"):
         columns |= {"n_gold", "n_pred"}
     whole = to_turns(layouts[None], convention, columns=columns)
-    counted = scored = _scored(whole, convention)
+    counted = scored = scored_turns(whole, convention)
     if view is not None:
         counted = to_turns(layouts[view], convention, view=view, columns={*needed, view, "n_gold", "n_pred"})
         if view == "domain":
@@ -160,7 +160,7 @@ def _view(by: Sequence[str], convention: Convention) -> View | None:
     return "domain" if "domain" in by or convention.unit == "frame" else None
 
 
-def _scored(whole: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+def scored_turns(whole: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """The turns that the convention scores."""
     match convention.turns:
         case "gold":

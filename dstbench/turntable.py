@@ -20,13 +20,12 @@ import numpy as np
 import polars as pl
 
 from dstbench import fingerprint
-from dstbench.comparison import ABSENT, Compared, codes, comparison
+from dstbench.comparison import ABSENT, Compared, comparison
 from dstbench.conventions import Convention
 from dstbench.errors import UsageError
-from dstbench.layout import Layout, lay_out, over_distinct, row_changes
+from dstbench.layout import Layout, lay_out, row_changes
 from dstbench.options import View
 from dstbench.schema import TURNS
-from dstbench.slots import domain_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -74,7 +73,7 @@ def to_turns(
     rows = long if isinstance(long, Layout) else lay_out(long, view)
     found: dict[str, Any] = {"turn": rows.turns()}
     if needed - {*_NAMES, view}:  # more than which turns there are
-        changes = _find_changes(rows, convention or Convention())
+        changes = find_changes(rows, convention or Convention())
         found |= _counts(rows, changes, needed)
         if "local_error" in needed:
             found |= _flexible(found, begins=row_changes(rows.group))
@@ -103,7 +102,7 @@ def _needs(columns: list[str]) -> set[str]:
 
 
 @dataclass(frozen=True)
-class _Changes:
+class Changes:
     """The rows at which something of a slot changed; between them, every row is like the one that changed last.
 
     Attributes:
@@ -125,7 +124,7 @@ class _Changes:
     compared: Compared
 
 
-def _find_changes(rows: Layout, convention: Convention) -> _Changes:
+def find_changes(rows: Layout, convention: Convention) -> Changes:
     """What changed under a convention; a fuzzy one and its exact one have all in common but what matches."""
     exact = convention.exact()
     known = rows.kept.get(exact)
@@ -138,7 +137,7 @@ def _find_changes(rows: Layout, convention: Convention) -> _Changes:
     return replace(known, convention=convention, compared=replace(values, ok=ok))
 
 
-def _look_for_changes(rows: Layout, convention: Convention) -> _Changes:
+def _look_for_changes(rows: Layout, convention: Convention) -> Changes:
     differs, free = rows.differs, None
     if convention.over == "gold-domains":
         free = _free(rows, convention)
@@ -148,10 +147,10 @@ def _look_for_changes(rows: Layout, convention: Convention) -> _Changes:
     compared = comparison(convention).compare(slot, rows.gold[row], rows.pred[row])
     if free is not None:
         compared.ignore(free[row])
-    return _Changes(convention, row, lambda: np.cumsum(differs) - 1, rows.place[row], rows.first[row], slot, compared)
+    return Changes(convention, row, lambda: np.cumsum(differs) - 1, rows.place[row], rows.first[row], slot, compared)
 
 
-def _counts(rows: Layout, changes: _Changes, needed: set[str]) -> dict[str, NDArray[np.uint32]]:
+def _counts(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, NDArray[np.uint32]]:
     """Counts per turn: sums by place of what changed, and for what lasts their running sums."""
     events, found = _what_changed(changes), {}
     passing = np.flatnonzero(rows.bare[changes.row])  # what changes in a bare row, does so for its turn only
@@ -176,16 +175,14 @@ def _free(rows: Layout, convention: Convention) -> Flags:
     at = np.flatnonzero(rows.differs)
     nothing = np.full(len(at), ABSENT, np.uint32)
     there = comparison(convention).compare(rows.slot[at], rows.gold[at], nothing).gold != ABSENT
-    domain = codes(over_distinct(rows.long["slot"], domain_of))
-    _, number = np.unique(domain, return_inverse=True)
-    key = rows.turn_place * (int(number.max(initial=0)) + 1) + number
+    key = rows.domain_place
     has_gold = np.zeros(int(key.max(initial=0)) + 1, dtype=np.bool_)
     has_gold[key[there[np.cumsum(rows.differs) - 1]]] = True
     free: Flags = ~has_gold[key] & ~rows.bare
     return free
 
 
-def _soft(rows: Layout, changes: _Changes) -> dict[str, Any]:
+def _soft(rows: Layout, changes: Changes) -> dict[str, Any]:
     """The sum and the product, per turn, of how near each slot's prediction is to gold; slots of one side are 0."""
     g, p = changes.compared.gold, changes.compared.pred
     both = (g != ABSENT) & (p != ABSENT)
@@ -200,12 +197,12 @@ def _soft(rows: Layout, changes: _Changes) -> dict[str, Any]:
     return {"soft_correct": correct[rows.is_turn], "soft_joint": joint[rows.is_turn]}
 
 
-def _gold_hash(rows: Layout, changes: _Changes, turn: Numbers) -> NDArray[np.uint64]:
+def _gold_hash(rows: Layout, changes: Changes, turn: Numbers) -> NDArray[np.uint64]:
     """Each turn's part of the fingerprint: that it is there, and what changed in gold."""
     names = fingerprint.of_strings(rows.long["dialogue"].gather(np.flatnonzero(rows.dialogue_starts)))
     number = np.cumsum(rows.dialogue_starts, dtype=np.uint32) - np.uint32(1)
     gold = changes.compared.gold
-    new = np.flatnonzero(gold != _before(gold, changes.first, ABSENT))
+    new = np.flatnonzero(gold != before(gold, changes.first, ABSENT))
     row = changes.row[new]
     hashed = fingerprint.of_cells(
         fingerprint.of_turns(names[number[row]], rows.turn[row]),
@@ -219,7 +216,7 @@ def _gold_hash(rows: Layout, changes: _Changes, turn: Numbers) -> NDArray[np.uin
     return whole
 
 
-def _what_changed(changes: _Changes) -> dict[str, Callable[[], NDArray[Any] | None]]:
+def _what_changed(changes: Changes) -> dict[str, Callable[[], NDArray[Any] | None]]:
     """What a changed row adds to its turn: to the sizes of states, and to the counts of events.
 
     Returns:
@@ -228,11 +225,11 @@ def _what_changed(changes: _Changes) -> dict[str, Callable[[], NDArray[Any] | No
     compared, first, convention = changes.compared, changes.first, changes.convention
     g, p, ok = compared.gold, compared.pred, compared.ok
     g_is, p_is = g != ABSENT, p != ABSENT
-    g_new, p_new = g != _before(g, first, ABSENT), p != _before(p, first, ABSENT)
+    g_new, p_new = g != before(g, first, ABSENT), p != before(p, first, ABSENT)
     g_set, p_set = g_new & g_is, p_new & p_is
 
     def grown(flags: Flags) -> NDArray[np.int8]:
-        return flags.view(np.int8) - _before(flags, first, False).view(np.int8)
+        return flags.view(np.int8) - before(flags, first, False).view(np.int8)
 
     def released() -> dict[str, NDArray[np.uint8]]:
         if not cache:
@@ -263,12 +260,12 @@ def _what_changed(changes: _Changes) -> dict[str, Callable[[], NDArray[Any] | No
     }
 
 
-def _before(column: NDArray[Any], first: Flags, at_first: Any) -> NDArray[Any]:
+def before(column: NDArray[Any], first: Flags, at_first: Any) -> NDArray[Any]:
     """The same slot's value in the row before; `at_first` where there is none."""
-    before = np.empty_like(column)
-    before[1:] = column[:-1]
-    before[first] = at_first
-    return before
+    earlier = np.empty_like(column)
+    earlier[1:] = column[:-1]
+    earlier[first] = at_first
+    return earlier
 
 
 def _gca_released(compared: Compared, new: tuple[Flags, Flags], first: Flags) -> dict[str, NDArray[np.uint8]]:
@@ -283,8 +280,8 @@ def _gca_released(compared: Compared, new: tuple[Flags, Flags], first: Flags) ->
     start = np.maximum.accumulate(np.where(first, row, 0))
     listed = (compared.gold_listed, compared.pred_listed)
     g_seen, p_seen = (np.maximum.accumulate(np.where(side, row, -1)) >= start for side in listed)
-    g_change = g_seen & (new[0] | ~_before(g_seen, first, False))
-    p_change = p_seen & (new[1] | ~_before(p_seen, first, False))
+    g_change = g_seen & (new[0] | ~before(g_seen, first, False))
+    p_change = p_seen & (new[1] | ~before(p_seen, first, False))
     no_g, no_p = g == ABSENT, p == ABSENT
     equal = ok | (no_g & no_p)
 
@@ -314,7 +311,7 @@ def _flexible(counts: dict[str, Any], begins: Flags) -> dict[str, Any]:
     turn is never another group's.
     """
     wrong = counts["n_correct"] != counts["n_union"]
-    local = wrong & (begins | ~_before(wrong, begins, False) | (counts["n_fresh_errors"] > 0))
+    local = wrong & (begins | ~before(wrong, begins, False) | (counts["n_fresh_errors"] > 0))
     latest = np.maximum.accumulate(np.where(local, np.arange(len(local)), 0))
     age = pl.Series(counts["turn"] - counts["turn"][latest])
     nothing = pl.Series([None], dtype=age.dtype)

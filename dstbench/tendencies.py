@@ -1,0 +1,158 @@
+"""What dialogues are like beside what they score: tail orientation and non-uniformity of mistakes (GCA, §6).
+
+A metric that prefers mistakes of one place or spread rewards what is no quality of a tracker. These are the tables to
+see it in: per dialogue, in bins, and the dialogues on which two metrics disagree. (The module is not called `traits`,
+as the function is.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, get_args
+
+import numpy as np
+import polars as pl
+
+from dstbench import profiles
+from dstbench.conventions import Convention
+from dstbench.dialogues import per_dialogue
+from dstbench.errors import UsageError
+from dstbench.longtable import Data, open_runs
+from dstbench.metrics import Metric, parse_all
+from dstbench.metrics.base import exact, mean
+from dstbench.options import NonUniformity, TailOrientation
+from dstbench.schema import DISAGREEMENTS, TRAIT_BINS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from dstbench.options import Missing
+
+_BINS: Final = 10
+# Traits whose values have bounds of their own.
+_BOUNDS: Final = {"to_mean": (0.0, 1.0)}
+
+
+@dataclass(frozen=True)
+class Traits:
+    """Traits of dialogues, as frames (schemas in `dstbench.schema`).
+
+    Attributes:
+        dialogues: A row per dialogue, with all traits and the metrics.
+        bins: Mean scores by bins of the chosen tail orientation and non-uniformity; the bins are the same for all
+            runs.
+        disagreements: The dialogues on which two metrics differ most, in each direction; empty if none were named.
+        signatures: (run, metric, signature) of the scores.
+    """
+
+    dialogues: pl.DataFrame
+    bins: pl.DataFrame
+    disagreements: pl.DataFrame
+    signatures: pl.DataFrame
+
+
+def traits(
+    data: Data,
+    *,
+    metrics: str | Iterable[str | Metric] = "fga,gca",
+    to: TailOrientation = "mean",
+    nu: NonUniformity = "paper",
+    disagree: Sequence[str | Metric] | None = None,
+    most: int = 20,
+    profile: str | Convention = "verbatim",
+    gold: Data | None = None,
+    format: str | None = None,  # noqa: A002 (the field's word)
+    names: Sequence[str] | None = None,
+    missing: Missing | None = None,
+    split: str | None = None,
+) -> Traits:
+    """Tail orientation, non-uniformity and scores of each dialogue.
+
+    Args:
+        data: A path, several, a frame, states, or a mapping from run name to any of these.
+        metrics: Metrics in dstbench's notation.
+        to: The tail orientation that is binned.
+        nu: The non-uniformity that is binned.
+        disagree: Two metrics whose strongest disagreements are listed; None: no list.
+        most: How many of them, in each direction.
+        profile: The convention, or its name.
+        gold: Gold states, where they are not inside the data.
+        format: Native format of the files; None: find out.
+        names: Names of the runs.
+        missing: What to do with gold turns that have no prediction; None: what the convention does.
+        split: The split to score, where gold has several; None: the one in which there are predictions.
+
+    Raises:
+        DstbenchError: Data cannot be used, or a metric, variant or profile is unknown.
+
+    >>> area = {"hotel-area": "north"}
+    >>> states = [{"dialogue_id": "D", "turn": 0, "gold": area, "pred": area},
+    ...           {"dialogue_id": "D", "turn": 1, "gold": {**area, "hotel-stars": "4"}, "pred": area}]
+    >>> traits(states).dialogues.select("mistakes", "to_mean", "nu_paper", "fga", "gca").row(0)
+    (1, 1.0, 0.5, 0.5, 0.6)
+    """
+    for name, given, known in (("to", to, TailOrientation), ("nu", nu, NonUniformity)):
+        if given not in get_args(known):
+            raise UsageError(f"{name}={given!r} is none of {', '.join(get_args(known))}")
+    pair = parse_all(disagree or ())
+    if disagree is not None and len(pair) != 2:
+        raise UsageError("a disagreement is between two metrics", hint="--disagree fga gca")
+    chosen = parse_all([*(metrics.split(",") if isinstance(metrics, str) else metrics), *pair])
+    convention = profiles.profile(profile) if isinstance(profile, str) else profile
+    missing = missing or convention.missing
+    runs = open_runs(data, gold=gold, format=format, names=names, missing=missing, split=split)
+    tables, signatures = zip(*(per_dialogue(run, chosen, convention) for run in runs), strict=True)
+    dialogues = pl.concat(tables)
+    scores = [str(metric) for metric in chosen]
+    return Traits(
+        dialogues,
+        pl.concat([_binned(dialogues, trait, scores) for trait in (f"to_{to}", f"nu_{nu}")]),
+        pl.concat([_no_rows(), *_disagreements(dialogues, [str(metric) for metric in pair], most)]),
+        pl.concat(signatures),
+    )
+
+
+def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.DataFrame:
+    """Mean scores by equal bins of a trait, empty bins too."""
+    low, high = _BOUNDS.get(trait) or dialogues.select(pl.col(trait).min(), pl.col(trait).max().alias("high")).row(0)
+    if low is None:  # nowhere defined
+        return pl.DataFrame(schema=TRAIT_BINS.schema)
+    count = _BINS if high > low else 1
+    number = ((pl.col(trait) - low) * count / ((high - low) or 1)).floor().clip(0, count - 1).cast(pl.UInt32)
+    edges = low + np.arange(count + 1) * (high - low) / count
+    bins = pl.DataFrame({"low": edges[:-1], "high": edges[1:]}).with_row_index("bin")
+    grid = dialogues.select(pl.col("run").unique(maintain_order=True)).join(bins, how="cross", maintain_order="left")
+    listed = dialogues.drop_nulls(trait).select("run", number.alias("bin"), *scores)
+    long = listed.unpivot(on=scores, index=["run", "bin"], variable_name="metric").drop_nulls("value")
+    found = long.group_by("run", "bin", "metric").agg(
+        value=mean(exact(pl.col("value")).sum(), pl.len()), dialogues=pl.len()
+    )
+    return (
+        grid.join(pl.DataFrame({"metric": scores}, schema={"metric": pl.String}), how="cross", maintain_order="left")
+        .join(found, on=["run", "bin", "metric"], how="left", maintain_order="left")
+        .with_columns(pl.col("dialogues").fill_null(0), pl.lit(trait).alias("trait"))
+        .select(pl.col(name).cast(column.dtype) for name, column in TRAIT_BINS.columns.items())
+    )
+
+
+def _disagreements(dialogues: pl.DataFrame, pair: Sequence[str], most: int) -> Iterator[pl.DataFrame]:
+    """Each run's dialogues on which two metrics differ most, in each direction; equal differences by dialogue."""
+    if not pair:
+        return
+    for (run,), table in dialogues.group_by("run", maintain_order=True):
+        for higher, lower in (pair, pair[::-1]):
+            named = table.select(
+                "dialogue", "turns", "mistakes", high=higher, low=lower, difference=pl.col(higher) - pl.col(lower)
+            )
+            first = (
+                named.filter(pl.col("difference") > 0)
+                .sort("difference", "dialogue", descending=[True, False])
+                .head(most)
+                .with_row_index("place", offset=1)
+                .with_columns(run=pl.lit(run), higher=pl.lit(higher), lower=pl.lit(lower))
+            )
+            yield first.select(pl.col(name).cast(c.dtype) for name, c in DISAGREEMENTS.columns.items())
+
+
+def _no_rows() -> pl.DataFrame:
+    return pl.DataFrame(schema=DISAGREEMENTS.schema)
