@@ -334,3 +334,85 @@ def all_metrics(ts: list[Turn], T: int) -> dict[str, float | None]:
 
 def _mean(values: list[float]) -> float | None:
     return sum(values) / len(values) if values else None
+
+
+# --- kinds of errors -----------------------------------------------------------------------------------------------
+
+SAYS_NOTHING = ("", "yes", "no", "true", "false", "free", "none", "dontcare")
+
+
+def error_class(t: Turn, slot: str) -> str | None:
+    """The class of a slot of a turn; None where neither state has it. Each rule asks in the words of its class."""
+    gold, pred = t.gold.get(slot), t.pred.get(slot)
+    gold_before = t.before.gold.get(slot) if t.before else None
+    pred_before = t.before.pred.get(slot) if t.before else None
+    if gold is None and pred is None:
+        return None
+    if gold == pred:
+        return "correct"
+    if pred is None:
+        if gold != gold_before:
+            return "missed-fresh"
+        return "dropped" if pred_before == gold_before else "missed-stale"
+    elsewhere = {s for s, value in t.gold.items() if s != slot and value == pred and pred not in SAYS_NOTHING}
+    kind = "over" if gold is None else "wrong"
+    if kind == "wrong" and gold_before == pred:
+        return "not-updated"
+    if kind == "over" and gold_before is not None:
+        return "not-deleted"
+    if elsewhere:
+        same = [s for s in elsewhere if s.partition("-")[0] == slot.partition("-")[0]]
+        return f"{kind}-swap-slot" if same else f"{kind}-swap-domain"
+    return f"{kind}-stale" if (gold, pred) == (gold_before, pred_before) else f"{kind}-fresh"
+
+
+def error_classes(ts: list[Turn]) -> dict[tuple[str, str], int]:
+    """How often each slot is in each class."""
+    counts: dict[tuple[str, str], int] = defaultdict(int)
+    for t in ts:
+        for slot in {**t.gold, **t.pred}:
+            name = error_class(t, slot)
+            assert name is not None
+            counts[slot, name] += 1
+    return dict(counts)
+
+
+# --- dialogues -----------------------------------------------------------------------------------------------------
+
+
+def tail_orientation(ts: list[Turn], variant: str) -> float | None:
+    """Of one dialogue: where its mistakes are, each mistake by itself."""
+    n = len(ts)
+    places = [i for i, t in enumerate(ts) for _ in range(_mistakes(t))]
+    if not places:
+        return 0.0 if variant == "released" else None
+    if n == 1:
+        return 0.0
+    middle = sum(places) / len(places)
+    if variant == "mean":
+        return middle / (n - 1)
+    if variant == "sum":
+        return sum(place - (n - 1) / 2 for place in places) / n
+    return (middle - n / 2) / (n + 1)
+
+
+def non_uniformity(ts: list[Turn], variant: str) -> float | None:
+    """Of one dialogue: how unevenly its mistakes spread."""
+    mistakes = [_mistakes(t) for t in ts]
+    average = sum(mistakes) / len(mistakes)
+    if variant == "paper":
+        return sum((m - average) ** 2 for m in mistakes)
+    return sum(abs(m - average) for m in mistakes) / average if average else None
+
+
+def _mistakes(t: Turn) -> int:
+    counts = released(t)
+    return counts["W"] + counts["M"] + counts["O"]
+
+
+def failure(ts: list[Turn]) -> tuple[int, bool] | None:
+    """Of one dialogue whose last turn is wrong: the first wrong turn, and whether it recovered in between."""
+    if ts[-1].right:
+        return None
+    first = next(i for i, t in enumerate(ts) if not t.right)
+    return first, any(t.right for t in ts[first:])

@@ -1,0 +1,384 @@
+"""Where runs fail: dialogues, classes of errors and traits, against counts by hand and against plain loops."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench import longtable, partition
+from dstbench.conventions import Convention
+from dstbench.demo import synthetic
+from dstbench.longtable import open_runs
+from dstbench.taxonomy import CLASSES, count_classes
+from tests import oracle
+from tests.corpora import States, corpora
+
+
+def by_dialogue(states: States) -> dict[str, list[oracle.Turn]]:
+    found: dict[str, list[oracle.Turn]] = defaultdict(list)
+    for turn in oracle.turns(states):
+        found[turn.dialogue].append(turn)
+    return found
+
+
+def classes(data: Any, **options: Any) -> dict[tuple[str | None, str], int]:
+    """(slot, class) to how often it occurs."""
+    rows = dstbench.diagnose(data, **options).errors_by_slot.filter(pl.col("n") > 0)
+    return {(slot, name): n for slot, name, n in rows.select("slot", "class", "n").iter_rows()}
+
+
+# --- by hand -------------------------------------------------------------------------------------------------------
+
+AREA, NAME, DAY, LEAVE = "hotel-area", "hotel-name", "hotel-book day", "train-leaveat"
+
+
+def dialogue(name: str, *turns: tuple[dict[str, str], dict[str, str]]) -> States:
+    return [{"dialogue_id": name, "turn": t, "gold": gold, "pred": pred} for t, (gold, pred) in enumerate(turns)]
+
+
+def pattern(name: str, right: str) -> States:
+    """A dialogue that is right where `right` says 1: its one slot is new in every turn, and wrong at 0."""
+    return dialogue(name, *(({AREA: f"a{t}"}, {AREA: f"a{t}" if c == "1" else "x"}) for t, c in enumerate(right)))
+
+
+def test_first_failures_counted_by_hand() -> None:
+    states = [
+        *pattern("A", "1111111110"),  # fails at 9 of 10, the last tenth
+        *pattern("B", "0111111110"),  # at 0, and recovers
+        *pattern("C", "0"),  # at 0
+        *pattern("D", "110"),  # at 2 of 3: 0.67
+        *pattern("E", "1001"),  # is right in the end
+        *pattern("F", "11"),
+        *pattern("G", "10110"),  # at 1 of 5: exactly 0.2, the third tenth; recovers
+    ]
+    found = dstbench.diagnose(states, few=1)
+    row = found.runs.row(0, named=True)
+    assert (row["turns"], row["dialogues"], row["failing"], row["recovered"]) == (35, 7, 5, 2)
+    assert (row["few_slots"], row["with_few_slots"], row["share_with_few_slots"]) == (1, 0, 0.0)
+    assert row["signature"] == dstbench.score(states, metrics="jga")["signature"].item()
+    assert found.first_failures["dialogues"].to_list() == [2, 0, 1, 0, 0, 0, 1, 0, 0, 1]
+    assert found.first_failures["recovered"].to_list() == [1, 0, 1, 0, 0, 0, 0, 0, 0, 0]
+    assert found.by_turn.select("turn", "value", "dialogues").rows()[:3] == [(0, 5 / 7, 7), (1, 4 / 6, 6), (2, 0.6, 5)]
+    assert found.by_length.filter(length=10).select("value", "dialogues").rows() == [(17 / 20, 2)]
+    assert found.gold_slots.rows() == [("states", 1, 7, 1.0)]
+
+
+def test_gold_slots_counted_by_hand() -> None:
+    two, none = {AREA: "north", NAME: "alpha"}, dict[str, str]()
+    states = [*dialogue("A", (none, none)), *dialogue("B", ({AREA: "north"}, none), (two, none), (none, two))]
+    found = dstbench.diagnose(states, few=2)
+    assert found.gold_slots.rows() == [("states", 0, 1, 0.5), ("states", 2, 1, 0.5)]
+    assert found.runs.select("with_few_slots", "share_with_few_slots").row(0) == (1, 0.5)
+    with pytest.raises(dstbench.UsageError, match="few=-1 is no number of slots"):
+        dstbench.diagnose(states, few=-1)
+
+
+#: Gold and prediction of a slot in two turns, with what else gold has in the second; and its class there.
+CASES: dict[str, tuple[str, str, str, str, dict[str, str]]] = {
+    "correct": ("", "", "east", "east", {}),
+    "missed-fresh": ("west", "west", "east", "", {}),
+    "dropped": ("east", "east", "east", "", {}),
+    "missed-stale": ("east", "west", "east", "", {}),  # wrong before, so nothing right is lost
+    "not-updated": ("west", "", "east", "west", {NAME: "west"}),  # goes before the swap
+    "wrong-swap-slot": ("", "", "east", "west", {NAME: "west", LEAVE: "west"}),
+    "wrong-swap-domain": ("east", "west", "east", "west", {LEAVE: "west"}),
+    "wrong-fresh": ("east", "east", "east", "west", {}),
+    "wrong-stale": ("east", "west", "east", "west", {NAME: "east"}),  # gold's own value is no swap
+    "not-deleted": ("west", "west", "", "west", {NAME: "west"}),
+    "over-swap-slot": ("", "", "", "west", {NAME: "west", LEAVE: "west"}),
+    "over-swap-domain": ("", "west", "", "west", {LEAVE: "west"}),
+    "over-fresh": ("", "east", "", "west", {}),
+    "over-stale": ("", "dontcare", "", "dontcare", {NAME: "dontcare"}),  # tells nothing of its slot
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_class_by_hand(name: str) -> None:
+    gold_before, pred_before, gold, pred, others = CASES[name]
+    states = dialogue("D", ({AREA: gold_before}, {AREA: pred_before}), ({AREA: gold, **others}, {AREA: pred, **others}))
+    before = dialogue("D", ({AREA: gold_before}, {AREA: pred_before}))
+    found, known = classes(states), classes(before)
+    here = {key[1]: n - known.get(key, 0) for key, n in found.items() if key[0] == AREA and n > known.get(key, 0)}
+    assert here == {name: 1}
+    assert oracle.error_class(oracle.turns(states)[-1], AREA) == name
+
+
+def test_every_class_has_a_case_and_a_meaning() -> None:
+    assert [*CASES, "no-prediction"] == [*(name for name in CLASSES if name != "no-prediction"), "no-prediction"]
+    assert {kind for kind, _ in CLASSES.values()} == {"correct", "missed", "wrong", "over"}
+
+
+def test_rates_and_their_denominators_by_hand() -> None:
+    """Four turns of two slots: area is in gold in 3 turns, name in 1; predicted are 3 and 2."""
+    states = dialogue(
+        "D",
+        ({AREA: "east"}, {AREA: "east"}),
+        ({AREA: "east"}, {AREA: "west"}),
+        ({AREA: "east", NAME: "alpha"}, {NAME: "alpha"}),
+        ({}, {AREA: "south", NAME: "alpha"}),
+    )
+    found = dstbench.diagnose(states)
+    sizes = found.errors_by_slot.select("slot", "gold", "predicted", "inactive").unique(maintain_order=True)
+    assert sizes.rows() == [(AREA, 3, 3, 1), (NAME, 1, 2, 3)]
+    whole = {r["class"]: r for r in found.errors.iter_rows(named=True)}
+    assert {r["gold"] for r in whole.values()} == {4}
+    rates = {name: tuple(r[c] for c in ("n", "of_gold", "of_predicted", "of_inactive")) for name, r in whole.items()}
+    assert rates["correct"] == (2, 0.5, 0.4, None)
+    assert rates["wrong-fresh"] == (1, 0.25, 0.2, None)
+    assert rates["missed-stale"] == (1, 0.25, None, None)
+    assert rates["not-deleted"] == (2, None, 0.4, 0.5)
+    assert rates["over-fresh"] == (0, None, 0.0, 0.0)
+    assert list(whole) == list(CLASSES)
+    assert found.errors_by_domain.drop("domain").equals(found.errors)
+    assert found.errors_by_slot.columns == ["run", "slot", *found.errors.columns[1:]]
+
+
+def test_a_turn_without_a_prediction_has_a_class_of_its_own() -> None:
+    states = dialogue("D", ({AREA: "east"}, {AREA: "east"}), ({AREA: "east"}, {}), ({AREA: "east"}, {AREA: "east"}))
+    gold = [{k: s[k] for k in ("dialogue_id", "turn", "gold")} for s in states]
+    pred = [{k: s[k] for k in ("dialogue_id", "turn", "pred")} for s in (states[0], states[2])]
+    with pytest.warns(dstbench.DstbenchWarning):
+        found = classes(pred, gold=gold, missing="wrong")
+    assert found == {(AREA, "correct"): 2, (AREA, "dropped"): 1, (None, "no-prediction"): 1}
+
+
+def test_what_a_matcher_accepts_is_right_here_too() -> None:
+    """A fuzzy match is correct, losing it is dropping, and keeping it when gold changes is not updating."""
+    near, far = {NAME: "guest house"}, {NAME: "kettle"}
+    guess = {NAME: "guest houses"}
+    fuzzy = dstbench.profile("verbatim", match="levenshtein")
+    assert classes(dialogue("D", (near, guess), (near, {})), profile=fuzzy) == {
+        (NAME, "correct"): 1,
+        (NAME, "dropped"): 1,
+    }
+    found = classes(dialogue("D", (near, guess), (far, guess)), profile=fuzzy)
+    assert found == {(NAME, "correct"): 1, (NAME, "not-updated"): 1}
+
+
+# --- by plain loops ------------------------------------------------------------------------------------------------
+
+
+@given(corpora())
+def test_classes_by_plain_loops(states: States) -> None:
+    assert classes(states) == oracle.error_classes(oracle.turns(states))
+
+
+@given(corpora())
+def test_dialogues_by_plain_loops(states: States) -> None:
+    found = dstbench.traits(states, metrics="jga,gca").dialogues
+    groups = by_dialogue(states)
+    assert found["dialogue"].to_list() == sorted(groups)
+    for row in found.iter_rows(named=True):
+        ts = groups[row["dialogue"]]
+        failed = oracle.failure(ts)
+        assert row["turns"] == len(ts)
+        assert row["wrong_turns"] == sum(not t.right for t in ts)
+        assert row["ends_wrong"] == (failed is not None)
+        assert row["first_wrong"] == next((i for i, t in enumerate(ts) if not t.right), None)
+        assert row["first_failure"] == (failed and failed[0] / len(ts))
+        assert row["first_failure_bin"] == (failed and 10 * failed[0] // len(ts))
+        assert row["recovered"] == (failed and failed[1])
+        assert row["n_gold_max"] == max(len(t.gold) for t in ts)
+        wanted = {f"to_{v}": oracle.tail_orientation(ts, v) for v in ("mean", "sum", "released")}
+        wanted |= {f"nu_{v}": oracle.non_uniformity(ts, v) for v in ("paper", "released")}
+        wanted |= {"jga": oracle.jga(ts), "gca": oracle.gca(ts)}
+        for name, value in wanted.items():
+            assert row[name] == (None if value is None else pytest.approx(value, rel=1e-12, abs=1e-12)), name
+
+
+@given(corpora())
+@settings(max_examples=20)
+def test_histograms_add_up_to_the_dialogues(states: States) -> None:
+    found, dialogues = dstbench.diagnose(states), dstbench.traits(states).dialogues
+    failing = dialogues.filter("ends_wrong")
+    counted = failing.group_by("first_failure_bin").len().sort("first_failure_bin").rows()
+    shown = found.first_failures.filter(pl.col("dialogues") > 0).select("bin", "dialogues").rows()
+    assert shown == counted
+    assert found.first_failures["recovered"].sum() == failing["recovered"].sum() == found.runs["recovered"].item()
+    assert found.gold_slots["dialogues"].sum() == dialogues.height == found.runs["dialogues"].item()
+
+
+CHOICES = st.fixed_dictionaries(
+    {},
+    optional={
+        "none": st.sampled_from(["drop", "drop-gold", "drop-pred", "keep"]),
+        "dontcare": st.sampled_from(["keep", "drop", "drop-gold", "drop-pred", "skip"]),
+        "over": st.sampled_from(["count", "free", "gold-domains"]),
+        "multi": st.sampled_from(["literal", "any", "all"]),
+        "match": st.sampled_from(["exact", "levenshtein:least=0.5"]),
+        "turns": st.sampled_from(["all", "gold", "pred", "last"]),
+    },
+)
+
+
+@given(corpora(), CHOICES, st.data())
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_classes_add_up_to_the_turn_table_under_any_convention(
+    states: States, choices: dict[str, Any], data: st.DataObject
+) -> None:
+    convention = Convention(**choices)
+    kept = [data.draw(st.booleans()) for _ in states]
+    gold = [{k: s[k] for k in ("dialogue_id", "turn", "gold")} for s in states]
+    pred = [{k: s[k] for k in ("dialogue_id", "turn", "pred")} for s, there in zip(states, kept, strict=True) if there]
+    missing: dict[str, Any] = {"gold": gold, "missing": "wrong"} if pred and len(pred) < len(states) else {}
+    runs: Any = pred if missing else states
+    kinds = ["correct", "wrong", "missed", "over"]
+
+    whole = dstbench.score(runs, metrics=kinds, profile=convention, **missing)
+    found = dstbench.diagnose(runs, profile=convention, **missing)
+    sums = dict(found.errors.group_by("kind").agg(pl.col("n").sum()).iter_rows())
+    assert sums == dict(whole.select("metric", "value").iter_rows())
+
+    by_slot = dstbench.score(runs, metrics=kinds, by="slot", profile=convention, **missing)
+    wanted = {(s, m): v for s, m, v in by_slot.select("slot", "metric", "value").iter_rows() if v}
+    per_kind = found.errors_by_slot.drop_nulls("slot").group_by("slot", "kind").agg(pl.col("n").sum())
+    assert {(s, k): n for s, k, n in per_kind.iter_rows() if n} == wanted
+    of_domains = found.errors_by_domain.group_by("class").agg(pl.col("n").sum())
+    assert {c: n for c, n in of_domains.iter_rows() if n} == {
+        c: n for c, n in found.errors.select("class", "n").iter_rows() if n
+    }
+
+
+# --- traits --------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(corpora(max_dialogues=8), st.sampled_from(["mean", "sum", "released"]), st.sampled_from(["paper", "released"]))
+def test_bins_by_plain_loops(states: States, to: Any, nu: Any) -> None:
+    found = dstbench.traits(states, metrics="fga,gca", to=to, nu=nu)
+    rows = found.dialogues.to_dicts()
+    for trait in (f"to_{to}", f"nu_{nu}"):
+        bins = found.bins.filter(trait=trait)
+        there = [row for row in rows if row[trait] is not None]
+        if not there:
+            assert trait == "to_mean" or bins.is_empty()
+        else:
+            assert bins["low"].min() <= min(row[trait] for row in there)
+            assert bins["high"].max() >= max(row[trait] for row in there) - 1e-12
+        for metric in ("fga", "gca"):
+            part = bins.filter(metric=metric)
+            scored = [row[metric] for row in there if row[metric] is not None]
+            assert part["dialogues"].sum() == len(scored)
+            if scored:
+                total = part.select((pl.col("value") * pl.col("dialogues")).sum()).item()
+                assert total == pytest.approx(sum(scored), rel=1e-12, abs=1e-12)
+
+
+def test_bins_by_hand() -> None:
+    """One mistake in turn 3 of 11 is at 0.3, in turn 10 at 1: the fourth and the last bin; no mistake is in none."""
+    states = [*pattern("A", "11101111111"), *pattern("B", "11111111110"), *pattern("C", "11")]
+    found = dstbench.traits(states, metrics="jga")
+    bins = found.bins.filter(pl.col("trait") == "to_mean")
+    # A wrong value is mended in the next turn, so A's mistake is one.
+    assert found.dialogues["mistakes"].to_list() == [1, 1, 0]
+    assert bins["dialogues"].to_list() == [0, 0, 0, 1, 0, 0, 0, 0, 0, 1]
+    assert bins["value"].to_list() == [None, None, None, 10 / 11, None, None, None, None, None, 10 / 11]
+    assert bins["low"].to_list() == pytest.approx([n / 10 for n in range(10)])
+
+
+def test_runs_share_their_bins() -> None:
+    many, few = pattern("A", "000"), pattern("A", "110")
+    bins = dstbench.traits({"many": many, "few": few}, to="sum").bins
+    edges = [part.select("trait", "bin", "low", "high", "metric").rows() for _, part in bins.group_by("run")]
+    assert len(edges) == 2
+    assert edges[0] == edges[1]
+
+
+@settings(max_examples=30)
+@given(corpora(max_dialogues=8), st.integers(1, 3))
+def test_disagreements_by_plain_loops(states: States, most: int) -> None:
+    found = dstbench.traits(states, metrics=[], disagree=["fga", "gca"], most=most)
+    rows = [row for row in found.dialogues.to_dicts() if row["fga"] is not None and row["gca"] is not None]
+    for high, low in (("fga", "gca"), ("gca", "fga")):
+        wanted = sorted((row[low] - row[high], row["dialogue"]) for row in rows if row[high] > row[low])[:most]
+        shown = found.disagreements.filter(higher=high, lower=low)
+        assert list(zip(shown["difference"], shown["dialogue"], strict=True)) == [(-d, name) for d, name in wanted]
+        assert shown["place"].to_list() == list(range(1, len(wanted) + 1))
+
+
+def test_traits_refuse_what_they_do_not_know() -> None:
+    states = pattern("A", "10")
+    with pytest.raises(dstbench.UsageError, match="to='middle' is none of mean, sum, released"):
+        dstbench.traits(states, to="middle")  # type: ignore[arg-type] # the point
+    with pytest.raises(dstbench.UsageError, match="between two metrics"):
+        dstbench.traits(states, disagree=["fga", "fga"])
+    assert dstbench.traits(states).disagreements.is_empty()
+
+
+@pytest.mark.parametrize(
+    ("sample", "wanted"),
+    [
+        # n = 7; mistakes in turns 2, 4, 4. Aksu & Chen 2024, Table 3, prints TO 0.55.
+        ("sample_1", {"to_mean": 0.5556, "to_sum": 1 / 7, "to_released": -1 / 48, "nu_paper": 26 / 7}),
+        ("NU1", {"to_mean": 0.0, "to_sum": -1.0, "nu_paper": 6.0, "nu_released": 4.0}),  # three in turn 0 of 3
+        ("NU2", {"to_mean": 0.5, "to_sum": 0.0, "nu_paper": 0.0, "nu_released": 0.0}),  # one in each
+        ("RS1", {"to_mean": 2 / 9, "nu_paper": 2.75}),
+        ("RS2", {"to_mean": 7 / 9, "nu_paper": 2.75}),  # RS1 the other way round
+    ],
+)
+def test_the_worked_dialogues_of_the_gca_paper(data: Path, sample: str, wanted: dict[str, float]) -> None:
+    found = dstbench.traits(data / "predictions" / "gca_samples" / f"{sample}.json").dialogues.row(0, named=True)
+    assert {name: round(found[name], 4) for name in wanted} == {name: round(v, 4) for name, v in wanted.items()}
+
+
+# --- real data, partitions, threads --------------------------------------------------------------------------------
+
+
+def test_classes_of_trippy_on_multiwoz_21(data: Path) -> None:
+    """Counted once by the oracle's plain loops (which take seconds): a regression test."""
+    found = dstbench.diagnose(data / "predictions" / "trippy" / "trippy_result.json")
+    counts = dict(found.errors.filter(pl.col("n") > 0).select("class", "n").iter_rows())
+    assert counts == {
+        "correct": 26868, "missed-fresh": 912, "dropped": 4, "missed-stale": 2332,
+        "not-updated": 99, "wrong-swap-slot": 77, "wrong-swap-domain": 24, "wrong-fresh": 3269, "wrong-stale": 8994,
+        "over-swap-slot": 50, "over-swap-domain": 88, "over-fresh": 493, "over-stale": 1007,
+    }  # fmt: skip
+    assert found.runs.select("dialogues", "failing", "recovered", "with_few_slots").row(0) == (1000, 932, 50, 820)
+
+
+def test_partitions_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = synthetic(60)["careful"]
+    whole, wide = dstbench.diagnose({"run": table}), dstbench.traits({"run": table}, disagree=["fga", "gca"])
+    monkeypatch.setattr(longtable, "_ROW_GROUP", 50)
+    monkeypatch.setattr(partition.partitions, "__defaults__", (100,))
+    (run,) = open_runs({"run": table})
+    assert len(partition.partitions(run)) > 5
+    counts, turns = count_classes(run, Convention())
+    assert turns == whole.runs["turns"].item()
+    assert counts["n"].sum() == whole.errors["n"].sum()
+    parts, narrow = dstbench.diagnose({"run": table}), dstbench.traits({"run": table}, disagree=["fga", "gca"])
+    for name in whole.__dataclass_fields__:
+        assert getattr(parts, name).equals(getattr(whole, name)), name
+    for name in wide.__dataclass_fields__:
+        assert getattr(narrow, name).equals(getattr(wide, name)), name
+
+
+def test_one_thread_gives_the_same_bits() -> None:
+    script = (
+        "import dstbench, hashlib; from dstbench.demo import synthetic\n"
+        "t = dstbench.traits(synthetic(300), disagree=['fga', 'gca'], to='released', nu='released')\n"
+        "d = dstbench.diagnose(synthetic(300))\n"
+        "text = ''.join(getattr(r, f).write_json() for r in (t, d) for f in r.__dataclass_fields__)\n"
+        "print(hashlib.sha256(text.encode()).hexdigest())"
+    )
+    outputs = {
+        subprocess.run(  # noqa: S603 (our own code)
+            [sys.executable, "-c", script],
+            env={**os.environ, "POLARS_MAX_THREADS": threads},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for threads in ("1", "3")
+    }
+    assert len(outputs) == 1
