@@ -25,8 +25,10 @@ from dstbench.options import (
     Missing,
     Multi,
     NoneRule,
+    NonUniformity,
     Over,
     TableFormat,
+    TailOrientation,
     Turns,
     Unit,
     WrongCosts,
@@ -71,6 +73,9 @@ Names = Annotated[list[str] | None, typer.Option("--name", help="Name of a run, 
 Split = Annotated[
     str | None,
     typer.Option(help="train, dev or test, where gold has several; the one with predictions if not given."),
+]
+Charts = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Also write the figures to this folder, as Vega-Lite.")
 ]
 FormatOption = Annotated[TableFormat, typer.Option("--format", help="How to print the table.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")]
@@ -285,6 +290,93 @@ def check(
     _emit(text, output)
 
 
+@app.command(epilog="Example: dstbench diagnose predictions.json --charts figures")
+@_takes_convention
+def diagnose(
+    convention: Choices,
+    runs: Runs,
+    few: Annotated[int, typer.Option(min=0, help="Dialogues with fewer gold slots than this have few.")] = 12,
+    charts: Charts = None,
+    gold: Gold = None,
+    from_format: From = None,
+    name: Names = None,
+    missing: MissingOption = None,
+    split: Split = None,
+    form: FormatOption = "text",
+    output: Output = None,
+) -> None:
+    """Find out where runs fail: first failures, gold slots, JGA by turn and length, kinds of errors."""
+    with _reporting(), _progress("diagnosing"):
+        _spare_inputs(output, [*runs, *([gold] if gold else [])])
+        import dstbench.diagnosis
+        from dstbench.report.charts import diagnosis_charts
+        from dstbench.report.diagnoses import render_diagnosis
+
+        found = dstbench.diagnosis.diagnose(
+            [_path(run) for run in runs],
+            few=few,
+            profile=convention(),
+            gold=gold and _path(gold),
+            format=from_format,
+            names=name or None,
+            missing=missing,
+            split=split,
+        )
+        text = render_diagnosis(found, form)
+        written = _write_charts(diagnosis_charts(found), charts)
+    _emit(text, output)
+    _tell_written(written)
+
+
+@app.command(epilog="Example: dstbench traits predictions.json --disagree fga gca")
+@_takes_convention
+def traits(
+    convention: Choices,
+    runs: Runs,
+    metrics: Metrics = None,
+    to: Annotated[TailOrientation, typer.Option(help="Which tail orientation is binned.")] = "mean",
+    nu: Annotated[NonUniformity, typer.Option(help="Which non-uniformity is binned.")] = "paper",
+    disagree: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="A B", help="List the dialogues on which these metrics differ most."),
+    ] = None,
+    most: Annotated[int, typer.Option(min=1, help="How many of them, in each direction.")] = 20,
+    charts: Charts = None,
+    gold: Gold = None,
+    from_format: From = None,
+    name: Names = None,
+    missing: MissingOption = None,
+    split: Split = None,
+    form: FormatOption = "text",
+    output: Output = None,
+) -> None:
+    """Show where in dialogues mistakes are, and what that does to scores: tail orientation, non-uniformity."""
+    with _reporting(), _progress("scoring"):
+        _spare_inputs(output, [*runs, *([gold] if gold else [])])
+        import dstbench.tendencies
+        from dstbench.report.charts import trait_charts
+        from dstbench.report.diagnoses import render_traits
+
+        found = dstbench.tendencies.traits(
+            [_path(run) for run in runs],
+            metrics=",".join(metrics) if metrics else "fga,gca",
+            to=to,
+            nu=nu,
+            disagree=disagree,
+            most=most,
+            profile=convention(),
+            gold=gold and _path(gold),
+            format=from_format,
+            names=name or None,
+            missing=missing,
+            split=split,
+        )
+        text = render_traits(found, form)
+        written = _write_charts(trait_charts(found), charts)
+    _emit(text, output)
+    _tell_written(written)
+
+
 @app.command(epilog="Example: dstbench signature 'jga|profile:trade@faithful.1|…' 'jga|profile:verbatim.1|…'")
 def signature(
     texts: Annotated[list[str], typer.Argument(metavar="SIGNATURE...", help="One to explain, or two to compare.")],
@@ -381,8 +473,7 @@ def demo(
                 "Your own run: dstbench score predictions.json\n"
             )
     _emit(text, None)
-    for path in written:
-        typer.echo(f"wrote {path}", err=True)
+    _tell_written(written)
 
 
 @app.command(epilog="Example: dstbench ls formats")
@@ -469,6 +560,31 @@ def _wants_parquet(output: Path, what: str) -> None:
 
     if output.suffix != ".parquet":
         raise UsageError(f"{output}: {what} is written as Parquet", hint=f"-o {output.stem}.parquet")
+
+
+def _write_charts(charts: dict[str, dict[str, Any]], folder: Path | None) -> list[Path]:
+    """Write figures to a folder, which is made if need be."""
+    from dstbench.errors import DstbenchError
+    from dstbench.files import replacing
+    from dstbench.report.tables import render_object
+
+    if folder is None:
+        return []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DstbenchError(f"cannot be made: {error.strerror}", file=str(folder), hint="name a folder") from None
+    paths = []
+    for name, chart in charts.items():
+        paths.append(folder / f"{name}.vl.json")
+        with replacing(paths[-1]) as part:
+            part.write_text(render_object(chart), encoding="utf-8")
+    return paths
+
+
+def _tell_written(paths: list[Path]) -> None:
+    for path in paths:
+        typer.echo(f"wrote {path}", err=True)
 
 
 def _spare_inputs(output: Path | None, inputs: list[Path]) -> None:

@@ -17,7 +17,7 @@ from dstbench.errors import UsageError
 from dstbench.longtable import Data, Run, open_runs
 from dstbench.metrics import parse
 from dstbench.schema import ERRORS, FAILURES, FIRST_FAILURES, GOLD_SLOTS
-from dstbench.scoring import score_run
+from dstbench.scoring import score_run, warn_of_alternatives
 from dstbench.sums import LENGTH
 from dstbench.taxonomy import count_classes, rate_classes
 
@@ -102,7 +102,8 @@ def _of_run(run: Run, convention: Convention, few: int) -> list[pl.DataFrame]:
     jga = [parse("jga")]
     dialogues, _ = per_dialogue(run, [], convention)
     counts, turns = count_classes(run, convention)
-    rows, _ = score_run(run, jga, [], convention)
+    rows, sums = score_run(run, jga, [], convention)
+    warn_of_alternatives(run, sums)
     errors = (rate_classes(counts, turns, by) for by in (None, "domain", "slot"))
     return [
         _summary(dialogues, few, run.name, rows["signature"].item()),

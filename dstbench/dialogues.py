@@ -20,7 +20,7 @@ import polars as pl
 from dstbench.layout import lay_out
 from dstbench.partition import over_partitions
 from dstbench.schema import DIALOGUES
-from dstbench.scoring import score_run
+from dstbench.scoring import score_run, warn_of_alternatives
 from dstbench.sums import scored_turns
 from dstbench.turntable import to_turns
 
@@ -50,10 +50,11 @@ def per_dialogue(run: Run, metrics: Sequence[Metric], convention: Convention) ->
         left out. And the signature of each metric (run, metric, signature).
     """
     table = pl.concat(over_partitions(run, lambda part: _of_partition(part, convention)))
-    rows, _ = score_run(run, metrics, ["dialogue"], convention) if metrics else (None, None)
     found = table.select(pl.lit(run.name).alias("run"), pl.all())
-    if rows is None:
+    if not metrics:
         return found, pl.DataFrame(schema=dict.fromkeys(("run", "metric", "signature"), pl.String))
+    rows, sums = score_run(run, metrics, ["dialogue"], convention)
+    warn_of_alternatives(run, sums)
     names = [str(metric) for metric in metrics]
     scores = rows.pivot(on="metric", on_columns=names, index="dialogue", values="value")
     signatures = rows.select("run", "metric", "signature").unique(maintain_order=True)

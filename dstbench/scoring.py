@@ -132,13 +132,7 @@ def score(
     tables = []
     for run in runs:
         rows, found = score_run(run, chosen, groups, convention)
-        if found.alternatives is not None:
-            warnings.warn(
-                f"{run.name}: gold lists alternatives, such as {found.alternatives!r}, and they are compared as "
-                "written; --multi any accepts each of them",
-                DstbenchWarning,
-                stacklevel=2,
-            )
+        warn_of_alternatives(run, found)
         tables.append(rows)
     scores = pl.concat(tables)
     _warn_of_differences(scores)
@@ -182,6 +176,17 @@ def score_run(
     ]
     columns_shown = [names[0], *by, *names[1:3], *(["exact"] if exact else []), *names[3:]]
     return pl.concat(rows).sort("group", "order").select(columns_shown), found
+
+
+def warn_of_alternatives(run: Run, found: Sums) -> None:
+    """Say it where gold lists alternatives and the convention takes them for one string."""
+    if found.alternatives is not None:
+        warnings.warn(
+            f"{run.name}: gold lists alternatives, such as {found.alternatives!r}, and they are compared as "
+            "written; --multi any accepts each of them",
+            DstbenchWarning,
+            stacklevel=3,
+        )
 
 
 def _beside_exact(found: Sums, by: Sequence[str], stats: Iterable[str]) -> pl.DataFrame:

@@ -1,8 +1,8 @@
 """Long table to turn table: integer counts per turn, from which every metric is made.
 
-The only module that looks at the previous row's values. States seldom change from one turn to the next: what a turn
-adds is worked out on the rows that changed only and added up by place (see `layout`), and the sizes of states are
-running sums of their changes.
+With `taxonomy`, the only module that looks at the previous row's values. States seldom change from one turn to the
+next: what a turn adds is worked out on the rows that changed only and added up by place (see `layout`), and the sizes
+of states are running sums of their changes.
 
 It works on codes in NumPy arrays, as partitions are small and a query engine's start costs more than their sums.
 

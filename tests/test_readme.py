@@ -31,7 +31,16 @@ def test_the_examples_of_scoring_run(here: Path) -> None:
     Path("data.json").write_text(formats.multiwoz())
     commands = re.findall(r"^dstbench (\w+) (.*)$", README, re.MULTILINE)
     commands += re.findall(r"`dstbench (convert|check|contexts) (.*?)`", README)
-    assert {command for command, _ in commands} == {"score", "sweep", "pairs", "convert", "check", "contexts"}
+    assert {command for command, _ in commands} == {
+        "score",
+        "sweep",
+        "pairs",
+        "convert",
+        "check",
+        "contexts",
+        "diagnose",
+        "traits",
+    }
     for command, words in commands:
         code, _, err = run(command, *shlex.split(words))
         assert code == 0, err

@@ -41,7 +41,7 @@ def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
         turns, dialogues = sizes.row(0)
         unit = "frames" if scores["signature"].str.contains("|unit:frame|", literal=True).all() else "turns"
         table, below = table.drop("turns", "dialogues"), [f"{below[0]}; {turns:,} {unit}, {dialogues:,} dialogues"]
-    text = "\n".join([*below, *_signatures(scores)])
+    text = "\n".join([*below, *signature_lines(scores)])
     return f"{_markdown(table)}\n\n{text}\n" if form == "md" else f"{_text(table)}{text}\n"
 
 
@@ -88,7 +88,11 @@ def render_rows(rows: pl.DataFrame, name: str, form: TableFormat) -> str:
         return render_object({name: rows.to_dicts()})
     if form == "csv":
         return rows.write_csv()
-    texts = rows.select(pl.all().cast(pl.String).fill_null(_UNDEFINED))
+    return draw(rows.select(pl.all().cast(pl.String).fill_null(_UNDEFINED)), form)
+
+
+def draw(texts: pl.DataFrame, form: TableFormat) -> str:
+    """A table of texts, as Markdown or as text."""
     return f"{_markdown(texts)}\n" if form == "md" else _text(texts)
 
 
@@ -121,13 +125,19 @@ def wide(scores: pl.DataFrame) -> pl.DataFrame:
 
 def _number(metric: str, *, is_count: bool) -> pl.Expr:
     value = pl.col(metric)
-    text = value.cast(pl.Int64).cast(pl.String) if is_count else pl.format("{}", (100 * value).round(2))
-    if not is_count:  # two decimals always, so that columns line up
-        text = text.str.replace(r"\.(\d)$", ".${1}0")
-    return pl.when(value.is_null()).then(pl.lit(_UNDEFINED)).otherwise(text).alias(metric)
+    if not is_count:
+        return share_text(value, metric)
+    return value.cast(pl.Int64).cast(pl.String).fill_null(_UNDEFINED).alias(metric)
 
 
-def _signatures(scores: pl.DataFrame) -> list[str]:
+def share_text(share: pl.Expr, name: str, where: pl.Expr | None = None) -> pl.Expr:
+    """Shares as texts in percent; undefined ones, and those where a condition does not hold, as a dash."""
+    text = pl.format("{}", (100 * share).round(2)).str.replace(r"\.(\d)$", ".${1}0")  # so that columns line up
+    known = share.is_not_null() if where is None else share.is_not_null() & where
+    return pl.when(known).then(text).otherwise(pl.lit(_UNDEFINED)).alias(name)
+
+
+def signature_lines(scores: pl.DataFrame) -> list[str]:
     """The distinct signatures, those of one run's metrics folded into one line."""
     parts = scores.select("run", "metric", pl.col("signature").str.splitn("|", 2).struct.unnest()).unique(
         maintain_order=True

@@ -1,0 +1,76 @@
+"""The papers' figures as Vega-Lite specifications: plain dictionaries with their data inside.
+
+Any Vega-Lite renderer draws them; none is needed here. Runs are told apart by colour.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from dstbench.diagnosis import Diagnosis
+    from dstbench.tendencies import Traits
+
+Chart = dict[str, Any]
+
+_VEGA_LITE: Final = "https://vega.github.io/schema/vega-lite/v5.json"
+
+
+def diagnosis_charts(found: Diagnosis) -> dict[str, Chart]:
+    """The figures of a diagnosis, by name: those of Kim et al. 2022, and JGA by turn and by length."""
+    return {
+        "first_failures": first_failures(found.first_failures),
+        "gold_slots": gold_slots(found.gold_slots),
+        "by_turn": jga_line(found.by_turn, "turn", "turn"),
+        "by_length": jga_line(found.by_length, "length", "turns of the dialogue"),
+    }
+
+
+def trait_charts(found: Traits) -> dict[str, Chart]:
+    """The figures of traits, by trait: mean scores by tail orientation and non-uniformity (Aksu & Chen 2024, Fig 1)."""
+    return {trait: binned(found.bins.filter(trait=trait)) for trait in found.bins["trait"].unique(maintain_order=True)}
+
+
+def first_failures(rows: pl.DataFrame) -> Chart:
+    """When failing dialogues first fail (Kim et al. 2022, Fig 1), from `Diagnosis.first_failures`."""
+    x = {"field": "low", "bin": {"binned": True, "step": 0.1}, "title": "first wrong turn, as a share of the dialogue"}
+    y = {"field": "dialogues", "type": "quantitative", "stack": None, "title": "dialogues"}
+    return _chart("Where dialogues first fail", "bar", rows, {"x": x, "x2": {"field": "high"}, "y": y})
+
+
+def gold_slots(rows: pl.DataFrame) -> Chart:
+    """The largest number of gold slots in a dialogue (Kim et al. 2022, Fig 2), from `Diagnosis.gold_slots`."""
+    x = {"field": "n_gold_max", "type": "ordinal", "title": "largest number of gold slots in a turn"}
+    y = {"field": "dialogues", "type": "quantitative", "stack": None, "title": "dialogues"}
+    return _chart("How many slots dialogues have", "bar", rows, {"x": x, "y": y})
+
+
+def jga_line(rows: pl.DataFrame, by: str, title: str) -> Chart:
+    """JGA by turn or by length, from `Diagnosis.by_turn` or `Diagnosis.by_length`."""
+    x = {"field": by, "type": "quantitative", "title": title}
+    y = {"field": "value", "type": "quantitative", "scale": {"domain": [0, 1]}, "title": "JGA"}
+    shown = rows.select("run", by, "value", "turns", "dialogues")
+    return _chart(f"Joint goal accuracy by {by}", "line", shown, {"x": x, "y": y})
+
+
+def binned(rows: pl.DataFrame) -> Chart:
+    """Mean scores by bins of one trait, from `Traits.bins`: a dashed line per metric."""
+    trait = rows["trait"].item(0)
+    middles = rows.with_columns(middle=(pl.col("low") + pl.col("high")) / 2)
+    x = {"field": "middle", "type": "quantitative", "title": trait}
+    y = {"field": "value", "type": "quantitative", "title": "mean of dialogues' scores"}
+    dash = {"field": "metric", "type": "nominal"}
+    return _chart(f"Scores by {trait}", "line", middles, {"x": x, "y": y, "strokeDash": dash})
+
+
+def _chart(title: str, mark: str, rows: pl.DataFrame, encoding: dict[str, Any]) -> Chart:
+    look = {"type": "bar", "opacity": 0.6} if mark == "bar" else {"type": "line", "point": True}
+    return {
+        "$schema": _VEGA_LITE,
+        "title": title,
+        "data": {"values": rows.to_dicts()},
+        "mark": {**look, "tooltip": True},
+        "encoding": {**encoding, "color": {"field": "run", "type": "nominal"}},
+    }
