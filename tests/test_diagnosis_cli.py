@@ -103,8 +103,9 @@ def test_frames_are_what_their_schemas_say() -> None:
         for column, dtype in table.schema.items():
             assert frame.schema[column] == dtype, (name, column)
         assert table.is_open or frame.columns == list(table.columns)
-        for row in frame.head(200).iter_rows(named=True):
-            jsonschema.validate(row, content)
+        valid = jsonschema.Draft202012Validator(content)
+        for row in frame.head(100).iter_rows(named=True):
+            valid.validate(row)
 
 
 @pytest.mark.parametrize("form", ["text", "md"])
