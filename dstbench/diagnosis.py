@@ -14,7 +14,7 @@ from dstbench import profiles
 from dstbench.conventions import Convention
 from dstbench.dialogues import per_dialogue
 from dstbench.errors import UsageError
-from dstbench.longtable import Data, Run, open_runs
+from dstbench.longtable import Data, Run, open_under
 from dstbench.metrics import parse
 from dstbench.schema import ERRORS, FAILURES, FIRST_FAILURES, GOLD_SLOTS
 from dstbench.scoring import score_run, warn_of_alternatives
@@ -91,8 +91,7 @@ def diagnose(
     if few < 0:
         raise UsageError(f"few={few} is no number of slots", hint="12")
     convention = profiles.profile(profile) if isinstance(profile, str) else profile
-    missing = missing or convention.missing
-    runs = open_runs(data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
     tables = zip(*(_of_run(run, convention, few) for run in runs), strict=True)
     return Diagnosis(*(pl.concat(table) for table in tables))
 

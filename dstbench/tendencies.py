@@ -17,7 +17,7 @@ from dstbench import profiles
 from dstbench.conventions import Convention
 from dstbench.dialogues import per_dialogue
 from dstbench.errors import UsageError
-from dstbench.longtable import Data, open_runs
+from dstbench.longtable import Data, open_under
 from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.base import exact, mean
 from dstbench.options import NonUniformity, TailOrientation
@@ -99,8 +99,7 @@ def traits(
         raise UsageError("a disagreement is between two metrics", hint="--disagree fga gca")
     chosen = parse_all([*(metrics.split(",") if isinstance(metrics, str) else metrics), *pair])
     convention = profiles.profile(profile) if isinstance(profile, str) else profile
-    missing = missing or convention.missing
-    runs = open_runs(data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
     tables, signatures = zip(*(per_dialogue(run, chosen, convention) for run in runs), strict=True)
     dialogues = pl.concat(tables)
     scores = [str(metric) for metric in chosen]
