@@ -1,0 +1,119 @@
+"""Commands around the data: convert, contexts, demo, ls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dstbench.cli.app import app
+from dstbench.cli.options import (
+    FormatOption,
+    From,
+    Gold,
+    MissingOption,
+    Split,
+)
+from dstbench.cli.output import (
+    as_path,
+    emit,
+    progress,
+    reporting,
+    spare_inputs,
+    tell_written,
+    wants_parquet,
+)
+from dstbench.options import Listing
+
+
+@app.command(epilog="Example: dstbench convert preds.json --gold test.tsv --missing wrong -o model.parquet")
+def convert(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Native files; several are one run.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The long table to write (.parquet).")],
+    gold: Gold = None,
+    from_format: From = None,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the run; the first file's, without ending, if not given.")
+    ] = None,
+    missing: MissingOption = None,
+    split: Split = None,
+) -> None:
+    """Convert native prediction files to one long table (Parquet)."""
+    with reporting(), progress("converting"):
+        spare_inputs(output, [*files, *([gold] if gold else [])])
+        wants_parquet(output, "a long table")
+        from dstbench.longtable import read_run, write_long
+        from dstbench.readers import Source
+
+        run = read_run(
+            name or Source(files[0]).title,
+            [as_path(path) for path in files],
+            gold=gold and as_path(gold),
+            format=from_format,
+            missing=missing or "error",
+            split=split,
+        )
+        write_long(run, output)
+        coverage = run.meta["coverage"]
+    typer.echo(f"{output}: {coverage['dialogues']:,} dialogues, {coverage['turns']:,} turns", err=True)
+
+
+@app.command(epilog="Example: dstbench contexts gold.json -o said.parquet")
+def contexts(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files or folders that hold utterances.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The table to write (.parquet).")],
+    from_format: From = None,
+    split: Annotated[str | None, typer.Option(help="train, dev or test, where there are several.")] = None,
+) -> None:
+    """Write what user and system say in each turn (Parquet), to join to a long table."""
+    with reporting(), progress("reading"):
+        spare_inputs(output, files)
+        wants_parquet(output, "a table of contexts")
+        from dstbench.context import contexts as read_contexts
+        from dstbench.files import replacing
+
+        table = read_contexts([as_path(path) for path in files], split, format=from_format)
+        with replacing(output) as part:
+            table.write_parquet(part)
+    typer.echo(f"{output}: {table['dialogue'].n_unique():,} dialogues, {table.height:,} turns", err=True)
+
+
+@app.command(epilog="Example: dstbench demo --dialogues 1000 -o sample")
+def demo(
+    dialogues: Annotated[int, typer.Option(min=1, help="Size of the invented corpus.")] = 200,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Also write the sample to this folder."),
+    ] = None,
+    form: FormatOption = "text",
+) -> None:
+    """Score a bundled sample: three invented trackers, and the dialogues that the papers work through."""
+    with reporting(), progress("scoring"):
+        from dstbench.demo import synthetic, worked_scores, write_sample
+        from dstbench.report.tables import render_rows, render_scores
+        from dstbench.scoring import score as score_runs
+
+        corpus = synthetic(dialogues)
+        written = write_sample(corpus, output) if output else []
+        text = render_scores(score_runs(corpus), form)
+        if form == "text":
+            text = (
+                f"Three invented trackers on {dialogues:,} invented dialogues\n\n{text}\n"
+                "The papers' worked dialogues: what they print, what dstbench gives\n\n"
+                f"{render_rows(worked_scores(), 'worked', 'text')}\n"
+                "Your own run: dstbench score predictions.json\n"
+            )
+    emit(text, None)
+    tell_written(written)
+
+
+@app.command(epilog="Example: dstbench ls formats")
+def ls(what: Annotated[Listing, typer.Argument(help="What to list.")], form: FormatOption = "text") -> None:
+    """List formats, metrics, profiles or slots."""
+    with reporting():
+        from dstbench.listing import LISTINGS
+        from dstbench.report.tables import render_rows
+
+        text = render_rows(LISTINGS[what](), what, form)
+    emit(text, None)

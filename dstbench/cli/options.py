@@ -1,0 +1,110 @@
+"""The options that several commands share, and those of a convention."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from dstbench.options import (
+    DomainTurns,
+    Dontcare,
+    Fuzzy,
+    Missing,
+    Multi,
+    NoneRule,
+    Over,
+    TableFormat,
+    Turns,
+    Unit,
+    WrongCosts,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dstbench.conventions import Convention
+
+Runs = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="RUN...", help="Prediction files, packed or not, folders of them, or long tables (.parquet)."
+    ),
+]
+Gold = Annotated[Path | None, typer.Option(help="File or folder with the gold states, where they are not inside.")]
+From = Annotated[
+    str | None, typer.Option("--from", metavar="FORMAT", help="Native format; found by content if not given.")
+]
+MissingOption = Annotated[
+    Missing | None,
+    typer.Option(
+        help="Gold turns without a prediction: an error (default of most profiles), wrong, empty, or left out."
+    ),
+]
+Metrics = Annotated[
+    list[str] | None, typer.Option("-m", "--metrics", help="Such as jga,fga:lam=0.25; see `ls metrics`.")
+]
+Names = Annotated[list[str] | None, typer.Option("--name", help="Name of a run, in order; repeat for several.")]
+Split = Annotated[
+    str | None,
+    typer.Option(help="train, dev or test, where gold has several; the one with predictions if not given."),
+]
+Charts = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Also write the figures to this folder, as Vega-Lite.")
+]
+FormatOption = Annotated[TableFormat, typer.Option("--format", help="How to print the table.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")]
+#: The convention that the options ask for, to be made where errors are reported.
+Choices: TypeAlias = "Callable[[], Convention]"
+_CONVENTION = "Convention"  # the panel of these options in --help
+#: The single choices that can be made beside ``--profile``, by the convention's field.
+_CHOICES: dict[str, tuple[Any, str, str]] = {
+    "dontcare": (Dontcare, "dontcare", "A value, dropped on both sides or one, or its slot skipped."),
+    "none": (NoneRule, "none", "On which sides `none` and the empty string are taken out."),
+    "multi": (Multi, "multi", "Alternatives (a|b): one string, first, any, overlap, all."),
+    "match": (str, "match", "exact, levenshtein, partial, token-sort, contain; levenshtein:above=0.9."),
+    "fuzzy": (Fuzzy, "fuzzy", "Match fuzzily text only, or numbers and times too."),
+    "labels": (Path, "label-map", "JSON: variants accepted for a gold value; TripPy's configuration will do."),
+    "typos": (Path, "typos", "JSON: right spellings with their variants, for the step `typos`."),
+    "gold_steps": (str, "gold-steps", "Normaliser of gold values; see `ls steps`; - for none."),
+    "pred_steps": (str, "pred-steps", "Normaliser of predicted values."),
+    "exact_slots": (Path, "schema", "schema.json whose categorical slots are matched exactly."),
+    "slots": (str, "slots", "Score the slots of this set only; see `ls slots`."),
+    "over": (Over, "over", "Predicted slots that gold lacks: errors, free, or free outside gold's domains."),
+    "wrong_costs": (WrongCosts, "wrong-costs", "Slots that a wrong value is in SA and RSA."),
+    "turns": (Turns, "turns", "Score all turns, those with a gold (predicted) state, or each dialogue's last."),
+    "unit": (Unit, "unit", "A score is a mean over turns, or over their domains (frames)."),
+    "domain_turns": (DomainTurns, "domain-turns", "Turns that count for a domain."),
+}
+
+
+def takes_convention(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command ``--profile`` and an option per choice; it gets them as `convention`, a function to call."""
+
+    @functools.wraps(command)
+    def with_choices(*, profile: str, **given: object) -> None:
+        choices = {name: given.pop(name) for name in _CHOICES}
+
+        def convention() -> Convention:
+            from dstbench.profiles import profile as named
+
+            return named(profile, **{k: str(v) if isinstance(v, Path) else v for k, v in choices.items()})
+
+        command(convention=convention, **given)
+
+    options = {
+        name: Annotated[kind | None, typer.Option(f"--{flag}", help=text, rich_help_panel=_CONVENTION)]
+        for name, (kind, flag, text) in _CHOICES.items()
+    }
+    own = inspect.signature(command, eval_str=True)
+    named = Annotated[str, typer.Option(help="Convention of values; see `ls profiles`.", rich_help_panel=_CONVENTION)]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [p.replace(kind=keyword) for name, p in own.parameters.items() if name != "convention"]
+    parameters.append(inspect.Parameter("profile", keyword, default="verbatim", annotation=named))
+    parameters += [inspect.Parameter(name, keyword, default=None, annotation=o) for name, o in options.items()]
+    with_choices.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined] # Typer reads it
+    with_choices.__annotations__ = {p.name: p.annotation for p in parameters}
+    return with_choices

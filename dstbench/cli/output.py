@@ -1,0 +1,144 @@
+"""Notes, progress and results: stderr and stdout, files, exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def reporting() -> Iterator[None]:
+    """Notes go to stderr; an error becomes one message and an exit code."""
+    from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+
+    def note(message: Warning | str, *_: object, **__: object) -> None:
+        typer.echo(f"note: {message}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DstbenchWarning)
+        warnings.showwarning = note
+        try:
+            yield
+        except DstbenchError as error:
+            typer.echo(f"error: {error}", err=True)
+            raise typer.Exit(2 if isinstance(error, UsageError) else 1) from None
+
+
+@contextmanager
+def progress(doing: str) -> Iterator[None]:
+    """A spinner that says what is being done and since when, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    import logging
+
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(doing)
+
+        class Show(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                progress.update(task, description=record.getMessage())
+
+        log, shown = logging.getLogger("dstbench"), Show()
+        before = log.level
+        log.addHandler(shown)
+        log.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            log.removeHandler(shown)
+            log.setLevel(before)
+
+
+def as_path(path: Path) -> str:
+    """The path as a string; a hyphen is standard input."""
+    return "/dev/stdin" if str(path) == "-" else str(path)
+
+
+def as_text(path: Path | None) -> str | None:
+    """The path as a string, if there is one."""
+    return None if path is None else str(path)
+
+
+def wants_parquet(output: Path, what: str) -> None:
+    """Refuse a name that says something else than Parquet."""
+    from dstbench.errors import UsageError
+
+    if output.suffix != ".parquet":
+        raise UsageError(f"{output}: {what} is written as Parquet", hint=f"-o {output.stem}.parquet")
+
+
+def spare_inputs(output: Path | None, inputs: list[Path]) -> None:
+    """Refuse to write over what is read."""
+    from dstbench.errors import UsageError
+
+    if output is not None and os.path.exists(output) and any(_is_same(output, path) for path in inputs):
+        raise UsageError(f"{output} is read and would be written over", hint="name another file after -o")
+
+
+def write_charts(charts: dict[str, dict[str, Any]], folder: Path | None) -> list[Path]:
+    """Write figures to a folder, which is made if need be."""
+    from dstbench.errors import DstbenchError
+    from dstbench.files import replacing
+    from dstbench.report.tables import render_object
+
+    if folder is None:
+        return []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DstbenchError(f"cannot be made: {error.strerror}", file=str(folder), hint="name a folder") from None
+    paths = []
+    for name, chart in charts.items():
+        paths.append(folder / f"{name}.vl.json")
+        with replacing(paths[-1]) as part:
+            part.write_text(render_object(chart), encoding="utf-8")
+    return paths
+
+
+def tell_written(paths: list[Path]) -> None:
+    """Name the files that were written."""
+    for path in paths:
+        typer.echo(f"wrote {path}", err=True)
+
+
+def emit(text: str, output: Path | None) -> None:
+    """Print, or write to a file; a reader that has seen enough (`| head`) is no error."""
+    with reporting():
+        from dstbench.errors import DstbenchError
+        from dstbench.files import replacing
+
+        if output is None or str(output) == "-":
+            try:
+                sys.stdout.write(text)
+                sys.stdout.flush()
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                # What could not be written is still in the buffer, and would fail once more when Python ends.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                raise DstbenchError(f"cannot print: {error.strerror}") from None
+            return
+        with replacing(output) as part:
+            part.write_text(text, encoding="utf-8")
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two paths are one file; a path that may not be looked at is none."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False

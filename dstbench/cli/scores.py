@@ -1,0 +1,199 @@
+"""Commands that score: score, pairs, sweep, check, signature."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+
+from dstbench.cli.app import app
+from dstbench.cli.options import (
+    Choices,
+    FormatOption,
+    From,
+    Gold,
+    Metrics,
+    MissingOption,
+    Names,
+    Output,
+    Runs,
+    Split,
+    takes_convention,
+)
+from dstbench.cli.output import (
+    as_path,
+    as_text,
+    emit,
+    progress,
+    reporting,
+    spare_inputs,
+)
+from dstbench.options import TableFormat
+
+
+@app.command(epilog="Example: dstbench score predictions.json --profile trade")
+@takes_convention
+def score(
+    convention: Choices,
+    runs: Runs,
+    metrics: Metrics = None,
+    by: Annotated[
+        str, typer.Option(help="Group by run, domain, slot, dialogue, turn, length; several with commas.")
+    ] = "run",
+    gold: Gold = None,
+    from_format: From = None,
+    name: Names = None,
+    missing: MissingOption = None,
+    split: Split = None,
+    form: FormatOption = "text",
+    output: Output = None,
+) -> None:
+    """Score runs: JGA, SA, RSA, AGA, F1, FGA, GCA, TLA, or the metrics you name."""
+    with reporting(), progress("scoring"):
+        spare_inputs(output, [*runs, *([gold] if gold else [])])
+        import dstbench.scoring
+        from dstbench.errors import DstbenchWarning
+        from dstbench.report.tables import render_scores
+
+        rows = dstbench.scoring.score(
+            [as_path(run) for run in runs],
+            metrics=",".join(metrics) if metrics else None,
+            by=by,
+            profile=convention(),
+            gold=gold and as_path(gold),
+            format=from_format,
+            names=name or None,
+            missing=missing,
+            split=split,
+        )
+        text = render_scores(rows, form)
+        if output is not None and (suffix := output.suffix[1:]) != form and suffix in get_args(TableFormat):
+            warnings.warn(f"{output} holds {form}; --format {suffix} writes {suffix}", DstbenchWarning, stacklevel=1)
+    emit(text, output)
+
+
+@app.command(epilog="Example: dstbench pairs predictions.json --profile qian2021")
+@takes_convention
+def pairs(
+    convention: Choices,
+    runs: Runs,
+    gold: Gold = None,
+    from_format: From = None,
+    name: Names = None,
+    missing: MissingOption = None,
+    split: Split = None,
+    form: FormatOption = "text",
+    output: Output = None,
+) -> None:
+    """List the pairs of values that only fuzzy matching or a label map accepts, and how often."""
+    with reporting(), progress("comparing"):
+        spare_inputs(output, [*runs, *([gold] if gold else [])])
+        import polars as pl
+
+        from dstbench.pairs import fuzzy_pairs
+        from dstbench.report.tables import render_rows
+
+        found = fuzzy_pairs(
+            [as_path(run) for run in runs],
+            profile=convention(),
+            gold=gold and as_path(gold),
+            format=from_format,
+            names=name or None,
+            missing=missing,
+            split=split,
+        )
+        if form in ("text", "md"):  # a space at the end is to be seen
+            found = found.with_columns(pl.format("'{}'", name).alias(name) for name in ("gold", "pred"))
+        text = render_rows(found, "pairs", form)
+    emit(text, output)
+
+
+@app.command(epilog="Example: dstbench sweep predictions.json --label-map multiwoz21.json")
+def sweep(
+    runs: Runs,
+    metrics: Metrics = None,
+    profiles: Annotated[str | None, typer.Option(help="The profiles, with commas; all if not given.")] = None,
+    labels: Annotated[Path | None, typer.Option("--label-map", help="Label map for trippy.")] = None,
+    typos: Annotated[Path | None, typer.Option(help="Typo table for normalisers.")] = None,
+    gold: Gold = None,
+    from_format: From = None,
+    name: Names = None,
+    missing: MissingOption = None,
+    split: Split = None,
+    form: FormatOption = "text",
+    output: Output = None,
+) -> None:
+    """Score the same predictions under every profile that suits them: how much the convention matters."""
+    with reporting(), progress("sweeping"):
+        spare_inputs(output, [*runs, *([gold] if gold else [])])
+        import dstbench.sweeps
+        from dstbench.report.tables import render_sweep
+
+        rows = dstbench.sweeps.sweep(
+            [as_path(run) for run in runs],
+            metrics=",".join(metrics) if metrics else "jga",
+            profiles=[part.strip() for part in profiles.split(",")] if profiles else None,
+            labels=as_text(labels),
+            typos=as_text(typos),
+            gold=gold and as_path(gold),
+            format=from_format,
+            names=name or None,
+            missing=missing or "error",
+            split=split,
+        )
+        text = render_sweep(rows, form)
+    emit(text, output)
+
+
+@app.command(epilog="Example: dstbench check predictions.json --ontology ontology.json")
+@takes_convention
+def check(
+    convention: Choices,
+    runs: Runs,
+    ontology: Annotated[Path | None, typer.Option(help="JSON {slot: [values]}; gold's values if not given.")] = None,
+    gold: Gold = None,
+    from_format: From = None,
+    name: Names = None,
+    missing: MissingOption = None,
+    split: Split = None,
+    form: FormatOption = "text",
+    output: Output = None,
+) -> None:
+    """Check runs before their scores are believed: floors, coverage, slots, values, cumulative states."""
+    with reporting(), progress("checking"):
+        spare_inputs(output, [*runs, *([gold] if gold else [])])
+        import dstbench.checks
+        from dstbench.report.tables import render_rows
+
+        rows = dstbench.checks.check(
+            [as_path(run) for run in runs],
+            profile=convention(),
+            ontology=as_text(ontology),
+            gold=gold and as_path(gold),
+            format=from_format,
+            names=name or None,
+            missing=missing,
+            split=split,
+        )
+        text = render_rows(rows, "checks", form)
+    emit(text, output)
+
+
+@app.command(epilog="Example: dstbench signature 'jga|profile:trade@faithful.1|…' 'jga|profile:verbatim.1|…'")
+def signature(
+    texts: Annotated[list[str], typer.Argument(metavar="SIGNATURE...", help="One to explain, or two to compare.")],
+) -> None:
+    """Say in words what a signature means, or how two of them differ."""
+    with reporting():
+        from dstbench.errors import UsageError
+        from dstbench.signature import differences, explain
+
+        if len(texts) > 2:
+            raise UsageError(f"{len(texts)} signatures", hint="give one to explain, or two to compare")
+        if len(texts) == 1:
+            lines = explain(texts[0])
+        else:
+            lines = differences(*texts) or ["no difference: scores with them are comparable"]
+    emit("".join(f"{line}\n" for line in lines), None)
