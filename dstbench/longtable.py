@@ -364,7 +364,8 @@ def _aligned(
     files = list(files or [states.source])
     if not aligned.coverage["missing_turns"]:  # a policy without effect is no difference to another
         missing = "error"
-    return _run(name, aligned, files=files, format=states.format, gold=gold and gold.source, missing=missing)
+    only = {"only": list(states.only)} if states.only else {}
+    return _run(name, aligned, files=files, format=states.format, gold=gold and gold.source, missing=missing, **only)
 
 
 def _run(name: str, aligned: Aligned, **read: Any) -> Run:

@@ -13,7 +13,7 @@ from dstbench import __version__, profiles
 from dstbench.conventions import Convention
 from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
 from dstbench.longtable import Data, Run, open_under
-from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse_all
+from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all
 from dstbench.schema import SCORES, TURNS
 from dstbench.signature import differences, sign
 from dstbench.sums import LENGTH, Sums, sum_up
@@ -119,10 +119,11 @@ def score(
     groups = _groups(by)
     convention = _convention(profile)
     default = DEFAULT_PER_SLOT if "slot" in groups else convention.metrics or DEFAULT
-    chosen = parse_all(metrics if metrics is not None else default)
-    if not chosen:
+    if metrics is not None and not parse_all(metrics):  # what is wrong in them is said before files are read
         raise UsageError("no metric to compute", hint="leave metrics away for the default ones")
     runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    held = next((run.meta["only"] for run in runs if run.meta.get("only")), default)
+    chosen = parse_all(metrics if metrics is not None else held)
     if convention.match.startswith("token-sort") and convention.unit == "frame" and not convention.exact_slots:
         warnings.warn(
             "categorical slots are matched by similarity too; --schema schema.json says which they are",
@@ -144,6 +145,12 @@ def score_run(
 ) -> tuple[pl.DataFrame, Sums]:
     """Score rows of one run (see `score`), and the sums that they come from."""
     _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
+    only = run.meta.get("only")
+    if only and (others := [str(metric) for metric in metrics if not any(_is_of(metric, name) for name in only)]):
+        raise UsageError(
+            f"{run.name}: it holds no states, and {', '.join(others)} cannot be had from it",
+            hint=f"-m {','.join(only)}",
+        )
     stats = {name: stat for metric in metrics for name, stat in metric.stats().items()}
     found = sum_up(run, stats, by, convention)
     metrics = [metric.resolve(found.slots, convention.slots) for metric in metrics]
@@ -187,6 +194,12 @@ def warn_of_alternatives(run: Run, found: Sums) -> None:
             DstbenchWarning,
             stacklevel=3,
         )
+
+
+def _is_of(metric: Metric, notation: str) -> bool:
+    """Whether a metric is the named one, whatever its other parameters, but for a number of slots."""
+    named = parse(notation)
+    return type(metric) is type(named) and getattr(metric, "T", 0) == getattr(named, "T", 0)
 
 
 def _beside_exact(found: Sums, by: Sequence[str], stats: Iterable[str]) -> pl.DataFrame:

@@ -51,6 +51,7 @@ class States:
             not known.
         complete: Where the predictions are whole only beside gold, what makes them so: it takes the gold states and
             gives the states with a predicted side. None if they are whole.
+        only: The metrics that mean something, in dstbench's notation, where the file holds less than states; None: all.
     """
 
     source: str
@@ -62,6 +63,7 @@ class States:
     places: pl.DataFrame | None = None
     splits: pl.DataFrame | None = None
     complete: Callable[[States], States] | None = None
+    only: tuple[str, ...] | None = None
 
 
 def listed(state: Mapping[str, str], leaves_out: Collection[str]) -> dict[str, str]:
@@ -279,7 +281,7 @@ def merge_states(parts: Sequence[States], source: str | None = None) -> States:
     for name in ("places", "splits"):
         known = [table for part in parts if (table := getattr(part, name)) is not None]
         tables[name] = pl.concat(known) if known else None
-    return States(source, parts[0].format, sides["gold"], sides["pred"], notes, either, **tables)
+    return States(source, parts[0].format, sides["gold"], sides["pred"], notes, either, **tables, only=parts[0].only)
 
 
 def in_order(states: States, gold: States) -> States:

@@ -43,6 +43,12 @@ def trade() -> str:
     return json.dumps({f"{ID}.json": turns}, indent=4)
 
 
+def fga_trippy() -> str:
+    """Marks of 30 slots; the train's time is wrong in turn 1."""
+    turns = {str(t["turn"]): [int(t["gold"].get(s) == t["pred"].get(s)) for s in STAR_SLOTS] for t in EXAMPLE}
+    return json.dumps({f"{ID}.json": turns})
+
+
 def som() -> str:
     return json.dumps({f"{ID}.json_{t['turn']}": [_pairs(t["pred"]), _pairs(t["gold"])] for t in EXAMPLE})
 
@@ -399,6 +405,8 @@ ONLY_GOLD: dict[str, Callable[[], str]] = {
     "icdst (gold)": icdst_gold, "simpletod-gold": simpletod_gold, "multiwoz": multiwoz, "sgd (gold)": sgd_gold,
     "convlab-gold": convlab_gold,
 }  # fmt: skip
+#: Without states: which slots are right.
+MARKS: dict[str, Callable[[], str]] = {"fga-trippy": fga_trippy}
 #: Of the restaurant datasets, which have a dialogue of their own.
 RESTAURANT: dict[str, Callable[[], str]] = {
     "woz": woz, "woz-tsv": woz_tsv, "dstc2-gold": dstc2_gold, "dstc2": dstc2,

@@ -69,6 +69,7 @@ TURNS: dict[str, Callable[[str], int]] = {
     "jsonl": _own,
     "gtpr": _nested,
     "trade": _nested,
+    "fga-trippy": _nested,
     "t5dst": lambda text: sum(len(dialogue["turns"]) for dialogue in _document(text).values()),
     "som": _listed,
     "star": _listed,
@@ -101,7 +102,8 @@ TURNS: dict[str, Callable[[str], int]] = {
     "dstc2": lambda text: sum(len(session["turns"]) for session in _document(text)["sessions"]),
 }
 #: Formats of which no value is put together from pieces or comes from gold, so that each stands in the file as it is.
-VERBATIM = frozenset(TURNS) - {"trippy", "pptod", "fnctod", "star-partial", "convlab-raw", "dstc10", "ldst"} - {
+VERBATIM = frozenset(TURNS) - {
+    "trippy", "pptod", "fnctod", "star-partial", "convlab-raw", "dstc10", "ldst", "fga-trippy",
     "multiwoz", "sgd",  # lists are joined
 }  # fmt: skip
 
@@ -198,7 +200,9 @@ def main() -> None:
             examine(content[1:], names[content[0] % len(names)])
 
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in (formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT).items():
+        for name, text in (
+            formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT | formats.MARKS
+        ).items():
             content = text().encode()
             (Path(folder) / f"{name} found").write_bytes(b"\0" + content)
             (Path(folder) / f"{name} given").write_bytes(bytes([names.index(name.partition(" ")[0])]) + content)

@@ -19,7 +19,7 @@ from dstbench.states import Side, States, StatesBuilder
 from tests import formats
 from tests.fuzz_readers import SECONDS, TURNS, examine
 
-ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT
+ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT | formats.MARKS
 #: What may stand where something else is meant.
 STRANGE: list[Any] = [
     None, True, 0, -1, 65_536, 10**30, 0.5, "", "x", "none", "D_0", "hotel-area", "\ud7ff", "|||", "][", "§§none", [],

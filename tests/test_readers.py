@@ -18,13 +18,15 @@ from dstbench.readers import FORMATS, Source, find_format, read
 from tests import formats
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES, States, corpora
 
-ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT
+ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT | formats.MARKS
 
 
 def test_every_format_has_an_example_here() -> None:
     assert {name.partition(" ")[0] for name in ALL} == FORMATS.keys()
     for form in FORMATS.values():
-        assert (form.holds == ("gold", "pred")) == (form.name in formats.WITH_BOTH or form.name == "sgd")
+        assert (form.holds == ("gold", "pred")) == (
+            form.name in formats.WITH_BOTH or form.name in ("sgd", "fga-trippy")
+        )
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -261,10 +263,6 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "an LDST line": (formats.ldst() + "dialogues_001.json|||0\n", ["line 61 has 2 parts"]),
     "other slots in a dump": (formats.savn().replace('["', '["hotel-x", "', 1), ["30 values for 31 slots", "turn 0"]),
     "a slot twice in a dump": (formats.savn().replace("hotel-name", "hotel-area"), ["twice in slots"]),
-    "right and wrong only": (
-        json.dumps({"MUL1.json": {"0": [1, 0, 1], "1": [1, 1, 1]}}),
-        ["no states, only which slots are right", "hint: ", "pred_res.*.json"],
-    ),
     "TripPy's configuration": (
         json.dumps({"dataset_name": "x", "class_types": ["none"], "slots": [], "label_maps": {}}),
         ["TripPy's configuration, not its predictions", "hint: ", "pred_res.*.json", "--label-map"],
@@ -455,3 +453,23 @@ def test_any_json_is_read_or_refused_in_words(document: Any) -> None:
             read(source, name)
         except dstbench.DstbenchError:
             continue
+
+
+@pytest.mark.filterwarnings("ignore:.*is MultiWOZ's:dstbench.errors.DstbenchWarning")
+def test_marks_of_right_slots_give_what_can_be_had(here: Path) -> None:
+    Path("trippy_result.json").write_text(formats.fga_trippy())
+    with pytest.warns(dstbench.DstbenchWarning, match=r"only jga, sa:T=30 and fga can be had"):
+        rows = dstbench.score("trippy_result.json")
+    assert dict(zip(rows["metric"], rows["value"], strict=True)) == {"jga": 0.5, "sa:T=30": 59 / 60, "fga": 0.5}
+    for metric in ("aga", "sa", "gca"):
+        with (
+            pytest.warns(dstbench.DstbenchWarning),
+            pytest.raises(dstbench.UsageError, match=rf"{metric} cannot be had from it\nhint: -m jga,sa:T=30,fga"),
+        ):
+            dstbench.score("trippy_result.json", metrics=f"jga,{metric}")
+    with pytest.warns(dstbench.DstbenchWarning):
+        dstbench.write_long(dstbench.open_runs("trippy_result.json")[0], "run.parquet")
+    assert dstbench.score("run.parquet")["value"].to_list() == [0.5, 59 / 60, 0.5]  # the table knows it, too
+    Path("trippy_result.json").write_text('{"D": {"0": [1, 1], "1": [1]}}')
+    with pytest.raises(dstbench.DstbenchError, match="not 2 marks of 0 and 1"):
+        dstbench.score("trippy_result.json")

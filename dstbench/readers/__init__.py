@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.readers import (
@@ -31,7 +31,7 @@ from dstbench.readers import (
     woz,
 )
 from dstbench.readers.folder import data_files, split_of
-from dstbench.readers.source import Format, Source, values
+from dstbench.readers.source import Format, Source
 from dstbench.states import in_split, merge_states, only_split
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ FORMATS: Final[dict[str, Format]] = {
         trippy.FORMAT,  # first, as it looks no further than the first turn
         jsonl.FORMAT,
         gtpr.FORMAT,
+        gtpr.MARKS,
         trade.FORMAT,
         t5dst.FORMAT,
         som.FORMAT,
@@ -168,28 +169,15 @@ def _unknown(source: Source) -> tuple[str, str]:
     """What a file that no reader knows looks like, in a few words, and what to do."""
     if packing := next((name for name, at, mark in _PACKINGS if source.raw[at:].startswith(mark)), None):
         return f"packed ({packing})", "unpack it first; gzip and zip are read as they are, once and not in each other"
-    if source.kind == "json" and isinstance(source.json, dict):
-        if _only_marks(source.json):
-            return (
-                "no states, only which slots are right in each turn, as in FGA's result file of TripPy",
-                "no metric but those of its authors' script can be had from it; score what TripPy wrote: "
-                "pred_res.*.json",
-            )
-        if source.json.keys() >= {"class_types", "slots"}:
-            return (
-                "TripPy's configuration, not its predictions",
-                "score pred_res.*.json; this file is what --label-map takes",
-            )
+    if source.kind == "json" and isinstance(source.json, dict) and source.json.keys() >= {"class_types", "slots"}:
+        return (
+            "TripPy's configuration, not its predictions",
+            "score pred_res.*.json; this file is what --label-map takes",
+        )
     return (
         f"no known format: {_describe(source)}",
         "`dstbench ls formats` shows each with an example; --from FORMAT says which it is",
     )
-
-
-def _only_marks(document: dict[str, Any]) -> bool:
-    """Whether turns are lists of 0 and 1."""
-    turns = values(document, 2)
-    return bool(turns) and all(isinstance(turn, list) and turn and set(map(repr, turn)) <= {"0", "1"} for turn in turns)
 
 
 def _describe(source: Source) -> str:

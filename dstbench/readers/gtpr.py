@@ -1,11 +1,17 @@
-"""``gt``/``pr`` JSON: the result files of FGA (Dey et al. 2022) and GCA (Aksu & Chen 2024).
+"""The result files of FGA (Dey et al. 2022) and GCA (Aksu & Chen 2024): ``gt``/``pr`` JSON, and TripPy's marks.
 
 Conventions: one state per turn and side, nested by domain, cumulative; a slot that is not in the state is missing,
 and a literal ``none`` is kept as written. Turns count user turns from 0.
+
+FGA's result file of TripPy has no states, only whether each of its slots is right (1) or not (0), in an order that it
+does not tell. A wrong slot is read as one with a wrong value, a right one is not listed: JGA, slot accuracy over all of
+them and FGA come out, and no other metric means anything. FGA is that of states; its authors' script for this file
+takes a partial repair for a new error.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -55,4 +61,46 @@ FORMAT: Final = Format(
     shape=SHAPE,
     sniff=sniff,
     read=read,
+)
+
+
+_MARKS: Final = dict[str, dict[str, list[int]]]
+
+
+def sniff_marks(source: Source) -> bool:
+    """Whether turns are lists of 0 and 1."""
+    turns = values(source.json, 2) if source.kind == "json" and isinstance(source.json, dict) else []
+    return bool(turns) and all(isinstance(turn, list) and turn and set(map(repr, turn)) <= {"0", "1"} for turn in turns)
+
+
+def read_marks(source: Source) -> States:
+    """Read the marks of right and wrong slots."""
+    dialogues: dict[str, dict[str, list[int]]] = source.convert(
+        source.json, _MARKS, ("dialogue", "turn"), hint=MARKS.hint
+    )
+    states = StatesBuilder(source.name, MARKS.name)
+    width = len(next((marks for turns in dialogues.values() for marks in turns.values()), []))
+    for dialogue, turns in dialogues.items():
+        for turn, marks in turns.items():
+            if len(marks) != width or not {*marks} <= {0, 1}:
+                what = f"not {width} marks of 0 and 1, as in the first turn"
+                raise source.error(what, MARKS.hint, dialogue=dialogue, turn=turn)
+            at = states.turn(dialogue, turn)
+            wrong = [f"slot-{number}" for number, mark in enumerate(marks, 1) if not mark]
+            states.gold.flat(at, dict.fromkeys(wrong, "right"))
+            states.pred.flat(at, dict.fromkeys(wrong, "wrong"))
+    states.note(
+        f"it says which of {width} slots are right, not what they are: only jga, sa:T={width} and fga can be had"
+    )
+    return replace(states.build(), only=("jga", f"sa:T={width}", "fga"))
+
+
+MARKS: Final = Format(
+    name="fga-trippy",
+    title="FGA's result file of TripPy: which slots are right, no states; JGA, SA and FGA only",
+    holds=("gold", "pred"),
+    example='{"MUL9901.json": {"0": [1, 1, 1], "1": [1, 0, 1]}}',
+    shape=_MARKS,
+    sniff=sniff_marks,
+    read=read_marks,
 )
