@@ -59,6 +59,14 @@ def to_strings(column: Codes) -> list[str]:
     return strings
 
 
+def distinct(column: Codes) -> Codes:
+    """The distinct codes of a column but `ABSENT`, ascending; codes are small numbers, so that nothing is sorted."""
+    there = column[column != ABSENT]
+    seen = np.zeros(int(there.max(initial=0)) + 1, dtype=np.bool_)
+    seen[there] = True
+    return np.flatnonzero(seen).astype(np.uint32) if len(there) else there
+
+
 @dataclass(frozen=True)
 class Compared:
     """Rows of a long table under a convention; all arrays are of the rows' length.

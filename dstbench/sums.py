@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 import polars as pl
 
+from dstbench.comparison import distinct, to_strings
 from dstbench.errors import UsageError
 from dstbench.layout import Layout, lay_out, over_distinct
 from dstbench.partition import over_partitions
@@ -96,8 +97,8 @@ def sum_up(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention
         # A slot's table is over turns, also where the unit is the frame.
         turns = replace(convention, unit="turn")
         everywhere = _sums(layouts, {}, outer, turns, hashed=False)[0] if "slot" in by else None
-        slots = frozenset(table["slot"].unique().drop_nulls().cast(pl.String))
-        return found, everywhere, slots, hashed, _alternatives(table, convention)
+        slots = frozenset(to_strings(distinct(layouts[None].slot)))
+        return found, everywhere, slots, hashed, _alternatives(layouts[None], convention)
 
     parts = over_partitions(run, part)
     tables = [_add_up([found[n] for found, *_ in parts], by) for n in range(len(conventions))]
@@ -191,12 +192,11 @@ def _of_domains(counted: pl.DataFrame, whole: pl.DataFrame, convention: Conventi
     )
 
 
-def _alternatives(table: pl.DataFrame, convention: Convention) -> str | None:
+def _alternatives(rows: Layout, convention: Convention) -> str | None:
     """A gold value that lists alternatives, where the convention takes it for one string."""
     if convention.multi != "literal":
         return None
-    listed = [value for value in table["gold"].unique().drop_nulls().cast(pl.String) if BETWEEN in value]
-    return min(listed, default=None)
+    return min((value for value in to_strings(distinct(rows.gold)) if BETWEEN in value), default=None)
 
 
 def _add_up(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
