@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
+from dstbench import fingerprint
 from dstbench.comparison import ABSENT, codes, to_codes, to_column, to_strings
 from dstbench.errors import DstbenchError
 from dstbench.slots import domain_of
@@ -83,6 +84,13 @@ class Layout:
         _, domain = np.unique(codes(over_distinct(self.long["slot"], domain_of)), return_inverse=True)
         numbers: Numbers = self.turn_place * (int(domain.max(initial=0)) + 1) + domain
         return numbers
+
+    @cached_property
+    def dialogue_hash(self) -> NDArray[np.uint64]:
+        """Of each row: the number that stands for its dialogue in a fingerprint."""
+        hashes = fingerprint.of_strings(self.long["dialogue"].gather(np.flatnonzero(self.dialogue_starts)))
+        of_rows: NDArray[np.uint64] = hashes[np.cumsum(self.dialogue_starts) - 1]
+        return of_rows
 
     @cached_property
     def gold(self) -> Codes:

@@ -128,13 +128,18 @@ def _sums(
     needed = {*_TURN, *by}
     needed |= {name for stat in stats.values() for name in stat.meta.root_names()}
     view = _view(by, convention)
-    columns = {*_TURN, *({"gold_hash"} if hashed else ()), *(needed if view is None else ())}
+    of_gold = {"gold_hash"} if hashed else set()
+    columns = {*_TURN, *({"turn_hash"} if hashed else ()), *(needed | of_gold if view is None else ())}
     if convention.turns in ("gold", "pred"):
         columns |= {"n_gold", "n_pred"}
     whole = to_turns(layouts[None], convention, columns=columns)
     counted = scored = scored_turns(whole, convention)
+    gold = scored
     if view is not None:
-        counted = to_turns(layouts[view], convention, view=view, columns={*needed, view, "n_gold", "n_pred"})
+        columns = {*needed, *of_gold, view, "n_gold", "n_pred"}
+        gold = counted = to_turns(layouts[view], convention, view=view, columns=columns)
+        if scored.height < whole.height:
+            gold = gold.join(scored.select(_TURN), on=_TURN, how="semi")
         if view == "domain":
             counted = _of_domains(counted, whole, convention)
         if scored.height < whole.height:
@@ -150,7 +155,8 @@ def _sums(
         pl.col("number").n_unique().cast(pl.Int64).alias("dialogues"),
     ]
     grouped = counted.group_by(by).agg(totals) if by else counted.select(totals)
-    fingerprint = int(np.add.reduce(scored["gold_hash"].to_numpy(), dtype=np.uint64)) if hashed else 0
+    parts = [scored["turn_hash"], gold["gold_hash"]] if hashed else []
+    fingerprint = sum(int(np.add.reduce(part.to_numpy(), dtype=np.uint64)) for part in parts)
     turns = _Scored(fingerprint, scored.height, scored["number"].n_unique())
     return grouped.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES), turns
 

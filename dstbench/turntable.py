@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 # Columns that are the size of something in the state: a turn has what the turn before had, and what changed.
 _LASTING: Final = ("n_gold", "n_pred", "n_correct", "n_union", "n_charged_again")
-_NAMES: Final = ("dialogue", "turn", "number")
+_NAMES: Final = ("dialogue", "turn", "number", "turn_hash")
+_EXTRA: Final = ("number", "turn_hash", "gold_hash")
 # Columns that follow from others of the turn table, and the columns they need.
 _DERIVED: Final = {"error_age": ("local_error",), "local_error": ("n_correct", "n_union", "n_fresh_errors")}
 
@@ -59,8 +60,8 @@ def to_turns(
         view: Restrict states to each ``domain`` or each ``slot`` in turn, and give one row per turn and domain (slot)
             from the first turn in which gold or prediction lists it.
         columns: The columns that are wanted, to save the work of the others; None: all. Two more are there when they
-            are asked for: ``number`` (UInt32), the dialogue's place in `long`, and ``gold_hash`` (UInt64), the turn's
-            part of the fingerprint of gold under the convention.
+            are asked for: ``number`` (UInt32), the dialogue's place in `long`; ``turn_hash`` and ``gold_hash``
+            (UInt64), the parts of the fingerprint that say that the turn is there, and what changed in its gold.
 
     Returns:
         The turn table (schema `TURNS`; a view has its column after `turn`), sorted by dialogue, view, turn.
@@ -68,7 +69,7 @@ def to_turns(
     if view is not None and view not in get_args(View):
         raise UsageError(f"view={view!r} is none of {', '.join(get_args(View))}")
     every = ["dialogue", "turn", *([view] if view else []), *list(TURNS.columns)[2:]]
-    wanted = every if columns is None else [name for name in [*every, "number", "gold_hash"] if name in columns]
+    wanted = every if columns is None else [name for name in [*every, *_EXTRA] if name in columns]
     needed = _needs(wanted)
     rows = long if isinstance(long, Layout) else lay_out(long, view)
     found: dict[str, Any] = {"turn": rows.turns()}
@@ -80,13 +81,15 @@ def to_turns(
         if needed & {"soft_correct", "soft_joint"}:
             found |= _soft(rows, changes)
         if "gold_hash" in needed:
-            found["gold_hash"] = _gold_hash(rows, changes, found["turn"])
+            found["gold_hash"] = _gold_hash(rows, changes)
 
     row = rows.first_row[rows.group]
     if "dialogue" in wanted:
         found["dialogue"] = rows.long["dialogue"].gather(row)
     if view is not None and rows.part is not None:
         found[view] = rows.part.gather(row)
+    if "turn_hash" in wanted:
+        found["turn_hash"] = fingerprint.of_turns(rows.dialogue_hash[row], found["turn"])
     if "number" in wanted:
         found["number"] = rows.number[row]
     return pl.DataFrame({name: found[name] for name in wanted})
@@ -197,23 +200,19 @@ def _soft(rows: Layout, changes: Changes) -> dict[str, Any]:
     return {"soft_correct": correct[rows.is_turn], "soft_joint": joint[rows.is_turn]}
 
 
-def _gold_hash(rows: Layout, changes: Changes, turn: Numbers) -> NDArray[np.uint64]:
-    """Each turn's part of the fingerprint: that it is there, and what changed in gold."""
-    names = fingerprint.of_strings(rows.long["dialogue"].gather(np.flatnonzero(rows.dialogue_starts)))
-    number = np.cumsum(rows.dialogue_starts, dtype=np.uint32) - np.uint32(1)
+def _gold_hash(rows: Layout, changes: Changes) -> NDArray[np.uint64]:
+    """Each turn's part of the fingerprint that says what changed in gold."""
     gold = changes.compared.gold
     new = np.flatnonzero(gold != before(gold, changes.first, ABSENT))
     row = changes.row[new]
     hashed = fingerprint.of_cells(
-        fingerprint.of_turns(names[number[row]], rows.turn[row]),
+        fingerprint.of_turns(rows.dialogue_hash[row], rows.turn[row]),
         fingerprint.of_codes(changes.slot[new]),
         fingerprint.of_codes(gold[new]),
     )
     sums = np.zeros(rows.total, np.uint64)
     np.add.at(sums, changes.place[new], hashed)
-    whole: NDArray[np.uint64] = sums[rows.is_turn]
-    whole += fingerprint.of_turns(names[number[rows.first_row[rows.group]]], turn)
-    return whole
+    return sums[rows.is_turn]
 
 
 def _what_changed(changes: Changes) -> dict[str, Callable[[], NDArray[Any] | None]]:

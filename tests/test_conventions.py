@@ -16,7 +16,7 @@ from dstbench.metrics import REGISTRY, parse_all
 from dstbench.profiles import PROFILES, profile
 from dstbench.signature import differences, parse, sign
 from dstbench.spelling import Table
-from tests.corpora import EXAMPLE
+from tests.corpora import EXAMPLE, States, corpora
 
 OTHER: dict[str, Any] = {
     "name": "other.1", "slots": "multiwoz-31", "absent": ("none",), "none": "keep", "dontcare": "drop",
@@ -70,6 +70,17 @@ def test_gold_and_grouping_are_in_the_signature() -> None:
     assert signed(silent) == signed()  # another tracker on the same gold is comparable
     by_domain = dstbench.score(EXAMPLE, metrics="jga", by="domain")["signature"].unique()
     assert by_domain.item() == signed().replace("by:run", "by:domain")
+
+
+@given(corpora(), st.sampled_from(["all", "gold", "last"]))
+def test_the_hash_of_gold_does_not_depend_on_the_grouping(states: States, turns: str) -> None:
+    chosen = profile("verbatim", turns=turns)
+    found = [
+        dstbench.score(states, metrics="correct", by=by, profile=chosen) for by in ("run", "turn", "domain", "slot")
+    ]
+    found.append(dstbench.score(states, metrics="correct", profile=profile("verbatim", turns=turns, unit="frame")))
+    hashes = {parse(signature).settings["gold"] for rows in found for signature in rows["signature"].unique()}
+    assert len(hashes) == 1
 
 
 def test_the_hash_of_gold_is_the_same_for_every_tracker_however_large_the_corpus() -> None:
