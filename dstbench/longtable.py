@@ -362,8 +362,6 @@ def _aligned(
 ) -> Run:
     aligned = to_long(states, gold, missing=missing)
     files = list(files or [states.source])
-    if not aligned.coverage["missing_turns"]:  # a policy without effect is no difference to another
-        missing = "error"
     only = {"only": list(states.only)} if states.only else {}
     return _run(name, aligned, files=files, format=states.format, gold=gold and gold.source, missing=missing, **only)
 
