@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 import polars as pl
 
-from dstbench import profiles
 from dstbench.conventions import Convention
 from dstbench.errors import DstbenchError
 from dstbench.longtable import Data, Run, open_under
 from dstbench.metrics import parse
 from dstbench.options import Dontcare
 from dstbench.partition import over_partitions
+from dstbench.profiles import as_convention
 from dstbench.scoring import score_run
 from dstbench.slots import KNOWN_SLOTS, canonical_slot
 from dstbench.spelling import BETWEEN, is_dontcare, normaliser, read_json
@@ -73,7 +73,7 @@ def check(
     >>> check(states).select("check", "status").row(0)
     ('gold against gold', 'ok')
     """
-    convention = profiles.profile(profile) if isinstance(profile, str) else profile
+    convention = as_convention(profile)
     allowed = _ontology(ontology)
     rows = []
     runs = open_under("wrong", data, gold=gold, format=format, names=names, missing=missing, split=split)

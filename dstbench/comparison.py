@@ -179,7 +179,8 @@ class _Values:
         self._literals = to_codes(sorted(self._absent))
         self._lock = Lock()
         # Of a slot's code: its row in the table; of row and value: what becomes of it.
-        self._row, self._table = np.full(64, -1, np.int64), np.full((8, 1024), _UNKNOWN, np.uint32)
+        # One attribute, so that another thread never sees a row and a table of two ages.
+        self._tables = np.full(64, -1, np.int64), np.full((8, 1024), _UNKNOWN, np.uint32)
 
     def of(self, slot: Codes, verbatim: Codes) -> Codes:
         """The values' codes under the convention, as a new array."""
@@ -204,11 +205,11 @@ class _Values:
 
     def _reserve(self, most: int, slot: Codes, value: int) -> tuple[NDArray[np.int64], Codes]:
         """Tables in which every given slot and value has a place."""
-        row, table = self._row, self._table
+        row, table = self._tables
         if most < len(row) and value < table.shape[1] and (row[slot] >= 0).all():
             return row, table
         with self._lock:
-            row, table = self._row, self._table
+            row, table = self._tables
             if most >= len(row):
                 row = np.concatenate([row, np.full(most + 64 - len(row), -1, np.int64)])
             new = np.unique(slot[row[slot] < 0])
@@ -223,7 +224,7 @@ class _Values:
                 )
                 grown[: table.shape[0], : table.shape[1]] = table
                 table = grown
-            self._row, self._table = row, table
+            self._tables = row, table
         return row, table
 
     def _learn(self, row: NDArray[np.int64], table: Codes, slot: Codes, verbatim: Codes) -> None:

@@ -6,16 +6,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from dstbench import profiles
 from dstbench.conventions import Convention
-from dstbench.dialogues import per_dialogue
+from dstbench.dialogues import FAILURE_BINS, per_dialogue
 from dstbench.errors import UsageError
 from dstbench.longtable import Data, Run, open_under
 from dstbench.metrics import parse
+from dstbench.profiles import as_convention
 from dstbench.schema import ERRORS, FAILURES, FIRST_FAILURES, GOLD_SLOTS
 from dstbench.scoring import score_run, warn_of_alternatives
 from dstbench.sums import LENGTH
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dstbench.options import Missing
-
-_BINS: Final = 10
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ def diagnose(
     """
     if few < 0:
         raise UsageError(f"few={few} is no number of slots", hint="12")
-    convention = profiles.profile(profile) if isinstance(profile, str) else profile
+    convention = as_convention(profile)
     runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
     tables = zip(*(_of_run(run, convention, few) for run in runs), strict=True)
     return Diagnosis(*(pl.concat(table) for table in tables))
@@ -134,8 +132,8 @@ def _summary(dialogues: pl.DataFrame, few: int, run: str, signature: str) -> pl.
 
 def _first_failures(dialogues: pl.DataFrame, run: str) -> pl.DataFrame:
     found = dialogues.group_by(bin="first_failure_bin").agg(dialogues=pl.len(), recovered=pl.col("recovered").sum())
-    number = pl.int_range(_BINS, eager=True).cast(pl.UInt32)
-    bins = pl.DataFrame({"bin": number, "low": number / _BINS, "high": (number + 1) / _BINS})
+    number = pl.int_range(FAILURE_BINS, eager=True).cast(pl.UInt32)
+    bins = pl.DataFrame({"bin": number, "low": number / FAILURE_BINS, "high": (number + 1) / FAILURE_BINS})
     counted = bins.join(found, on="bin", how="left", maintain_order="left").with_columns(run=pl.lit(run))
     return counted.with_columns(pl.col("dialogues", "recovered").fill_null(0)).select(
         pl.col(name).cast(column.dtype) for name, column in FIRST_FAILURES.columns.items()

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dstbench.layout import lay_out
 from dstbench.partition import over_partitions
 from dstbench.schema import DIALOGUES
 from dstbench.scoring import score_run, warn_of_alternatives
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
     from dstbench.longtable import Run
     from dstbench.metrics import Metric
 
+#: Into how many equal parts of a dialogue first failures are counted.
+FAILURE_BINS: Final = 10
 _COLUMNS: Final = (
     *("dialogue", "number", "turn", "n_gold", "n_pred", "n_correct", "n_union"),
     *("gca_wrong", "gca_missed", "gca_over"),
@@ -62,7 +63,7 @@ def per_dialogue(run: Run, metrics: Sequence[Metric], convention: Convention) ->
 
 
 def _of_partition(part: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    turns = scored_turns(to_turns(lay_out(part), convention, columns=_COLUMNS), convention)
+    turns = scored_turns(to_turns(part, convention, columns=_COLUMNS), convention)
     counted = turns.select(
         "dialogue",
         "number",
@@ -93,7 +94,7 @@ def _of_partition(part: pl.DataFrame, convention: Convention) -> pl.DataFrame:
         "ends_wrong",
         first.alias("first_wrong"),
         pl.when(fails).then(first / n).alias("first_failure"),
-        pl.when(fails).then(10 * first // n).alias("first_failure_bin"),
+        pl.when(fails).then(FAILURE_BINS * first // n).alias("first_failure_bin"),
         pl.when(fails).then(pl.col("rights_after") > 0).alias("recovered"),
         "n_gold_max",
         pl.col("M").alias("mistakes"),

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from dstbench import profiles
 from dstbench.comparison import codes, comparison, to_column
 from dstbench.conventions import Convention
 from dstbench.errors import UsageError
 from dstbench.longtable import Data, open_under
 from dstbench.partition import over_partitions
+from dstbench.profiles import as_convention
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ def fuzzy_pairs(
     >>> fuzzy_pairs(states).drop("run").row(0)
     ('hotel-name', 'guest house', 'guesthouse', 1)
     """
-    convention = profiles.profile(profile) if isinstance(profile, str) else profile
+    convention = as_convention(profile)
     if not convention.is_fuzzy:
         raise UsageError(
             f"{convention.name} matches exactly: there are no such pairs",

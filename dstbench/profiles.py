@@ -192,6 +192,11 @@ def profile(name: str, **overrides: Any) -> Convention:
     return found if changed == found else replace(changed, name=f"{found.name}+")
 
 
+def as_convention(choice: str | Convention) -> Convention:
+    """The convention, or the one of that name."""
+    return profile(choice) if isinstance(choice, str) else choice
+
+
 def categorical_slots(path: str) -> tuple[str, ...]:
     """The categorical slots of an SGD-style ``schema.json``, which are never compared fuzzily.
 

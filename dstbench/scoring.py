@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dstbench import __version__, profiles
+from dstbench import __version__
 from dstbench.conventions import Convention
 from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
 from dstbench.longtable import Data, Run, open_under
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all
+from dstbench.profiles import as_convention
 from dstbench.schema import SCORES, TURNS
 from dstbench.signature import differences, sign
 from dstbench.sums import LENGTH, Sums, sum_up
@@ -65,7 +66,7 @@ def turns(
     >>> turns(states).select("run", "turn", "n_gold", "n_pred", "n_correct").row(0)
     ('states', 0, 1, 0, 0)
     """
-    convention = _convention(profile)
+    convention = as_convention(profile)
     runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
     return pl.concat(
         [
@@ -117,13 +118,14 @@ def score(
     [('jga', 0.5), ('sa', 0.9833333333333333)]
     """
     groups = _groups(by)
-    convention = _convention(profile)
+    convention = as_convention(profile)
     default = DEFAULT_PER_SLOT if "slot" in groups else convention.metrics or DEFAULT
-    if metrics is not None and not parse_all(metrics):  # what is wrong in them is said before files are read
+    asked = None if metrics is None else parse_all(metrics)  # what is wrong in them is said before files are read
+    if asked == []:
         raise UsageError("no metric to compute", hint="leave metrics away for the default ones")
     runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
     held = next((run.meta["only"] for run in runs if run.meta.get("only")), default)
-    chosen = parse_all(metrics if metrics is not None else held)
+    chosen = asked or parse_all(held)
     if convention.match.startswith("token-sort") and convention.unit == "frame" and not convention.exact_slots:
         warnings.warn(
             "categorical slots are matched by similarity too; --schema schema.json says which they are",
@@ -238,7 +240,3 @@ def _groups(by: str | Sequence[str]) -> list[str]:
                 hint=did_you_mean(name, GROUPS) or f"one of {', '.join(GROUPS)}",
             )
     return [name for name in dict.fromkeys(names) if name != "run"]
-
-
-def _convention(choice: str | Convention) -> Convention:
-    return profiles.profile(choice) if isinstance(choice, str) else choice

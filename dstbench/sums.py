@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -44,8 +44,14 @@ class _Scored:
     dialogues: int
 
 
-#: A partition's sums under each convention, and over all slots; its slots; which turns are scored; an alternative.
-_Part: TypeAlias = tuple[list[pl.DataFrame], pl.DataFrame | None, frozenset[str], _Scored, str | None]
+class _Part(NamedTuple):
+    """What a partition sums up to; see `Sums`."""
+
+    tables: list[pl.DataFrame]  # under the convention and, where it is fuzzy, with exact matching
+    everywhere: pl.DataFrame | None  # over all turns, where slots are padded to them
+    slots: frozenset[str]
+    scored: _Scored
+    alternatives: str | None
 
 
 @dataclass(frozen=True)
@@ -85,34 +91,31 @@ def sum_up(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention
         raise UsageError(f"scores by slot cannot be grouped by {clash[0]} as well")
     conventions = [convention, convention.exact()] if convention.is_fuzzy else [convention]
     outer = [name for name in by if name not in _NAMES]
-
     view = _view(by, convention)
 
-    def part(
-        table: pl.DataFrame,
-    ) -> tuple[list[pl.DataFrame], pl.DataFrame | None, frozenset[str], _Scored, str | None]:
+    def part(table: pl.DataFrame) -> _Part:
         layouts = {one: lay_out(table, one) for one in {None, view}}
-        sums, hashed = _sums(layouts, stats, by, convention)
-        found = [sums, *(_sums(layouts, stats, by, one, hashed=False)[0] for one in conventions[1:])]
+        sums, scored = _sums(layouts, stats, by, convention)
+        tables = [sums, *(_sums(layouts, stats, by, one, hashed=False)[0] for one in conventions[1:])]
         # A slot's table is over turns, also where the unit is the frame.
         turns = replace(convention, unit="turn")
         everywhere = _sums(layouts, {}, outer, turns, hashed=False)[0] if "slot" in by else None
         slots = frozenset(to_strings(distinct(layouts[None].slot)))
-        return found, everywhere, slots, hashed, _alternatives(layouts[None], convention)
+        return _Part(tables, everywhere, slots, scored, _alternatives(layouts[None], convention))
 
     parts = over_partitions(run, part)
-    tables = [_add_up([found[n] for found, *_ in parts], by) for n in range(len(conventions))]
+    tables = [_add_up(found, by) for found in zip(*(part.tables for part in parts), strict=True)]
     if "slot" in by:
-        everywhere = _add_up([table for _, table, *_ in parts if table is not None], outer)
+        everywhere = _add_up([part.everywhere for part in parts if part.everywhere is not None], outer)
         tables = [_pad(table, everywhere, stats, by) for table in tables]
     return Sums(
         table=tables[0],
         exact=tables[1] if len(tables) > 1 else None,
-        slots=frozenset(slot for _, _, slots, *_ in parts for slot in slots),
-        fingerprint=sum(scored.fingerprint for *_, scored, _ in parts) % 2**64,
-        turns=sum(scored.turns for *_, scored, _ in parts),
-        dialogues=sum(scored.dialogues for *_, scored, _ in parts),
-        alternatives=next((value for *_, value in parts if value), None),
+        slots=frozenset(slot for part in parts for slot in part.slots),
+        fingerprint=sum(part.scored.fingerprint for part in parts) % 2**64,
+        turns=sum(part.scored.turns for part in parts),
+        dialogues=sum(part.scored.dialogues for part in parts),
+        alternatives=next((part.alternatives for part in parts if part.alternatives), None),
     )
 
 
@@ -133,17 +136,14 @@ def _sums(
     if convention.turns in ("gold", "pred"):
         columns |= {"n_gold", "n_pred"}
     whole = to_turns(layouts[None], convention, columns=columns)
-    counted = scored = scored_turns(whole, convention)
-    gold = scored
+    gold = counted = scored = scored_turns(whole, convention)
     if view is not None:
         columns = {*needed, *of_gold, view, "n_gold", "n_pred"}
-        gold = counted = to_turns(layouts[view], convention, view=view, columns=columns)
+        gold = counted = listed = to_turns(layouts[view], convention, view=view, columns=columns)
         if scored.height < whole.height:
-            gold = gold.join(scored.select(_TURN), on=_TURN, how="semi")
+            gold = counted = listed.join(scored.select(_TURN), on=_TURN, how="semi", maintain_order="left")
         if view == "domain":
-            counted = _of_domains(counted, whole, convention)
-        if scored.height < whole.height:
-            counted = counted.join(scored.select(_TURN), on=_TURN, how="semi", maintain_order="left")
+            counted = _of_domains(counted, listed, scored, convention)
         if view == "slot" and "domain" in by:
             counted = counted.with_columns(over_distinct(counted["slot"], domain_of).alias("domain"))
     if LENGTH in by:
@@ -180,17 +180,23 @@ def scored_turns(whole: pl.DataFrame, convention: Convention) -> pl.DataFrame:
             return whole
 
 
-def _of_domains(counted: pl.DataFrame, whole: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """The turns that count for a domain."""
+def _of_domains(
+    counted: pl.DataFrame, listed: pl.DataFrame, scored: pl.DataFrame, convention: Convention
+) -> pl.DataFrame:
+    """The turns that count for a domain.
+
+    Args:
+        counted: The scored turns of each domain, from the first that lists it.
+        listed: The same, scored or not: they say which domains a dialogue has.
+        scored: The scored turns.
+        convention: Which of them count.
+    """
     in_gold, in_pred = pl.col("n_gold") > 0, pl.col("n_pred") > 0
     if convention.domain_turns != "dialogue":
         return counted.filter(in_gold if convention.domain_turns == "gold" else in_gold | in_pred)
-    domains = counted.filter(in_gold).select("number", "domain").unique()
-    turns = whole.select(_TURN).join(domains, on="number", maintain_order="left")
-    listed = counted.drop("dialogue", strict=False)
-    found = turns.join(listed, on=[*_TURN, "domain"], how="left", maintain_order="left")
-    if "dialogue" in counted.columns:
-        found = found.join(counted.select("number", "dialogue").unique(), on="number", maintain_order="left")
+    names = [name for name in ("number", "dialogue", "domain") if name in listed.columns]
+    turns = scored.select(_TURN).join(listed.filter(in_gold).select(names).unique(), on="number", maintain_order="left")
+    found = turns.join(counted.drop("dialogue", strict=False), on=[*_TURN, "domain"], how="left", maintain_order="left")
     return found.with_columns(
         pl.col(name).fill_null(_EMPTY.get(name, 0))
         for name in found.columns

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.errors import DstbenchWarning, UsageError
-from dstbench.longtable import Data, open_runs
+from dstbench.longtable import Data, open_under
 from dstbench.metrics import Metric, parse_all
 from dstbench.profiles import PROFILES, profile, suits
 from dstbench.scoring import score_run
@@ -36,7 +36,7 @@ def sweep(
     gold: Data | None = None,
     format: str | None = None,  # noqa: A002 (the field's word)
     names: Sequence[str] | None = None,
-    missing: Missing = "error",
+    missing: Missing | None = None,
     split: str | None = None,
 ) -> pl.DataFrame:
     """Score runs under every profile that suits their slots.
@@ -51,7 +51,7 @@ def sweep(
         format: Native format of the files; None: find out.
         names: Names of the runs.
         missing: What to do with gold turns that have no prediction: the same for all profiles, so that they differ in
-            nothing else.
+            nothing else; None: refuse.
         split: The split to score, where gold has several; None: the one in which there are predictions.
 
     Returns:
@@ -67,7 +67,7 @@ def sweep(
         raise UsageError("no metric to compute", hint="name at least one: jga")
     conventions = {name: _convention(name, labels, typos) for name in profiles or PROFILES}
     tables = []
-    for run in open_runs(data, gold=gold, format=format, names=names, missing=missing, split=split):
+    for run in open_under("error", data, gold=gold, format=format, names=names, missing=missing, split=split):
         found, left_out = [], []
         slots = _slots(run)
         for name, convention in conventions.items():
@@ -99,9 +99,7 @@ def _slots(run: Run) -> frozenset[str]:
 
 def _ordered(rows: pl.DataFrame, first: str) -> pl.DataFrame:
     """The rows from the highest value of the first metric to the lowest, each with what changed from the one above."""
-    leading = rows.filter(pl.col("metric").str.split(":").list.first() == first.partition(":")[0])
-    leading = leading.unique("profile", keep="first", maintain_order=True)
-    order = leading.sort("value", descending=True, nulls_last=True, maintain_order=True)
+    order = rows.filter(metric=first).sort("value", descending=True, nulls_last=True, maintain_order=True)
     settings = [parse(signature).complete() for signature in order["signature"]]
     changed = [
         ", ".join(

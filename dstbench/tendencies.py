@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, get_args
 import numpy as np
 import polars as pl
 
-from dstbench import profiles
 from dstbench.conventions import Convention
 from dstbench.dialogues import per_dialogue
 from dstbench.errors import UsageError
@@ -21,6 +20,7 @@ from dstbench.longtable import Data, open_under
 from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.base import exact, mean
 from dstbench.options import NonUniformity, TailOrientation
+from dstbench.profiles import as_convention
 from dstbench.schema import DISAGREEMENTS, TRAIT_BINS
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def traits(
     if disagree is not None and len(pair) != 2:
         raise UsageError("a disagreement is between two metrics", hint="--disagree fga gca")
     chosen = parse_all([*(metrics.split(",") if isinstance(metrics, str) else metrics), *pair])
-    convention = profiles.profile(profile) if isinstance(profile, str) else profile
+    convention = as_convention(profile)
     runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
     tables, signatures = zip(*(per_dialogue(run, chosen, convention) for run in runs), strict=True)
     dialogues = pl.concat(tables)

@@ -59,8 +59,8 @@ def to_turns(
         convention: What values mean; None: ``verbatim``.
         view: Restrict states to each ``domain`` or each ``slot`` in turn, and give one row per turn and domain (slot)
             from the first turn in which gold or prediction lists it.
-        columns: The columns that are wanted, to save the work of the others; None: all. Two more are there when they
-            are asked for: ``number`` (UInt32), the dialogue's place in `long`; ``turn_hash`` and ``gold_hash``
+        columns: The columns that are wanted, to save the work of the others; None: all. Three more are there when
+            they are asked for: ``number`` (UInt32), the dialogue's place in `long`; ``turn_hash`` and ``gold_hash``
             (UInt64), the parts of the fingerprint that say that the turn is there, and what changed in its gold.
 
     Returns:
