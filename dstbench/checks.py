@@ -18,9 +18,10 @@ from dstbench.metrics import parse
 from dstbench.options import Dontcare
 from dstbench.partition import over_partitions
 from dstbench.profiles import as_convention
+from dstbench.schema import BETWEEN
 from dstbench.scoring import score_run
 from dstbench.slots import KNOWN_SLOTS, canonical_slot
-from dstbench.spelling import BETWEEN, is_dontcare, normaliser, read_json
+from dstbench.spelling import is_dontcare, normaliser, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from dstbench.errors import UsageError, did_you_mean
+from dstbench.schema import BETWEEN
 from dstbench.spelling import Table, alternatives, is_text
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class ValueMatcher:
         if gold == pred:
             return True
         if self.multi == "literal":
-            return gold.count("|") == pred.count("|") and self._one(slot, gold, pred)
+            return gold.count(BETWEEN) == pred.count(BETWEEN) and self._one(slot, gold, pred)
         golds, preds = alternatives(gold), alternatives(pred)
         if self.multi == "first":
             return self._one(slot, golds[0], pred)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Version of the long table's layout, stored in every file's metadata.
 SCHEMA_VERSION: Final = 1
+#: What stands between the alternatives of a multi-valued state, in gold and prediction columns.
+BETWEEN: Final = "|"
 #: The largest turn number that the tables hold.
 MAX_TURN: Final = 2**16 - 1
 

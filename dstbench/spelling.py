@@ -15,13 +15,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from dstbench.errors import DstbenchError
+from dstbench.schema import BETWEEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-#: What stands between the alternatives of a multi-valued state.
-BETWEEN: Final = "|"
 #: The spelling that all others of "I don't care" are brought to.
 DONTCARE: Final = "dontcare"
 

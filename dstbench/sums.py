@@ -17,9 +17,8 @@ from dstbench.comparison import distinct, to_strings
 from dstbench.errors import UsageError
 from dstbench.layout import Layout, lay_out, over_distinct
 from dstbench.partition import over_partitions
-from dstbench.schema import TURNS
+from dstbench.schema import BETWEEN, TURNS
 from dstbench.slots import domain_of
-from dstbench.spelling import BETWEEN
 from dstbench.turntable import to_turns
 
 if TYPE_CHECKING:

@@ -108,6 +108,11 @@ def test_slot_accuracy_finds_the_smallest_set_of_a_dataset(slots: list[str], hea
     assert rows["metric"].to_list() == ["sa", "sa:T=5"]
 
 
+def test_metrics_may_come_from_any_iterable() -> None:
+    for listed in (["jga", "rsa"], iter(["jga", "rsa"]), (dstbench.parse(name) for name in ("jga", "rsa"))):
+        assert dstbench.score(EXAMPLE, metrics=listed)["metric"].to_list() == ["jga", "rsa"]
+
+
 def test_runs_whose_scores_cannot_be_compared_are_reported() -> None:
     other = [{**state, "pred": {**state["pred"], "bus-day": "monday"}} for state in EXAMPLE]
     with pytest.warns(dstbench.DstbenchWarning, match=r"^sa: not comparable .*T=30.*T=35.* -m sa:T=30"):

@@ -68,6 +68,31 @@ def test_every_domain(states: States, which: str) -> None:
     expect(found, grouped(groups))  # type: ignore[arg-type] # keys are (domain,)
 
 
+@given(corpora(), st.sampled_from(["all", "last", "gold"]))
+def test_every_domain_over_all_turns_of_dialogues_that_have_it(states: States, turns: str) -> None:
+    chosen = dstbench.profile("verbatim", domain_turns="dialogue", turns=turns)
+    whole = {(t.dialogue, t.turn): t for t in oracle.turns(states)}
+    last = {t.dialogue: t.turn for t in whole.values()}
+    scored = {
+        key
+        for key, t in whole.items()
+        if turns == "all" or (turns == "last" and last[t.dialogue] == t.turn) or (turns == "gold" and t.gold)
+    }
+    groups = {}
+    for domain in ("hotel", "train"):
+        ts = oracle.turns(states, domain)
+        having = {t.dialogue for t in ts if t.gold}
+        kept = [t for t in ts if t.dialogue in having and (t.dialogue, t.turn) in scored]
+        if kept:
+            groups[domain,] = kept
+    rows = dstbench.score(states, metrics=METRICS, by="domain", profile=chosen)
+    found = {(r["domain"], r["metric"]): r["value"] for r in rows.iter_rows(named=True)}
+    expect(found, grouped(groups))  # type: ignore[arg-type] # keys are (domain,)
+    by_dialogue = dstbench.score(states, metrics="jga", by="domain,dialogue", profile=chosen)
+    assert by_dialogue["turns"].sum() == sum(len(kept) for kept in groups.values())
+    assert by_dialogue["dialogue"].null_count() == 0
+
+
 @given(corpora())
 def test_every_slot_over_all_turns(states: States) -> None:
     listed = {slot for state in states for side in ("gold", "pred") for slot in state[side]}

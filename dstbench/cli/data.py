@@ -110,7 +110,7 @@ def demo(
 
 @app.command(epilog="Example: dstbench ls formats")
 def ls(what: Annotated[Listing, typer.Argument(help="What to list.")], form: FormatOption = "text") -> None:
-    """List formats, metrics, profiles or slots."""
+    """List formats, matchers, metrics, profiles, slots, or steps of normalisers."""
     with reporting():
         from dstbench.listing import LISTINGS
         from dstbench.report.tables import render_rows

@@ -8,25 +8,19 @@ import typer
 
 from dstbench.cli.app import app
 from dstbench.cli.options import (
+    Asked,
     Charts,
     Choices,
     FormatOption,
-    From,
-    Gold,
     Metrics,
-    MissingOption,
-    Names,
     Output,
-    Runs,
-    Split,
     takes_convention,
+    takes_runs,
 )
 from dstbench.cli.output import (
-    as_path,
     emit,
     progress,
     reporting,
-    spare_inputs,
     tell_written,
     write_charts,
 )
@@ -35,35 +29,28 @@ from dstbench.options import NonUniformity, TailOrientation
 
 @app.command(epilog="Example: dstbench diagnose predictions.json --charts figures")
 @takes_convention
+@takes_runs
 def diagnose(
-    convention: Choices,
-    runs: Runs,
+    *,
     few: Annotated[int, typer.Option(min=0, help="Dialogues with fewer gold slots than this have few.")] = 12,
     charts: Charts = None,
-    gold: Gold = None,
-    from_format: From = None,
-    name: Names = None,
-    missing: MissingOption = None,
-    split: Split = None,
+    asked: Asked,
     form: FormatOption = "text",
     output: Output = None,
+    convention: Choices,
 ) -> None:
     """Find out where runs fail: first failures, gold slots, JGA by turn and length, kinds of errors."""
     with reporting(), progress("diagnosing"):
-        spare_inputs(output, [*runs, *([gold] if gold else [])])
+        asked.spare(output)
         import dstbench.diagnosis
         from dstbench.report.charts import diagnosis_charts
         from dstbench.report.diagnoses import render_diagnosis
 
         found = dstbench.diagnosis.diagnose(
-            [as_path(run) for run in runs],
+            asked.paths,
             few=few,
             profile=convention(),
-            gold=gold and as_path(gold),
-            format=from_format,
-            names=name or None,
-            missing=missing,
-            split=split,
+            **asked.how,
         )
         text = render_diagnosis(found, form)
         written = write_charts(diagnosis_charts(found), charts)
@@ -73,9 +60,9 @@ def diagnose(
 
 @app.command(epilog="Example: dstbench traits predictions.json --disagree fga gca")
 @takes_convention
+@takes_runs
 def traits(
-    convention: Choices,
-    runs: Runs,
+    *,
     metrics: Metrics = None,
     to: Annotated[TailOrientation, typer.Option(help="Which tail orientation is binned.")] = "mean",
     nu: Annotated[NonUniformity, typer.Option(help="Which non-uniformity is binned.")] = "paper",
@@ -85,34 +72,27 @@ def traits(
     ] = None,
     most: Annotated[int, typer.Option(min=1, help="How many of them, in each direction.")] = 20,
     charts: Charts = None,
-    gold: Gold = None,
-    from_format: From = None,
-    name: Names = None,
-    missing: MissingOption = None,
-    split: Split = None,
+    asked: Asked,
     form: FormatOption = "text",
     output: Output = None,
+    convention: Choices,
 ) -> None:
     """Show where in dialogues mistakes are, and what that does to scores: tail orientation, non-uniformity."""
     with reporting(), progress("scoring"):
-        spare_inputs(output, [*runs, *([gold] if gold else [])])
+        asked.spare(output)
         import dstbench.tendencies
         from dstbench.report.charts import trait_charts
         from dstbench.report.diagnoses import render_traits
 
         found = dstbench.tendencies.traits(
-            [as_path(run) for run in runs],
+            asked.paths,
             metrics=",".join(metrics) if metrics else "fga,gca",
             to=to,
             nu=nu,
             disagree=disagree,
             most=most,
             profile=convention(),
-            gold=gold and as_path(gold),
-            format=from_format,
-            names=name or None,
-            missing=missing,
-            split=split,
+            **asked.how,
         )
         text = render_traits(found, form)
         written = write_charts(trait_charts(found), charts)

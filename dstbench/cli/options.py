@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
+from dstbench.cli.output import as_path, spare_inputs
 from dstbench.options import (
     DomainTurns,
     Dontcare,
@@ -24,16 +26,10 @@ from dstbench.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from dstbench.conventions import Convention
 
-Runs = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="RUN...", help="Prediction files, packed or not, folders of them, or long tables (.parquet)."
-    ),
-]
 Gold = Annotated[Path | None, typer.Option(help="File or folder with the gold states, where they are not inside.")]
 From = Annotated[
     str | None, typer.Option("--from", metavar="FORMAT", help="Native format; found by content if not given.")
@@ -47,7 +43,6 @@ MissingOption = Annotated[
 Metrics = Annotated[
     list[str] | None, typer.Option("-m", "--metrics", help="Such as jga,fga:lam=0.25; see `ls metrics`.")
 ]
-Names = Annotated[list[str] | None, typer.Option("--name", help="Name of a run, in order; repeat for several.")]
 Split = Annotated[
     str | None,
     typer.Option(help="train, dev or test, where gold has several; the one with predictions if not given."),
@@ -57,6 +52,47 @@ Charts = Annotated[
 ]
 FormatOption = Annotated[TableFormat, typer.Option("--format", help="How to print the table.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The runs that a command is asked for, and how they are to be read; its fields are the options."""
+
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...", help="Prediction files, packed or not, folders of them, or long tables (.parquet)."
+        ),
+    ]
+    gold: Gold = None
+    from_format: From = None
+    name: Annotated[list[str] | None, typer.Option("--name", help="Name of a run, in order; repeat for several.")] = (
+        None
+    )
+    missing: MissingOption = None
+    split: Split = None
+
+    @property
+    def paths(self) -> list[str]:
+        """The runs, as functions take them."""
+        return [as_path(run) for run in self.runs]
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """How they are to be read, as functions take it."""
+        return {
+            "gold": self.gold and as_path(self.gold),
+            "format": self.from_format,
+            "names": self.name or None,
+            "missing": self.missing,
+            "split": self.split,
+        }
+
+    def spare(self, output: Path | None) -> None:
+        """Refuse to write over what is read."""
+        spare_inputs(output, [*self.runs, *([self.gold] if self.gold else [])])
+
+
 #: The convention that the options ask for, to be made where errors are reported.
 Choices: TypeAlias = "Callable[[], Convention]"
 _CONVENTION = "Convention"  # the panel of these options in --help
@@ -81,30 +117,50 @@ _CHOICES: dict[str, tuple[Any, str, str]] = {
 }
 
 
+def takes_runs(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the runs and the options of reading them; it gets them as `asked`, an `Asked`."""
+    hints = get_type_hints(Asked, include_extras=True)
+    needed = inspect.Parameter.empty
+    options = {f.name: (hints[f.name], needed if f.default is MISSING else f.default) for f in fields(Asked)}
+    return _takes(command, "asked", options, Asked)
+
+
 def takes_convention(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command ``--profile`` and an option per choice; it gets them as `convention`, a function to call."""
 
-    @functools.wraps(command)
-    def with_choices(*, profile: str, **given: object) -> None:
-        choices = {name: given.pop(name) for name in _CHOICES}
-
+    def asked_for(*, profile: str, **choices: Any) -> Callable[[], Convention]:
         def convention() -> Convention:
             from dstbench.profiles import profile as named
 
             return named(profile, **{k: str(v) if isinstance(v, Path) else v for k, v in choices.items()})
 
-        command(convention=convention, **given)
+        return convention
 
-    options = {
-        name: Annotated[kind | None, typer.Option(f"--{flag}", help=text, rich_help_panel=_CONVENTION)]
-        for name, (kind, flag, text) in _CHOICES.items()
-    }
-    own = inspect.signature(command, eval_str=True)
-    named = Annotated[str, typer.Option(help="Convention of values; see `ls profiles`.", rich_help_panel=_CONVENTION)]
+    help_of_profile = "Convention of values; see `ls profiles`."
+    named = Annotated[str, typer.Option(help=help_of_profile, rich_help_panel=_CONVENTION)]
+    options: dict[str, tuple[Any, Any]] = {"profile": (named, "verbatim")}
+    for name, (kind, flag, text) in _CHOICES.items():
+        options[name] = Annotated[kind | None, typer.Option(f"--{flag}", help=text, rich_help_panel=_CONVENTION)], None
+    return _takes(command, "convention", options, asked_for)
+
+
+def _takes(
+    command: Callable[..., None], given: str, options: Mapping[str, tuple[Any, Any]], make: Callable[..., Any]
+) -> Callable[..., None]:
+    """A command with options (name to type and default) in place of its parameter `given`, which is made of them."""
+
+    @functools.wraps(command)
+    def with_options(**values: Any) -> None:
+        command(**{given: make(**{name: values.pop(name) for name in options})}, **values)
+
     keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [p.replace(kind=keyword) for name, p in own.parameters.items() if name != "convention"]
-    parameters.append(inspect.Parameter("profile", keyword, default="verbatim", annotation=named))
-    parameters += [inspect.Parameter(name, keyword, default=None, annotation=o) for name, o in options.items()]
-    with_choices.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined] # Typer reads it
-    with_choices.__annotations__ = {p.name: p.annotation for p in parameters}
-    return with_choices
+    own = inspect.signature(command, eval_str=True)
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in own.parameters.items():
+        if name == given:
+            parameters += [inspect.Parameter(o, keyword, default=d, annotation=a) for o, (a, d) in options.items()]
+        else:
+            parameters.append(parameter.replace(kind=keyword))
+    with_options.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined] # Typer reads it
+    with_options.__annotations__ = {p.name: p.annotation for p in parameters}
+    return with_options

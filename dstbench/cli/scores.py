@@ -10,63 +10,50 @@ import typer
 
 from dstbench.cli.app import app
 from dstbench.cli.options import (
+    Asked,
     Choices,
     FormatOption,
-    From,
-    Gold,
     Metrics,
-    MissingOption,
-    Names,
     Output,
-    Runs,
-    Split,
     takes_convention,
+    takes_runs,
 )
 from dstbench.cli.output import (
-    as_path,
     as_text,
     emit,
     progress,
     reporting,
-    spare_inputs,
 )
 from dstbench.options import TableFormat
 
 
 @app.command(epilog="Example: dstbench score predictions.json --profile trade")
 @takes_convention
+@takes_runs
 def score(
-    convention: Choices,
-    runs: Runs,
+    *,
     metrics: Metrics = None,
     by: Annotated[
         str, typer.Option(help="Group by run, domain, slot, dialogue, turn, length; several with commas.")
     ] = "run",
-    gold: Gold = None,
-    from_format: From = None,
-    name: Names = None,
-    missing: MissingOption = None,
-    split: Split = None,
+    asked: Asked,
     form: FormatOption = "text",
     output: Output = None,
+    convention: Choices,
 ) -> None:
     """Score runs: JGA, SA, RSA, AGA, F1, FGA, GCA, TLA, or the metrics you name."""
     with reporting(), progress("scoring"):
-        spare_inputs(output, [*runs, *([gold] if gold else [])])
+        asked.spare(output)
         import dstbench.scoring
         from dstbench.errors import DstbenchWarning
         from dstbench.report.tables import render_scores
 
         rows = dstbench.scoring.score(
-            [as_path(run) for run in runs],
+            asked.paths,
             metrics=",".join(metrics) if metrics else None,
             by=by,
             profile=convention(),
-            gold=gold and as_path(gold),
-            format=from_format,
-            names=name or None,
-            missing=missing,
-            split=split,
+            **asked.how,
         )
         text = render_scores(rows, form)
         if output is not None and (suffix := output.suffix[1:]) != form and suffix in get_args(TableFormat):
@@ -76,33 +63,26 @@ def score(
 
 @app.command(epilog="Example: dstbench pairs predictions.json --profile qian2021")
 @takes_convention
+@takes_runs
 def pairs(
-    convention: Choices,
-    runs: Runs,
-    gold: Gold = None,
-    from_format: From = None,
-    name: Names = None,
-    missing: MissingOption = None,
-    split: Split = None,
+    *,
+    asked: Asked,
     form: FormatOption = "text",
     output: Output = None,
+    convention: Choices,
 ) -> None:
     """List the pairs of values that only fuzzy matching or a label map accepts, and how often."""
     with reporting(), progress("comparing"):
-        spare_inputs(output, [*runs, *([gold] if gold else [])])
+        asked.spare(output)
         import polars as pl
 
         from dstbench.pairs import fuzzy_pairs
         from dstbench.report.tables import render_rows
 
         found = fuzzy_pairs(
-            [as_path(run) for run in runs],
+            asked.paths,
             profile=convention(),
-            gold=gold and as_path(gold),
-            format=from_format,
-            names=name or None,
-            missing=missing,
-            split=split,
+            **asked.how,
         )
         if form in ("text", "md"):  # a space at the end is to be seen
             found = found.with_columns(pl.format("'{}'", name).alias(name) for name in ("gold", "pred"))
@@ -111,37 +91,30 @@ def pairs(
 
 
 @app.command(epilog="Example: dstbench sweep predictions.json --label-map multiwoz21.json")
+@takes_runs
 def sweep(
-    runs: Runs,
+    *,
     metrics: Metrics = None,
     profiles: Annotated[str | None, typer.Option(help="The profiles, with commas; all if not given.")] = None,
     labels: Annotated[Path | None, typer.Option("--label-map", help="Label map for trippy.")] = None,
     typos: Annotated[Path | None, typer.Option(help="Typo table for normalisers.")] = None,
-    gold: Gold = None,
-    from_format: From = None,
-    name: Names = None,
-    missing: MissingOption = None,
-    split: Split = None,
+    asked: Asked,
     form: FormatOption = "text",
     output: Output = None,
 ) -> None:
     """Score the same predictions under every profile that suits them: how much the convention matters."""
     with reporting(), progress("sweeping"):
-        spare_inputs(output, [*runs, *([gold] if gold else [])])
+        asked.spare(output)
         import dstbench.sweeps
         from dstbench.report.tables import render_sweep
 
         rows = dstbench.sweeps.sweep(
-            [as_path(run) for run in runs],
+            asked.paths,
             metrics=",".join(metrics) if metrics else "jga",
             profiles=[part.strip() for part in profiles.split(",")] if profiles else None,
             labels=as_text(labels),
             typos=as_text(typos),
-            gold=gold and as_path(gold),
-            format=from_format,
-            names=name or None,
-            missing=missing or "error",
-            split=split,
+            **asked.how,
         )
         text = render_sweep(rows, form)
     emit(text, output)
@@ -149,33 +122,26 @@ def sweep(
 
 @app.command(epilog="Example: dstbench check predictions.json --ontology ontology.json")
 @takes_convention
+@takes_runs
 def check(
-    convention: Choices,
-    runs: Runs,
+    *,
     ontology: Annotated[Path | None, typer.Option(help="JSON {slot: [values]}; gold's values if not given.")] = None,
-    gold: Gold = None,
-    from_format: From = None,
-    name: Names = None,
-    missing: MissingOption = None,
-    split: Split = None,
+    asked: Asked,
     form: FormatOption = "text",
     output: Output = None,
+    convention: Choices,
 ) -> None:
     """Check runs before their scores are believed: floors, coverage, slots, values, cumulative states."""
     with reporting(), progress("checking"):
-        spare_inputs(output, [*runs, *([gold] if gold else [])])
+        asked.spare(output)
         import dstbench.checks
         from dstbench.report.tables import render_rows
 
         rows = dstbench.checks.check(
-            [as_path(run) for run in runs],
+            asked.paths,
             profile=convention(),
             ontology=as_text(ontology),
-            gold=gold and as_path(gold),
-            format=from_format,
-            names=name or None,
-            missing=missing,
-            split=split,
+            **asked.how,
         )
         text = render_rows(rows, "checks", form)
     emit(text, output)

@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.readers.source import Format, Source, values
+from dstbench.schema import BETWEEN
 from dstbench.states import States, StatesBuilder
 
 #: A value, or the alternatives of one; of ``booked``, what was booked.
@@ -93,7 +94,7 @@ def _joined(source: Source, value: list[Any], dialogue: str, turn: int, slot: st
         raise source.error(
             f"expected a list of strings, found {value}", FORMAT.hint, dialogue=dialogue, turn=turn, slot=slot
         )
-    return "|".join(value)
+    return BETWEEN.join(value)
 
 
 def _splits(source: Source, dialogues: dict[str, Dialogue]) -> dict[str, str]:

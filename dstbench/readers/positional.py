@@ -20,6 +20,7 @@ import polars as pl
 from dstbench.errors import DstbenchError
 from dstbench.readers.source import Format, Source, values
 from dstbench.readers.textual import Pairs, lines, sniff_lines
+from dstbench.schema import BETWEEN
 from dstbench.states import Side, States, StatesBuilder, in_order
 
 if TYPE_CHECKING:
@@ -133,8 +134,8 @@ def read_dstc10(source: Source) -> States:
     states = StatesBuilder(source.name, DSTC10.name)
     for number, item in enumerate(items):
         at = states.turn(str(number), 0)
-        semi = [(f"{d}-{slot}", "|".join(v)) for d, part in item.items() for slot, v in part.semi.items() if v]
-        book = [(f"{d}-book {slot}", "|".join(v)) for d, part in item.items() for slot, v in part.book.items() if v]
+        semi = [(f"{d}-{slot}", BETWEEN.join(v)) for d, part in item.items() for slot, v in part.semi.items() if v]
+        book = [(f"{d}-book {slot}", BETWEEN.join(v)) for d, part in item.items() for slot, v in part.book.items() if v]
         states.pred.cells(at, semi + book)
     read = states.build()
     return replace(read, gold=read.pred, pred=None, complete=partial(in_order, read))
@@ -176,7 +177,7 @@ def _ldst_lines(source: Source) -> Iterator[tuple[LdstLine, str, int]]:
         if found is None or not (line.turn.isdecimal() and len(line.turn) < 10):
             what = f"the value {line.value[:40]!r} is no list of strings" if found is None else "the turn is no number"
             raise source.error(f"line {number}: {what}", LDST.hint, dialogue=line.dialogue, turn=line.turn[:20])
-        yield line, "|".join(found), int(line.turn) // 2  # both speakers' turns are counted
+        yield line, BETWEEN.join(found), int(line.turn) // 2  # both speakers' turns are counted
 
 
 def read_ldst(source: Source) -> States:

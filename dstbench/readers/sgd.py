@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from dstbench.readers.source import Format, Source, values
+from dstbench.schema import BETWEEN
 from dstbench.states import States, StatesBuilder
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def read(source: Source) -> States:
                 for slot, value in frame.state.slot_values.items()
                 if value
             ]
-            states.gold.cells(at, [(slot, "|".join(value)) for slot, value in cells])
+            states.gold.cells(at, [(slot, BETWEEN.join(value)) for slot, value in cells])
             states.pred.cells(at, [(slot, value[0]) for slot, value in cells])
     return states.build()
 
