@@ -139,6 +139,11 @@ SCORES: Final = Table(
         "run": Column(_TEXT, "Name of the run."),
         "metric": Column(_TEXT, "The metric in dstbench's notation, e.g. fga:lam=0.25."),
         "value": Column(pl.Float64(), "The score as a fraction (a count for count metrics); null: undefined.", True),
+        "se": Column(
+            pl.Float64(),
+            "Standard error of the score over dialogues, linearised; null: undefined, a count, by slot or by dialogue.",
+            True,
+        ),
         "turns": Column(_COUNT, "Turns in the group."),
         "dialogues": Column(_COUNT, "Dialogues in the group."),
         "signature": Column(_TEXT, "Every setting that can move the number, and the version."),

@@ -14,6 +14,7 @@ from dstbench.conventions import Convention
 from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
 from dstbench.longtable import Data, Run, open_under
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all
+from dstbench.precision import moments_of, standard_errors
 from dstbench.profiles import as_convention
 from dstbench.schema import SCORES, TURNS
 from dstbench.signature import differences, sign
@@ -106,8 +107,9 @@ def score(
 
     Returns:
         One row per (run, group, metric): `run`, a column per `by`, `metric`, `value` (a fraction; a count for count
-        metrics; null: undefined), `turns` (frames, where the convention scores those), `dialogues`, `signature`;
-        and `exact`, the value with exact matching, where the convention matches fuzzily.
+        metrics; null: undefined), `se` (its standard error over dialogues, linearised; null for counts, by slot and
+        by dialogue), `turns` (frames, where the convention scores those), `dialogues`, `signature`; and `exact`, the
+        value with exact matching, where the convention matches fuzzily.
 
     Raises:
         DstbenchError: Data cannot be used, or a metric, group or profile is unknown.
@@ -154,7 +156,7 @@ def score_run(
             hint=f"-m {','.join(only)}",
         )
     stats = {name: stat for metric in metrics for name, stat in metric.stats().items()}
-    found = sum_up(run, stats, by, convention)
+    found = sum_up(run, stats, by, convention, moments_of(metrics))
     metrics = [metric.resolve(found.slots, convention.slots) for metric in metrics]
     settings = {
         **convention.settings(),
@@ -169,6 +171,7 @@ def score_run(
     names = list(SCORES.columns)
     sums = _beside_exact(found, by, stats)
     exact = {name: pl.col(f"exact:{name}") for name in stats} if found.exact is not None else None
+    errors = standard_errors(metrics, sums)
     rows = [
         sums.select(
             "group",
@@ -177,13 +180,14 @@ def score_run(
             *by,
             pl.lit(str(metric)).alias("metric"),
             metric.score(columns).alias("value"),
+            errors[number].alias("se"),
             *([metric.score(exact).alias("exact")] if exact else []),
             pl.col("turns", "dialogues").cast(pl.UInt32),
             pl.lit(sign(metric.settings(), settings)).alias("signature"),
         )
         for number, metric in enumerate(metrics)
     ]
-    columns_shown = [names[0], *by, *names[1:3], *(["exact"] if exact else []), *names[3:]]
+    columns_shown = [names[0], *by, *names[1:4], *(["exact"] if exact else []), *names[4:]]
     return pl.concat(rows).sort("group", "order").select(columns_shown), found
 
 

@@ -6,7 +6,7 @@ frames count is decided here, by the convention.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -58,7 +58,8 @@ class Sums:
     """What a run sums up to.
 
     Attributes:
-        table: One row per group: the `by` columns, ``stat:<name>`` for each statistic, `turns`, `dialogues`.
+        table: One row per group: the `by` columns, ``stat:<name>`` for each statistic, `turns`, `dialogues`, and
+            ``moment:<one>*<other>`` for each moment that is asked for.
         exact: The same with exact matching, where the convention is fuzzy; else None.
         slots: The slots that gold or prediction lists.
         fingerprint: That of gold under the convention, over the turns that are scored.
@@ -76,7 +77,13 @@ class Sums:
     alternatives: str | None
 
 
-def sum_up(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> Sums:
+def sum_up(
+    run: Run,
+    stats: Mapping[str, pl.Expr],
+    by: Sequence[str],
+    convention: Convention,
+    moments: Collection[tuple[str, str]] = (),
+) -> Sums:
     """Sum statistics of the turn table over a run.
 
     Args:
@@ -84,7 +91,11 @@ def sum_up(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention
         stats: Integer expressions over the turn table, by name.
         by: Columns to group by: those of the turn table, ``domain``, ``slot``, ``length``.
         convention: What values mean and which turns count.
+        moments: Pairs of statistics whose products, dialogue by dialogue, are summed too, in units of `coarse`; for
+            standard errors. There are none by slot or by dialogue.
     """
+    if _has_no_moments(by):
+        moments = ()
     clash = [name for name in by if name.startswith("n_")]
     if "slot" in by and clash:
         raise UsageError(f"scores by slot cannot be grouped by {clash[0]} as well")
@@ -94,7 +105,7 @@ def sum_up(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention
 
     def part(table: pl.DataFrame) -> _Part:
         layouts = {one: lay_out(table, one) for one in {None, view}}
-        sums, scored = _sums(layouts, stats, by, convention)
+        sums, scored = _sums(layouts, stats, by, convention, moments=moments)
         tables = [sums, *(_sums(layouts, stats, by, one, hashed=False)[0] for one in conventions[1:])]
         # A slot's table is over turns, also where the unit is the frame.
         turns = replace(convention, unit="turn")
@@ -125,6 +136,7 @@ def _sums(
     convention: Convention,
     *,
     hashed: bool = True,
+    moments: Collection[tuple[str, str]] = (),
 ) -> tuple[pl.DataFrame, _Scored]:
     """The sums over one partition, of the turns in which a group has rows; and which turns are scored."""
     needed = {*_TURN, *by}
@@ -148,16 +160,52 @@ def _sums(
     if LENGTH in by:
         lengths = whole.group_by("number").len(LENGTH)
         counted = counted.join(lengths, on="number", how="left", maintain_order="left")
-    totals = [
-        *(stat.sum().alias(f"stat:{name}") for name, stat in stats.items()),
-        pl.len().cast(pl.Int64).alias("turns"),
-        pl.col("number").n_unique().cast(pl.Int64).alias("dialogues"),
-    ]
-    grouped = counted.group_by(by).agg(totals) if by else counted.select(totals)
+    grouped = _total(counted, stats, by, moments)
     parts = [scored["turn_hash"], gold["gold_hash"]] if hashed else []
     fingerprint = sum(int(np.add.reduce(part.to_numpy(), dtype=np.uint64)) for part in parts)
     turns = _Scored(fingerprint, scored.height, scored["number"].n_unique())
     return grouped.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES), turns
+
+
+def _total(
+    counted: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str], moments: Collection[tuple[str, str]]
+) -> pl.DataFrame:
+    """Turns added up per group; where moments are asked for, dialogue by dialogue first."""
+    sums = [
+        *(stat.sum().alias(f"stat:{name}") for name, stat in stats.items()),
+        pl.len().cast(pl.Int64).alias("turns"),
+    ]
+    number = pl.col("number").n_unique()
+    if moments:
+        counted = counted.group_by([*by, "number"]).agg(sums)
+        products = [
+            (_coarse(one, counted) * _coarse(other, counted)).sum().cast(pl.Int128).alias(f"moment:{one}*{other}")
+            for one, other in moments
+        ]
+        sums, number = [pl.col(f"stat:{name}").sum() for name in stats] + [pl.col("turns").sum(), *products], pl.len()
+    totals = [*sums, number.cast(pl.Int64).alias("dialogues")]
+    return counted.group_by(by).agg(totals) if by else counted.select(totals)
+
+
+def coarse(dtype: pl.DataType) -> int:
+    """The unit in which moments count a statistic of this type: sums of ratios are in units of 2⁻⁶², and too fine.
+
+    A dialogue's ratios are rounded to 2⁻¹², so that no sum of products is too large, and a standard error keeps at
+    least five digits.
+    """
+    return 2**50 if dtype == pl.Int128 else 1
+
+
+def _coarse(name: str, sums: pl.DataFrame) -> pl.Expr:
+    """A statistic's sums, in the unit of moments."""
+    column = pl.col(f"stat:{name}")
+    unit = coarse(sums.schema[f"stat:{name}"])
+    return column if unit == 1 else ((column + unit // 2) // unit).cast(pl.Int64)
+
+
+def _has_no_moments(by: Sequence[str]) -> bool:
+    """By slot, turns are padded after they are added up; a single dialogue has no spread."""
+    return "slot" in by or "dialogue" in by
 
 
 def _view(by: Sequence[str], convention: Convention) -> View | None:

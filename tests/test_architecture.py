@@ -13,8 +13,8 @@ ROOT = Path(dstbench.__file__).parent
 STEPS = (
     "errors", "options", "stats", "slots", "schema", "files", "states", "readers", "context", "align", "longtable",
     "partition", "spelling", "matching", "conventions", "profiles", "signature", "comparison", "fingerprint", "layout",
-    "turntable", "sums", "taxonomy", "pairs", "metrics", "scoring", "dialogues", "tendencies", "diagnosis", "sweeps",
-    "checks", "listing", "demo", "report", "cli", "__main__",
+    "turntable", "sums", "taxonomy", "pairs", "metrics", "precision", "scoring", "dialogues", "tendencies", "diagnosis",
+    "sweeps", "checks", "listing", "demo", "report", "cli", "__main__",
 )  # fmt: skip
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _UNDEFINED: Final = "-"
 # The column of scores with exact matching, beside fuzzy ones.
 _EXACT: Final = "exact"
+# What a line of standard errors begins with.
+_ERROR: Final = "±"
 # Text wider than this goes on in the next line of its cell; numbers never do.
 _WIDEST: Final = 60
 
@@ -28,14 +30,17 @@ def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
         scores: What `dstbench.score` gives.
         form: ``json`` (one object, its ``scores`` the rows) and ``csv`` give the rows as they are: fractions, empty
             or null where undefined. ``text`` and ``md`` give a table with a column per metric, in percent (counts as
-            they are), the runs ordered by the first metric, and the signature below. It is as wide as need be, on a
-            terminal too: no number is ever cut.
+            they are), the runs ordered by the first metric and below each its standard errors, and the signature
+            below. It is as wide as need be, on a terminal too: no number is ever cut.
     """
     if form == "json":
         return render_object({"scores": scores.to_dicts()})
     if form == "csv":
         return scores.write_csv()
-    table, below = wide(scores), ["values in percent, counts as they are"]
+    table, told = wide(scores), "values in percent, counts as they are"
+    if table.select((pl.first() == _ERROR).any()).item():
+        told += f"; {_ERROR} one standard error over dialogues"
+    below = [told]
     sizes = scores.select("turns", "dialogues").unique()
     if sizes.height == 1:  # one line says it for all
         turns, dialogues = sizes.row(0)
@@ -120,7 +125,20 @@ def wide(scores: pl.DataFrame) -> pl.DataFrame:
         table = table.sort(metrics[0], descending=True, nulls_last=True, maintain_order=True)
     texts = [_number(metric, is_count=parse(metric.removesuffix(" exact")).is_count) for metric in metrics]
     plain = [pl.col(name).cast(pl.String) for name in (*by, "turns", "dialogues")]
-    return table.select(*plain[: len(by)], *texts, *plain[len(by) :])
+    shown = table.select(*plain[: len(by)], *texts, *plain[len(by) :])
+    return _with_errors(shown, scores) if by == ["run"] and scores["se"].is_not_null().any() else shown
+
+
+def _with_errors(shown: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
+    """The table with a second line per run, its standard errors."""
+    lines = shown.with_row_index("line")
+    given = scores.filter(pl.col("se").is_not_null())
+    metrics = given["metric"].unique(maintain_order=True).to_list()
+    errors = given.pivot(on="metric", on_columns=metrics, index="run", values="se")
+    below = lines.select("line", "run").join(errors, on="run").with_columns(share_text(pl.col(m), m) for m in metrics)
+    below = below.with_columns(run=pl.lit(_ERROR))
+    both = pl.concat([lines, below], how="diagonal").sort("line", maintain_order=True).drop("line")
+    return both.with_columns(pl.all().fill_null(""))
 
 
 def _number(metric: str, *, is_count: bool) -> pl.Expr:
@@ -188,4 +206,4 @@ def _text(table: pl.DataFrame) -> str:
 
 
 def _is_numeric(column: pl.Series) -> bool:
-    return column.str.contains(rf"^(?:[-0-9.]+|{_UNDEFINED})$").all()
+    return column.str.contains(rf"^(?:[-0-9.]*|{_UNDEFINED})$").all()

@@ -1,0 +1,100 @@
+"""Standard errors of scores: against the linearised ratio, the jackknife, and loops; the same in any cut of a run."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+
+import dstbench
+from dstbench import longtable, partition
+from dstbench.demo import synthetic
+from dstbench.stats import jackknife_se, linearised_se
+from tests.corpora import States, corpora
+
+SHARES = "jga,sa:T=30,rsa,aga,f1,f1:avg=micro,fga,gca,tla,precision,recall,soft-jga"
+
+
+def test_a_ratio_has_the_standard_error_of_a_cluster_sample() -> None:
+    runs = synthetic(60)
+    rows = dstbench.score(runs, metrics="jga,rsa,sa:T=30")
+    turns = dstbench.turns(runs)
+    per_turn = {
+        "jga": pl.col("n_correct") == pl.col("n_union"),
+        "rsa": (pl.col("n_correct") / pl.col("n_union")).fill_nan(0),
+        "sa:T=30": 1 - (pl.col("n_union") - pl.col("n_correct")) / 30,
+    }
+    for run, metric, found in rows.select("run", "metric", "se").iter_rows():
+        sums = turns.filter(pl.col("run") == run).group_by("dialogue").agg(per_turn[metric].sum().alias("s"), pl.len())
+        assert found == pytest.approx(linearised_se(sums["s"], sums["len"]), rel=1e-5)
+
+
+def test_any_share_has_about_the_standard_error_of_the_jackknife() -> None:
+    table = synthetic(40, trackers=["careful"])["careful"]
+    rows = dstbench.score({"all": table}, metrics=SHARES)
+    names = table["dialogue"].cast(pl.String)
+    without = []
+    for name in names.unique(maintain_order=True):
+        found = dstbench.score({"rest": table.filter(names != name)}, metrics=SHARES)
+        without.append(found["value"].to_numpy())
+    for number, (metric, se) in enumerate(rows.select("metric", "se").iter_rows()):
+        assert se == pytest.approx(jackknife_se([values[number] for values in without]), rel=0.05), metric
+
+
+@given(corpora(max_dialogues=5))
+def test_jga_and_tla_by_plain_loops(states: States) -> None:
+    sums: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for state in states:
+        gold, pred = ({k: v for k, v in state[side].items() if v not in ("none", "")} for side in ("gold", "pred"))
+        sums[state["dialogue_id"]][0] += gold == pred
+        sums[state["dialogue_id"]][1] += 1
+    found = dstbench.score(states, metrics="jga")["se"].item()
+    if len(sums) == 1:
+        assert found is None
+        return
+    turns = sum(n for _, n in sums.values())
+    p = sum(s for s, _ in sums.values()) / turns
+    spread = sum((s - p * n) ** 2 for s, n in sums.values())
+    assert found == pytest.approx(math.sqrt(len(sums) / (len(sums) - 1) * spread) / turns, rel=1e-6, abs=1e-9)
+
+
+def test_a_perfect_run_has_no_standard_error_to_speak_of() -> None:
+    table = synthetic(50, trackers=["careful"])["careful"]
+    perfect = table.with_columns(pred="gold")
+    rows = dstbench.score(perfect, metrics="jga,sa:T=30,f1,tla")
+    assert rows["value"].to_list() == [1, 1, 1, 1]
+    assert rows["se"].to_list() == [0, 0, 0, 0]
+
+
+def test_groups_have_their_own() -> None:
+    table = synthetic(80, trackers=["eager"])["eager"]
+    whole = dstbench.score(table, metrics="jga,correct", by="domain")
+    assert whole.filter(pl.col("metric") == "correct")["se"].is_null().all()
+    for domain, se in whole.filter(pl.col("metric") == "jga").select("domain", "se").iter_rows():
+        turns = dstbench.turns(table, view="domain").filter(
+            (pl.col("domain").cast(pl.String) == domain) & (pl.col("n_gold") > 0)
+        )
+        sums = turns.group_by("dialogue").agg((pl.col("n_correct") == pl.col("n_union")).sum().alias("s"), pl.len())
+        assert se == pytest.approx(linearised_se(sums["s"], sums["len"]), rel=1e-5)
+    for by in ("slot", "dialogue", "turn,dialogue"):
+        assert dstbench.score(table, metrics="jga", by=by)["se"].is_null().all()
+
+
+def test_the_same_bits_however_a_run_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = synthetic(400, trackers=["forgetful"])["forgetful"]
+    whole = dstbench.score(table, metrics=SHARES, by="length")
+    monkeypatch.setattr(longtable, "_ROW_GROUP", 100)
+    monkeypatch.setattr(partition.partitions, "__defaults__", (100,))
+    assert len(partition.partitions(dstbench.open_runs(table)[0])) > 100
+    assert dstbench.score(table, metrics=SHARES, by="length").equals(whole, null_equal=True)
+
+
+def test_t5_on_restaurants_as_measured_by_others(data: Path) -> None:
+    """CONVENTIONS D.: by bootstrap, 3.07 times the variance that independent turns would have."""
+    path = data / "predictions/gca_t5_train/zeroshot_restaurant.json"
+    value, se, turns = dstbench.score(path, metrics="jga").select("value", "se", "turns").row(0)
+    assert se**2 / (value * (1 - value) / turns) == pytest.approx(3.07, rel=0.05)
