@@ -45,34 +45,15 @@ def nonoverlapping(r: list[list[float]], n: int, level: float = 0.95) -> Compari
     return compare_nonoverlapping(r[0][1], r[2][3], r[0][2], r[0][3], r[1][2], r[1][3], n, level=level)
 
 
-def test_printed_values() -> None:
+def test_what_a_comparison_holds() -> None:
+    """Its statistics are among the values of `test_published.py`."""
     found = compare_overlapping(0.59, 0.40, 0.69, 1344)
-    assert {name: f"{test.statistic:.4f}" for name, test in found.tests.items()} == {
-        "pearson1898": "10.3209",
-        "hotelling1940": "10.9449",
-        "williams1959": "10.8870",
-        "olkin1967": "10.3209",
-        "dunn1969": "10.6202",
-        "hendrickson1970": "10.9449",
-        "steiger1980": "10.5331",
-        "meng1992": "10.4837",
-        "hittner2003": "10.5003",
-    }
+    assert len(found.tests) == 9
     assert found.difference == pytest.approx(0.19)
-    assert [f"{limit:.4f}" for limit in found.zou] == ["0.1543", "0.2266"]
-    assert [f"{limit:.4f}" for limit in found.tests["meng1992"].interval or ()] == ["0.2065", "0.3015"]
     with_df = {name: test.df for name, test in found.tests.items() if test.df is not None}
     assert with_df == dict.fromkeys(("hotelling1940", "williams1959", "hendrickson1970"), 1341)
-    found = compare_overlapping(0.3, 0.4, 0.5, 100)
-    names = ("williams1959", "dunn1969", "steiger1980", "hittner2003", "meng1992")
-    assert [f"{found.tests[name].statistic:.4f}" for name in names] == [
-        "-1.0767", "-1.0730", "-1.0718", "-1.0715", "-1.0707",
-    ]  # fmt: skip
     found = compare_nonoverlapping(0.3, 0.4, 0.5, 0.8, 0.6, 0.7, 100)
     assert list(found.tests) == ["pearson1898", "dunn1969", "steiger1980", "raghunathan1996", "silver2004"]
-    assert [f"{found.tests[name].statistic:.4f}" for name in ("dunn1969", "steiger1980")] == ["-1.0723", "-1.0744"]
-    found = compare_independent(0.4, 100, 0.5, 100)
-    assert f"{found.tests['fisher1925'].statistic:.6f}" == "-0.875101"
 
 
 def test_small_samples_by_hand() -> None:
