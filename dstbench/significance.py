@@ -194,22 +194,24 @@ def resample(
                 seeds = {"runs": len(runs), "sd": _sd([of_runs[run].observed for run in runs])}
                 found = one.estimate(design.level)
                 means.append({"metric": name, "model": model, "value": found.value, **seeds, **_interval(found)})
-        gaps = [compared[a] - compared[b] for a, b in pairs]
-        nulls = [coins.null(score, *pair) if coins else _centred(gap) for pair, gap in zip(pairs, gaps, strict=True)]
-        for pair, gap, tested in zip(pairs, gaps, _tested(nulls, design), strict=True):
+        nulls: list[Null] = []
+        rows: list[Row] = []
+        for a, b in pairs:
+            gap = compared[a] - compared[b]
             found = gap.estimate(design.level)
-            differences.append(
+            nulls.append(coins.null(score, a, b) if coins else _centred(gap))
+            rows.append(
                 {
                     "metric": name,
-                    "run": names[pair[0]],
-                    "other": names[pair[1]],
+                    "run": names[a],
+                    "other": names[b],
                     "difference": found.value,
                     **_interval(found),
-                    **tested,
-                    **(_dialogues(paired, metric, *pair) if coins else {}),
+                    **(_dialogues(paired, metric, a, b) if coins else {}),
                     "detectable": stats.smallest_detectable(found.se),
                 }
             )
+        differences += [{**row, **tested} for row, tested in zip(rows, _tested(nulls, design), strict=True)]
     how = {
         "dialogues": paired.sums.shape[1],
         "resamples": design.resamples,
