@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dstbench.checks import check
     from dstbench.context import contexts
     from dstbench.conventions import Convention
+    from dstbench.correlating import correlate
     from dstbench.diagnosis import diagnose
     from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
     from dstbench.longtable import Run, open_runs, scan, write_long
@@ -45,6 +46,7 @@ _HOME = {
     "compare": "significance",
     "fuzzy_pairs": "pairs",
     "contexts": "context",
+    "correlate": "correlating",
     "diagnose": "diagnosis",
     "open_runs": "longtable",
     "parse": "metrics",
@@ -75,6 +77,7 @@ __all__ = [
     "check",
     "compare",
     "contexts",
+    "correlate",
     "diagnose",
     "fuzzy_pairs",
     "open_runs",

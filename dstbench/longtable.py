@@ -21,9 +21,10 @@ import polars as pl
 from dstbench.align import Aligned, check_missing, from_long, report_unknown_slots, to_long
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.files import replacing
+from dstbench.longrules import check_long, conform_long
 from dstbench.readers import Source, read
 from dstbench.readers.jsonl import from_memory
-from dstbench.schema import SCHEMA_VERSION, check_long, conform_long
+from dstbench.schema import SCHEMA_VERSION
 from dstbench.states import States, merge_states, only_split
 
 if TYPE_CHECKING:

@@ -58,6 +58,13 @@ NonUniformity = Literal["paper", "released"]
 #: Yekutieli, Bonferroni, by the largest of shared resamples (Westfall & Young), or not at all.
 Adjustment = Literal["holm", "hochberg", "bh", "by", "bonferroni", "max-t", "none"]
 
+#: What scores are correlated: those of dialogues, or turns (which are not independent of each other).
+Per = Literal["dialogue", "turn"]
+
+#: Which dialogues the correlations of traits are over, and in what form: all in which traits and scores are defined, as
+#: they are; or as the GCA paper's authors took them.
+Protocol = Literal["plain", "released"]
+
 #: How tables are printed.
 TableFormat = Literal["text", "json", "csv", "md"]
 

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from dstbench.errors import DstbenchError
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -284,6 +282,66 @@ DISAGREEMENTS: Final = Table(
     },
 )
 
+_ROWS: Final = Column(
+    _TEXT,
+    "Which dialogues (turns) are taken: pairwise (those in which both columns are defined), complete (all columns), or "
+    "released (as the authors of GCA took them: dstbench.tendencies).",
+)
+
+CORRELATIONS: Final = Table(
+    "correlations",
+    "One row per (run, pair of columns): Pearson correlations. Where there are several runs, the run `pooled` is all "
+    "of them, one below the other.",
+    {
+        "run": Column(_TEXT, "Name of the run, or pooled."),
+        "rows": _ROWS,
+        "first": Column(_TEXT, "A metric in dstbench's notation, or a column of the dialogues' (turns') table."),
+        "second": Column(_TEXT, "Another one."),
+        "r": Column(_NUMBER, "Their correlation; null: one of them does not vary.", nullable=True),
+        "n": Column(_COUNT, "Dialogues (turns) that it is of."),
+        "low": Column(_NUMBER, "Its interval by Fisher's z; null: r is null, or n below 4.", nullable=True),
+        "high": Column(_NUMBER, "As said.", nullable=True),
+        "level": Column(_NUMBER, "Confidence level of the interval."),
+    },
+)
+
+DIFFERENCES: Final = Table(
+    "differences of correlations",
+    "One row per (run, two correlations), over the dialogues in which all of their columns are defined; or per (two "
+    "runs, correlation). Null: they cannot be compared.",
+    {
+        "run": Column(_TEXT, "The run of the first correlation, or pooled."),
+        "other_run": Column(_TEXT, "That of the second; the same but between runs."),
+        "first": Column(_TEXT, "The columns of the first correlation, with a comma between."),
+        "second": Column(_TEXT, "Those of the second."),
+        "rows": _ROWS,
+        "kind": Column(_TEXT, "overlapping (a column is shared), nonoverlapping, or independent (other dialogues)."),
+        "r_first": Column(_NUMBER, "The first correlation.", nullable=True),
+        "r_second": Column(_NUMBER, "The second.", nullable=True),
+        "difference": Column(_NUMBER, "The first less the second.", nullable=True),
+        "low": Column(_NUMBER, "Its interval (Zou 2007).", nullable=True),
+        "high": Column(_NUMBER, "As said.", nullable=True),
+        "n_first": Column(_COUNT, "Dialogues that the first is of."),
+        "n_second": Column(_COUNT, "Dialogues that the second is of: the same ones but where they are independent."),
+        "level": Column(_NUMBER, "Confidence level of the interval."),
+    },
+)
+
+CORRELATION_TESTS: Final = Table(
+    "tests of differences of correlations",
+    "One row per (difference, test).",
+    {
+        **{name: DIFFERENCES.columns[name] for name in ("run", "other_run", "first", "second")},
+        "test": Column(_TEXT, "The test, by cocor's name."),
+        "statistic": Column(_NUMBER, "Its statistic."),
+        "df": Column(_COUNT, "Degrees of freedom of its t distribution; null: it is normal.", nullable=True),
+        "p": Column(_NUMBER, "Two-sided p."),
+        "low": Column(_NUMBER, "The test's own interval, of the difference of Fisher's z; null: none.", nullable=True),
+        "high": Column(_NUMBER, "As said.", nullable=True),
+        "level": DIFFERENCES.columns["level"],
+    },
+)
+
 TABLES: Final = {
     "long_table": LONG,
     "turn_table": TURNS,
@@ -296,99 +354,7 @@ TABLES: Final = {
     "errors": ERRORS,
     "trait_bins": TRAIT_BINS,
     "disagreements": DISAGREEMENTS,
+    "correlations": CORRELATIONS,
+    "differences": DIFFERENCES,
+    "correlation_tests": CORRELATION_TESTS,
 }
-
-
-def conform_long(frame: pl.LazyFrame, *, source: str) -> pl.LazyFrame:
-    """Give a frame the long table's columns, order and types.
-
-    Args:
-        frame: Any frame with the five columns (more are dropped); strings may be plain or dictionary, turns any
-            integer type.
-        source: Name of the file or object, for messages.
-
-    Returns:
-        The frame with the schema of `LONG`; values are untouched, and a turn that is no turn number is null, for
-        `check_long` to find.
-
-    Raises:
-        DstbenchError: A column is missing or has a type that cannot be meant.
-    """
-    found = frame.collect_schema()
-    missing = [name for name in LONG.columns if name not in found]
-    if missing:
-        raise DstbenchError(
-            f"not a long table: no column {', '.join(missing)} (found: {', '.join(found) or 'none'})",
-            file=source,
-            hint="a long table has the columns dialogue, turn, slot, gold, pred; `dstbench convert` writes one",
-        )
-    for name, column in LONG.columns.items():
-        dtype = found[name]
-        fits = (
-            dtype.is_integer() if name == "turn" else isinstance(dtype, (pl.String, pl.Categorical, pl.Enum, pl.Null))
-        )
-        if not fits:
-            raise DstbenchError(
-                f"not a long table: column {name} is {dtype}, not {column.dtype}",
-                file=source,
-                hint="see data_schemas/long_table.schema.json",
-            )
-    return frame.select(
-        pl.col(name) if found[name] == column.dtype else _cast(name, found[name], column.dtype)
-        for name, column in LONG.columns.items()
-    )
-
-
-def _cast(name: str, found: pl.DataType, wanted: pl.DataType) -> pl.Expr:
-    column = pl.col(name)
-    if isinstance(found, (pl.Categorical, pl.Enum)):  # of other categories: only as strings are they the same
-        column = column.cast(pl.String)
-    return column.cast(wanted, strict=False)
-
-
-def check_long(frame: pl.LazyFrame) -> pl.DataFrame:
-    """Rows that break a rule of the long table (SPEC §1).
-
-    Args:
-        frame: A frame with the schema of `LONG`, sorted by (dialogue, slot, turn).
-
-    Returns:
-        One row per broken rule: `rule`, the number of `rows` that break it, and the first one's `dialogue`, `turn`
-        and `slot`; empty if all hold.
-    """
-    row = pl.int_range(pl.len())
-    same = (pl.col("dialogue") == pl.col("dialogue").shift(1)) & pl.col("slot").eq_missing(pl.col("slot").shift(1))
-    rank = pl.col("turn").rank("dense").over("dialogue")
-    last_of_slot = ~same.shift(-1, fill_value=False)
-    rules = {
-        "a dialogue without an id": pl.col("dialogue").is_null() | (pl.col("dialogue") == ""),
-        f"a turn that is no number from 0 to {MAX_TURN}": pl.col("turn").is_null(),
-        "the same slot twice in one turn": same & (pl.col("turn") == pl.col("turn").shift(1)),
-        "a gold value without a slot": pl.col("slot").is_null() & pl.col("gold").is_not_null(),
-        "a slot that ends before its dialogue does": (
-            last_of_slot & pl.col("slot").is_not_null() & (pl.col("turn") != pl.col("turn").max().over("dialogue"))
-        ),
-        "a slot without a row in a turn between others": (
-            same & pl.col("slot").is_not_null() & (rank > rank.shift(1) + 1)
-        ),
-        "a row without a slot in a turn that has slots": (
-            pl.col("slot").is_null()
-            & pl.col("pred").is_null()
-            & (pl.col("turn") >= pl.when(pl.col("slot").is_not_null()).then("turn").min().over("dialogue"))
-        ),
-    }
-    broken = pl.concat(
-        [
-            frame.with_columns(at=row)
-            .filter(broken.fill_null(False))
-            .select(
-                rule=pl.lit(rule),
-                rows=pl.len(),
-                dialogue=pl.col("dialogue").first(),
-                turn=pl.col("turn").first(),
-                slot=pl.col("slot").first().cast(pl.String),
-            )
-            for rule, broken in rules.items()
-        ]
-    )
-    return broken.filter(pl.col("rows") > 0).collect()

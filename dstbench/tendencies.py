@@ -1,36 +1,46 @@
 """What dialogues are like beside what they score: tail orientation and non-uniformity of mistakes (GCA, §6).
 
 A metric that prefers mistakes of one place or spread rewards what is no quality of a tracker. These are the tables to
-see it in: per dialogue, in bins, and the dialogues on which two metrics disagree. (The module is not called `traits`,
-as the function is.)
+see it in: per dialogue, in bins, as correlations, and the dialogues on which two metrics disagree. (The module is not
+called `traits`, as the function is.)
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, get_args
 
 import numpy as np
 import polars as pl
 
+from dstbench.associations import POOLED, Columns, Numbers, compare_pairs, correlations, difference_rows, with_pooled
 from dstbench.conventions import Convention
 from dstbench.dialogues import per_dialogue
 from dstbench.errors import UsageError
 from dstbench.longtable import Data, open_under
 from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.base import exact, mean
-from dstbench.options import NonUniformity, TailOrientation
+from dstbench.options import NonUniformity, Protocol, TailOrientation
 from dstbench.profiles import as_convention
 from dstbench.schema import DISAGREEMENTS, TRAIT_BINS
+from dstbench.stats.normal import check_level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dstbench.options import Missing
 
 _BINS: Final = 10
 # Traits whose values have bounds of their own.
 _BOUNDS: Final = {"to_mean": (0.0, 1.0)}
+#: The metrics, tail orientation and non-uniformity of a protocol, unless others are named.
+PROTOCOLS: Final[Mapping[Protocol, tuple[str, TailOrientation, NonUniformity]]] = {
+    "plain": ("fga,gca", "mean", "paper"),
+    "released": ("fga:lam=0.75,gca", "released", "released"),
+}
+# In the released protocol, dialogues on which standard scores differ by less are left out.
+_LEAST_APART: Final = 0.1
 
 
 @dataclass(frozen=True)
@@ -41,12 +51,17 @@ class Traits:
         dialogues: A row per dialogue, with all traits and the metrics.
         bins: Mean scores by bins of the chosen tail orientation and non-uniformity; the bins are the same for all
             runs.
+        correlations: Of these two traits and the metrics with each other, in each run and in all of them pooled; all
+            over the same dialogues, in which all are defined.
+        differences: Of the correlations of each trait with the first two metrics, with Zou's interval.
         disagreements: The dialogues on which two metrics differ most, in each direction; empty if none were named.
         signatures: (run, metric, signature) of the scores.
     """
 
     dialogues: pl.DataFrame
     bins: pl.DataFrame
+    correlations: pl.DataFrame
+    differences: pl.DataFrame
     disagreements: pl.DataFrame
     signatures: pl.DataFrame
 
@@ -54,9 +69,11 @@ class Traits:
 def traits(
     data: Data,
     *,
-    metrics: str | Iterable[str | Metric] = "fga,gca",
-    to: TailOrientation = "mean",
-    nu: NonUniformity = "paper",
+    metrics: str | Iterable[str | Metric] | None = None,
+    to: TailOrientation | None = None,
+    nu: NonUniformity | None = None,
+    protocol: Protocol = "plain",
+    level: float = 0.95,
     disagree: Sequence[str | Metric] | None = None,
     most: int = 20,
     profile: str | Convention = "verbatim",
@@ -70,9 +87,12 @@ def traits(
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
-        metrics: Metrics in dstbench's notation.
-        to: The tail orientation that is binned.
-        nu: The non-uniformity that is binned.
+        metrics: Metrics in dstbench's notation; None: FGA and GCA (`PROTOCOLS`).
+        to: The tail orientation that is binned and correlated; None: ``mean``, or that of the protocol.
+        nu: The non-uniformity, likewise; None: ``paper``, or that of the protocol.
+        protocol: Over which dialogues traits and scores are correlated: all in which they are defined, or, with
+            ``released``, those that Aksu & Chen 2024 took, see `_as_released`; then all runs are pooled.
+        level: Of the intervals.
         disagree: Two metrics whose strongest disagreements are listed; None: no list.
         most: How many of them, in each direction.
         profile: The convention, or its name.
@@ -91,6 +111,12 @@ def traits(
     >>> traits(states).dialogues.select("mistakes", "to_mean", "nu_paper", "fga", "gca").row(0)
     (1, 1.0, 0.5, 0.5, 0.6)
     """
+    if protocol not in PROTOCOLS:
+        raise UsageError(f"protocol={protocol!r} is none of {', '.join(PROTOCOLS)}")
+    check_level(level)
+    default, default_to, default_nu = PROTOCOLS[protocol]
+    to, nu = to or default_to, nu or default_nu
+    metrics = default if metrics is None else metrics
     for name, given, known in (("to", to, TailOrientation), ("nu", nu, NonUniformity)):
         if given not in get_args(known):
             raise UsageError(f"{name}={given!r} is none of {', '.join(get_args(known))}")
@@ -98,17 +124,59 @@ def traits(
     if disagree is not None and len(pair) != 2:
         raise UsageError("a disagreement is between two metrics", hint="--disagree fga gca")
     chosen = parse_all([*(metrics.split(",") if isinstance(metrics, str) else metrics), *pair])
+    if protocol == "released" and len(chosen) < 2:
+        raise UsageError("the released protocol is of two metrics", hint=f"-m {default}")
     convention = as_convention(profile)
     runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
     tables, signatures = zip(*(per_dialogue(run, chosen, convention) for run in runs), strict=True)
     dialogues = pl.concat(tables)
-    scores = [str(metric) for metric in chosen]
+    scores, both = [str(metric) for metric in chosen], [f"to_{to}", f"nu_{nu}"]
+    taken = "released" if protocol == "released" else "complete"
+    if protocol == "released":
+        correlated = [(runs[0].name if len(runs) == 1 else POOLED, _as_released(dialogues, both, scores[:2]))]
+    else:
+        whole = [(run.name, table.drop_nulls([*both, *scores])) for run, table in zip(runs, tables, strict=True)]
+        correlated = with_pooled(whole, [*both, *scores])
+    compared = [
+        compare_pairs((run, run), [columns[c] for c in (t, a, t, b)], (t, a), (t, b), level)
+        for t in both
+        for a, b in pairwise(scores[:2])
+        for run, columns in correlated
+    ]
     return Traits(
         dialogues,
-        pl.concat([_binned(dialogues, trait, scores) for trait in (f"to_{to}", f"nu_{nu}")]),
+        pl.concat([_binned(dialogues, trait, scores) for trait in both]),
+        pl.concat([correlations(run, columns, level, taken) for run, columns in correlated]),
+        difference_rows(compared, level, taken),
         pl.concat([_no_rows(), *_disagreements(dialogues, [str(metric) for metric in pair], most)]),
         pl.concat(signatures),
     )
+
+
+def _as_released(dialogues: pl.DataFrame, traits: Sequence[str], metrics: Sequence[str]) -> Columns:
+    """The dialogues of all runs as Aksu & Chen 2024 correlate them (their notebook, `CorrelationAnalysis`).
+
+    Scores are percent with two decimals, and 0 where undefined, as traits are. Dialogues with 100 by both metrics are
+    left out; the four columns become standard scores (by the sample's standard deviation) with two decimals; and
+    dialogues on which the two metrics' differ by less than 0.1 are left out. (As decimals are binary, so are some that
+    differ by 0.1 exactly.)
+    """
+    columns = dialogues.select(*traits, *metrics).cast(pl.Float64).fill_null(0)
+    percent = {name: np.round(100 * columns[name].to_numpy(), 2) for name in metrics}
+    kept = ~np.logical_and.reduce([scores == 100 for scores in percent.values()])
+    values = {**{name: columns[name].to_numpy() for name in traits}, **percent}
+    standard = {name: _standard(numbers[kept]) for name, numbers in values.items()}
+    one, other = (standard[name] for name in metrics)
+    apart = np.abs(one - other) >= _LEAST_APART
+    return {name: numbers[apart] for name, numbers in standard.items()}
+
+
+def _standard(numbers: Numbers) -> Numbers:
+    """Standard scores with two decimals; NaN where the numbers do not vary."""
+    if len(numbers) < 2 or numbers.min() == numbers.max():
+        return np.full(len(numbers), np.nan)
+    standard: Numbers = np.round((numbers - numbers.mean()) / numbers.std(ddof=1), 2)
+    return standard
 
 
 def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.DataFrame:

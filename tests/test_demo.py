@@ -9,7 +9,7 @@ import pytest
 
 import dstbench
 from dstbench.demo import TRACKERS, synthetic
-from dstbench.schema import check_long
+from dstbench.longrules import check_long
 from tests.test_cli import ok, run
 
 

@@ -349,6 +349,7 @@ def test_classes_of_trippy_on_multiwoz_21(data: Path) -> None:
 def test_partitions_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     table = synthetic(60)["careful"]
     whole, wide = dstbench.diagnose({"run": table}), dstbench.traits({"run": table}, disagree=["fga", "gca"])
+    correlated = [dstbench.correlate({"run": table}, differences=["jga,fga,gca"])]
     monkeypatch.setattr(longtable, "_ROW_GROUP", 50)
     monkeypatch.setattr(partition.partitions, "__defaults__", (100,))
     (run,) = open_runs({"run": table})
@@ -361,6 +362,9 @@ def test_partitions_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
         assert getattr(parts, name).equals(getattr(whole, name)), name
     for name in wide.__dataclass_fields__:
         assert getattr(narrow, name).equals(getattr(wide, name)), name
+    correlated.append(dstbench.correlate({"run": table}, differences=["jga,fga,gca"]))
+    for one, other in zip(*(vars(each).values() for each in correlated), strict=True):
+        assert one.equals(other)
 
 
 def test_one_thread_gives_the_same_bits() -> None:
@@ -368,7 +372,8 @@ def test_one_thread_gives_the_same_bits() -> None:
         "import dstbench, hashlib; from dstbench.demo import synthetic\n"
         "t = dstbench.traits(synthetic(300), disagree=['fga', 'gca'], to='released', nu='released')\n"
         "d = dstbench.diagnose(synthetic(300))\n"
-        "text = ''.join(getattr(r, f).write_json() for r in (t, d) for f in r.__dataclass_fields__)\n"
+        "c = dstbench.correlate(synthetic(300), differences=['jga,fga,gca'], between_runs=True, test='all')\n"
+        "text = ''.join(getattr(r, f).write_json() for r in (t, d, c) for f in r.__dataclass_fields__)\n"
         "print(hashlib.sha256(text.encode()).hexdigest())"
     )
     outputs = {

@@ -30,6 +30,7 @@ SCHEMAS = {
     "runs": "runs", "first_failures": "first_failures", "gold_slots": "gold_slots", "by_turn": "score_rows",
     "by_length": "score_rows", "errors": "errors", "errors_by_domain": "errors", "errors_by_slot": "errors",
     "dialogues": "dialogues", "bins": "trait_bins", "disagreements": "disagreements",
+    "correlations": "correlations", "differences": "differences",
 }  # fmt: skip
 
 
@@ -70,6 +71,8 @@ def test_traits_as_text(model: Path) -> None:
     assert " ".join(found[title][0]) == "run bin jga error-turns tla n of jga n of error-turns n of tla"
     assert found[title][-1][:7] == ["model", "0.9", "to", "1.0", "50.00", "1.00", "50.00"]
     assert found[title][1][4:7] == ["-", "-", "-"]
+    (correlated,) = (table for title, table in found.items() if title.startswith("model: correlations over"))
+    assert correlated[2][:3] == ["nu_paper", "-", "-"]  # of one dialogue
     assert "highest above" not in out  # TLA and JGA agree
     assert "signature: jga+error-turns+tla|" in out
 

@@ -44,6 +44,7 @@ def test_the_examples_of_scoring_run(here: Path) -> None:
         "contexts",
         "diagnose",
         "traits",
+        "correlate",
     }
     for command, words in commands:
         code, _, err = run(command, *shlex.split(words))

@@ -10,7 +10,8 @@ import jsonschema
 import pytest
 
 import dstbench
-from dstbench.schema import TABLES, TURNS, check_long
+from dstbench.longrules import check_long
+from dstbench.schema import TABLES, TURNS
 from tests import formats
 from tests.corpora import EXAMPLE
 

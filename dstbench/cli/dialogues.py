@@ -1,4 +1,4 @@
-"""Commands that look at dialogues: diagnose, traits."""
+"""Commands that look at dialogues: diagnose, traits, correlate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from dstbench.cli.output import (
     tell_written,
     write_charts,
 )
-from dstbench.options import NonUniformity, TailOrientation
+from dstbench.options import NonUniformity, Per, Protocol, TailOrientation
+
+Level = Annotated[float, typer.Option(help="Confidence level of intervals.")]
 
 
 @app.command(epilog="Example: dstbench diagnose predictions.json --charts figures")
@@ -64,8 +66,16 @@ def diagnose(
 def traits(
     *,
     metrics: Metrics = None,
-    to: Annotated[TailOrientation, typer.Option(help="Which tail orientation is binned.")] = "mean",
-    nu: Annotated[NonUniformity, typer.Option(help="Which non-uniformity is binned.")] = "paper",
+    to: Annotated[
+        TailOrientation | None, typer.Option(help="Tail orientation that is binned and correlated; mean.")
+    ] = None,
+    nu: Annotated[
+        NonUniformity | None, typer.Option(help="Non-uniformity that is binned and correlated; paper.")
+    ] = None,
+    protocol: Annotated[
+        Protocol, typer.Option(help="Correlate all dialogues, or as the authors of GCA did (FGA at 0.75, pooled).")
+    ] = "plain",
+    level: Level = 0.95,
     disagree: Annotated[
         tuple[str, str] | None,
         typer.Option(metavar="A B", help="List the dialogues on which these metrics differ most."),
@@ -86,9 +96,11 @@ def traits(
 
         found = dstbench.tendencies.traits(
             asked.paths,
-            metrics=",".join(metrics) if metrics else "fga,gca",
+            metrics=",".join(metrics) if metrics else None,
             to=to,
             nu=nu,
+            protocol=protocol,
+            level=level,
             disagree=disagree,
             most=most,
             profile=convention(),
@@ -96,5 +108,56 @@ def traits(
         )
         text = render_traits(found, form)
         written = write_charts(trait_charts(found), charts)
+    emit(text, output)
+    tell_written(written)
+
+
+@app.command(epilog="Example: dstbench correlate predictions.json -m jga,fga,gca --versus jga,fga,gca")
+@takes_convention
+@takes_runs
+def correlate(
+    *,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option("-m", "--metrics", help="Metrics, and columns such as turns, n_gold_max, to_mean, nu_paper."),
+    ] = None,
+    per: Annotated[Per, typer.Option(help="Correlate the scores of dialogues, or of turns.")] = "dialogue",
+    versus: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B,C[,D]", help="Compare r(A, B) with r(A, C), or r(A, B) with r(C, D); repeatable."),
+    ] = None,
+    between_runs: Annotated[
+        bool, typer.Option("--between-runs", help="Compare each correlation between runs.")
+    ] = False,
+    test: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The test of a difference, by cocor's name, or all.")
+    ] = None,
+    level: Level = 0.95,
+    charts: Charts = None,
+    asked: Asked,
+    form: FormatOption = "text",
+    output: Output = None,
+    convention: Choices,
+) -> None:
+    """Correlate metrics and traits of dialogues, and compare correlations."""
+    with reporting(), progress("scoring"):
+        asked.spare(output)
+        import dstbench.correlating
+        from dstbench.report.charts import correlation_charts
+        from dstbench.report.diagnoses import render_correlations
+
+        found = dstbench.correlating.correlate(
+            asked.paths,
+            metrics=",".join(metrics) if metrics else None,
+            per=per,
+            differences=versus or [],
+            between_runs=between_runs,
+            test=test,
+            level=level,
+            profile=convention(),
+            **asked.how,
+        )
+        text = render_correlations(found, form)
+        written = write_charts(correlation_charts(found), charts)
     emit(text, output)
     tell_written(written)

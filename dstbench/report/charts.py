@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 if TYPE_CHECKING:
+    from dstbench.correlating import Correlations
     from dstbench.diagnosis import Diagnosis
     from dstbench.significance import Leaderboard
     from dstbench.tendencies import Traits
@@ -65,6 +66,11 @@ def intervals(rows: pl.DataFrame, name: str, value: str, title: str, *, zero: bo
     }
 
 
+def correlation_charts(found: Correlations) -> dict[str, Chart]:
+    """The figure of correlations: a matrix per run (Kim et al. 2022, Figs 3 and A1)."""
+    return {"correlations": heat_map(found.matrix)}
+
+
 def first_failures(rows: pl.DataFrame) -> Chart:
     """When failing dialogues first fail (Kim et al. 2022, Fig 1), from `Diagnosis.first_failures`."""
     x = {"field": "low", "bin": {"binned": True, "step": 0.1}, "title": "first wrong turn, as a share of the dialogue"}
@@ -95,6 +101,29 @@ def binned(rows: pl.DataFrame) -> Chart:
     y = {"field": "value", "type": "quantitative", "title": "mean of dialogues' scores"}
     dash = {"field": "metric", "type": "nominal"}
     return _chart(f"Scores by {trait}", "line", middles, {"x": x, "y": y, "strokeDash": dash})
+
+
+def heat_map(rows: pl.DataFrame) -> Chart:
+    """Correlations as squares, a panel per run, from `Correlations.matrix`; both halves are drawn."""
+    other_half = rows.rename({"first": "second", "second": "first"}).select(rows.columns)
+    names = pl.concat([rows["first"], rows["second"]]).unique(maintain_order=True).to_list()
+    x, y = ({"field": name, "type": "nominal", "sort": names, "title": None} for name in ("first", "second"))
+    scale = {"domain": [-1, 1], "scheme": "redblue"}
+    squares = {"mark": {"type": "rect", "tooltip": True}, "encoding": {"color": _r(scale=scale)}}
+    dark = {"test": "abs(datum.r) > 0.6", "value": "white"}
+    numbers = {"mark": "text", "encoding": {"text": _r(format=".2f"), "color": {"condition": dark, "value": "black"}}}
+    return {
+        "$schema": _VEGA_LITE,
+        "title": "Correlations",
+        "data": {"values": pl.concat([rows, other_half]).to_dicts()},
+        "facet": {"field": "run", "type": "nominal", "sort": None, "title": None},
+        "columns": 2,
+        "spec": {"width": 320, "height": 320, "encoding": {"x": x, "y": y}, "layer": [squares, numbers]},
+    }
+
+
+def _r(**look: Any) -> dict[str, Any]:
+    return {"field": "r", "type": "quantitative", **look}
 
 
 def _chart(title: str, mark: str, rows: pl.DataFrame, encoding: dict[str, Any]) -> Chart:

@@ -1,4 +1,4 @@
-"""Diagnoses and traits as text, Markdown, CSV or JSON.
+"""Diagnoses, traits and correlations as text, Markdown, CSV or JSON.
 
 Text and Markdown show shares in percent, the runs side by side where that can be read.
 """
@@ -9,14 +9,26 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from dstbench.associations import POOLED
 from dstbench.metrics import parse
 from dstbench.report.tables import render_frames, render_page, share_text, signature_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dstbench.correlating import Correlations
     from dstbench.diagnosis import Diagnosis
     from dstbench.options import TableFormat
     from dstbench.tendencies import Traits
 
+#: What the text says of the dialogues that correlations are over.
+_TAKEN: Final = {
+    "pairwise": "",
+    "complete": " over dialogues in which all are defined",
+    "released": " over dialogues as the authors of GCA took them",
+}
+_PAIR: Final = ("first", "second")
+_PLACE: Final = ("run", "other_run", *_PAIR)
 _KINDS: Final = (("missed", "of_gold"), ("wrong", "of_gold"), ("over", "of_predicted"), ("over", "of_inactive"))
 
 
@@ -50,13 +62,14 @@ def render_diagnosis(found: Diagnosis, form: TableFormat) -> str:
 
 
 def render_traits(found: Traits, form: TableFormat) -> str:
-    """Traits of dialogues, in one of the formats; text and Markdown show bins and disagreements only."""
+    """Traits of dialogues, in one of the formats; text and Markdown do not list dialogues."""
     if form in ("json", "csv"):
         return render_frames(found, form)
     sections = []
     for trait in found.bins["trait"].unique(maintain_order=True):
         title = f"Mean scores by {trait}, of dialogues that have both; n: how many"
         sections.append((title, _binned(found.bins.filter(trait=trait))))
+    sections += [*_matrices(found.correlations), *_differences(found.differences)]
     for higher, lower in found.disagreements.select("higher", "lower").unique(maintain_order=True).iter_rows():
         shown = found.disagreements.filter(higher=higher, lower=lower).select(
             "run",
@@ -67,8 +80,23 @@ def render_traits(found: Traits, form: TableFormat) -> str:
             *_plain("turns", "mistakes"),
         )
         sections.append((f"Dialogues that {higher} scores highest above {lower}", shown))
-    below = ["shares in percent; --format csv or json lists every dialogue", *signature_lines(found.signatures)]
+    below = [
+        "shares in percent; --format csv or json lists every dialogue",
+        *_below(found.correlations),
+        *signature_lines(found.signatures),
+    ]
     return render_page(sections, below, form)
+
+
+def render_correlations(found: Correlations, form: TableFormat) -> str:
+    """Correlations and their differences, in one of the formats."""
+    if form in ("json", "csv"):
+        return render_frames(found, form)
+    sections = [*_matrices(found.matrix), *_differences(found.differences, found.tests)]
+    below = _below(found.matrix)
+    if found.tests.height > 1:
+        below.append("p are two-sided, and not adjusted for their number")
+    return render_page(sections, [*below, *signature_lines(found.signatures)], form)
 
 
 def _plain(*names: str) -> list[pl.Expr]:
@@ -134,3 +162,90 @@ def _mean(metric: str, column: str) -> pl.Expr:
     """A metric's values, or their means: shares in percent, counts as they are."""
     value = pl.col(column)
     return share_text(value / 100 if parse(metric).is_count else value, column)
+
+
+def _matrices(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Per run, correlations below the diagonal and their intervals above; and how many rows, where they differ."""
+    for (run, taken), part in rows.group_by("run", "rows", maintain_order=True):
+        pairs = {(first, second): rest for first, second, *rest in part.select(*_PAIR, "r", "n", "low", "high").rows()}
+        sizes = part["n"].unique()
+        same = f", n = {sizes.item():,}" if len(sizes) == 1 else ""
+        title = f"{run}: correlations{_TAKEN[taken]}{same}; above the diagonal their {_percent(part)} intervals"
+        below = {pair: _three(r) for pair, (r, *_) in pairs.items()}
+        above = {pair: _limits(low, high) for pair, (_, _, low, high) in pairs.items()}
+        yield title, _triangles(below, above)
+        if len(sizes) > 1:
+            yield f"{run}: of how many", _triangles({pair: f"{n}" for pair, (_, n, *_) in pairs.items()}, {})
+
+
+def _triangles(below: dict[tuple[str, str], str], above: dict[tuple[str, str], str]) -> pl.DataFrame:
+    names = list(dict.fromkeys(name for pair in below for name in pair))
+    columns = {
+        second: [below.get((second, first)) or above.get((first, second), "") for first in names] for second in names
+    }
+    return pl.DataFrame({"": names, **columns})
+
+
+def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Differences with Zou's interval and, where each has one test, that; else the tests in a table of their own."""
+    if rows.is_empty():
+        return
+    shown = rows.select(
+        *_PLACE,
+        *(pl.col(name).map_elements(_three, pl.String, skip_nulls=False) for name in ("r_first", "r_second")),
+        pl.col("difference").map_elements(_three, pl.String, skip_nulls=False),
+        pl.struct("low", "high")
+        .map_elements(lambda limits: _limits(limits["low"], limits["high"]), pl.String)
+        .alias(f"{_percent(rows)} interval"),
+        pl.when(pl.col("n_first") == pl.col("n_second"))
+        .then(pl.col("n_first").cast(pl.String))
+        .otherwise(pl.format("{} and {}", "n_first", "n_second"))
+        .alias("n"),
+    )
+    one_each = tests is not None and not tests.is_empty() and not tests.select(_PLACE).is_duplicated().any()
+    if tests is not None and one_each:
+        shown = shown.join(_tests(tests), on=_PLACE, how="left", maintain_order="left")
+    named = [pl.col(name).alias(name.replace("_", " ")) for name in shown.columns if name not in _PLACE]
+    yield f"Differences of correlations{_TAKEN[rows['rows'].item(0)]}", shown.select(*_names(), *named).fill_null("-")
+    if tests is not None and not one_each and tests.height:
+        yield "Tests of them", _tests(tests).select(*_names(), pl.exclude(_PLACE))
+
+
+def _names() -> list[pl.Expr]:
+    """Run or runs, and what is compared, from the columns of `_PLACE`."""
+    same_run, same_pair = pl.col("run") == pl.col("other_run"), pl.col("first") == pl.col("second")
+    first, second = (pl.format("r({})", pl.col(name).str.replace(",", ", ")) for name in _PAIR)
+    return [
+        pl.when(same_run).then("run").otherwise(pl.format("{} - {}", "run", "other_run")).alias("run"),
+        pl.when(same_pair).then(first).otherwise(pl.format("{} - {}", first, second)).alias("of"),
+    ]
+
+
+def _tests(tests: pl.DataFrame) -> pl.DataFrame:
+    return tests.select(
+        *_PLACE,
+        "test",
+        pl.col("statistic").map_elements(_three, pl.String),
+        pl.col("df").cast(pl.String).fill_null("-"),
+        pl.col("p").map_elements(lambda p: f"{p:.3g}", pl.String),
+    )
+
+
+def _below(rows: pl.DataFrame) -> list[str]:
+    """What is to be known of the intervals."""
+    told = ["intervals of correlations by Fisher's z, of differences by Zou (2007)"]
+    if POOLED in rows["run"]:
+        told.append(f"{POOLED}: a dialogue that several runs have counts as often, and intervals are too narrow")
+    return told
+
+
+def _percent(rows: pl.DataFrame) -> str:
+    return f"{100 * rows['level'].item(0):g} %"
+
+
+def _three(value: float | None) -> str:
+    return "-" if value is None else f"{round(value, 3) + 0.0:.3f}"  # the sum makes -0.0 a 0.0
+
+
+def _limits(low: float | None, high: float | None) -> str:
+    return "-" if low is None else f"{_three(low)} to {_three(high)}"
