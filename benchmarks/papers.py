@@ -133,7 +133,7 @@ LINES: Final = (
     ),
     Line(
         f"{_GCA}, notebook: cocor",
-        "r = 0.59 against 0.40 (0.69 between them), n = 1344: nine tests, intervals of Zou and of Meng",
+        "non-uniformity with FGA and GCA, r = 0.59 and 0.40 (0.69 between them), n = 1344: nine tests, two intervals",
         overlapping(
             (0.59, 0.40, 0.69),
             1344,
@@ -149,6 +149,27 @@ LINES: Final = (
                 "hittner2003": "10.5003",
             },
             intervals={"zou2007": "0.1543 0.2266", "meng1992": "0.2065 0.3015"},
+        ),
+        needs_data=False,
+    ),
+    Line(
+        f"{_GCA}, notebook: cocor",
+        "tail orientation with FGA and GCA, r = 0.08 and -0.05 (0.69 between them), n = 1344: nine tests, two intervals",
+        overlapping(
+            (0.08, -0.05, 0.69),
+            1344,
+            tests={
+                "pearson1898": "6.0898",
+                "hotelling1940": "6.1309",
+                "williams1959": "6.1309",
+                "olkin1967": "6.0898",
+                "dunn1969": "6.0659",
+                "hendrickson1970": "6.1309",
+                "steiger1980": "6.0552",
+                "meng1992": "6.0444",
+                "hittner2003": "6.0552",
+            },
+            intervals={"zou2007": "0.0880 0.1717", "meng1992": "0.0880 0.1724"},
         ),
         needs_data=False,
     ),
