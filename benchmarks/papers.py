@@ -154,7 +154,7 @@ LINES: Final = (
     ),
     Line(
         f"{_GCA}, notebook: cocor",
-        "tail orientation with FGA and GCA, r = 0.08 and -0.05 (0.69 between them), n = 1344: nine tests, two intervals",
+        "tail orientation with FGA and GCA, r = 0.08 and -0.05 (0.69 between them), n = 1344: the same",
         overlapping(
             (0.08, -0.05, 0.69),
             1344,
