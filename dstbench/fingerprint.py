@@ -27,7 +27,7 @@ _ODD: Final = np.uint64(0x9E3779B97F4A7C15)
 
 def of_strings(strings: pl.Series) -> Hashes:
     """A number per string: a polynomial over its UTF-8 bytes, mixed."""
-    data = np.frombuffer("".join(strings.to_list()).encode("utf-8", "surrogatepass"), np.uint8)
+    data = np.frombuffer(strings.str.join().item().encode(), np.uint8)
     length = strings.str.len_bytes().to_numpy().astype(np.int64)
     start = np.cumsum(length) - length
     position = np.arange(len(data)) - np.repeat(start, length)
