@@ -130,7 +130,7 @@ class Comparison:
             listed = listed[0] & inside, listed[1] & inside
         g, p = self._gold.of(slot, gold), self._pred.of(slot, pred)
         bare = slot == ABSENT
-        p[bare] = pred[bare]
+        np.copyto(p, pred, where=bare)
         c = self.convention
         if c.dontcare == "skip":
             skipped = (self._dontcare.of(slot, gold) == ABSENT) & (gold != ABSENT)

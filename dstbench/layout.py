@@ -115,10 +115,10 @@ class Layout:
         """What is known of places, of those that are turns."""
         return places if len(self.group) == self.total else places[self.is_turn]
 
-    def running(self, changes: Any) -> Any:
-        """Running sums of whole numbers that start anew in every group."""
-        changes[self.offset[1:]] -= np.add.reduceat(changes, self.offset)[:-1] if self.total else 0
-        return np.cumsum(changes)
+    def running(self, changes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Running sums that start anew in every group."""
+        running = np.cumsum(changes)
+        return running - np.repeat(running[self.offset] - changes[self.offset], self.size)
 
 
 def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
@@ -205,7 +205,8 @@ def over_distinct(column: pl.Series, function: Callable[[str], str]) -> pl.Serie
 def row_changes(column: pl.Series | NDArray[Any]) -> Flags:
     """Whether a row differs from the row before; true at the first row."""
     changed = np.ones(len(column), dtype=np.bool_)
-    changed[1:] = column[1:] != column[:-1]
+    different = column[1:] != column[:-1]
+    changed[1:] = different if isinstance(different, np.ndarray) else different.to_numpy()
     return changed
 
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from dstbench.options import View
 
     Numbers: TypeAlias = NDArray[np.int64]
+    # One row per group; without groups, plain numbers: a frame of one row is slow to make.
+    Totals: TypeAlias = pl.DataFrame | dict[str, int]
 
 #: The group that is a dialogue's number of turns.
 LENGTH: Final = "length"
@@ -53,8 +55,8 @@ class _Scored:
 class _Part(NamedTuple):
     """What a partition sums up to; see `Sums`."""
 
-    tables: list[pl.DataFrame]  # under the convention and, where it is fuzzy, with exact matching
-    everywhere: pl.DataFrame | None  # over all turns, where slots are padded to them
+    tables: list[Totals]  # under the convention and, where it is fuzzy, with exact matching
+    everywhere: Totals | None  # over all turns, where slots are padded to them
     slots: frozenset[str]
     scored: _Scored
     alternatives: str | None
@@ -146,7 +148,7 @@ def _sums(
     *,
     hashed: bool = True,
     moments: Collection[tuple[str, str]] = (),
-) -> tuple[pl.DataFrame, _Scored]:
+) -> tuple[Totals, _Scored]:
     """The sums over one partition, of the turns in which a group has rows; and which turns are scored."""
     needed = {*_TURN, *by}
     needed |= {name for stat in stats.values() for name in stat.meta.root_names()}
@@ -173,36 +175,40 @@ def _sums(
     parts = [scored["turn_hash"], gold["gold_hash"]] if hashed else []
     fingerprint = sum(int(np.add.reduce(part.to_numpy(), dtype=np.uint64)) for part in parts)
     dialogues = int(row_changes(scored["number"].to_numpy()).sum())
-    return grouped.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES), _Scored(
-        fingerprint, scored.height, dialogues
-    )
+    return grouped, _Scored(fingerprint, scored.height, dialogues)
 
 
 def _total(
-    counted: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str], moments: Collection[tuple[str, str]]
-) -> pl.DataFrame:
+    counted: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str], pairs: Collection[tuple[str, str]]
+) -> Totals:
     """Turns added up per group; where moments are asked for, dialogue by dialogue first."""
     values = counted.select(**stats)
     keys = counted.select(*by, "number")
     # Most turns stand beside others of their dialogue and group: little is left to group by hashing.
     changes = [row_changes(_plain(column)) for column in keys if column.name != "dialogue"]
     starts = np.flatnonzero(np.logical_or.reduce(changes))
-    sums = {"turns": np.diff(starts, append=counted.height)}
+    ends = np.append(starts[1:], counted.height)[: len(starts)] - 1
+    sums = {"turns": np.diff(ends, prepend=-1)}
     for name, column in zip(stats, values, strict=True):
-        numbers = (column.fill_null(0) if column.null_count() else column).to_numpy()
+        numbers = column.to_numpy()
         if numbers.dtype == np.float64:
-            for half, part in zip(_HALVES, halves(numbers), strict=True):
-                sums[half + name] = np.add.reduceat(part, starts)
+            defined = np.where(np.isnan(numbers), 0, numbers)
+            sums |= {half + name: _of_runs(part, ends) for half, part in zip(_HALVES, halves(defined), strict=True)}
         else:
-            sums["stat:" + name] = np.add.reduceat(numbers, starts)
+            sums["stat:" + name] = _of_runs(numbers, ends)
     if not by:
-        whole = {name: column.sum() for name, column in sums.items()} | {"dialogues": len(starts)}
-        products = {name: one @ other for name, one, other in _factors(sums, moments)}
-        return pl.DataFrame({name: [number] for name, number in (whole | products).items()})
+        moments = {name: int(one @ other) for name, one, other in _factors(sums, pairs)}
+        return {name: int(column.sum()) for name, column in sums.items()} | {"dialogues": len(ends)} | moments
     table = keys[starts].with_columns(**sums).group_by(keys.columns).agg(pl.all().sum())
-    factors = _factors({name: table[name].to_numpy() for name in sums}, moments)
+    factors = _factors({name: table[name].to_numpy() for name in sums}, pairs)
     table = table.with_columns(pl.Series(name, one * other) for name, one, other in factors)
-    return table.group_by(by).agg(pl.exclude(keys.columns).sum(), pl.len().cast(pl.Int64).alias("dialogues"))
+    totals = table.group_by(by).agg(pl.exclude(keys.columns).sum(), pl.len().cast(pl.Int64).alias("dialogues"))
+    return totals.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES)
+
+
+def _of_runs(column: Numbers, ends: Numbers) -> Numbers:
+    """The sums of runs of rows that end with these."""
+    return np.diff(np.cumsum(column)[ends], prepend=0)
 
 
 def _plain(column: pl.Series) -> NDArray[Any]:
@@ -280,14 +286,18 @@ def _alternatives(rows: Layout, convention: Convention) -> str | None:
     return min((value for value in to_strings(distinct(rows.gold[rows.changed])) if BETWEEN in value), default=None)
 
 
-def _add_up(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
+def _add_up(parts: Sequence[Totals], by: Sequence[str]) -> pl.DataFrame:
     """Partitions' sums as the whole's: whole numbers, so that their order does not matter; of ratios in parts."""
-    moments = pl.col("^moment:.*$").cast(pl.Int128)
-    whole = pl.concat(parts).with_columns(moments)
-    summed = whole.group_by(by).agg(pl.all().sum()) if by else whole.sum()
+    frames = [part for part in parts if isinstance(part, pl.DataFrame)]
+    rows = [part for part in parts if isinstance(part, dict)]
+    if frames:
+        whole = pl.concat(frames).with_columns(pl.col("^moment:.*$").cast(pl.Int128)).group_by(by).agg(pl.all().sum())
+    else:
+        wide = dict.fromkeys((name for name in rows[0] if name.startswith("moment:")), pl.Int128)
+        whole = pl.DataFrame({name: [sum(row[name] for row in rows)] for name in rows[0]}, schema_overrides=wide)
     ratios = [name.removeprefix(_HALVES[0]) for name in whole.columns if name.startswith(_HALVES[0])]
     joined = [from_halves(*(pl.col(half + name) for half in _HALVES)).alias("stat:" + name) for name in ratios]
-    return summed.with_columns(joined).drop(half + name for half in _HALVES for name in ratios)
+    return whole.with_columns(joined).drop(half + name for half in _HALVES for name in ratios)
 
 
 def _pad(
