@@ -39,8 +39,7 @@ class Layout:
     follow it.
 
     Attributes:
-        long: The long table; in a view, only its rows with a slot.
-        slot: Codes of the rows' slots.
+        slot: Codes of the rows' slots. In a view, there are only rows with a slot.
         gold: Codes of verbatim gold values.
         pred: Codes of verbatim predicted values.
         bare: Rows without a slot: each stands for itself, and what is predicted there does not last.
@@ -61,7 +60,6 @@ class Layout:
         kept: What was worked out on these rows and several calls need, by what it is.
     """
 
-    long: pl.DataFrame
     slot: Codes
     gold: Codes
     pred: Codes
@@ -95,7 +93,7 @@ class Layout:
     @cached_property
     def domain_place(self) -> Numbers:
         """Of each row: a number that rows of one turn and domain share, whatever the view."""
-        _, domain = np.unique(codes(over_distinct(self.long["slot"], domain_of)), return_inverse=True)
+        _, domain = np.unique(codes(over_distinct(to_column(self.slot), domain_of)), return_inverse=True)
         numbers: Numbers = self.turn_place * (int(domain.max(initial=0)) + 1) + domain
         return numbers
 
@@ -135,26 +133,23 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
     dialogue = long["dialogue"].rechunk()  # shifted columns of many chunks are slow to compare
     first_row = np.flatnonzero(row_changes(dialogue))
     dialogue = dialogue.gather(first_row)
-    bare, number = slot == ABSENT, np.arange(1, len(first_row) + 1, dtype=np.uint32)
-    part = None
+    number = np.arange(1, len(first_row) + 1, dtype=np.uint32)
+    bare, turn, part = slot == ABSENT, long["turn"].to_numpy(), None
     if view:
         kept = np.flatnonzero(~bare)
         numbers = np.repeat(number, np.diff(first_row, append=len(bare)))[kept]
-        long, slot, gold, pred, bare = long[kept], slot[kept], gold[kept], pred[kept], bare[kept]
-        part = long["slot"] if view == "slot" else over_distinct(long["slot"], domain_of)
+        slot, gold, pred, bare, turn = (column[kept] for column in (slot, gold, pred, bare, turn))
+        part = to_column(slot) if view == "slot" else over_distinct(to_column(slot), domain_of)
         first_row = np.flatnonzero(row_changes(numbers) | row_changes(codes(part)))
         number = numbers[first_row]
     first = bare | row_changes(slot)
     first[first_row] = True
-    turn = long["turn"].to_numpy()
     differs = first | row_changes(gold) | row_changes(pred)
     differs[1:] |= turn[1:] - turn[:-1] != 1  # so that from one changed row to the next, no turn is left out
     changed = np.flatnonzero(differs)
-    starts = np.searchsorted(changed, first_row)
+    starts, last_row = np.searchsorted(changed, first_row), first_row + np.diff(first_row, append=len(turn)) - 1
     base = np.minimum.reduceat(turn[changed], starts).astype(np.int64) if len(turn) else first_row
-    size = (
-        turn[first_row + np.diff(first_row, append=len(turn)) - 1] - base + 1
-    )  # a group's last row is of its last turn
+    size = turn[last_row] - base + 1  # a group's last row is of its last turn
     offset = np.cumsum(size) - size
     changes = np.diff(starts, append=len(changed))
     place = np.repeat(offset - base, changes) + turn[changed]
@@ -171,7 +166,6 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
     is_turn = np.cumsum(np.bincount(place, minlength=total + 1) - np.bincount(after, minlength=total + 1))[:-1] > 0
     group = np.repeat(np.arange(len(size)), size)
     return Layout(
-        long=long,
         slot=slot,
         gold=gold,
         pred=pred,

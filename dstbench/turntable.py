@@ -8,7 +8,7 @@ It works on codes in NumPy arrays, as partitions are small and a query engine's 
 
 Conventions of the counts: g and p are the values under the convention (`ABSENT`: not in the state); g⁻ and p⁻ those
 of the same slot one turn earlier (`ABSENT` at the slot's first row). "Changed" means that something of the row before
-did, in the file or under the convention.
+did, in the file or under the convention, or that the turn is not the one after.
 """
 
 from __future__ import annotations

@@ -202,6 +202,18 @@ def test_damage_within_a_parquet_file_is_found(here: Path) -> None:
         dstbench.score("run.parquet")
 
 
+def test_a_slot_that_ends_early_or_turns_that_fall_are_never_counted() -> None:
+    table = synthetic(3, trackers=["careful"])["careful"]
+    slots = table.with_row_index("row").drop_nulls("slot").group_by("dialogue", "slot", maintain_order=True)
+    ends = slots.agg(pl.col("row").last(), pl.len()).filter((pl.len() > 1).over("dialogue"), pl.col("len") > 1)["row"]
+    assert ends.len() > 5
+    for row in ends:
+        with pytest.raises(dstbench.DstbenchError, match="a slot ends early"):
+            dstbench.to_turns(pl.concat([table[:row], table[row + 1 :]]))
+    with pytest.raises(dstbench.DstbenchError, match="not sorted"):
+        dstbench.to_turns(table.reverse())
+
+
 def test_a_table_that_was_edited_is_checked_anew(here: Path) -> None:
     dstbench.write_long(open_runs(synthetic(30, trackers=["eager"]))[0], "run.parquet")
     arrow = pq.read_table("run.parquet")
