@@ -1,36 +1,41 @@
-"""How fast a whole corpus is scored, and in how much memory.
+"""How fast a whole corpus is scored, and in how much memory, as the corpus grows.
 
-Purpose: rows and turns per second of scoring all default metrics from a Parquet file; as ratios, since machines
-differ: to merely decoding the same columns, and to plain Python loops (the test oracle) over the same states.
+Purpose: time and memory of scoring all default metrics, and JGA alone, from a Parquet file; as ratios, since machines
+differ: to merely decoding the same columns, and to plain Python loops (the test oracle) over the same states. And
+whether they scale: the cost of a row and the peak of memory shall not grow with the corpus.
 
-Steps: writes an invented corpus of N dialogues once; then, in a fresh process for each measure, decodes the file,
-scores it, or loops over its first dialogues; takes the median of several runs in turn, so that a noisy machine
-disturbs all of them alike. Peak memory is the process's, imports included.
+Steps: for each size, writes an invented corpus of so many dialogues once; then, in a fresh process for each measure,
+decodes the file, scores it, or loops over its first dialogues, several times in turn, so that a noisy machine disturbs
+all of them alike. Medians are printed; -o writes every single measurement as Parquet, --chart a Vega-Lite
+specification of the medians, with its data inside. Peak memory is the process's, imports included.
 
 Caveats: the loops run over a part of the corpus (their time is per turn); "decoding" is collecting all five columns
-into memory, which scoring never does as a whole; the first run warms the file cache and is not counted.
+into memory, which scoring never does as a whole; the first run of each size warms the file cache and is not counted.
+Seconds are of the clock, and suffer where others use the machine; so do processor seconds, but less.
 
-Usage: python benchmarks/scale.py [--dialogues 200000] [--runs 5] [--loops 2000]
+Usage: python benchmarks/scale.py [--dialogues 1000 10000 100000 200000 1000000] [--runs 5] [--loops 2000]
+       [-o measured.parquet] [--chart scale.vl.json]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-ROOT = Path(__file__).resolve().parent.parent
+import polars as pl
 
-_MEASURES = {
+ROOT: Final = Path(__file__).resolve().parent.parent
+
+_MEASURES: Final = {
     "decode": """
         import polars as pl
         start = clock()
-        rows = pl.scan_parquet(path).collect().height
+        pl.scan_parquet(path).collect()
     """,
     "score": """
         import dstbench.scoring, dstbench.longtable, dstbench.metrics
@@ -63,16 +68,24 @@ _MEASURES = {
     """,
 }
 
-_FRAME = """
+# Dialogues of a block of an invented corpus.
+_BLOCK: Final = 100_000
+
+_FRAME: Final = """
 import sys, json
-from time import perf_counter as clock
+from time import perf_counter, process_time
+def clock():
+    global cpu
+    cpu = process_time() - cpu
+    return perf_counter()
+cpu = 0.0
 path, loops = sys.argv[1], int(sys.argv[2])
-rows = turns = 0
+turns = 0
 {measure}
 seconds = clock() - start
 # Not getrusage: its peak survives from the process that started this one.
 peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) / 1024
-print(json.dumps({{"seconds": seconds, "rows": rows, "turns": turns, "MB": peak}}))
+print(json.dumps({{"seconds": seconds, "cpu": cpu, "turns": turns, "MB": peak}}))
 """
 
 
@@ -86,40 +99,115 @@ def measure(name: str, path: Path, loops: int) -> dict[str, Any]:
     return found
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dialogues", type=int, default=200_000)
-    parser.add_argument("--runs", type=int, default=5, help="counted runs of each measure")
-    parser.add_argument("--loops", type=int, default=2000, help="dialogues that the plain loops go through")
-    given = parser.parse_args()
-
+def corpus(dialogues: int) -> pl.DataFrame:
+    """An invented corpus; of blocks, as one of a million dialogues would not fit into memory while it is made."""
     from dstbench.demo import synthetic
+
+    blocks = []
+    for number, start in enumerate(range(0, dialogues, _BLOCK)):
+        table = synthetic(min(_BLOCK, dialogues - start), seed=number, trackers=["forgetful"])["forgetful"]
+        blocks.append(table.with_columns(pl.format("{}-{}", pl.lit(f"{number:03}"), "dialogue").alias("dialogue")))
+    return pl.concat(blocks, rechunk=True)
+
+
+def measure_all(dialogues: int, runs: int, loops: int) -> pl.DataFrame:
+    """(dialogues, rows, measure, run, seconds, cpu, turns, MB): every counted measurement of one size."""
     from dstbench.longtable import open_runs, write_long
 
+    found = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "corpus.parquet"
-        table = synthetic(given.dialogues, trackers=["forgetful"])
-        rows = table["forgetful"].height
-        write_long(open_runs(table)[0], path)
+        table = corpus(dialogues)
+        rows = table.height
+        write_long(open_runs({"corpus": table})[0], path)
         del table
-        print(f"{given.dialogues:,} dialogues, {rows:,} rows, {path.stat().st_size / 1e6:,.0f} MB of Parquet")
-        found: dict[str, list[dict[str, Any]]] = {name: [] for name in _MEASURES}
-        for turn in range(given.runs + 1):
-            for name, results in found.items():
-                result = measure(name, path, given.loops)
-                if turn:
-                    results.append(result)
+        for run in range(runs + 1):
+            for name in _MEASURES:
+                result = measure(name, path, min(loops, dialogues))
+                if run:
+                    found.append({"dialogues": dialogues, "rows": rows, "measure": name, "run": run, **result})
+    return pl.DataFrame(found, infer_schema_length=None)
 
-    median = {name: statistics.median(r["seconds"] for r in results) for name, results in found.items()}
-    turns = found["score"][0]["turns"]
-    per_turn = {name: median[name] / found[name][0]["turns"] for name in ("score", "score jga", "loops")}
-    print(f"all default metrics: {rows / median['score']:,.0f} rows/s, {turns / median['score']:,.0f} turns/s")
-    print(f"against decoding the file: {median['score'] / median['decode']:.1f} times as long")
-    print(f"against plain loops: {per_turn['loops'] / per_turn['score']:.0f} times as fast per turn")
-    print(f"JGA alone: {median['score jga'] / median['score']:.2f} times as long as all")
-    for name in ("decode", "score", "score jga"):
-        print(f"peak memory, {name}: {statistics.median(r['MB'] for r in found[name]):,.0f} MB")
+
+def ratios(measured: pl.DataFrame) -> pl.DataFrame:
+    """One row per size: medians, and their ratios.
+
+    Returns:
+        dialogues, rows; of all default metrics: seconds, ns_per_row, cpu (seconds), of_decode and decode_cpu (times as
+        long as decoding, by the clock and by processor seconds), of_loops (times as fast as plain loops, per turn);
+        jga_of_all (JGA's seconds as a part of these); and peak memory of each.
+    """
+    medians = measured.group_by("dialogues", "rows", "measure", maintain_order=True).agg(
+        pl.col("seconds", "cpu", "turns", "MB").median()
+    )
+
+    def of(measure: str, column: str) -> pl.Expr:
+        return pl.col(column).filter(pl.col("measure") == measure).first()
+
+    per_turn = of("loops", "seconds") / of("loops", "turns")
+    return medians.group_by("dialogues", "rows", maintain_order=True).agg(
+        seconds=of("score", "seconds"),
+        ns_per_row=of("score", "seconds") * 1e9 / pl.col("rows").first(),
+        cpu=of("score", "cpu"),
+        of_decode=of("score", "seconds") / of("decode", "seconds"),
+        decode_cpu=of("score", "cpu") / of("decode", "cpu"),
+        of_loops=per_turn * of("score", "turns") / of("score", "seconds"),
+        jga_of_all=of("score jga", "seconds") / of("score", "seconds"),
+        MB=of("score", "MB"),
+        MB_jga=of("score jga", "MB"),
+        MB_decode=of("decode", "MB"),
+    )
+
+
+def chart(found: pl.DataFrame) -> dict[str, Any]:
+    """A Vega-Lite specification: time against decoding and loops, cost of a row and memory, by the corpus's size."""
+    size = {"field": "dialogues", "type": "quantitative", "scale": {"type": "log"}}
+    panels = {
+        "seconds": "seconds, all default metrics",
+        "ns_per_row": "nanoseconds per row",
+        "of_decode": "times as long as decoding",
+        "of_loops": "times as fast as plain loops",
+        "jga_of_all": "JGA alone, of all",
+        "MB": "peak memory, MB",
+    }
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "title": "Scoring a corpus that grows",
+        "data": {"values": found.to_dicts()},
+        "columns": 3,
+        "concat": [
+            {
+                "mark": {"type": "line", "point": True},
+                "encoding": {"x": size, "y": {"field": name, "type": "quantitative", "title": title}},
+            }
+            for name, title in panels.items()
+        ],
+    }
+
+
+def main() -> None:
+    """Measure, print, and write what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dialogues", type=int, nargs="+", default=[1000, 10_000, 100_000, 200_000, 1_000_000])
+    parser.add_argument("--runs", type=int, default=5, help="counted runs of each measure")
+    parser.add_argument("--loops", type=int, default=2000, help="dialogues that the plain loops go through")
+    parser.add_argument("-o", "--output", type=Path, help="where to write all measurements (Parquet)")
+    parser.add_argument("--chart", type=Path, help="where to write the chart (Vega-Lite, JSON)")
+    given = parser.parse_args()
+
+    measured = []
+    for dialogues in given.dialogues:
+        measured.append(measure_all(dialogues, given.runs, given.loops))
+        (row,) = ratios(measured[-1]).to_dicts()
+        if len(measured) == 1:
+            print("".join(f"{name:>11.10}" for name in row))
+        print("".join(f"{value:>11,.2f}" if isinstance(value, float) else f"{value:>11,}" for value in row.values()))
+        sys.stdout.flush()  # a million dialogues take minutes
+    whole = pl.concat(measured)
+    if given.output:
+        whole.write_parquet(given.output)
+    if given.chart:
+        given.chart.write_text(json.dumps(chart(ratios(whole)), indent=1))
 
 
 if __name__ == "__main__":

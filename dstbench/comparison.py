@@ -39,7 +39,13 @@ _DENSE: Final = 2**25
 
 def codes(column: pl.Series) -> Codes:
     """The codes of a dictionary column; `ABSENT` for null. Equal strings have equal codes in all columns."""
-    return column.to_physical().fill_null(ABSENT).to_numpy()
+    return all_codes(column.to_frame())[0]
+
+
+def all_codes(columns: pl.DataFrame) -> list[Codes]:
+    """The codes of dictionary columns: at once, as asking costs more than the answer."""
+    physical = columns.select(pl.all().to_physical().fill_null(ABSENT))
+    return [column.to_numpy() for column in physical]
 
 
 def to_codes(strings: list[str]) -> Codes:
@@ -61,10 +67,10 @@ def to_strings(column: Codes) -> list[str]:
 
 def distinct(column: Codes) -> Codes:
     """The distinct codes of a column but `ABSENT`, ascending; codes are small numbers, so that nothing is sorted."""
-    there = column[column != ABSENT]
-    seen = np.zeros(int(there.max(initial=0)) + 1, dtype=np.bool_)
-    seen[there] = True
-    return np.flatnonzero(seen).astype(np.uint32) if len(there) else there
+    after = column + np.uint32(1)  # `ABSENT` becomes 0
+    seen = np.zeros(int(after.max(initial=0)) + 1, dtype=np.bool_)
+    seen[after] = True
+    return np.flatnonzero(seen[1:]).astype(np.uint32)
 
 
 @dataclass(frozen=True)
@@ -124,7 +130,7 @@ class Comparison:
             listed = listed[0] & inside, listed[1] & inside
         g, p = self._gold.of(slot, gold), self._pred.of(slot, pred)
         bare = slot == ABSENT
-        p[bare] = pred[bare]
+        np.copyto(p, pred, where=bare)
         c = self.convention
         if c.dontcare == "skip":
             skipped = (self._dontcare.of(slot, gold) == ABSENT) & (gold != ABSENT)
@@ -187,7 +193,7 @@ class _Values:
         if self._is_plain:  # what is absent does not depend on the slot
             values = verbatim.copy()
             for literal in self._literals:
-                values[verbatim == literal] = ABSENT
+                np.copyto(values, ABSENT, where=verbatim == literal)
             return values
         found = np.full(len(verbatim), ABSENT, np.uint32)
         at = np.flatnonzero((verbatim != ABSENT) & (slot != ABSENT))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 import polars as pl
 
-from dstbench.comparison import ABSENT, to_strings
+from dstbench.comparison import to_strings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,7 @@ _ODD: Final = np.uint64(0x9E3779B97F4A7C15)
 
 def of_strings(strings: pl.Series) -> Hashes:
     """A number per string: a polynomial over its UTF-8 bytes, mixed."""
-    data = np.frombuffer("".join(strings.to_list()).encode("utf-8", "surrogatepass"), np.uint8)
+    data = np.frombuffer(strings.str.join().item().encode(), np.uint8)
     length = strings.str.len_bytes().to_numpy().astype(np.int64)
     start = np.cumsum(length) - length
     position = np.arange(len(data)) - np.repeat(start, length)
@@ -39,9 +39,8 @@ def of_strings(strings: pl.Series) -> Hashes:
 
 def of_codes(codes: Codes) -> Hashes:
     """A number per dictionary code, that of its string; one of its own for `ABSENT`."""
-    most = int(codes.max(initial=0, where=codes != ABSENT))
-    hashes = _known.up_to(most)
-    return hashes[np.minimum(codes, len(hashes) - 1)]  # the last is that of ABSENT
+    hashes = _known.up_to(int((codes + np.uint32(1)).max(initial=0)) - 1)  # `ABSENT` becomes 0, then −1
+    return hashes.take(codes, mode="clip")  # the last is that of `ABSENT`
 
 
 def of_turns(dialogue: Hashes, turn: NDArray[Any]) -> Hashes:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from dstbench import fingerprint
-from dstbench.comparison import ABSENT, codes, to_codes, to_column, to_strings
+from dstbench.comparison import ABSENT, all_codes, codes, to_codes, to_column, to_strings
 from dstbench.errors import DstbenchError
 from dstbench.slots import domain_of
 
@@ -34,37 +34,44 @@ if TYPE_CHECKING:
 class Layout:
     """Where the rows of a long table stand: groups (dialogues, or slots or domains in them), turns, places.
 
+    States seldom change from one turn to the next, and most of what there is to know is known of the *changed* rows: a
+    row that differs from the row before in its slot, with all rows up to the next such, which are of the turns that
+    follow it.
+
     Attributes:
-        long: The long table; in a view, only its rows with a slot.
-        number: Of each row: the number of its dialogue, from 1, also of those that have no row in the view.
-        dialogue_starts: Whether a dialogue begins with a row.
-        slot: Codes of the rows' slots.
+        slot: Codes of the rows' slots. In a view, there are only rows with a slot.
+        gold: Codes of verbatim gold values.
+        pred: Codes of verbatim predicted values.
         bare: Rows without a slot: each stands for itself, and what is predicted there does not last.
         first: Whether a slot's rows begin with a row.
+        changed: The rows that are changed in the file. Every slot and value of it stands in one of them.
+        place: Of each changed row: the place of its turn.
         part: The column of the view; None without one.
         turn: Turn numbers.
         first_row: Of each group: its first row.
-        place: Of each row: the place of its turn, among those of all groups' turns first … last, also of turns that
-            are not there.
+        dialogue: The dialogues' ids, also of those without a row in the view.
+        number: Of each group: the number of its dialogue, from 1.
         base: Of each group: its first turn's number.
         offset: Of each group: its first place.
-        size: Of each group: its number of places.
+        size: Of each group: its number of places, for the turns first … last, also for those that are not there.
         total: The number of places.
         is_turn: Of each place: whether there is such a turn.
         group: Of each turn: its group.
         kept: What was worked out on these rows and several calls need, by what it is.
     """
 
-    long: pl.DataFrame
-    number: Codes
-    dialogue_starts: Flags
     slot: Codes
+    gold: Codes
+    pred: Codes
     bare: Flags
     first: Flags
+    changed: Numbers
+    place: Numbers
     part: pl.Series | None
     turn: Numbers
     first_row: Numbers
-    place: Numbers
+    dialogue: pl.Series
+    number: Numbers
     base: Numbers
     offset: Numbers
     size: Numbers
@@ -74,47 +81,40 @@ class Layout:
     kept: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
+    def row_place(self) -> Numbers:
+        """Of each row: the place of its turn."""
+        return _places(self.first_row, self.turn)
+
+    @cached_property
     def turn_place(self) -> Numbers:
         """Of each row: the place of its turn among those of all dialogues, whatever the view."""
-        return _places(np.flatnonzero(self.dialogue_starts), self.turn)[0]
+        return _places(self.first_row[row_changes(self.number)], self.turn)
 
     @cached_property
     def domain_place(self) -> Numbers:
         """Of each row: a number that rows of one turn and domain share, whatever the view."""
-        _, domain = np.unique(codes(over_distinct(self.long["slot"], domain_of)), return_inverse=True)
+        _, domain = np.unique(codes(over_distinct(to_column(self.slot), domain_of)), return_inverse=True)
         numbers: Numbers = self.turn_place * (int(domain.max(initial=0)) + 1) + domain
         return numbers
 
     @cached_property
-    def dialogue_hash(self) -> NDArray[np.uint64]:
-        """Of each row: the number that stands for its dialogue in a fingerprint."""
-        hashes = fingerprint.of_strings(self.long["dialogue"].gather(np.flatnonzero(self.dialogue_starts)))
-        of_rows: NDArray[np.uint64] = hashes[np.cumsum(self.dialogue_starts) - 1]
-        return of_rows
+    def number_of_place(self) -> Numbers:
+        """Of each place: the number of its turn."""
+        numbers: Numbers = np.arange(self.total) - np.repeat(self.offset - self.base, self.size)
+        return numbers
 
     @cached_property
-    def gold(self) -> Codes:
-        """Codes of verbatim gold values."""
-        return codes(self.long["gold"])
+    def hash_of_place(self) -> NDArray[np.uint64]:
+        """Of each place: the number that stands for its turn in a fingerprint."""
+        dialogues = fingerprint.of_strings(self.dialogue)[self.number - 1]
+        return fingerprint.of_turns(np.repeat(dialogues, self.size), self.number_of_place)
 
-    @cached_property
-    def pred(self) -> Codes:
-        """Codes of verbatim predicted values."""
-        return codes(self.long["pred"])
+    def of_turns(self, places: NDArray[Any]) -> NDArray[Any]:
+        """What is known of places, of those that are turns."""
+        return places if len(self.group) == self.total else places[self.is_turn]
 
-    @cached_property
-    def differs(self) -> Flags:
-        """Whether a row differs from the row before in its slot, in the file."""
-        differs: Flags = self.first | row_changes(self.gold) | row_changes(self.pred)
-        return differs
-
-    def turns(self) -> NDArray[np.uint16]:
-        """The numbers of all turns."""
-        at = np.flatnonzero(self.is_turn)
-        return (at - self.offset[self.group] + self.base[self.group]).astype(np.uint16)
-
-    def running(self, changes: Any) -> Any:
-        """Running sums of changes that start anew in every group; exact, as they are sums of small integers."""
+    def running(self, changes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Running sums that start anew in every group."""
         running = np.cumsum(changes)
         return running - np.repeat(running[self.offset] - changes[self.offset], self.size)
 
@@ -129,43 +129,61 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
     Raises:
         DstbenchError: The table is not sorted, or a slot ends before its dialogue does.
     """
-    slot = codes(long["slot"])
-    bare, number = slot == ABSENT, np.cumsum(row_changes(long["dialogue"]), dtype=np.uint32)
+    slot, gold, pred = all_codes(long.select("slot", "gold", "pred"))
+    dialogue = long["dialogue"].rechunk()  # shifted columns of many chunks are slow to compare
+    first_row = np.flatnonzero(row_changes(dialogue))
+    dialogue = dialogue.gather(first_row)
+    number = np.arange(1, len(first_row) + 1, dtype=np.uint32)
+    bare, turn, part = slot == ABSENT, long["turn"].to_numpy(), None
     if view:
-        long, slot, number, bare = long.filter(~bare), slot[~bare], number[~bare], bare[~bare]
-    starts = dialogue_starts = row_changes(number)
-    first = starts | bare | row_changes(slot)
-    part = None if view is None else long["slot"] if view == "slot" else over_distinct(long["slot"], domain_of)
-    if part is not None:
-        starts = starts | row_changes(codes(part))
-    turn, first_row = long["turn"].to_numpy(), np.flatnonzero(starts)
-    place, base, offset, size = _places(first_row, turn)
-    total = int(size.sum())
-    if ((turn[1:] <= turn[:-1]) & ~first[1:]).any() or (len(place) and int(place.max()) >= total):
+        kept = np.flatnonzero(~bare)
+        numbers = np.repeat(number, np.diff(first_row, append=len(bare)))[kept]
+        slot, gold, pred, bare, turn = (column[kept] for column in (slot, gold, pred, bare, turn))
+        part = to_column(slot) if view == "slot" else over_distinct(to_column(slot), domain_of)
+        first_row = np.flatnonzero(row_changes(numbers) | row_changes(codes(part)))
+        number = numbers[first_row]
+    first = bare | row_changes(slot)
+    first[first_row] = True
+    differs = first | row_changes(gold) | row_changes(pred)
+    differs[1:] |= turn[1:] - turn[:-1] != 1  # so that from one changed row to the next, no turn is left out
+    changed = np.flatnonzero(differs)
+    starts, last_row = np.searchsorted(changed, first_row), first_row + np.diff(first_row, append=len(turn)) - 1
+    base = np.minimum.reduceat(turn[changed], starts).astype(np.int64) if len(turn) else first_row
+    size = turn[last_row] - base + 1  # a group's last row is of its last turn
+    offset = np.cumsum(size) - size
+    changes = np.diff(starts, append=len(changed))
+    place = np.repeat(offset - base, changes) + turn[changed]
+    after = place + np.diff(changed, append=len(turn))  # the place after those of the rows that are like it
+    begins, end = first[changed], np.repeat(offset + size, changes)
+    falls = (turn[changed] <= turn[changed - 1]) & ~begins
+    misses_end = (after < end) & np.append(begins[1:], True)[: len(begins)] & ~bare[changed]
+    if (falls | misses_end | (after > end)).any():
         raise DstbenchError(
             "the long table is not sorted by dialogue, slot and turn, or a slot ends early",
             hint="convert the run again, or sort it and drop its metadata",
         )
-    is_turn = np.zeros(total, dtype=np.bool_)
-    is_turn[place] = True
-    group = np.repeat(np.arange(len(size)), size)[is_turn]
+    total = int(size.sum())
+    is_turn = np.cumsum(np.bincount(place, minlength=total + 1) - np.bincount(after, minlength=total + 1))[:-1] > 0
+    group = np.repeat(np.arange(len(size)), size)
     return Layout(
-        long,
-        number,
-        dialogue_starts,
-        slot,
-        bare,
-        first,
-        part,
-        turn,
-        first_row,
-        place,
-        base,
-        offset,
-        size,
-        total,
-        is_turn,
-        group,
+        slot=slot,
+        gold=gold,
+        pred=pred,
+        bare=bare,
+        first=first,
+        changed=changed,
+        place=place,
+        part=part,
+        turn=turn,
+        first_row=first_row,
+        dialogue=dialogue,
+        number=number,
+        base=base,
+        offset=offset,
+        size=size,
+        total=total,
+        is_turn=is_turn,
+        group=group if is_turn.all() else group[is_turn],
     )
 
 
@@ -181,25 +199,15 @@ def over_distinct(column: pl.Series, function: Callable[[str], str]) -> pl.Serie
 def row_changes(column: pl.Series | NDArray[Any]) -> Flags:
     """Whether a row differs from the row before; true at the first row."""
     changed = np.ones(len(column), dtype=np.bool_)
-    if isinstance(column, pl.Series):
-        column = column.rechunk()
-        changed[1:] = (column[1:] != column[:-1]).to_numpy()
-    else:
-        changed[1:] = column[1:] != column[:-1]
+    different = column[1:] != column[:-1]
+    changed[1:] = different if isinstance(different, np.ndarray) else different.to_numpy()
     return changed
 
 
-def _places(first_row: Numbers, turn: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-    """A place for every turn of every group.
-
-    A group has places for its turns first … last, also for those that are not there. Its last row is in its last turn,
-    as a slot has a row up to the dialogue's last turn.
-
-    Returns:
-        The place of each row; and of each group the first turn, the first place, and the number of places.
-    """
+def _places(first_row: Numbers, turn: Numbers) -> Numbers:
+    """The place of each row's turn among the turns first … last of all groups, which begin with these rows."""
     rows = np.diff(first_row, append=len(turn))
     base = np.minimum.reduceat(turn, first_row).astype(np.int64) if len(turn) else first_row
     size = turn[first_row + rows - 1] - base + 1
-    offset = np.cumsum(size) - size
-    return np.repeat(offset - base, rows) + turn, base, offset, size
+    places: Numbers = np.repeat(np.cumsum(size) - size - base, rows) + turn
+    return places

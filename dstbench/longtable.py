@@ -70,15 +70,18 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
     import pyarrow.parquet as pq  # 0.2 s, and only writing needs it
 
     _LOG.info("writing %s (%s rows)", path, f"{run.cuts[-1]:,}")
-    arrow = collect(run.table, run.name).to_arrow()
+    table = collect(run.table, run.name)
     meta = {_METADATA: json.dumps(dict(run.meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(run.cuts)}
-    schema = arrow.schema.with_metadata({**(arrow.schema.metadata or {}), **meta})
+    schema = table.head(0).to_arrow().schema
     with (
         replacing(Path(path)) as part,
-        pq.ParquetWriter(part, schema, compression="zstd", use_dictionary=True) as writer,
+        pq.ParquetWriter(part, schema.with_metadata(meta), compression="zstd", use_dictionary=True) as writer,
     ):
         for start, end in pairwise(run.cuts):
-            writer.write_table(arrow.slice(start, end - start), row_group_size=end - start)
+            # One chunk, thus one dictionary: where a second begins within a row group, its values are written
+            # without any, and are decoded at half the speed.
+            rows = table.slice(start, end - start).rechunk().to_arrow()
+            writer.write_table(rows.replace_schema_metadata(meta), row_group_size=end - start)
 
 
 def open_runs(

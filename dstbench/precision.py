@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
-from dstbench.sums import coarse
+from dstbench.ratios import STEP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -53,7 +53,7 @@ def standard_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> list[pl.Se
 def _errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> Iterator[pl.Series]:
     names = list(dict.fromkeys(name for metric in metrics for name in metric.stats()))
     columns = {name: pl.col(f"stat:{name}") for name in names}
-    units = np.array([coarse(sums.schema[f"stat:{name}"]) for name in names], np.float64)
+    units = np.array([STEP if sums.schema[f"stat:{name}"] == pl.Float64 else 1 for name in names])
     whole = sums.select(columns[name].cast(pl.Float64) for name in names).to_numpy()
     steps = np.maximum(np.abs(whole), units) * _STEP
     # Each group as it is, and with each statistic moved up and down: ways × statistics × groups × statistics.

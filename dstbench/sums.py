@@ -6,30 +6,39 @@ frames count is decided here, by the convention.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from dstbench.comparison import distinct, to_strings
+from dstbench.comparison import codes, distinct, to_strings
 from dstbench.errors import UsageError
-from dstbench.layout import Layout, lay_out, over_distinct
+from dstbench.layout import Layout, lay_out, over_distinct, row_changes
 from dstbench.partition import over_partitions
+from dstbench.ratios import from_halves, from_parts, halves, in_parts, in_steps
 from dstbench.schema import BETWEEN, TURNS
 from dstbench.slots import domain_of
 from dstbench.turntable import to_turns
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from dstbench.conventions import Convention
     from dstbench.longtable import Run
     from dstbench.options import View
+
+    Numbers: TypeAlias = NDArray[np.int64]
+    # One row per group; without groups, plain numbers: a frame of one row is slow to make.
+    Totals: TypeAlias = pl.DataFrame | dict[str, int]
 
 #: The group that is a dialogue's number of turns.
 LENGTH: Final = "length"
 _NAMES: Final = ("slot", "domain")
 _TURN: Final = ("number", "turn")
+# A ratio's sums are in two columns, called by these and its name, until all are added up.
+_HALVES: Final = ("higher:", "lower:")
 # What a turn counts in which neither state has anything.
 _EMPTY: Final[Mapping[str, Any]] = {"local_error": False, "error_age": None, "soft_joint": 1.0}
 
@@ -46,8 +55,8 @@ class _Scored:
 class _Part(NamedTuple):
     """What a partition sums up to; see `Sums`."""
 
-    tables: list[pl.DataFrame]  # under the convention and, where it is fuzzy, with exact matching
-    everywhere: pl.DataFrame | None  # over all turns, where slots are padded to them
+    tables: list[Totals]  # under the convention and, where it is fuzzy, with exact matching
+    everywhere: Totals | None  # over all turns, where slots are padded to them
     slots: frozenset[str]
     scored: _Scored
     alternatives: str | None
@@ -88,11 +97,11 @@ def sum_up(
 
     Args:
         run: The run.
-        stats: Integer expressions over the turn table, by name.
+        stats: Expressions over the turn table, by name: whole numbers, or ratios from 0 to 1.
         by: Columns to group by: those of the turn table, ``domain``, ``slot``, ``length``.
         convention: What values mean and which turns count.
-        moments: Pairs of statistics whose products, dialogue by dialogue, are summed too, in units of `coarse`; for
-            standard errors. There are none by slot or by dialogue.
+        moments: Pairs of statistics whose products, dialogue by dialogue, are summed too, ratios in units of
+            `ratios.STEP`; for standard errors. There are none by slot or by dialogue.
     """
     if _has_no_moments(by):
         moments = ()
@@ -110,7 +119,7 @@ def sum_up(
         # A slot's table is over turns, also where the unit is the frame.
         turns = replace(convention, unit="turn")
         everywhere = _sums(layouts, {}, outer, turns, hashed=False)[0] if "slot" in by else None
-        slots = frozenset(to_strings(distinct(layouts[None].slot)))
+        slots = frozenset(to_strings(distinct(layouts[None].slot[layouts[None].changed])))
         return _Part(tables, everywhere, slots, scored, _alternatives(layouts[None], convention))
 
     parts = over_partitions(run, part)
@@ -118,6 +127,8 @@ def sum_up(
     if "slot" in by:
         everywhere = _add_up([part.everywhere for part in parts if part.everywhere is not None], outer)
         tables = [_pad(table, everywhere, stats, by) for table in tables]
+    ratios = [name for name, dtype in tables[0].schema.items() if name.startswith("stat:") and dtype == pl.Int128]
+    tables = [table.with_columns(from_parts(pl.col(name)) for name in ratios) for table in tables]
     return Sums(
         table=tables[0],
         exact=tables[1] if len(tables) > 1 else None,
@@ -137,7 +148,7 @@ def _sums(
     *,
     hashed: bool = True,
     moments: Collection[tuple[str, str]] = (),
-) -> tuple[pl.DataFrame, _Scored]:
+) -> tuple[Totals, _Scored]:
     """The sums over one partition, of the turns in which a group has rows; and which turns are scored."""
     needed = {*_TURN, *by}
     needed |= {name for stat in stats.values() for name in stat.meta.root_names()}
@@ -163,44 +174,61 @@ def _sums(
     grouped = _total(counted, stats, by, moments)
     parts = [scored["turn_hash"], gold["gold_hash"]] if hashed else []
     fingerprint = sum(int(np.add.reduce(part.to_numpy(), dtype=np.uint64)) for part in parts)
-    turns = _Scored(fingerprint, scored.height, scored["number"].n_unique())
-    return grouped.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES), turns
+    dialogues = int(row_changes(scored["number"].to_numpy()).sum())
+    return grouped, _Scored(fingerprint, scored.height, dialogues)
 
 
 def _total(
-    counted: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str], moments: Collection[tuple[str, str]]
-) -> pl.DataFrame:
+    counted: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str], pairs: Collection[tuple[str, str]]
+) -> Totals:
     """Turns added up per group; where moments are asked for, dialogue by dialogue first."""
-    sums = [
-        *(stat.sum().alias(f"stat:{name}") for name, stat in stats.items()),
-        pl.len().cast(pl.Int64).alias("turns"),
-    ]
-    number = pl.col("number").n_unique()
-    if moments:
-        counted = counted.group_by([*by, "number"]).agg(sums)
-        products = [
-            (_coarse(one, counted) * _coarse(other, counted)).sum().cast(pl.Int128).alias(f"moment:{one}*{other}")
-            for one, other in moments
-        ]
-        sums, number = [pl.col(f"stat:{name}").sum() for name in stats] + [pl.col("turns").sum(), *products], pl.len()
-    totals = [*sums, number.cast(pl.Int64).alias("dialogues")]
-    return counted.group_by(by).agg(totals) if by else counted.select(totals)
+    values = counted.select(**stats)
+    keys = counted.select(*by, "number")
+    # Most turns stand beside others of their dialogue and group: little is left to group by hashing.
+    changes = [row_changes(_plain(column)) for column in keys if column.name != "dialogue"]
+    starts = np.flatnonzero(np.logical_or.reduce(changes))
+    ends = np.append(starts[1:], counted.height)[: len(starts)] - 1
+    sums = {"turns": np.diff(ends, prepend=-1)}
+    for name, column in zip(stats, values, strict=True):
+        numbers = column.to_numpy()
+        if numbers.dtype == np.float64:
+            defined = np.where(np.isnan(numbers), 0, numbers)
+            sums |= {half + name: _of_runs(part, ends) for half, part in zip(_HALVES, halves(defined), strict=True)}
+        else:
+            sums["stat:" + name] = _of_runs(numbers, ends)
+    if not by:
+        moments = {name: int(one @ other) for name, one, other in _factors(sums, pairs)}
+        return {name: int(column.sum()) for name, column in sums.items()} | {"dialogues": len(ends)} | moments
+    table = keys[starts].with_columns(**sums).group_by(keys.columns).agg(pl.all().sum())
+    factors = _factors({name: table[name].to_numpy() for name in sums}, pairs)
+    table = table.with_columns(pl.Series(name, one * other) for name, one, other in factors)
+    totals = table.group_by(by).agg(pl.exclude(keys.columns).sum(), pl.len().cast(pl.Int64).alias("dialogues"))
+    return totals.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES)
 
 
-def coarse(dtype: pl.DataType) -> int:
-    """The unit in which moments count a statistic of this type: sums of ratios are in units of 2⁻⁶², and too fine.
+def _of_runs(column: Numbers, ends: Numbers) -> Numbers:
+    """The sums of runs of rows that end with these."""
+    return np.diff(np.cumsum(column)[ends], prepend=0)
 
-    A dialogue's ratios are rounded to 2⁻¹², so that no sum of products is too large, and a standard error keeps at
-    least five digits.
+
+def _plain(column: pl.Series) -> NDArray[Any]:
+    """A column that NumPy compares: numbers as they are, dictionary columns as codes."""
+    return codes(column) if column.dtype == pl.Categorical else column.to_numpy()
+
+
+def _factors(
+    sums: Mapping[str, Numbers], moments: Collection[tuple[str, str]]
+) -> Iterator[tuple[str, Numbers, Numbers]]:
+    """What moments are summed products of: dialogues' sums, of ratios rounded.
+
+    A partition of 2¹⁹ rows has sums below 2³¹ steps, and sums of products below 2⁶².
     """
-    return 2**50 if dtype == pl.Int128 else 1
-
-
-def _coarse(name: str, sums: pl.DataFrame) -> pl.Expr:
-    """A statistic's sums, in the unit of moments."""
-    column = pl.col(f"stat:{name}")
-    unit = coarse(sums.schema[f"stat:{name}"])
-    return column if unit == 1 else ((column + unit // 2) // unit).cast(pl.Int64)
+    known = {
+        name: sums["stat:" + name] if "stat:" + name in sums else in_steps(*(sums[half + name] for half in _HALVES))
+        for name in dict.fromkeys(name for pair in moments for name in pair)
+    }
+    for one, other in moments:
+        yield f"moment:{one}*{other}", known[one], known[other]
 
 
 def _has_no_moments(by: Sequence[str]) -> bool:
@@ -255,13 +283,21 @@ def _alternatives(rows: Layout, convention: Convention) -> str | None:
     """A gold value that lists alternatives, where the convention takes it for one string."""
     if convention.multi != "literal":
         return None
-    return min((value for value in to_strings(distinct(rows.gold)) if BETWEEN in value), default=None)
+    return min((value for value in to_strings(distinct(rows.gold[rows.changed])) if BETWEEN in value), default=None)
 
 
-def _add_up(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
-    """Partitions' sums as the whole's: integers, so that their order does not matter."""
-    whole = pl.concat(parts)
-    return whole.group_by(by).agg(pl.all().sum()) if by else whole.sum()
+def _add_up(parts: Sequence[Totals], by: Sequence[str]) -> pl.DataFrame:
+    """Partitions' sums as the whole's: whole numbers, so that their order does not matter; of ratios in parts."""
+    frames = [part for part in parts if isinstance(part, pl.DataFrame)]
+    rows = [part for part in parts if isinstance(part, dict)]
+    if frames:
+        whole = pl.concat(frames).with_columns(pl.col("^moment:.*$").cast(pl.Int128)).group_by(by).agg(pl.all().sum())
+    else:
+        wide = dict.fromkeys((name for name in rows[0] if name.startswith("moment:")), pl.Int128)
+        whole = pl.DataFrame({name: [sum(row[name] for row in rows)] for name in rows[0]}, schema_overrides=wide)
+    ratios = [name.removeprefix(_HALVES[0]) for name in whole.columns if name.startswith(_HALVES[0])]
+    joined = [from_halves(*(pl.col(half + name) for half in _HALVES)).alias("stat:" + name) for name in ratios]
+    return whole.with_columns(joined).drop(half + name for half in _HALVES for name in ratios)
 
 
 def _pad(
@@ -273,9 +309,10 @@ def _pad(
         {name: [_EMPTY.get(name, 0)] for name in TURNS.columns}, schema_overrides={"error_age": pl.UInt16}
     )
     silent = pl.col("turns") - pl.col("listed").fill_null(0)
-    padded = [
-        (pl.col(f"stat:{name}").fill_null(0) + silent * empty.select(stat.sum()).to_series()).alias(f"stat:{name}")
-        for name, stat in stats.items()
-    ]
+    padded = []
+    for name, stat in stats.items():
+        whole = in_parts(stat) if listed.schema["stat:" + name] == pl.Int128 else stat
+        column = pl.col("stat:" + name).fill_null(0)
+        padded.append((column + silent * empty.select(whole.sum()).to_series()).alias("stat:" + name))
     slots = listed.select(name for name in by if name in _NAMES).unique()
     return slots.join(everywhere, how="cross").join(listed, on=list(by), how="left").with_columns(padded)

@@ -74,7 +74,7 @@ def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
     def part(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         rows = lay_out(table)
         found, (scored, turns) = classify(rows, convention), _scored_places(rows, convention)
-        at = np.flatnonzero((found != _NOTHING) & scored[rows.place])
+        at = np.flatnonzero((found != _NOTHING) & scored[rows.row_place])
         counted = pl.DataFrame({"slot": to_column(rows.slot[at]), "number": found[at]})
         return counted.group_by("slot", "number").agg(n=pl.len().cast(pl.Int64)), turns
 
@@ -90,15 +90,15 @@ def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
 def classify(rows: Layout, convention: Convention) -> NDArray[np.uint8]:
     """The class of every row of a long table, as its number in `CLASSES`; one more where neither state has the slot."""
     changes = find_changes(rows, convention)
-    of_row, compared = changes.of_row(), changes.compared
-    gold, pred, ok = compared.gold[of_row], compared.pred[of_row], compared.ok[of_row]
+    compared = changes.compared
+    gold, pred, ok = (changes.of_rows(c, len(rows.turn)) for c in (compared.gold, compared.pred, compared.ok))
     there = (gold != ABSENT) | (pred != ABSENT)
     found = np.where(there, _NUMBER["correct"], _NOTHING).astype(np.uint8)
 
     at = np.flatnonzero(there & ~ok)
     slot, g, p = rows.slot[at], gold[at], pred[at]
-    g_old, p_old = (before(column, rows.first, ABSENT)[at] for column in (gold, pred))
-    was_right = before(ok, rows.first, False)[at]
+    g_old, p_old = (before(column, rows.first)[at] for column in (gold, pred))
+    was_right = before(ok, rows.first)[at]
     no_g, no_p = g == ABSENT, p == ABSENT
     in_slot, in_domain = _swapped(rows, gold, pred, at)
     is_new = (g != g_old) | (p != p_old)

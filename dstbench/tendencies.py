@@ -20,9 +20,10 @@ from dstbench.dialogues import per_dialogue
 from dstbench.errors import UsageError
 from dstbench.longtable import Data, open_under
 from dstbench.metrics import Metric, parse_all
-from dstbench.metrics.base import exact, mean
+from dstbench.metrics.base import mean
 from dstbench.options import NonUniformity, Protocol, TailOrientation
 from dstbench.profiles import as_convention
+from dstbench.ratios import exact_sum
 from dstbench.schema import DISAGREEMENTS, TRAIT_BINS
 from dstbench.stats.normal import check_level
 
@@ -192,7 +193,7 @@ def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.Da
     listed = dialogues.drop_nulls(trait).select("run", number.alias("bin"), *scores)
     long = listed.unpivot(on=scores, index=["run", "bin"], variable_name="metric").drop_nulls("value")
     found = long.group_by("run", "bin", "metric").agg(
-        value=mean(exact(pl.col("value")).sum(), pl.len()), dialogues=pl.len()
+        value=mean(exact_sum(pl.col("value")), pl.len()), dialogues=pl.len()
     )
     return (
         grid.join(pl.DataFrame({"metric": scores}, schema={"metric": pl.String}), how="cross", maintain_order="left")

@@ -8,7 +8,7 @@ It works on codes in NumPy arrays, as partitions are small and a query engine's 
 
 Conventions of the counts: g and p are the values under the convention (`ABSENT`: not in the state); g⁻ and p⁻ those
 of the same slot one turn earlier (`ABSENT` at the slot's first row). "Changed" means that something of the row before
-did, in the file or under the convention.
+did, in the file or under the convention, or that the turn is not the one after.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def to_turns(
     wanted = every if columns is None else [name for name in [*every, *_EXTRA] if name in columns]
     needed = _needs(wanted)
     rows = long if isinstance(long, Layout) else lay_out(long, view)
-    found: dict[str, Any] = {"turn": rows.turns()}
+    found: dict[str, Any] = {"turn": rows.of_turns(rows.number_of_place).astype(np.uint16)}
     if needed - {*_NAMES, view}:  # more than which turns there are
         changes = find_changes(rows, convention or Convention())
         found |= _counts(rows, changes, needed)
@@ -83,15 +83,14 @@ def to_turns(
         if "gold_hash" in needed:
             found["gold_hash"] = _gold_hash(rows, changes)
 
-    row = rows.first_row[rows.group]
     if "dialogue" in wanted:
-        found["dialogue"] = rows.long["dialogue"].gather(row)
+        found["dialogue"] = rows.dialogue.gather(rows.number[rows.group] - 1)
     if view is not None and rows.part is not None:
-        found[view] = rows.part.gather(row)
+        found[view] = rows.part.gather(rows.first_row[rows.group])
     if "turn_hash" in wanted:
-        found["turn_hash"] = fingerprint.of_turns(rows.dialogue_hash[row], found["turn"])
+        found["turn_hash"] = rows.of_turns(rows.hash_of_place)
     if "number" in wanted:
-        found["number"] = rows.number[row]
+        found["number"] = rows.number[rows.group]
     return pl.DataFrame({name: found[name] for name in wanted})
 
 
@@ -111,7 +110,6 @@ class Changes:
     Attributes:
         convention: What values mean.
         row: The rows' numbers.
-        of_row: Of every row: the number, among these, of the one that it is like.
         place: The places of the rows' turns.
         first: Where a slot's rows begin.
         slot: Codes of the slots.
@@ -120,11 +118,14 @@ class Changes:
 
     convention: Convention
     row: Numbers
-    of_row: Callable[[], Numbers]
     place: Numbers
     first: Flags
     slot: Codes
     compared: Compared
+
+    def of_rows(self, column: NDArray[Any], rows: int) -> NDArray[Any]:
+        """What is known of these, for each of so many rows: that of the one that it is like."""
+        return np.repeat(column, np.diff(self.row, append=rows))
 
 
 def find_changes(rows: Layout, convention: Convention) -> Changes:
@@ -141,33 +142,41 @@ def find_changes(rows: Layout, convention: Convention) -> Changes:
 
 
 def _look_for_changes(rows: Layout, convention: Convention) -> Changes:
-    differs, free = rows.differs, None
+    row, place, free = rows.changed, rows.place, None
     if convention.over == "gold-domains":
         free = _free(rows, convention)
-        differs = differs | row_changes(free)
-    row = np.flatnonzero(differs)
+        row = np.union1d(row, np.flatnonzero(row_changes(free)))
+        place = rows.row_place[row]
     slot = rows.slot[row]
     compared = comparison(convention).compare(slot, rows.gold[row], rows.pred[row])
     if free is not None:
         compared.ignore(free[row])
-    return Changes(convention, row, lambda: np.cumsum(differs) - 1, rows.place[row], rows.first[row], slot, compared)
+    return Changes(convention, row, place, rows.first[row], slot, compared)
 
 
 def _counts(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, NDArray[np.uint32]]:
     """Counts per turn: sums by place of what changed, and for what lasts their running sums."""
     events, found = _what_changed(changes), {}
-    passing = np.flatnonzero(rows.bare[changes.row])  # what changes in a bare row, does so for its turn only
+    # What changes in a bare row does so for its turn only.
+    passing = np.flatnonzero(rows.bare[changes.row] & (changes.compared.pred != ABSENT))
     for name in needed & events.keys():
         grown = events[name]()
         if grown is None:
             found[name] = np.zeros(len(rows.group), np.uint32)
             continue
-        counts = np.bincount(changes.place, weights=grown, minlength=rows.total)
+        counts = _by_place(rows, changes.place, grown)
         if name in _LASTING:
-            passed = np.bincount(changes.place[passing], weights=grown[passing], minlength=rows.total)
-            counts = rows.running(counts - passed) + passed if len(passing) else rows.running(counts)
-        found[name] = counts[rows.is_turn].astype(np.uint32)
+            passed = _by_place(rows, changes.place[passing], grown[passing]) if len(passing) else 0
+            counts = rows.running(counts - passed) + passed
+        found[name] = rows.of_turns(counts).astype(np.uint32)
     return found
+
+
+def _by_place(rows: Layout, place: Numbers, numbers: NDArray[Any]) -> NDArray[np.int64]:
+    """Whole numbers added up by place."""
+    sums = np.zeros(rows.total, np.int64)
+    np.add.at(sums, place, numbers.astype(np.int64))  # of one type: others are far slower
+    return sums
 
 
 def _free(rows: Layout, convention: Convention) -> Flags:
@@ -175,12 +184,12 @@ def _free(rows: Layout, convention: Convention) -> Flags:
 
     This is the one rule by which a row depends on other rows of its turn, and may change when they do.
     """
-    at = np.flatnonzero(rows.differs)
+    at = rows.changed
     nothing = np.full(len(at), ABSENT, np.uint32)
     there = comparison(convention).compare(rows.slot[at], rows.gold[at], nothing).gold != ABSENT
     key = rows.domain_place
     has_gold = np.zeros(int(key.max(initial=0)) + 1, dtype=np.bool_)
-    has_gold[key[there[np.cumsum(rows.differs) - 1]]] = True
+    has_gold[key[np.repeat(there, np.diff(at, append=len(key)))]] = True
     free: Flags = ~has_gold[key] & ~rows.bare
     return free
 
@@ -191,28 +200,27 @@ def _soft(rows: Layout, changes: Changes) -> dict[str, Any]:
     both = (g != ABSENT) & (p != ABSENT)
     near = ((g == ABSENT) & (p == ABSENT)).astype(np.float64)
     near[both] = comparison(changes.convention).similarity(changes.slot[both], g[both], p[both])
-    of_row = changes.of_row()
     # Sums and products go in the order of rows, so that their last bits are the same on any number of threads.
-    correct = np.bincount(rows.place, weights=np.where(both, near, 0.0)[of_row], minlength=rows.total)
-    unequal = np.flatnonzero((near != 1)[of_row])
+    of_rows, place = changes.of_rows(near, len(rows.turn)), rows.row_place
+    in_both = changes.of_rows(both, len(rows.turn))
+    correct = np.bincount(place, weights=np.where(in_both, of_rows, 0.0), minlength=rows.total)
+    unequal = np.flatnonzero(of_rows != 1)
     joint = np.ones(rows.total)
-    np.multiply.at(joint, rows.place[unequal], near[of_row[unequal]])
-    return {"soft_correct": correct[rows.is_turn], "soft_joint": joint[rows.is_turn]}
+    np.multiply.at(joint, place[unequal], of_rows[unequal])
+    return {"soft_correct": rows.of_turns(correct), "soft_joint": rows.of_turns(joint)}
 
 
 def _gold_hash(rows: Layout, changes: Changes) -> NDArray[np.uint64]:
     """Each turn's part of the fingerprint that says what changed in gold."""
     gold = changes.compared.gold
-    new = np.flatnonzero(gold != before(gold, changes.first, ABSENT))
-    row = changes.row[new]
+    new = np.flatnonzero(gold != before(gold, changes.first))
+    place = changes.place[new]
     hashed = fingerprint.of_cells(
-        fingerprint.of_turns(rows.dialogue_hash[row], rows.turn[row]),
-        fingerprint.of_codes(changes.slot[new]),
-        fingerprint.of_codes(gold[new]),
+        rows.hash_of_place[place], fingerprint.of_codes(changes.slot[new]), fingerprint.of_codes(gold[new])
     )
     sums = np.zeros(rows.total, np.uint64)
-    np.add.at(sums, changes.place[new], hashed)
-    return sums[rows.is_turn]
+    np.add.at(sums, place, hashed)
+    return rows.of_turns(sums)
 
 
 def _what_changed(changes: Changes) -> dict[str, Callable[[], NDArray[Any] | None]]:
@@ -224,11 +232,11 @@ def _what_changed(changes: Changes) -> dict[str, Callable[[], NDArray[Any] | Non
     compared, first, convention = changes.compared, changes.first, changes.convention
     g, p, ok = compared.gold, compared.pred, compared.ok
     g_is, p_is = g != ABSENT, p != ABSENT
-    g_new, p_new = g != before(g, first, ABSENT), p != before(p, first, ABSENT)
+    g_new, p_new = g != before(g, first), p != before(p, first)
     g_set, p_set = g_new & g_is, p_new & p_is
 
     def grown(flags: Flags) -> NDArray[np.int8]:
-        return flags.view(np.int8) - before(flags, first, False).view(np.int8)
+        return flags.view(np.int8) - before(flags, first).view(np.int8)
 
     def released() -> dict[str, NDArray[np.uint8]]:
         if not cache:
@@ -259,11 +267,14 @@ def _what_changed(changes: Changes) -> dict[str, Callable[[], NDArray[Any] | Non
     }
 
 
-def before(column: NDArray[Any], first: Flags, at_first: Any) -> NDArray[Any]:
-    """The same slot's value in the row before; `at_first` where there is none."""
+def before(column: NDArray[Any], first: Flags) -> NDArray[Any]:
+    """The same slot's value (code or flag) in the row before; where there is none, `ABSENT` or False."""
     earlier = np.empty_like(column)
-    earlier[1:] = column[:-1]
-    earlier[first] = at_first
+    earlier[:1] = ABSENT if column.dtype == np.uint32 else False
+    if column.dtype == np.bool_:
+        np.greater(column[:-1], first[1:], out=earlier[1:])  # the one, and not the other
+    else:
+        np.bitwise_or(column[:-1], first[1:] * np.uint32(ABSENT), out=earlier[1:])  # `ABSENT` has all bits
     return earlier
 
 
@@ -275,12 +286,9 @@ def _gca_released(compared: Compared, new: tuple[Flags, Flags], first: Flags) ->
     events, of which the second is not counted as C (W) if the first was.
     """
     g, p, ok = compared.gold, compared.pred, compared.ok
-    row = np.arange(len(first))
-    start = np.maximum.accumulate(np.where(first, row, 0))
-    listed = (compared.gold_listed, compared.pred_listed)
-    g_seen, p_seen = (np.maximum.accumulate(np.where(side, row, -1)) >= start for side in listed)
-    g_change = g_seen & (new[0] | ~before(g_seen, first, False))
-    p_change = p_seen & (new[1] | ~before(p_seen, first, False))
+    g_seen, p_seen = _since(compared.gold_listed, first), _since(compared.pred_listed, first)
+    g_change = g_seen & (new[0] | ~before(g_seen, first))
+    p_change = p_seen & (new[1] | ~before(p_seen, first))
     no_g, no_p = g == ABSENT, p == ABSENT
     equal = ok | (no_g & no_p)
 
@@ -302,6 +310,16 @@ def _gca_released(compared: Compared, new: tuple[Flags, Flags], first: Flags) ->
     }
 
 
+def _since(flags: Flags, first: Flags) -> Flags:
+    """Whether a slot has had a flag in this changed row or in one before."""
+    open_rows = np.flatnonzero(~(flags | first))  # few: these have what the row before has
+    begins = row_changes(open_rows - np.arange(len(open_rows)))  # neighbours have it from one row
+    source = (open_rows[begins] - 1)[np.cumsum(begins) - 1]
+    since = flags.copy()
+    since[open_rows] = flags[source]
+    return since
+
+
 def _flexible(counts: dict[str, Any], begins: Flags) -> dict[str, Any]:
     """FGA's view of turns: `local_error`, and `error_age` of wrong turns that only carry an old error.
 
@@ -310,8 +328,10 @@ def _flexible(counts: dict[str, Any], begins: Flags) -> dict[str, Any]:
     turn is never another group's.
     """
     wrong = counts["n_correct"] != counts["n_union"]
-    local = wrong & (begins | ~before(wrong, begins, False) | (counts["n_fresh_errors"] > 0))
-    latest = np.maximum.accumulate(np.where(local, np.arange(len(local)), 0))
-    age = pl.Series(counts["turn"] - counts["turn"][latest])
+    local = wrong & (begins | ~before(wrong, begins) | (counts["n_fresh_errors"] > 0))
+    at = np.flatnonzero(local)
+    latest = np.zeros_like(counts["turn"])
+    latest[at[0] if len(at) else len(latest) :] = np.repeat(counts["turn"][at], np.diff(at, append=len(local)))
+    age = pl.Series(counts["turn"] - latest)
     nothing = pl.Series([None], dtype=age.dtype)
     return {"local_error": local, "error_age": age.zip_with(pl.Series(wrong & ~local), nothing)}

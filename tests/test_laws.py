@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY
+from dstbench.ratios import in_parts
 from tests.corpora import SLOTS, States, corpora
 
 ALL = ",".join(name for name in REGISTRY)
@@ -151,6 +152,6 @@ def test_parts_of_a_corpus_add_up_to_the_whole_exactly() -> None:
     stats = {name: stat for m in metrics for name, stat in m.stats().items()}
 
     def sums(part: pl.DataFrame) -> pl.DataFrame:
-        return dstbench.to_turns(part).select(s.sum().alias(n) for n, s in stats.items())
+        return dstbench.to_turns(part).select(in_parts(s).sum().alias(n) for n, s in stats.items())
 
     assert pl.concat([sums(part) for part in parts]).sum().equals(sums(table))

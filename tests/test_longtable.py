@@ -44,7 +44,7 @@ def test_the_same_run_gives_the_same_bytes(here: Path) -> None:
     assert Path("a.parquet").read_bytes() == Path("b.parquet").read_bytes()
 
 
-def test_row_groups_end_with_dialogues_and_are_sorted_and_zstd(here: Path) -> None:
+def test_row_groups_end_with_dialogues_are_sorted_zstd_and_dictionaries(here: Path) -> None:
     table = synthetic(4_000, trackers=["careful"])["careful"]
     dstbench.write_long(open_runs({"careful": table})[0], "run.parquet")
     file = pq.ParquetFile("run.parquet")
@@ -54,6 +54,8 @@ def test_row_groups_end_with_dialogues_and_are_sorted_and_zstd(here: Path) -> No
         assert file.metadata.row_group(group).column(0).compression == "ZSTD"
         ids = file.read_row_group(group, ["dialogue"]).column(0).to_pylist()
         ends.append((ids[0], ids[-1]))
+        for column in range(2, 5):  # a byte for each value, and its spelling once
+            assert file.metadata.row_group(group).column(column).total_uncompressed_size < 1.2 * len(ids)
     assert all(before[1] < after[0] for before, after in pairwise(ends))
     assert pl.read_parquet("run.parquet").equals(table)
 
@@ -198,6 +200,18 @@ def test_damage_within_a_parquet_file_is_found(here: Path) -> None:
     Path("run.parquet").write_bytes(content)
     with pytest.raises(dstbench.DstbenchError, match=r"a damaged Parquet file"):
         dstbench.score("run.parquet")
+
+
+def test_a_slot_that_ends_early_or_turns_that_fall_are_never_counted() -> None:
+    table = synthetic(3, trackers=["careful"])["careful"]
+    slots = table.with_row_index("row").drop_nulls("slot").group_by("dialogue", "slot", maintain_order=True)
+    ends = slots.agg(pl.col("row").last(), pl.len()).filter((pl.len() > 1).over("dialogue"), pl.col("len") > 1)["row"]
+    assert ends.len() > 5
+    for row in ends:
+        with pytest.raises(dstbench.DstbenchError, match="a slot ends early"):
+            dstbench.to_turns(pl.concat([table[:row], table[row + 1 :]]))
+    with pytest.raises(dstbench.DstbenchError, match="not sorted"):
+        dstbench.to_turns(table.reverse())
 
 
 def test_a_table_that_was_edited_is_checked_anew(here: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a metric is: integer statistics that add up, and a score over their sums.
+"""What a metric is: statistics that add up exactly, and a score over their sums.
 
 One and the same metric therefore works per turn, dialogue, slot, domain, run, or anything a user groups by; and parts
 agree with the whole exactly, in any order and on any number of threads.
@@ -7,16 +7,14 @@ agree with the whole exactly, in any order and on any number of threads.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
+from dstbench.ratios import exact_sum
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-# A turn's ratio is added up as an integer multiple of 2⁻⁶²: exact for every double of at least 2⁻⁹, and a sum of
-# integers does not depend on its order. 2⁶⁵ turns fit.
-_UNIT: Final = 2.0**62
 
 
 @dataclass(frozen=True)
@@ -33,9 +31,10 @@ class Metric:
     is_count: ClassVar[bool] = False
 
     def stats(self) -> dict[str, pl.Expr]:
-        """Integer expressions over the turn table, by a name that belongs to the definition.
+        """Expressions over the turn table, by a name that belongs to the definition.
 
-        Two metrics that need the same statistic name it alike, and it is summed once.
+        Each is a whole number (Int64), or a ratio from 0 to 1 (Float64; null: undefined, and adds nothing). Two
+        metrics that need the same statistic name it alike, and it is summed once.
         """
         raise NotImplementedError
 
@@ -51,7 +50,7 @@ class Metric:
         >>> turns.group_by("turn", maintain_order=True).agg(parse("jga").expr())["jga"].to_list()
         [0.5, 0.0]
         """
-        return self.score({name: stat.sum() for name, stat in self.stats().items()}).alias(str(self))
+        return self.score({name: exact_sum(stat) for name, stat in self.stats().items()}).alias(str(self))
 
     def resolve(self, slots: frozenset[str], slot_set: str | None = None) -> Metric:
         """The metric with every parameter filled in that depends on the slots: the run's, or the convention's set."""
@@ -85,12 +84,6 @@ def divide(numerator: pl.Expr, denominator: pl.Expr, *, empty: float | None = No
     return pl.when(denominator > 0).then(numerator / denominator).otherwise(pl.lit(empty, pl.Float64))
 
 
-def exact(ratio: pl.Expr) -> pl.Expr:
-    """A turn's ratio as an integer that adds up exactly; null (undefined) adds nothing."""
-    return (ratio * _UNIT).cast(pl.Int128)
-
-
 def mean(total: pl.Expr, number: pl.Expr, *, more: pl.Expr | None = None) -> pl.Expr:
-    """The mean of `number` ratios from the sum of their `exact` values, and of `more` ones; null if there is none."""
-    whole = total.cast(pl.Float64) / _UNIT
-    return divide(whole if more is None else whole + more, number)
+    """The mean of `number` ratios from their sum, and that of `more` ones beside them; null if there is none."""
+    return divide(total if more is None else total + more, number)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from dstbench.errors import UsageError
-from dstbench.metrics.base import Metric, divide, exact, mean, turns
+from dstbench.metrics.base import Metric, divide, mean, turns
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class FGA(Metric):
         right = pl.col("n_correct") == pl.col("n_union")
         credit = 1 - (-self.lam * pl.col("error_age").cast(pl.Float64)).exp()
         value = pl.when(right).then(1.0).when("local_error").then(0.0).otherwise(credit)
-        return {f"fga[{self.lam}]": exact(value), "turns": turns()}
+        return {f"fga[{self.lam}]": value, "turns": turns()}
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
         return mean(sums[f"fga[{self.lam}]"], sums["turns"])

@@ -12,7 +12,7 @@ from typing import Final, Literal
 import polars as pl
 
 from dstbench.errors import UsageError
-from dstbench.metrics.base import Metric, count, divide, exact, mean, turns
+from dstbench.metrics.base import Metric, count, divide, mean, turns
 from dstbench.slots import SLOT_SETS, smallest_slot_set
 
 _MOST_SLOTS: Final = 1_000_000  # so that T times the turns stays an exact integer
@@ -97,7 +97,7 @@ class RSA(Metric):
     def stats(self) -> dict[str, pl.Expr]:
         slots = count("n_union") + count("n_charged_again")
         return {
-            "rsa": exact(divide(pl.col("n_correct"), slots)),
+            "rsa": divide(pl.col("n_correct"), slots),
             "turns": turns(),
             "turns_with_slots": (pl.col("n_union") > 0).cast(pl.Int64),
         }
@@ -123,7 +123,7 @@ class AGA(Metric):
 
     def stats(self) -> dict[str, pl.Expr]:
         return {
-            "aga": exact(divide(pl.col("n_correct"), pl.col("n_gold"))),
+            "aga": divide(pl.col("n_correct"), pl.col("n_gold")),
             "gold_turns": (pl.col("n_gold") > 0).cast(pl.Int64),
             "turns": turns(),
             "turns_with_slots": (pl.col("n_union") > 0).cast(pl.Int64),
@@ -149,7 +149,7 @@ class IAGA(Metric):
     def stats(self) -> dict[str, pl.Expr]:
         pairs = pl.col("n_gold") + pl.col("n_pred") - pl.col("n_correct")
         return {
-            "iaga": exact(divide(pl.col("n_correct"), pairs)),
+            "iaga": divide(pl.col("n_correct"), pairs),
             "gold_turns": (pl.col("n_gold") > 0).cast(pl.Int64),
         }
 

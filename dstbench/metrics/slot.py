@@ -12,7 +12,7 @@ from typing import Literal
 
 import polars as pl
 
-from dstbench.metrics.base import Metric, count, divide, exact, mean, turns
+from dstbench.metrics.base import Metric, count, divide, mean, turns
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class _PairMetric(Metric):
         counts = self._counts()
         if self.avg == "micro":
             return counts
-        return {self._turn_value: exact(self._ratio(*counts.values())), "turns": turns()}
+        return {self._turn_value: self._ratio(*counts.values()), "turns": turns()}
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
         if self.avg == "micro":

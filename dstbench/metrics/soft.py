@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from dstbench.metrics.base import Metric, divide, exact, mean, turns
+from dstbench.metrics.base import Metric, divide, mean, turns
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class SoftJGA(Metric):
     source = "Rastogi et al. 2020, official evaluation"
 
     def stats(self) -> dict[str, pl.Expr]:
-        return {self.name: exact(pl.col("soft_joint")), "turns": turns()}
+        return {self.name: pl.col("soft_joint"), "turns": turns()}
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
         return mean(sums[self.name], sums["turns"])
@@ -39,7 +39,7 @@ class SoftAGA(Metric):
 
     def stats(self) -> dict[str, pl.Expr]:
         return {
-            self.name: exact(divide(pl.col("soft_correct"), pl.col("n_gold"))),
+            self.name: divide(pl.col("soft_correct"), pl.col("n_gold")),
             "gold_turns": (pl.col("n_gold") > 0).cast(pl.Int64),
         }
 
