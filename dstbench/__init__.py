@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dstbench.context import contexts
     from dstbench.conventions import Convention
     from dstbench.diagnosis import diagnose
+    from dstbench.engines import engine
     from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
     from dstbench.longtable import Run, open_runs, scan, write_long
     from dstbench.metrics import Metric, parse
@@ -44,6 +45,7 @@ _HOME = {
     "fuzzy_pairs": "pairs",
     "contexts": "context",
     "diagnose": "diagnosis",
+    "engine": "engines",
     "open_runs": "longtable",
     "parse": "metrics",
     "profile": "profiles",
@@ -73,6 +75,7 @@ __all__ = [
     "check",
     "contexts",
     "diagnose",
+    "engine",
     "fuzzy_pairs",
     "open_runs",
     "parse",

@@ -54,6 +54,9 @@ TailOrientation = Literal["mean", "sum", "released"]
 #: paper has it, or of absolute differences by the mean, as its authors' code has it.
 NonUniformity = Literal["paper", "released"]
 
+#: Who works on the partitions of runs: threads of this process, or a Ray cluster.
+EngineName = Literal["local", "ray"]
+
 #: How tables are printed.
 TableFormat = Literal["text", "json", "csv", "md"]
 
