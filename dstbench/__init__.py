@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dstbench.conventions import Convention
     from dstbench.correlating import correlate
     from dstbench.diagnosis import diagnose
+    from dstbench.engines import engine
     from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
     from dstbench.longtable import Run, open_runs, scan, write_long
     from dstbench.metrics import Metric, parse
@@ -48,6 +49,7 @@ _HOME = {
     "contexts": "context",
     "correlate": "correlating",
     "diagnose": "diagnosis",
+    "engine": "engines",
     "open_runs": "longtable",
     "parse": "metrics",
     "profile": "profiles",
@@ -79,6 +81,7 @@ __all__ = [
     "contexts",
     "correlate",
     "diagnose",
+    "engine",
     "fuzzy_pairs",
     "open_runs",
     "parse",

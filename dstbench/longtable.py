@@ -53,6 +53,7 @@ class Run:
             was inside), ``missing``, ``coverage`` (counts of turns and dialogues).
         cuts: Row numbers at which the table may be cut, as a dialogue begins there; 0 and the number of rows too.
         derive: What makes another run's rows of each partition's, such as those of a baseline; None: nothing.
+        path: The Parquet file, from the root of the file system, that `table` is read from; None: it is in memory.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Run:
     meta: Mapping[str, Any]
     cuts: tuple[int, ...]
     derive: Callable[[pl.DataFrame], pl.DataFrame] | None = None
+    path: str | None = None
 
 
 def write_long(run: Run, path: str | PathLike[str]) -> None:
@@ -294,8 +296,9 @@ def _of_split(states: States, split: str | None, gold: States | None) -> States:
 
 def _parquet(name: str, source: Source) -> Run:
     """A Parquet file: one that dstbench wrote is taken at its word, any other is sorted and checked."""
+    path = str(source.path.absolute())  # whoever reads it later may be somewhere else
     try:
-        table = pl.scan_parquet(source.path, glob=False)
+        table = pl.scan_parquet(path, glob=False)
         metadata = pl.read_parquet_metadata(source.path)
         conformed = conform_long(table, source=source.name)
     except pl.exceptions.PolarsError as error:
@@ -313,7 +316,7 @@ def _parquet(name: str, source: Source) -> Run:
         return _foreign(name, table, source.name)
     if cuts[-1:] != (collect(table.select(pl.len()), source.name).item(),):  # edited since
         return _foreign(name, table, source.name)
-    return Run(name, conformed, meta, cuts)
+    return Run(name, conformed, meta, cuts, path=path)
 
 
 def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:

@@ -65,6 +65,9 @@ Per = Literal["dialogue", "turn"]
 #: they are; or as the GCA paper's authors took them.
 Protocol = Literal["plain", "released"]
 
+#: Who works on the partitions of runs: threads of this process, or a Ray cluster.
+EngineName = Literal["local", "ray"]
+
 #: How tables are printed.
 TableFormat = Literal["text", "json", "csv", "md"]
 

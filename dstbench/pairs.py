@@ -58,9 +58,9 @@ def fuzzy_pairs(
             f"{convention.name} matches exactly: there are no such pairs",
             hint="name a fuzzy profile (qian2021), a matcher (--match levenshtein) or a label map",
         )
-    fuzzy, exact = comparison(convention), comparison(convention.exact())
 
     def count(table: pl.DataFrame) -> pl.DataFrame:
+        fuzzy, exact = comparison(convention), comparison(convention.exact())
         slot = codes(table["slot"])
         compared = fuzzy.compare(slot, codes(table["gold"]), codes(table["pred"]))
         only = np.flatnonzero(compared.ok & ~exact.match(slot, compared.gold, compared.pred))

@@ -1,12 +1,15 @@
 """Dialogue-aligned partitions: what a metric sums over a part of a run adds up to what it sums over the whole.
 
-Memory is bounded by a few partitions, and reading one overlaps with counting another.
+Memory is bounded by a few partitions, and reading one overlaps with counting another. Who works on them is an engine's
+to decide: threads of this process, unless another is chosen.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, TypeVar
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -14,7 +17,7 @@ import polars as pl
 from dstbench.longtable import collect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from dstbench.longtable import Run
 
@@ -25,6 +28,25 @@ _ROWS: Final = 262_144
 # Bytes up to which glibc keeps what is freed, once a block of this size has been; else it asks the system for every
 # array anew, which costs a quarter of the time. As large as it lets itself be taught.
 _KEPT: Final = 2**25 - 2**13
+
+
+class Engine(Protocol):
+    """Applies a function to every partition of a run, wherever that is; the results are in the partitions' order."""
+
+    def __call__(self, run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]: ...  # noqa: D102 (see above)
+
+
+_CHOSEN: Final[ContextVar[Engine | None]] = ContextVar("engine", default=None)
+
+
+@contextmanager
+def worked_on_by(engine: Engine | None) -> Iterator[None]:
+    """Partitions are an engine's work in this block, and in this thread; None: that of threads of this process."""
+    before = _CHOSEN.set(engine)
+    try:
+        yield
+    finally:
+        _CHOSEN.reset(before)
 
 
 def partitions(run: Run, rows: int = _ROWS) -> list[pl.LazyFrame]:
@@ -46,7 +68,19 @@ def partitions(run: Run, rows: int = _ROWS) -> list[pl.LazyFrame]:
 
 
 def over_partitions(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
-    """Apply a function to every partition, a few at a time; the results are in the partitions' order."""
+    """Apply a function to every partition; the results are in the partitions' order.
+
+    Args:
+        run: The run.
+        function: What is applied. It may be called in several threads, or in other processes, and so holds on to
+            nothing but what can be pickled, and returns such a thing: strings or dictionary columns, never codes.
+    """
+    engine = _CHOSEN.get()
+    return _in_threads(run, function) if engine is None else engine(run, function)
+
+
+def _in_threads(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
+    """A few partitions at a time."""
     parts = partitions(run)
     np.empty(_KEPT, np.uint8)
 

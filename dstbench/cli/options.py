@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
+from contextlib import ExitStack
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
-from dstbench.cli.output import as_path, spare_inputs
+from dstbench.cli.output import as_path, reporting, spare_inputs
 from dstbench.options import (
     DomainTurns,
     Dontcare,
+    EngineName,
     Fuzzy,
     Missing,
     Multi,
@@ -71,6 +73,11 @@ class Asked:
     )
     missing: MissingOption = None
     split: Split = None
+    engine: Annotated[EngineName, typer.Option(help="Who counts: this process, or a Ray cluster.")] = "local"
+    address: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="The Ray cluster to join, or auto; this machine if not given."),
+    ] = None
 
     @property
     def paths(self) -> list[str]:
@@ -118,11 +125,24 @@ _CHOICES: dict[str, tuple[Any, str, str]] = {
 
 
 def takes_runs(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the runs and the options of reading them; it gets them as `asked`, an `Asked`."""
+    """Give a command the runs and the options of reading them; it gets them as `asked`, an `Asked`.
+
+    What it computes is the work of the engine that is asked for.
+    """
+
+    @functools.wraps(command)
+    def with_engine(*, asked: Asked, **values: Any) -> None:
+        with ExitStack() as stack:
+            with reporting():
+                from dstbench.engines import engine
+
+                stack.enter_context(engine(asked.engine, address=asked.address))
+            command(asked=asked, **values)
+
     hints = get_type_hints(Asked, include_extras=True)
     needed = inspect.Parameter.empty
     options = {f.name: (hints[f.name], needed if f.default is MISSING else f.default) for f in fields(Asked)}
-    return _takes(command, "asked", options, Asked)
+    return _takes(with_engine, "asked", options, Asked)
 
 
 def takes_convention(command: Callable[..., None]) -> Callable[..., None]:
