@@ -14,7 +14,7 @@ STEPS = (
     "errors", "options", "stats", "slots", "schema", "files", "states", "readers", "context", "align", "longtable",
     "partition", "spelling", "matching", "conventions", "profiles", "signature", "comparison", "fingerprint", "layout",
     "turntable", "sums", "taxonomy", "pairs", "metrics", "precision", "scoring", "dialogues", "tendencies", "diagnosis",
-    "sweeps", "checks", "listing", "demo", "report", "cli", "__main__",
+    "sweeps", "checks", "audit", "listing", "demo", "report", "cli", "__main__",
 )  # fmt: skip
 
 
