@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -36,7 +37,7 @@ def read_states(path: Path | str) -> State:
     return {(*places[at], slot): value for at, slot, value in gold.cells.rows()}
 
 
-def state_edits(changes: dict[tuple[str, int, str], str | None]) -> pl.DataFrame:
+def state_edits(changes: Mapping[tuple[str, int, str], str | None]) -> pl.DataFrame:
     rows = [(*key, value) for key, value in changes.items()]
     return pl.DataFrame(rows, schema=["dialogue", "turn", "slot", "value"], orient="row")
 

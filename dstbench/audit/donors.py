@@ -97,7 +97,8 @@ def unseen(table: pl.DataFrame, path: str | PathLike[str]) -> pl.DataFrame:
         warnings.warn(f"{error.what}: only its states are asked for values", DstbenchWarning, stacklevel=2)
         return table.drop("key", "words")
     texts = pl.concat([said["system"], said["user"]]).alias("text").drop_nulls().unique().to_frame()
-    found = texts.select(spaced(pl.col("text")).str.extract_many(table["words"].unique().to_list(), overlapping=True))
+    words = table["words"].unique().implode()
+    found = texts.select(spaced(pl.col("text")).str.extract_many(pl.lit(words), overlapping=True))
     heard = found.explode("text").drop_nulls().unique()
     return table.join(heard, left_on="words", right_on="text", how="anti", maintain_order="left").drop("key", "words")
 

@@ -111,7 +111,9 @@ def memorisation(
         counts = counts.with_columns(run=pl.lit(run.name))
         if train is not None:
             counts = counts.with_columns(pl.col("in_train").fill_null(0), pl.col("is_frequent").fill_null(False))
-        tables.append((_whole(counts, signatures), _by_slot(counts, known), _examples(counts, most)))
+        counted = ["n", "searched", "ungrounded", *(["in_train", "is_frequent"] if train is not None else [])]
+        whole = _whole(counts, signatures).with_columns(pl.col(counted).fill_null(0))
+        tables.append((whole, _by_slot(counts, known), _examples(counts, most)))
     return Memorisation(*(pl.concat(parts) for parts in zip(*tables, strict=True)))
 
 
@@ -223,10 +225,9 @@ def _summed(counts: pl.DataFrame, by: list[str]) -> pl.DataFrame:
 
 
 def _whole(counts: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
-    """One run's row per kind, also of one that never occurs."""
+    """One run's row per kind, with nulls for one that never occurs."""
     kinds = scores.select("run", "signature", kind="metric")
-    sums = kinds.join(_summed(counts, ["kind"]), on="kind", how="left", maintain_order="left")
-    return _fitted(sums.with_columns(pl.col("n", "searched", "ungrounded").fill_null(0)), MEMORISED_RUNS)
+    return _fitted(kinds.join(_summed(counts, ["kind"]), on="kind", how="left", maintain_order="left"), MEMORISED_RUNS)
 
 
 def _by_slot(counts: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -28,7 +29,6 @@ from dstbench.spelling import is_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from os import PathLike
 
     from dstbench.audit.donors import Donors
 
@@ -208,14 +208,13 @@ def _new_values(slots: list[str], donors: Donors, seed: int, seen: Sequence[str 
     found = given
     for path in seen:
         found = unseen(found, path)
-    for slot in slots:
-        if found.filter(slot=slot).is_empty():
-            known = given.filter(slot=slot).height
-            raise DstbenchError(
-                f"none of the {known} donor values is new" if known else "no donor values",
-                slot=slot,
-                hint=f"a JSON file with more: {FORM}; without donors, values are invented",
-            )
+    if lacking := [slot for slot in slots if found.filter(slot=slot).is_empty()]:
+        known = given.filter(pl.col("slot").is_in(lacking)).height
+        raise DstbenchError(
+            f"{f'none of the {known:,} donor values is new' if known else 'no donor values'} for {', '.join(lacking)}",
+            file=str(donors) if isinstance(donors, (str, PathLike)) else None,
+            hint=f"name other slots (--slots), or a JSON file of values: {FORM}; without donors, they are invented",
+        )
     return found
 
 

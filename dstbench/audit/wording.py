@@ -38,7 +38,7 @@ def pattern(value: str) -> str:
     """What a value looks like in a text: a regular expression to put into `WHOLE`.
 
     >>> college = WHOLE.format(pattern("saint johns college"))
-    >>> [bool(re.search(college, text)) for text in ("Saint John's", "Saint John 's College")]
+    >>> [bool(re.search(college, text)) for text in ("Saint John's", "Saint John's College")]
     [False, True]
     """
     parts = re.split(r"([\W_]+)", re.sub(r"^[\W_]+|[\W_]+$", "", value))  # words, with signs between

@@ -7,7 +7,7 @@ of which frame a row is. Text and Markdown show shares in percent, the runs side
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
@@ -25,19 +25,19 @@ _KINDS: Final = (("missed", "of_gold"), ("wrong", "of_gold"), ("over", "of_predi
 def render_diagnosis(found: Diagnosis, form: TableFormat) -> str:
     """Where runs fail, in one of the formats."""
     if form in ("json", "csv"):
-        return _frames(found, form)
+        return frames(found, form)
     few = found.runs["few_slots"].item(0)
     failing = share_text(pl.col("failing") / pl.col("dialogues"), "% failing")
     runs = found.runs.select(
         "run",
-        *_plain("dialogues", "turns", "failing"),
+        *plain("dialogues", "turns", "failing"),
         failing,
-        *_plain("recovered"),
+        *plain("recovered"),
         pl.col("with_few_slots").cast(pl.String).alias(f"< {few} gold slots"),
         share_text(pl.col("share_with_few_slots"), f"% < {few}"),
     )
-    failures = found.first_failures.select("run", _interval().alias("t/n"), *_plain("dialogues"))
-    slots = found.gold_slots.select("run", pl.col("n_gold_max").alias("slots"), *_plain("dialogues"))
+    failures = found.first_failures.select("run", _interval().alias("t/n"), *plain("dialogues"))
+    slots = found.gold_slots.select("run", pl.col("n_gold_max").alias("slots"), *plain("dialogues"))
     sections = [
         ("Dialogues; failing: the last turn is wrong; recovered: of these, right again in between", runs),
         ("First wrong turn t of n, of failing dialogues: dialogues", _beside(failures, "t/n", "dialogues")),
@@ -48,13 +48,13 @@ def render_diagnosis(found: Diagnosis, form: TableFormat) -> str:
         ("By domain: slots of turns, and percent by kind of error", _kinds(found.errors_by_domain, "domain")),
         ("By slot", _kinds(found.errors_by_slot, "slot")),
     ]
-    return _page(sections, signature_lines(found.runs.with_columns(metric=pl.lit("jga"))), form)
+    return page(sections, signature_lines(found.runs.with_columns(metric=pl.lit("jga"))), form)
 
 
 def render_traits(found: Traits, form: TableFormat) -> str:
     """Traits of dialogues, in one of the formats; text and Markdown show bins and disagreements only."""
     if form in ("json", "csv"):
-        return _frames(found, form)
+        return frames(found, form)
     sections = []
     for trait in found.bins["trait"].unique(maintain_order=True):
         title = f"Mean scores by {trait}, of dialogues that have both; n: how many"
@@ -62,32 +62,35 @@ def render_traits(found: Traits, form: TableFormat) -> str:
     for higher, lower in found.disagreements.select("higher", "lower").unique(maintain_order=True).iter_rows():
         shown = found.disagreements.filter(higher=higher, lower=lower).select(
             "run",
-            *_plain("place"),
+            *plain("place"),
             "dialogue",
             _mean(higher, "high"),
             _mean(lower, "low"),
-            *_plain("turns", "mistakes"),
+            *plain("turns", "mistakes"),
         )
         sections.append((f"Dialogues that {higher} scores highest above {lower}", shown))
     below = ["shares in percent; --format csv or json lists every dialogue", *signature_lines(found.signatures)]
-    return _page(sections, below, form)
+    return page(sections, below, form)
 
 
-def _frames(found: Diagnosis | Traits, form: TableFormat) -> str:
-    frames: dict[str, pl.DataFrame] = {f.name: getattr(found, f.name) for f in fields(found)}
+def frames(found: Any, form: TableFormat) -> str:
+    """The frames that are the fields of a dataclass, as one JSON object or one CSV table."""
+    named: dict[str, pl.DataFrame] = {f.name: getattr(found, f.name) for f in fields(found)}
     if form == "json":
-        return render_object({name: frame.to_dicts() for name, frame in frames.items()})
-    named = [frame.select(pl.lit(name).alias("table"), pl.all()) for name, frame in frames.items()]
-    return pl.concat(named, how="diagonal_relaxed").write_csv()
+        return render_object({name: frame.to_dicts() for name, frame in named.items()})
+    tables = [frame.select(pl.lit(name).alias("table"), pl.all()) for name, frame in named.items()]
+    return pl.concat(tables, how="diagonal_relaxed").write_csv()
 
 
-def _page(sections: list[tuple[str, pl.DataFrame]], below: list[str], form: TableFormat) -> str:
+def page(sections: list[tuple[str, pl.DataFrame]], below: list[str], form: TableFormat) -> str:
+    """Titled tables, and lines below them, as text or Markdown."""
     marks = "### " if form == "md" else ""
     pages = [f"{marks}{title}\n\n{draw(table, form)}" for title, table in sections]
     return "\n".join([*pages, "\n".join(below), ""])
 
 
-def _plain(*names: str) -> list[pl.Expr]:
+def plain(*names: str) -> list[pl.Expr]:
+    """Columns as texts."""
     return [pl.col(name).cast(pl.String) for name in names]
 
 
@@ -105,7 +108,7 @@ def _beside(table: pl.DataFrame, index: str, values: str) -> pl.DataFrame:
 def _scores(rows: pl.DataFrame, by: str) -> pl.DataFrame:
     """The runs side by side, and of how many dialogues each score is."""
     texts = rows.sort(by, maintain_order=True).select(
-        "run", by, *_plain("dialogues"), share_text(pl.col("value"), "value")
+        "run", by, *plain("dialogues"), share_text(pl.col("value"), "value")
     )
     values, sizes = _beside(texts, by, "value"), _beside(texts, by, "dialogues")
     names = values.columns[1:]
@@ -114,7 +117,7 @@ def _scores(rows: pl.DataFrame, by: str) -> pl.DataFrame:
 
 def _errors(found: Diagnosis) -> pl.DataFrame:
     shares = (share_text(pl.col(name), name) for name in ("of_gold", "of_predicted", "of_inactive"))
-    return found.errors.select("run", "class", "kind", *_plain("n"), *shares)
+    return found.errors.select("run", "class", "kind", *plain("n"), *shares)
 
 
 def _kinds(errors: pl.DataFrame, by: str) -> pl.DataFrame:
