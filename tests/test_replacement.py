@@ -65,9 +65,17 @@ def plainly(dialogue: dict[str, Any], new: dict[str, str]) -> list[str]:
     return [pattern.sub(name, text.lower()) for text in texts]
 
 
-@given(content=dialogues(), seed=st.integers(0, 3), keep=st.booleans())
+#: Few, so that dialogues ask for the same ones.
+FEW = {key: ["Aa", "Bb Bb", "cc", "Dd-d", "Ee", "Ff", "Gg"] for key in SLOTS}
+
+
+@given(content=dialogues(), seed=st.integers(0, 3), keep=st.booleans(), donors=st.sampled_from((None, FEW)))
 def test_replaced_sets(
-    content: list[dict[str, Any]], seed: int, keep: bool, tmp_path_factory: pytest.TempPathFactory
+    content: list[dict[str, Any]],
+    seed: int,
+    keep: bool,
+    donors: dict[str, list[str]] | None,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = tmp_path_factory.mktemp("replaced")
     data, train, out = folder / "data", folder / "train", folder / "out"
@@ -77,7 +85,7 @@ def test_replaced_sets(
         {slot for slot in SLOTS[:3] for d in content for t in d["turns"] if slot in t["state"]["slot_values"]}
     )
     try:
-        found = replace(data, out, train=train, slots=slots or None, seed=seed, keep_unfound=keep)
+        found = replace(data, out, train=train, donors=donors, slots=slots or None, seed=seed, keep_unfound=keep)
     except dstbench.DstbenchError as error:
         assert re.search("no dialogue is left with a value|no slot is called", str(error))  # noqa: PT017
         assert not out.exists()
@@ -112,7 +120,7 @@ def test_replaced_sets(
             renamed = {key: new for (of, key), new in manifest.items() if of == name}
             assert [text.lower() for text in texts.get(name, [])] == [t for t in plainly(dialogue, renamed) if t]
     again = folder / "again"
-    replace(data, again, train=train, slots=slots or None, seed=seed, keep_unfound=keep)
+    replace(data, again, train=train, donors=donors, slots=slots or None, seed=seed, keep_unfound=keep)
     assert again.read_bytes() == out.read_bytes()
 
 
@@ -132,6 +140,33 @@ def test_alternatives_are_one_entity_and_case_is_kept(here: Path) -> None:
         ("D1", 0, "train-departure"): "norwich",
     }
     assert spoken("out")["text"][0] == "From Norwich to gable inn , Gable Inn; at 9:15 I rely on norwich."
+
+
+def test_alternatives_that_hang_together_are_one_entity(here: Path) -> None:
+    state = {
+        "hotel-name": "a house|b house",
+        "taxi-destination": "c house|d house",
+        "taxi-departure": "b house|c house",
+    }
+    small(user="d house", state=state, donors={key: ["Bell"] for key in state})
+    assert set(read_states("out").values()) == {"bell"}
+
+
+def test_no_two_entities_of_a_dialogue_share_a_name(here: Path) -> None:
+    state = {f"d{number}-name": f"old{number}" for number in range(5)}
+    donors = {slot: [f"New {letter}" for letter in "abcde"] for slot in state}
+    for seed in range(5):
+        small(user=" ".join(state.values()), state=state, donors=donors, seed=seed)
+        assert len(set(read_states("out").values())) == 5
+
+
+def test_the_longest_value_is_meant(here: Path) -> None:
+    state = {"hotel-name": "cambridge belfry", "train-departure": "cambridge", "bus-route": "cambridge city bus"}
+    donors = {"hotel-name": ["Bell"], "train-departure": ["York"]}
+    text = "cambridge to the cambridge belfry by the Cambridge City bus"
+    small(user=text, state=state, donors=donors)
+    assert spoken("out")["text"][0] == "york to the bell by the Cambridge City bus"
+    assert read_states("out")["D1", 0, "bus-route"] == "cambridge city bus"
 
 
 def test_donors_that_training_has_or_says_are_not_taken(here: Path) -> None:
