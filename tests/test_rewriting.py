@@ -160,6 +160,28 @@ def test_labels_of_turns_follow_the_states(here: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if "tsv" not in name])
+def test_what_is_not_understood_stays_or_is_an_error(name: str, here: Path) -> None:
+    texts = ("transcript", "system_transcript", "user", "system", "usr", "sys", "text", "utterance", "turn_label")
+
+    def broken(item: object, junk: object) -> object:
+        if isinstance(item, dict):
+            return {key: junk if key in texts else broken(value, junk) for key, value in item.items()}
+        return [broken(value, junk) for value in item] if isinstance(item, list) else item
+
+    junks: tuple[object, ...] = (5, None, [5], {"a": []})
+    for junk in junks:
+        content = broken(json.loads(FILES[name]()), junk)
+        Path("in").write_text(json.dumps(content))
+        slot = SLOTS[name][0]
+        rewrite("in", "out", states=state_edits({(IDS[name], 0, slot): "north"}))
+        assert read_states("out") == {**read_states("in"), (IDS[name], 0, slot): "north"}
+        with pytest.raises(dstbench.DstbenchError, match=r"^in: "):
+            rewrite("in", "out", said=word_edits((IDS[name], 0, "user", "hi")))
+        with pytest.raises(dstbench.DstbenchError, match=r"^in: "):
+            spoken("in")
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_dialogues_are_left_out(name: str, here: Path) -> None:
     text = FILES[name]()

@@ -175,12 +175,16 @@ class _Trade(JsonDocument):
         for entry in content["belief_state"]:
             entry["slots"] = [pair for pair in entry["slots"] if pair[1] is not None]
         content["belief_state"] = [entry for entry in content["belief_state"] if entry["slots"]]
-        if "turn_label" in content:
+        if _is_pairs(content.get("turn_label")):
             old = {name: place[0][1] for name, place, _ in self.cells((before, None))}
             added = [place[0] for name, place, _ in self.cells(turn.state) if name in changes.keys() - had]
             label = [[pair[0], changes.get(self._named(pair), pair[1])] for pair in content["turn_label"]]
             label += [[*pair] for pair in added if old.get(self._named(pair)) != pair[1]]
             content["turn_label"] = [pair for pair in label if pair[1] is not None]
+
+
+def _is_pairs(label: Any) -> bool:
+    return isinstance(label, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in label)
 
 
 class _Woz(_Trade):
@@ -196,7 +200,8 @@ class _Simpletod(JsonDocument):
 
     def turns(self) -> Iterator[Turn]:
         for name, dialogue in self.dialogues():
-            users, systems, states = dialogue.get("usr", []), dialogue.get("sys", []), dialogue["bstate"]
+            said = [texts if isinstance(texts := dialogue.get(key), list) else [] for key in ("usr", "sys")]
+            (users, systems), states = said, dialogue["bstate"]
             for number in range(len(states) + 1):
                 texts = {"user": (users, number)} if number < len(users) else {}
                 if 0 < number <= len(systems):

@@ -20,6 +20,7 @@ from dstbench.context import contexts
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.files import replacing, replacing_folder
 from dstbench.readers import Source, find_files
+from dstbench.readers.utterances import UTTERANCES
 from dstbench.slots import canonical_dialogue
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def spoken(path: str | PathLike[str], *, format: str | None = None) -> pl.DataFr
     Returns:
         (dialogue, turn, speaker, text), as `rewrite` takes it; sorted by dialogue and turn, the system before the user.
     """
-    parts = [_spoken(_open(file, form)[0]) for file, form in find_files(Source(fspath(path)), format)]
+    parts = [_spoken(_open(file, form, with_words=True)[0]) for file, form in find_files(Source(fspath(path)), format)]
     return pl.concat(parts).sort(_WORDS)
 
 
@@ -125,7 +126,7 @@ class _Edits:
 
     def write(self, source: Source, form: Format, part: Path, target: Path) -> bool:
         """Write one file's edited content; gives whether a dialogue is left in it."""
-        document, before = _open(source, form)
+        document, before = _open(source, form, with_words=bool(self._words))
         names = _names(document)
         left_out = {name for (name,) in self._without.rows()} & {*names.values()}
         self._unused -= {(name,) for name in left_out}
@@ -193,13 +194,16 @@ class _Edits:
             )
 
 
-def _open(source: Source, form: Format) -> tuple[Document, States]:
-    """A file as a document, and its states."""
+def _open(source: Source, form: Format, *, with_words: bool) -> tuple[Document, States]:
+    """A file as a document, checked as the reader of its states (and words) checks it; and its states."""
     if form.name not in DOCUMENTS:
         raise source.error(
             f"files of format {form.name} cannot be written again", f"those that can: {', '.join(DOCUMENTS)}"
         )
-    states = form.read(source)  # which checks that the document has the right shape
+    states = form.read(source)
+    if with_words:
+        for _ in UTTERANCES[form.name](source):
+            pass
     return DOCUMENTS[form.name](source), states
 
 
