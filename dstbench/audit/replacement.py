@@ -89,18 +89,11 @@ def replace(
     refused = _refused(cells, names, mentions, chosen)
     entities = names.drop_nulls("slot").join(refused, on="dialogue", how="anti").select(*_ENTITY, "slot").unique()
     if entities.is_empty():
-        raise DstbenchError(
-            f"no dialogue is left with a value to replace in {', '.join(chosen)}",
-            file=str(data),
-            hint=f"{refused.height:,} values have not been said word for word"
-            if refused.height
-            else "--slots names others",
-        )
-    new = _assigned(
-        entities.sort(_ENTITY),
-        _new_values(entities["slot"].unique().sort().to_list(), donors, seed, (train, data)),
-        seed,
-    )
+        unsaid = f"{refused.height:,} values have not been said word for word" if refused.height else None
+        what = f"no dialogue is left with a value to replace in {', '.join(chosen)}"
+        raise DstbenchError(what, file=str(data), hint=unsaid or "--slots names others")
+    values = _new_values(entities["slot"].unique().sort().to_list(), donors, seed, (train, data))
+    new = _assigned(entities.sort(_ENTITY), values, seed)
     changed = cells.join(_renamed(names, new), on=["dialogue", "value"], maintain_order="left")
     rewrite(
         data,
