@@ -54,7 +54,8 @@ _BOOLEAN_SLOTS: Final = frozenset({"hotel-internet", "hotel-parking"})
 _BOOLEANS: Final = {"free": "yes", "true": "yes", "false": "no"}
 _HOTEL_TYPES: Final = {"true": "hotel", "false": "guest house"}
 _WORDS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_NUMBERS: Final = {word: str(number) for number, word in enumerate(_WORDS)}
+#: Numbers that may be written out, and their digits.
+NUMBERS: Final = {word: str(number) for number, word in enumerate(_WORDS)}
 _YES_NO: Final = frozenset({"yes", "no", "true", "false", "free", "none"})
 _DAYS: Final = frozenset({"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"})
 _TIME: Final = re.compile(
@@ -137,7 +138,7 @@ def is_text(value: str) -> bool:
         not plain
         or plain in _DAYS
         or plain in _YES_NO
-        or plain in _NUMBERS
+        or plain in NUMBERS
         or plain in _DONTCARES
         or plain.replace(".", "", 1).replace(",", "").lstrip("£$-").isdecimal()
         or _TIME.fullmatch(plain)
@@ -244,6 +245,6 @@ STEPS: Final[dict[str, Step]] = {
         lambda slot, value: _LABELS.get(slot, {}).get(value, value),
     ),
     "times": Step("times of the day to HH:MM (9:15, 0915, 9:15 am)", _time),
-    "numbers": Step("zero … nine to digits", lambda _, value: _NUMBERS.get(value, value)),
+    "numbers": Step("zero … nine to digits", lambda _, value: NUMBERS.get(value, value)),
     "booleans": Step("free, true, false of parking and internet to yes and no; a hotel's type likewise", _boolean),
 }

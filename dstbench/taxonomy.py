@@ -73,7 +73,7 @@ def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
 
     def part(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         rows = lay_out(table)
-        found, (scored, turns) = classify(rows, convention), _scored_places(rows, convention)
+        found, (scored, turns) = classify(rows, convention), scored_places(rows, convention)
         at = np.flatnonzero((found != _NOTHING) & scored[rows.row_place])
         counted = pl.DataFrame({"slot": to_column(rows.slot[at]), "number": found[at]})
         return counted.group_by("slot", "number").agg(n=pl.len().cast(pl.Int64)), turns
@@ -149,8 +149,8 @@ def _cell(place: NDArray[Any], value: Codes) -> NDArray[np.uint64]:
     return cell
 
 
-def _scored_places(rows: Layout, convention: Convention) -> tuple[Flags, int]:
-    """Of each place: whether its turn is scored; and how many are."""
+def scored_places(rows: Layout, convention: Convention) -> tuple[Flags, int]:
+    """Of each place of a layout: whether its turn is one that the convention scores; and how many turns are."""
     turns = to_turns(rows, convention, columns=("number", "turn", "n_gold", "n_pred"))
     kept = scored_turns(turns.with_columns(place=np.flatnonzero(rows.is_turn)), convention)["place"]
     scored = np.zeros(rows.total, dtype=np.bool_)

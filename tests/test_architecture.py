@@ -15,7 +15,7 @@ STEPS = (
     "align", "longtable", "partition", "engine_ray", "engines", "ratios", "spelling", "matching", "conventions",
     "profiles", "signature", "comparison", "fingerprint", "layout", "turntable", "sums", "taxonomy", "pairs", "metrics",
     "precision", "scoring", "pairing", "significance", "dialogues", "associations", "correlating", "tendencies",
-    "diagnosis", "sweeps", "checks", "listing", "demo", "report", "cli", "__main__",
+    "diagnosis", "sweeps", "checks", "audit", "listing", "demo", "report", "cli", "__main__",
 )  # fmt: skip
 
 

@@ -30,7 +30,8 @@ def test_the_examples_of_scoring_run(here: Path) -> None:
     for name in ("predictions.json", "model_a.json", "model_b.json"):
         Path(name).write_text(json.dumps(several))
     Path("bare.json").write_text(formats.mwzeval())
-    Path("test.tsv").write_text(formats.star_tsv())
+    for name in ("test.tsv", "train.tsv"):
+        Path(name).write_text(formats.star_tsv())
     Path("data.json").write_text(formats.multiwoz())
     commands = re.findall(r"^dstbench (\w+) (.*)$", README, re.MULTILINE)
     commands += re.findall(r"`dstbench (convert|check|contexts) (.*?)`", README)
@@ -45,6 +46,7 @@ def test_the_examples_of_scoring_run(here: Path) -> None:
         "diagnose",
         "traits",
         "correlate",
+        "audit",
     }
     for command, words in commands:
         code, _, err = run(command, *shlex.split(words))

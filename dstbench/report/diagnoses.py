@@ -11,7 +11,7 @@ import polars as pl
 
 from dstbench.associations import POOLED
 from dstbench.metrics import parse
-from dstbench.report.tables import render_frames, render_page, share_text, signature_lines
+from dstbench.report.tables import plain, render_frames, render_page, share_text, signature_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,14 +40,14 @@ def render_diagnosis(found: Diagnosis, form: TableFormat) -> str:
     failing = share_text(pl.col("failing") / pl.col("dialogues"), "% failing")
     runs = found.runs.select(
         "run",
-        *_plain("dialogues", "turns", "failing"),
+        *plain("dialogues", "turns", "failing"),
         failing,
-        *_plain("recovered"),
+        *plain("recovered"),
         pl.col("with_few_slots").cast(pl.String).alias(f"< {few} gold slots"),
         share_text(pl.col("share_with_few_slots"), f"% < {few}"),
     )
-    failures = found.first_failures.select("run", _interval().alias("t/n"), *_plain("dialogues"))
-    slots = found.gold_slots.select("run", pl.col("n_gold_max").alias("slots"), *_plain("dialogues"))
+    failures = found.first_failures.select("run", _interval().alias("t/n"), *plain("dialogues"))
+    slots = found.gold_slots.select("run", pl.col("n_gold_max").alias("slots"), *plain("dialogues"))
     sections = [
         ("Dialogues; failing: the last turn is wrong; recovered: of these, right again in between", runs),
         ("First wrong turn t of n, of failing dialogues: dialogues", _beside(failures, "t/n", "dialogues")),
@@ -73,11 +73,11 @@ def render_traits(found: Traits, form: TableFormat) -> str:
     for higher, lower in found.disagreements.select("higher", "lower").unique(maintain_order=True).iter_rows():
         shown = found.disagreements.filter(higher=higher, lower=lower).select(
             "run",
-            *_plain("place"),
+            *plain("place"),
             "dialogue",
             _mean(higher, "high"),
             _mean(lower, "low"),
-            *_plain("turns", "mistakes"),
+            *plain("turns", "mistakes"),
         )
         sections.append((f"Dialogues that {higher} scores highest above {lower}", shown))
     below = [
@@ -99,10 +99,6 @@ def render_correlations(found: Correlations, form: TableFormat) -> str:
     return render_page(sections, [*below, *signature_lines(found.signatures)], form)
 
 
-def _plain(*names: str) -> list[pl.Expr]:
-    return [pl.col(name).cast(pl.String) for name in names]
-
-
 def _interval() -> pl.Expr:
     return pl.format("{} to {}", pl.col("low").round(3), pl.col("high").round(3))
 
@@ -117,7 +113,7 @@ def _beside(table: pl.DataFrame, index: str, values: str) -> pl.DataFrame:
 def _scores(rows: pl.DataFrame, by: str) -> pl.DataFrame:
     """The runs side by side, and of how many dialogues each score is."""
     texts = rows.sort(by, maintain_order=True).select(
-        "run", by, *_plain("dialogues"), share_text(pl.col("value"), "value")
+        "run", by, *plain("dialogues"), share_text(pl.col("value"), "value")
     )
     values, sizes = _beside(texts, by, "value"), _beside(texts, by, "dialogues")
     names = values.columns[1:]
@@ -126,7 +122,7 @@ def _scores(rows: pl.DataFrame, by: str) -> pl.DataFrame:
 
 def _errors(found: Diagnosis) -> pl.DataFrame:
     shares = (share_text(pl.col(name), name) for name in ("of_gold", "of_predicted", "of_inactive"))
-    return found.errors.select("run", "class", "kind", *_plain("n"), *shares)
+    return found.errors.select("run", "class", "kind", *plain("n"), *shares)
 
 
 def _kinds(errors: pl.DataFrame, by: str) -> pl.DataFrame:

@@ -181,6 +181,11 @@ def share_text(share: pl.Expr, name: str, where: pl.Expr | None = None) -> pl.Ex
     return pl.when(known).then(text).otherwise(pl.lit(_UNDEFINED)).alias(name)
 
 
+def plain(*names: str) -> list[pl.Expr]:
+    """Columns as texts."""
+    return [pl.col(name).cast(pl.String) for name in names]
+
+
 def signature_lines(scores: pl.DataFrame) -> list[str]:
     """The distinct signatures, those of one run's metrics folded into one line."""
     parts = scores.select("run", "metric", pl.col("signature").str.splitn("|", 2).struct.unnest()).unique(
