@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,3 +38,28 @@ def replacing(path: str | Path) -> Iterator[Path]:
         ) from None
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(path: str | Path) -> Iterator[Path]:
+    """A temporary folder beside `path` that takes its name when the block ends well, and is removed when it does not.
+
+    Raises:
+        DstbenchError: There is something of that name that is not an empty folder, or it cannot be written.
+    """
+    target = Path(os.path.realpath(path))
+    if os.path.exists(target) and (not os.path.isdir(target) or os.listdir(target)):
+        raise DstbenchError("is there already", file=str(path), hint="name a folder that is new, or empty")
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        part.mkdir()
+        yield part
+        part.replace(target)
+    except OSError as error:
+        raise DstbenchError(
+            f"cannot be written: {error.strerror or error}",
+            file=str(path),
+            hint="is the folder above it there, and writable?",
+        ) from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)

@@ -1,7 +1,9 @@
-"""Audits of a dataset: what is wrong with its annotation, and mending it (Qian et al. 2021)."""
+"""Audits of a dataset: what in it distorts scores, measured and mended (Qian et al. 2021).
 
-from __future__ import annotations
+Functions take what the readers open, and return frames.
+"""
 
 from dstbench.audit.detection import Inconsistency, inconsistency
+from dstbench.audit.rewriting import rewrite, spoken
 
-__all__ = ["Inconsistency", "inconsistency"]
+__all__ = ["Inconsistency", "inconsistency", "rewrite", "spoken"]

@@ -1,7 +1,6 @@
-"""Annotations that are missing: where a value is said, not annotated, and annotated in such places elsewhere (Qian et
-al. 2021, §3).
+"""Annotations that are missing: a value is said and not annotated, though in such places elsewhere it is.
 
-What counts as such a place, `evidence` says. An annotation that is added holds from its turn on until gold says
+(Qian et al. 2021, §3.) What counts as such a place, `evidence` says. An annotation that is added holds from its turn on until gold says
 something of the slot, and overwrites nothing. Those that are found become evidence themselves, and the search is
 repeated until it finds nothing: so a corrected dataset has none left, and correcting it again changes nothing.
 """

@@ -15,7 +15,7 @@ import polars as pl
 from dstbench.readers.source import Format, Source
 from dstbench.states import States, StatesBuilder
 
-_LEAVES_OUT: Final = "none"
+LEAVES_OUT: Final = "none"
 _DIALOGUE, _TURN = KEYS = "# Dialogue ID", "Turn Index"
 
 
@@ -105,7 +105,7 @@ def _read(source: Source, form: Format) -> States:
         lines.select(slots)
         .with_row_index("at")
         .unpivot(index="at", variable_name="slot", value_name="value")
-        .filter(pl.col("value") != _LEAVES_OUT)
+        .filter(pl.col("value") != LEAVES_OUT)
     )
     states.gold.at, states.gold.slot, states.gold.value = (listed[name].to_list() for name in listed.columns)
     return states.build()
