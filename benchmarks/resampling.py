@@ -1,31 +1,60 @@
-"""How long resampling takes, and in how much memory.
+"""How long resampling takes, and in how much memory: of invented sums, or of real runs.
 
 Purpose: bootstrap and randomisation of many runs over many dialogues, with every score and every pair of runs.
 
-Steps: invents sums per dialogue; draws resamples of both kinds; scores two metrics of all runs, with intervals, and
-tests all pairs of them. Peak memory is the process's, imports included.
+Steps: sums per dialogue are invented, or read and summed from RUN files, which is timed by itself; what counts is the
+rest: draw resamples of both kinds, score all runs, with both intervals, and test all pairs of them, as
+`dstbench compare` does once runs are paired. Peak memory is the process's, imports and the reading of runs included.
 
-Caveats: the product of weights and sums takes the most, and its time is that of the machine's BLAS.
+Caveats: the product of weights and sums takes the most, and its time is that of the machine's BLAS. Of real runs the
+first resampling is timed, imports of SciPy included.
 
 Usage: python benchmarks/resampling.py [--dialogues 10000] [--runs 20] [--statistics 15] [--resamples 10000]
+       python benchmarks/resampling.py RUN RUN... [-m jga,fga,gca] [--gold FILE] [--missing wrong]
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
+import warnings
 from itertools import combinations
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dstbench.errors import DstbenchWarning
+from dstbench.longtable import open_runs
+from dstbench.metrics import parse_all
+from dstbench.pairing import pair_up
+from dstbench.profiles import as_convention
+from dstbench.significance import Design, resample
 from dstbench.stats import Bootstrap, Randomisation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+
+
+class Laps:
+    """Times of steps, one after the other."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, float] = {}
+        self._start = perf_counter()
+
+    def lap(self, name: str) -> None:
+        """End a step."""
+        now = perf_counter()
+        self.times[name], self._start = now - self._start, now
+
+    def show(self, total: str) -> None:
+        """Print the steps and what they add up to."""
+        for name, seconds in self.times.items():
+            print(f"{name:44}{seconds:8.2f} s")
+        print(f"{total:44}{sum(self.times.values()):8.2f} s")
 
 
 def _first(sums: Floats) -> Floats:
@@ -38,34 +67,58 @@ def _second(sums: Floats) -> Floats:
     return shares
 
 
+def of_invented_sums(dialogues: int, runs: int, statistics: int, resamples: int) -> None:
+    """Two ratios of invented sums."""
+    sums = np.random.default_rng(0).integers(0, 20, size=(runs, dialogues, statistics)) + 0.0
+    laps = Laps()
+    bootstrap = Bootstrap.draw(sums, resamples)
+    laps.lap("draw the bootstrap")
+    scored = [bootstrap.replicates(score) for score in (_first, _second)]
+    found = [one.estimate() for of_runs in scored for one in of_runs]
+    laps.lap(f"{len(found)} estimates")
+    pairs = list(combinations(range(runs), 2))
+    found = [(of_runs[a] - of_runs[b]).estimate() for of_runs in scored for a, b in pairs]
+    laps.lap(f"{len(found)} differences")
+    coins = Randomisation.draw(sums, resamples)
+    laps.lap("draw the randomisation")
+    tests = [coins.null(score, a, b).p() for score in (_first, _second) for a, b in pairs]
+    laps.lap(f"{len(tests)} tests")
+    laps.show("in all")
+
+
+def of_runs(paths: list[str], metrics: str, gold: str | None, missing: str, resamples: int) -> None:
+    """Metrics of real runs."""
+    reading = Laps()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DstbenchWarning)
+        runs = open_runs(paths, gold=gold, missing=missing)  # type: ignore[arg-type] # it says what is wrong
+        reading.lap("read and align")
+        paired = pair_up(runs, parse_all(metrics), as_convention("verbatim"))
+        reading.lap("sum up by dialogue")
+    reading.show("before resampling")
+    shape = " x ".join(f"{size:,}" for size in paired.sums.shape)
+    print(f"runs x dialogues x statistics: {shape}; metrics: {metrics}")
+    times = Laps()
+    found = resample(paired, Design(resamples=resamples))
+    times.lap(f"{found.scores.height} scores, {found.differences.height} differences")
+    times.show(f"resampling, {resamples:,} times")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("run", nargs="*")
+    parser.add_argument("-m", "--metrics", default="jga,fga,gca")
+    parser.add_argument("--gold")
+    parser.add_argument("--missing", default="error")
     for name, default in (("dialogues", 10_000), ("runs", 20), ("statistics", 15), ("resamples", 10_000)):
         parser.add_argument(f"--{name}", type=int, default=default)
     given = parser.parse_args()
-    sums = np.random.default_rng(0).integers(0, 20, size=(given.runs, given.dialogues, given.statistics)) + 0.0
-    times, start = {}, perf_counter()
-
-    def lap(name: str) -> None:
-        nonlocal start
-        times[name], start = perf_counter() - start, perf_counter()
-
-    bootstrap = Bootstrap.draw(sums, given.resamples)
-    lap("draw the bootstrap")
-    scored = [bootstrap.replicates(score) for score in (_first, _second)]
-    found = [one.estimate() for runs in scored for one in runs]
-    lap(f"{len(found)} estimates")
-    found = [(runs[a] - runs[b]).estimate() for runs in scored for a, b in combinations(range(given.runs), 2)]
-    lap(f"{len(found)} differences")
-    coins = Randomisation.draw(sums, given.resamples)
-    lap("draw the randomisation")
-    tests = [coins.null(s, a, b).p() for s in (_first, _second) for a, b in combinations(range(given.runs), 2)]
-    lap(f"{len(tests)} tests")
-    for name, seconds in times.items():
-        print(f"{name:28}{seconds:8.2f} s")
-    print(f"{'in all':28}{sum(times.values()):8.2f} s")
-    print(f"{'peak memory':28}{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.0f} MiB")
+    if given.run:
+        of_runs(given.run, given.metrics, given.gold, given.missing, given.resamples)
+    else:
+        of_invented_sums(given.dialogues, given.runs, given.statistics, given.resamples)
+    print(f"{'peak memory':44}{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.0f} MiB")
 
 
 if __name__ == "__main__":

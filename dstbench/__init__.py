@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dstbench.profiles import profile
     from dstbench.readers import read
     from dstbench.scoring import score, turns
+    from dstbench.significance import compare
     from dstbench.slots import canonical_slot
     from dstbench.sweeps import sweep
     from dstbench.tendencies import traits
@@ -41,6 +42,7 @@ _HOME = {
     "UsageError": "errors",
     "canonical_slot": "slots",
     "check": "checks",
+    "compare": "significance",
     "fuzzy_pairs": "pairs",
     "contexts": "context",
     "diagnose": "diagnosis",
@@ -72,6 +74,7 @@ __all__ = [
     "audit",
     "canonical_slot",
     "check",
+    "compare",
     "contexts",
     "diagnose",
     "fuzzy_pairs",

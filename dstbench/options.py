@@ -54,6 +54,10 @@ TailOrientation = Literal["mean", "sum", "released"]
 #: paper has it, or of absolute differences by the mean, as its authors' code has it.
 NonUniformity = Literal["paper", "released"]
 
+#: How p of several hypotheses are adjusted for their number: after Holm, Hochberg, Benjamini & Hochberg, Benjamini &
+#: Yekutieli, Bonferroni, by the largest of shared resamples (Westfall & Young), or not at all.
+Adjustment = Literal["holm", "hochberg", "bh", "by", "bonferroni", "max-t", "none"]
+
 #: How tables are printed.
 TableFormat = Literal["text", "json", "csv", "md"]
 

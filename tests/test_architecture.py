@@ -11,10 +11,11 @@ ROOT = Path(dstbench.__file__).parent
 
 #: The data's way. A module may import from those above it; a package stands for all its modules.
 STEPS = (
-    "errors", "options", "stats", "slots", "schema", "files", "states", "readers", "context", "align", "longtable",
-    "partition", "spelling", "ontology", "matching", "conventions", "profiles", "signature", "comparison",
-    "fingerprint", "layout", "turntable", "sums", "taxonomy", "pairs", "metrics", "precision", "scoring", "dialogues",
-    "tendencies", "diagnosis", "sweeps", "checks", "audit", "listing", "demo", "report", "cli", "__main__",
+    "errors", "options", "stats", "slots", "schema", "standings", "files", "states", "readers", "context", "align",
+    "longtable", "partition", "spelling", "ontology", "matching", "conventions", "profiles", "signature", "comparison",
+    "fingerprint", "layout", "turntable", "sums", "taxonomy", "pairs", "metrics", "precision", "scoring", "pairing",
+    "significance", "dialogues", "tendencies", "diagnosis", "sweeps", "checks", "audit", "listing", "demo", "report",
+    "cli", "__main__",
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -24,8 +25,10 @@ def test_the_two_commands_stand_alone_and_ci_runs_the_second() -> None:
 
 
 def test_the_examples_of_scoring_run(here: Path) -> None:
+    dialogues = json.loads(formats.gtpr())
+    several = {**dialogues, **{f"{name}9": turns for name, turns in dialogues.items()}}  # `compare` needs two
     for name in ("predictions.json", "model_a.json", "model_b.json"):
-        Path(name).write_text(formats.gtpr())
+        Path(name).write_text(json.dumps(several))
     Path("bare.json").write_text(formats.mwzeval())
     Path("test.tsv").write_text(formats.star_tsv())
     Path("data.json").write_text(formats.multiwoz())
@@ -33,6 +36,7 @@ def test_the_examples_of_scoring_run(here: Path) -> None:
     commands += re.findall(r"`dstbench (convert|check|contexts) (.*?)`", README)
     assert {command for command, _ in commands} == {
         "score",
+        "compare",
         "sweep",
         "pairs",
         "convert",

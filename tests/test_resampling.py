@@ -245,11 +245,11 @@ def test_seeds_are_resampled_too() -> None:
     alone, model, other = bootstrap.over_seeds(ratio, [[3], [0, 1, 2], [0, 1, 2]])
     assert (alone.resampled == runs[3].resampled).all()
     assert model.observed == pytest.approx(np.mean([run.observed for run in runs[:3]]))
-    # Variance between seeds, drawn with replacement, and that of dialogues.
-    between = np.var([run.observed for run in runs[:3]]) / 3
-    within = np.var(runs[0].resampled) / 3  # seeds' errors are independent here
+    # Variance between seeds, of an unbiased estimate, and that of dialogues.
+    between = np.var([run.observed for run in runs[:3]], ddof=1) / 3
+    within = np.var(runs[0].resampled) / 2  # two of three are drawn, whose errors are independent here
     estimate = model.estimate()
-    assert estimate.se**2 == pytest.approx(between + within, rel=0.3)
+    assert estimate.se**2 == pytest.approx(between + within, rel=0.05)
     assert estimate.se > 3 * runs[3].estimate().se
     assert estimate.bca is None
     assert (model - other).estimate().se > estimate.se  # each model has seeds of its own

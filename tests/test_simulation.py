@@ -85,6 +85,18 @@ def test_turns_as_units_would_reject_it_far_too_often(twins: tuple[Flags, NDArra
     assert rejections(np.stack([each, np.ones_like(each)], axis=2)) > 0.2
 
 
+def test_a_true_null_between_models_is_not_rejected_too_often() -> None:
+    """Models of five seeds each that spread by 3 points, on dialogues that are hard for all of them."""
+    rng, rejected = np.random.default_rng(60), []
+    for _ in range(200):
+        turns, skill = lengths(rng, (DIALOGUES,)), rng.beta(3, 2.5, size=DIALOGUES)
+        seeds = np.clip(skill + rng.normal(0, 0.03, size=(10, 1)) + rng.normal(0, 0.15, size=(10, DIALOGUES)), 0, 1)
+        sums = np.stack([rng.binomial(turns, seeds), np.broadcast_to(turns, seeds.shape)], axis=2).astype(float)
+        one, other = Bootstrap.draw(sums, RESAMPLES, seed=4).over_seeds(jga, [range(5), range(5, 10)])
+        rejected.append((one - other).p() <= 0.05)
+    assert 0 < np.mean(rejected) <= 0.065
+
+
 def covered(sums: Floats, score: object, truth: float) -> tuple[float, float]:
     """How often the percentile and the BCa interval hold the truth."""
     estimates = [run.estimate() for run in Bootstrap.draw(sums, RESAMPLES, seed=2).replicates(score)]  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Commands that score: score, pairs, sweep, check, signature."""
+"""Commands that score: score, compare, pairs, sweep, check, signature."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from dstbench.cli.app import app
 from dstbench.cli.options import (
     Asked,
+    Charts,
     Choices,
     FormatOption,
     Metrics,
@@ -23,8 +24,10 @@ from dstbench.cli.output import (
     emit,
     progress,
     reporting,
+    tell_written,
+    write_charts,
 )
-from dstbench.options import TableFormat
+from dstbench.options import Adjustment, TableFormat
 
 
 @app.command(epilog="Example: dstbench score predictions.json --profile trade")
@@ -59,6 +62,67 @@ def score(
         if output is not None and (suffix := output.suffix[1:]) != form and suffix in get_args(TableFormat):
             warnings.warn(f"{output} holds {form}; --format {suffix} writes {suffix}", DstbenchWarning, stacklevel=1)
     emit(text, output)
+
+
+@app.command(epilog="Example: dstbench compare a.json b.json c.json --baseline a -m jga,gca")
+@takes_convention
+@takes_runs
+def compare(
+    *,
+    metrics: Metrics = None,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Compare all others to this run (or model), not each to each.")
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=RUNS", help="Runs of one model (its seeds), by name or pattern; t5=t5_*. Repeat."),
+    ] = None,
+    resamples: Annotated[int, typer.Option(min=1, help="Resamples of the dialogues.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Where the draws come from.")] = 0,
+    level: Annotated[float, typer.Option(help="Level of intervals; tests are at one less it.")] = 0.95,
+    adjust: Annotated[Adjustment, typer.Option(help="How p are adjusted for the differences of a metric.")] = "holm",
+    charts: Charts = None,
+    asked: Asked,
+    form: FormatOption = "text",
+    output: Output = None,
+    convention: Choices,
+) -> None:
+    """Compare runs over the same gold: scores and differences with intervals, and tests, by dialogues."""
+    with reporting(), progress("scoring"):
+        asked.spare(output)
+        import dstbench.significance
+        from dstbench.report.charts import leaderboard_charts
+        from dstbench.report.leaderboards import render_leaderboard
+
+        found = dstbench.significance.compare(
+            asked.paths,
+            metrics=",".join(metrics) if metrics else None,
+            models=_models(model),
+            baseline=baseline,
+            resamples=resamples,
+            seed=seed,
+            level=level,
+            adjust=adjust,
+            profile=convention(),
+            **asked.how,
+        )
+        text = render_leaderboard(found, form)
+        written = write_charts(leaderboard_charts(found), charts)
+    emit(text, output)
+    tell_written(written)
+
+
+def _models(given: list[str] | None) -> dict[str, str] | None:
+    """Model name to its runs."""
+    from dstbench.errors import UsageError
+
+    found: dict[str, str] = {}
+    for part in given or ():
+        name, equals, runs = part.partition("=")
+        if not name or not equals or not runs:
+            raise UsageError(f"--model {part!r} names no model and its runs", hint="--model t5=t5_seed1,t5_seed2")
+        found[name] = f"{found[name]},{runs}" if name in found else runs
+    return found or None
 
 
 @app.command(epilog="Example: dstbench pairs predictions.json --profile qian2021")

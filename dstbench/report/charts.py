@@ -11,6 +11,7 @@ import polars as pl
 
 if TYPE_CHECKING:
     from dstbench.diagnosis import Diagnosis
+    from dstbench.significance import Leaderboard
     from dstbench.tendencies import Traits
 
 Chart = dict[str, Any]
@@ -31,6 +32,37 @@ def diagnosis_charts(found: Diagnosis) -> dict[str, Chart]:
 def trait_charts(found: Traits) -> dict[str, Chart]:
     """The figures of traits, by trait: mean scores by tail orientation and non-uniformity (Aksu & Chen 2024, Fig 1)."""
     return {trait: binned(found.bins.filter(trait=trait)) for trait in found.bins["trait"].unique(maintain_order=True)}
+
+
+def leaderboard_charts(found: Leaderboard) -> dict[str, Chart]:
+    """The figures of a comparison, by name: intervals of scores (of models, if such were named) and of differences."""
+    charts = {"scores": intervals(found.scores, "run", "value", "Scores")}
+    if found.models.height:
+        charts["models"] = intervals(found.models, "model", "value", "Mean scores of models")
+    if found.differences.height:
+        named = found.differences.with_columns(pair=pl.format("{} less {}", "run", "other"))
+        charts["differences"] = intervals(named, "pair", "difference", "Differences", zero=True)
+    return charts
+
+
+def intervals(rows: pl.DataFrame, name: str, value: str, title: str, *, zero: bool = False) -> Chart:
+    """A forest plot: a point and its interval per row, a panel per metric; with `zero`, a line where that is."""
+    x = {"type": "quantitative", "title": value, "scale": {"zero": zero}}
+    y = {"field": name, "type": "nominal", "sort": None, "title": None}
+    layers: list[Chart] = [
+        {"mark": "rule", "encoding": {"y": y, "x": {"field": "low", **x}, "x2": {"field": "high"}}},
+        {"mark": {"type": "point", "filled": True, "tooltip": True}, "encoding": {"y": y, "x": {"field": value, **x}}},
+    ]
+    if zero:
+        layers.insert(0, {"mark": {"type": "rule", "strokeDash": [4, 4]}, "encoding": {"x": {"datum": 0}}})
+    return {
+        "$schema": _VEGA_LITE,
+        "title": title,
+        "data": {"values": rows.drop("signature", strict=False).to_dicts()},
+        "facet": {"row": {"field": "metric", "type": "nominal", "sort": None, "title": None}},
+        "spec": {"layer": layers},
+        "resolve": {"scale": {"x": "independent"}},
+    }
 
 
 def first_failures(rows: pl.DataFrame) -> Chart:

@@ -1,18 +1,16 @@
 """Diagnoses and traits as text, Markdown, CSV or JSON.
 
-JSON is one object with a list of rows per frame; CSV one table of all their rows, whose first column, `table`, says
-of which frame a row is. Text and Markdown show shares in percent, the runs side by side where that can be read.
+Text and Markdown show shares in percent, the runs side by side where that can be read.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
 from dstbench.metrics import parse
-from dstbench.report.tables import draw, render_object, share_text, signature_lines
+from dstbench.report.tables import render_frames, render_page, share_text, signature_lines
 
 if TYPE_CHECKING:
     from dstbench.diagnosis import Diagnosis
@@ -25,7 +23,7 @@ _KINDS: Final = (("missed", "of_gold"), ("wrong", "of_gold"), ("over", "of_predi
 def render_diagnosis(found: Diagnosis, form: TableFormat) -> str:
     """Where runs fail, in one of the formats."""
     if form in ("json", "csv"):
-        return _frames(found, form)
+        return render_frames(found, form)
     few = found.runs["few_slots"].item(0)
     failing = share_text(pl.col("failing") / pl.col("dialogues"), "% failing")
     runs = found.runs.select(
@@ -48,13 +46,13 @@ def render_diagnosis(found: Diagnosis, form: TableFormat) -> str:
         ("By domain: slots of turns, and percent by kind of error", _kinds(found.errors_by_domain, "domain")),
         ("By slot", _kinds(found.errors_by_slot, "slot")),
     ]
-    return _page(sections, signature_lines(found.runs.with_columns(metric=pl.lit("jga"))), form)
+    return render_page(sections, signature_lines(found.runs.with_columns(metric=pl.lit("jga"))), form)
 
 
 def render_traits(found: Traits, form: TableFormat) -> str:
     """Traits of dialogues, in one of the formats; text and Markdown show bins and disagreements only."""
     if form in ("json", "csv"):
-        return _frames(found, form)
+        return render_frames(found, form)
     sections = []
     for trait in found.bins["trait"].unique(maintain_order=True):
         title = f"Mean scores by {trait}, of dialogues that have both; n: how many"
@@ -70,21 +68,7 @@ def render_traits(found: Traits, form: TableFormat) -> str:
         )
         sections.append((f"Dialogues that {higher} scores highest above {lower}", shown))
     below = ["shares in percent; --format csv or json lists every dialogue", *signature_lines(found.signatures)]
-    return _page(sections, below, form)
-
-
-def _frames(found: Diagnosis | Traits, form: TableFormat) -> str:
-    frames: dict[str, pl.DataFrame] = {f.name: getattr(found, f.name) for f in fields(found)}
-    if form == "json":
-        return render_object({name: frame.to_dicts() for name, frame in frames.items()})
-    named = [frame.select(pl.lit(name).alias("table"), pl.all()) for name, frame in frames.items()]
-    return pl.concat(named, how="diagonal_relaxed").write_csv()
-
-
-def _page(sections: list[tuple[str, pl.DataFrame]], below: list[str], form: TableFormat) -> str:
-    marks = "### " if form == "md" else ""
-    pages = [f"{marks}{title}\n\n{draw(table, form)}" for title, table in sections]
-    return "\n".join([*pages, "\n".join(below), ""])
+    return render_page(sections, below, form)
 
 
 def _plain(*names: str) -> list[pl.Expr]:

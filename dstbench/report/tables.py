@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING, Final
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
@@ -12,6 +13,8 @@ from dstbench.metrics import parse
 from dstbench.schema import SCORES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dstbench.options import TableFormat
 
 _UNDEFINED: Final = "-"
@@ -96,6 +99,28 @@ def render_rows(rows: pl.DataFrame, name: str, form: TableFormat) -> str:
     return draw(rows.select(pl.all().cast(pl.String).fill_null(_UNDEFINED)), form)
 
 
+def render_frames(found: Any, form: TableFormat) -> str:
+    """A dataclass of frames as data.
+
+    Args:
+        found: Its fields are frames.
+        form: ``json``: one object with a list of rows per frame. ``csv``: one table of all their rows, whose first
+            column, `table`, says of which frame a row is.
+    """
+    frames: dict[str, pl.DataFrame] = {f.name: getattr(found, f.name) for f in fields(found)}
+    if form == "json":
+        return render_object({name: frame.to_dicts() for name, frame in frames.items()})
+    named = [frame.select(pl.lit(name).alias("table"), pl.all()) for name, frame in frames.items()]
+    return pl.concat(named, how="diagonal_relaxed").write_csv()
+
+
+def render_page(sections: Sequence[tuple[str, pl.DataFrame]], below: Sequence[str], form: TableFormat) -> str:
+    """Tables of texts, each under its title, and lines below them, as text or Markdown."""
+    marks = "### " if form == "md" else ""
+    pages = [f"{marks}{title}\n\n{draw(table, form)}" for title, table in sections]
+    return "\n".join([*pages, "\n".join(below), ""])
+
+
 def draw(texts: pl.DataFrame, form: TableFormat) -> str:
     """A table of texts, as Markdown or as text."""
     return f"{_markdown(texts)}\n" if form == "md" else _text(texts)
@@ -151,6 +176,7 @@ def _number(metric: str, *, is_count: bool) -> pl.Expr:
 def share_text(share: pl.Expr, name: str, where: pl.Expr | None = None) -> pl.Expr:
     """Shares as texts in percent; undefined ones, and those where a condition does not hold, as a dash."""
     text = pl.format("{}", (100 * share).round(2)).str.replace(r"\.(\d)$", ".${1}0")  # so that columns line up
+    text = text.str.replace(r"^-0\.00$", "0.00")
     known = share.is_not_null() if where is None else share.is_not_null() & where
     return pl.when(known).then(text).otherwise(pl.lit(_UNDEFINED)).alias(name)
 

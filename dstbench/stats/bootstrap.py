@@ -170,8 +170,9 @@ class Bootstrap:
     def over_seeds(self, score: Score, models: Sequence[Sequence[int]]) -> list[Replicates]:
         """A metric's replicates per model, whose score is the mean over its runs (seeds), with seeds resampled too.
 
-        Seeds are drawn with replacement for each model by itself, dialogues for all together. Of a model with a single
-        run, nothing is known of what another seed would give: its interval is that of the run.
+        Seeds are drawn with replacement for each model by itself, one less than there are (see `draw_seeds`), dialogues
+        for all together. Of a model with a single run, nothing is known of what another seed would give: its interval
+        is that of the run.
 
         Args:
             score: The metric.
@@ -184,9 +185,9 @@ class Bootstrap:
                 raise UsageError(f"model {model} has no run")
             drawn = draw_seeds(len(runs), len(resampled), self.seed, model)
             # A seed that is not drawn does not make the mean undefined.
-            shares = np.where(drawn > 0, drawn * resampled[:, list(runs)], 0.0)
+            parts = np.where(drawn > 0, drawn * resampled[:, list(runs)], 0.0)
             value = float(observed[list(runs)].mean())
-            found.append(Replicates(value, shares.sum(axis=1) / len(runs), None, abs(value)))
+            found.append(Replicates(value, parts.sum(axis=1), None, abs(value)))
         return found
 
 

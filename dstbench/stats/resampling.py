@@ -106,10 +106,15 @@ def swaps(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
 
 
 def draw_seeds(runs: int, resamples: int, seed: int, model: int) -> Floats:
-    """How often (resamples × runs) each of a model's runs is drawn, of as many drawn with replacement."""
-    drawn = _stream(seed, _SEEDS, model).integers(runs, size=(resamples, runs))
-    counts: Floats = (drawn[:, :, np.newaxis] == np.arange(runs)).sum(axis=1).astype(np.float64)
-    return counts
+    """The shares (resamples × runs) of a model's runs in its mean, of one less than there are drawn with replacement.
+
+    With one less, the variance of the mean over seeds is that of an unbiased estimate (Rao & Wu 1988); with as many, it
+    would be (n − 1)/n of it, a half for two seeds.
+    """
+    size = max(runs - 1, 1)
+    drawn = _stream(seed, _SEEDS, model).integers(runs, size=(resamples, size))
+    shares: Floats = (drawn[:, :, np.newaxis] == np.arange(runs)).sum(axis=1) / size
+    return shares
 
 
 def multiply(blocks: Iterable[Floats], sums: Floats, resamples: int) -> Floats:

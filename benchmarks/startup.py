@@ -1,0 +1,76 @@
+"""How long a command takes before it works: ratios to importing what it cannot do without.
+
+Purpose: `dstbench --help` should take at most 1.5 times as long as importing Typer and Rich, and scoring a run of 1,000
+dialogues, as a whole process, at most 2.5 times as long as importing Polars.
+
+Steps: writes a corpus once; starts each process several times in turn, so that a noisy machine disturbs all of them
+alike; takes medians, of the clock and of the processor's time.
+
+Caveats: the first round warms the file cache and is not counted.
+
+Usage: python -m benchmarks.startup [--runs 15] [-o RESULTS]
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+import polars as pl
+
+from benchmarks.results import keep
+from dstbench.demo import synthetic
+from dstbench.longtable import open_runs, write_long
+
+#: What is measured, what it is compared with, and the ratio that is asked for.
+BARS = (("--help", "import typer, rich", 1.5), ("score", "import polars", 2.5), ("score -m jga", "import polars", 2.5))
+
+
+def started(command: list[str]) -> tuple[float, float]:
+    """Seconds of the clock and of the processor that a process takes."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), perf_counter()
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    wall, after = perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=15, help="counted runs of each process")
+    parser.add_argument("-o", "--output", type=Path, help="where results go, without an ending")
+    given = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "corpus.parquet")
+        write_long(open_runs(synthetic(1000, trackers=["forgetful"]))[0], path)
+        ours = [sys.executable, "-m", "dstbench"]
+        commands = {
+            "import typer, rich": [sys.executable, "-c", "import typer, rich"],
+            "import polars": [sys.executable, "-c", "import polars"],
+            "--help": [*ours, "--help"],
+            "score": [*ours, "score", path],
+            "score -m jga": [*ours, "score", "-m", "jga", path],
+        }
+        for number in range(given.runs + 1):
+            for name, command in commands.items():
+                wall, cpu = started(command)
+                if number:
+                    rows.append({"process": name, "run": number, "seconds": wall, "processor seconds": cpu})
+    found = pl.DataFrame(rows)
+    medians = found.group_by("process").median()
+    clock = dict(medians.select("process", "seconds").iter_rows())
+    processor = dict(medians.select("process", "processor seconds").iter_rows())
+    for name, base, bar in BARS:
+        ratio, used = clock[name] / clock[base], processor[name] / processor[base]
+        print(f"{name:14} {ratio:.2f} times `{base}` (processor: {used:.2f}); asked for: {bar}")
+    keep(found, given.output, x="process", y="seconds")
+
+
+if __name__ == "__main__":
+    main()

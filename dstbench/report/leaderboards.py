@@ -1,0 +1,168 @@
+"""A comparison of runs as text, Markdown, CSV or JSON.
+
+Text and Markdown show shares and their differences in percent, the higher run of a pair first, and name the differences
+that are significant; JSON and CSV have all columns, as fractions, in the order of the runs.
+"""
+
+from __future__ import annotations
+
+from math import floor, log10
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from dstbench.metrics import parse
+from dstbench.report.tables import render_frames, render_page, share_text, signature_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dstbench.options import TableFormat
+    from dstbench.significance import Leaderboard
+
+    Design = Mapping[str, Any]
+
+_SIDES: Final = ("run", "other")
+# Of fewer seeds, too little is known.
+_FEW: Final = 5
+# How many pairs a line of text names.
+_MOST: Final = 5
+
+
+def render_leaderboard(found: Leaderboard, form: TableFormat) -> str:
+    """A comparison in one of the formats."""
+    if form in ("json", "csv"):
+        return render_frames(found, form)
+    design = found.design.row(0, named=True)
+    metrics = found.scores["metric"].unique(maintain_order=True).to_list()
+    between = found.models.rename({"model": "run"}) if found.models.height else found.scores
+    sections = [(f"Scores and {_percent(design['level'])} intervals", _standings(found.scores, metrics, design))]
+    if found.models.height:
+        title = (
+            f"Models: mean and standard deviation over n runs, and {_percent(design['level'])} intervals of the mean"
+        )
+        models = found.models.rename({"model": "run"})
+        sections.append((title, _standings(models, metrics, design).rename({"run": "model"})))
+    verdicts = []
+    for metric in metrics:
+        rows = found.differences.filter(metric=metric)
+        if rows.height:
+            ordered = _in_order(rows, between.filter(metric=metric), design)
+            sections.append((f"Differences in {metric}", _pairs(ordered, metric, design)))
+            verdicts.append(_verdict(ordered, metric, design))
+    return render_page(sections, [*verdicts, *_caption(found, design), *signature_lines(found.scores)], form)
+
+
+def _standings(rows: pl.DataFrame, metrics: list[str], design: Design) -> pl.DataFrame:
+    """A row per run, the highest in the first metric first; per metric its value and interval."""
+    first = rows.filter(metric=metrics[0]).sort("value", descending=True, nulls_last=True, maintain_order=True)
+    table = first.select("run", *([pl.col("runs").cast(pl.String).alias("n")] if "runs" in rows.columns else []))
+    for metric in metrics:
+        shown = rows.filter(metric=metric).select(
+            "run",
+            _number("value", metric).alias(metric),
+            *([_number("sd", metric).alias(f"sd of {metric}")] if "sd" in rows.columns else []),
+            _interval(metric).alias(f"{_percent(design['level'])} of {metric}"),
+        )
+        table = table.join(shown, on="run", how="left", maintain_order="left")
+    return table
+
+
+def _in_order(rows: pl.DataFrame, standings: pl.DataFrame, design: Design) -> pl.DataFrame:
+    """Pairs with the higher run first, from the highest run down; those with a baseline as they are, by difference."""
+    if design["baseline"] is not None:
+        return rows.sort("difference", descending=True, nulls_last=True, maintain_order=True)
+    names = standings.sort("value", descending=True, nulls_last=True, maintain_order=True)["run"].to_list()
+    place = {side: pl.col(side).replace_strict(names, range(len(names)), return_dtype=pl.Int64) for side in _SIDES}
+    turned = place["run"] > place["other"]
+
+    def either(as_it_is: str, otherwise: pl.Expr) -> pl.Expr:
+        return pl.when(turned).then(otherwise).otherwise(pl.col(as_it_is)).alias(as_it_is)
+
+    return rows.with_columns(
+        either("run", pl.col("other")),
+        either("other", pl.col("run")),
+        either("difference", -pl.col("difference")),
+        either("low", -pl.col("high")),
+        either("high", -pl.col("low")),
+        either("wins", pl.col("losses")),
+        either("losses", pl.col("wins")),
+    ).sort(place["run"], place["other"])
+
+
+def _pairs(rows: pl.DataFrame, metric: str, design: Design) -> pl.DataFrame:
+    """A row per pair; between models without what is counted in dialogues."""
+    digits = max(4, floor(log10(design["resamples"])))
+    counted = [] if rows["wins"].null_count() == rows.height else ["wins", "losses", "discordant"]
+    p = {"p": "p"} if design["adjustment"] == "none" else {"p": "p", "p_adjusted": f"p {design['adjustment']}"}
+    return rows.select(
+        *_SIDES,
+        _number("difference", metric),
+        _interval(metric).alias(_percent(design["level"])),
+        *(
+            pl.Series(title, ["-" if value is None else f"{value:.{digits}f}" for value in rows[name]], pl.String)
+            for name, title in p.items()
+        ),
+        pl.when("significant").then(pl.lit("*")).otherwise(pl.lit("")).alias("*"),
+        *(pl.col(name).cast(pl.String) for name in counted),
+        _number("detectable", metric),
+    )
+
+
+def _verdict(rows: pl.DataFrame, metric: str, design: Design) -> str:
+    """Which differences are significant, or which are not, whichever are fewer."""
+    at = f"at {_percent(1 - design['level'])}"
+    found = rows.filter(pl.col("significant").fill_null(False))
+    if not found.height:
+        return f"{metric}: no difference is significant {at}"
+    if found.height == rows.height:
+        return f"{metric}: every difference is significant {at}"
+    others = rows.filter(~pl.col("significant").fill_null(False))
+    named, but = (found, "") if found.height <= others.height else (others, "all but ")
+    pairs = [f"{run} and {other}" for run, other in named.select(_SIDES).iter_rows()]
+    more = f", and {len(pairs) - _MOST} more" if len(pairs) > _MOST else ""
+    told = f"{metric}: {found.height} of {rows.height} differences are significant {at}"
+    return f"{told}: {but}{'; '.join(pairs[:_MOST])}{more}"
+
+
+def _caption(found: Leaderboard, design: Design) -> list[str]:
+    """How it was done, so that it can be done again."""
+    turns, dialogues = found.scores.select("turns", "dialogues").row(0)
+    unit = "frames" if "|unit:frame|" in found.scores["signature"][0] else "turns"
+    resamples = f"{design['resamples']:,}"
+    lines = [
+        f"values in percent, counts as they are; {turns:,} {unit}, {dialogues:,} dialogues",
+        f"intervals: percentiles of {resamples} bootstrap resamples of {'seeds and ' if found.models.height else ''}"
+        f"dialogues, seed {design['seed']} (BCa: --format json)",
+    ]
+    if found.differences.height:
+        m = found.differences["m"].unique().sort().to_list()
+        lines.append(f"p: two-sided, {design['test']}, {resamples} resamples")
+        if design["adjustment"] != "none":
+            lines.append(f"p {design['adjustment']}: adjusted for the differences of a metric, m = {_range(m)}")
+        if not found.models.height:
+            lines.append(
+                "wins, losses: dialogues that run scores higher, lower in; discordant: that differ in its counts"
+            )
+        lines.append("detectable: 2.8 standard errors, what one test at 5 % finds in 80 of 100 cases")
+    if min(found.models["runs"], default=_FEW) < _FEW:
+        lines.append(f"models of fewer than {_FEW} runs: how far seeds spread is hardly known; of one run, not at all")
+    return lines
+
+
+def _range(numbers: list[int]) -> str:
+    return " to ".join(str(number) for number in dict.fromkeys([numbers[0], numbers[-1]]))
+
+
+def _percent(share: float) -> str:
+    return f"{round(100 * share, 9):g} %"
+
+
+def _number(column: str, metric: str) -> pl.Expr:
+    value = pl.col(column)
+    return share_text(value / 100 if parse(metric).is_count else value, column)
+
+
+def _interval(metric: str) -> pl.Expr:
+    text = pl.format("{} to {}", _number("low", metric), _number("high", metric))
+    return pl.when(pl.col("low").is_null()).then(pl.lit("-")).otherwise(text)
