@@ -3,7 +3,19 @@
 Functions take what the readers open, and return frames.
 """
 
-from dstbench.audit.detection import Inconsistency, inconsistency
+from dstbench.audit.detection import Inconsistency, additions, inconsistency
+from dstbench.audit.mending import correct, write_log
+from dstbench.audit.reviewing import review, review_sheet
 from dstbench.audit.rewriting import rewrite, spoken
 
-__all__ = ["Inconsistency", "inconsistency", "rewrite", "spoken"]
+__all__ = [
+    "Inconsistency",
+    "additions",
+    "correct",
+    "inconsistency",
+    "review",
+    "review_sheet",
+    "rewrite",
+    "spoken",
+    "write_log",
+]

@@ -1,8 +1,8 @@
 """Annotations that are missing: a value is said and not annotated, though in such places elsewhere it is.
 
-(Qian et al. 2021, §3.) What counts as such a place, `evidence` says. An annotation that is added holds from its turn on until gold says
-something of the slot, and overwrites nothing. Those that are found become evidence themselves, and the search is
-repeated until it finds nothing: so a corrected dataset has none left, and correcting it again changes nothing.
+(Qian et al. 2021, §3.) What counts as such a place, `evidence` says. An annotation that is added holds from its turn on
+until gold says something of the slot, and overwrites nothing. Those that are found become evidence themselves, and the
+search is repeated until it finds nothing: so a corrected dataset lacks none, and correcting it again changes nothing.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def inconsistency(
     """
     if support < 1 or not 0 < at_least <= 1:
         raise UsageError(f"support={support}, at_least={at_least}", hint="a number of places, and a share up to 1")
-    gold, said = _read(data, said, split)
+    gold, said = read_dataset(data, said, split)
     corpus = lay_out(gold, said, _vocabulary(gold, ontology, database))
     rounds: list[pl.DataFrame] = []
     cells = corpus.cells
@@ -122,8 +122,17 @@ def additions(proposals: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     return entries.sort("dialogue", "turn", "slot")
 
 
-def _read(data: Data, said: pl.DataFrame | None, split: str | None) -> tuple[Side, pl.DataFrame]:
-    """Gold's states and the utterances."""
+def read_dataset(data: Data, said: pl.DataFrame | None, split: str | None) -> tuple[Side, pl.DataFrame]:
+    """Gold's states, and what was said.
+
+    Args:
+        data: The dataset.
+        said: What was said, where that is known already; None: it is in the data's files.
+        split: The split to read; None: all.
+
+    Raises:
+        DstbenchError: There is no gold, or there are no utterances of it.
+    """
     states = open_gold(data, split)
     if states.gold is None:
         raise DstbenchError(f"no gold inside ({states.format})", file=states.source, hint="give the dataset")
@@ -213,6 +222,7 @@ def _evidence(rounds: list[pl.DataFrame], corpus: Corpus) -> pl.DataFrame:
         .with_columns(
             said=pl.col("text").str.slice(pl.col("start"), pl.col("end") - pl.col("start")),
             turns=pl.col("until") - pl.col("row"),
+            utterance=pl.col("text"),
         )
     )
     columns = {name: pl.col(name) for name in PROPOSALS.columns}

@@ -25,6 +25,7 @@ PROPOSALS: Final = Table(
         "said": Column(_TEXT, "The words that say it, as they stand in the utterance."),
         "start": Column(_COUNT, "Their first character in the utterance, from 0."),
         "end": Column(_COUNT, "The character after their last."),
+        "utterance": Column(_TEXT, "The whole utterance."),
         "place": Column(
             _TEXT,
             "What counts as such a place: where the domain was last annotated (now, next, before or earlier), then "
