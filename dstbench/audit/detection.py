@@ -185,7 +185,8 @@ def _until(found: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) -> pl.DataF
         corpus.spelled.rename({"value": "written"}), left_on=["slot", "value"], right_on=["slot", "canonical"]
     )
     dialogues = corpus.turns.select("row", "dialogue")
-    said_next = cells.join(dialogues, on="row").select("dialogue", "slot", "row", next="row", later="value").sort("row")
+    listed = cells.join(dialogues, on="row").with_columns(pl.col("slot", "value").cast(pl.String))
+    said_next = listed.select("dialogue", "slot", "row", next="row", later="value").sort("row")
     held = (
         rows.sort("row")
         .join_asof(
@@ -209,7 +210,8 @@ def _until(found: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) -> pl.DataF
 def _cells(found: pl.DataFrame) -> pl.DataFrame:
     """The states' new cells."""
     rows = pl.int_ranges("row", "until", dtype=pl.UInt32)
-    return found.select("slot", row=rows, value="written").explode("row").select(*_CELL, "value")
+    entries = found.select("slot", row=rows, value="written").explode("row")
+    return entries.select("row", pl.col("slot", "value").cast(pl.Categorical))
 
 
 def _evidence(rounds: list[pl.DataFrame], corpus: Corpus) -> pl.DataFrame:
@@ -238,10 +240,10 @@ def _place() -> pl.Expr:
     """What is alike in such places, in words."""
     texts = pl.lit("")
     for speaker, cues in CUES.items():
-        names = {"value": "value", "one": cues[0], "other": cues[1]}
+        names = {"focus": "when", "value": "value", "one": cues[0], "other": cues[1]}
         for level, parts in enumerate(PARTS):
             words = [pl.format(f"{names[part]}={{}}", pl.col(part).fill_null("-")) for part in parts]
-            text = pl.concat_str(pl.col("focus"), *words, separator=" ")
+            text = pl.concat_str(words, separator=" ")
             texts = pl.when((pl.col("speaker") == speaker) & (pl.col("level") == level)).then(text).otherwise(texts)
     return texts
 
@@ -249,7 +251,12 @@ def _place() -> pl.Expr:
 def _rates(corpus: Corpus, judged: pl.DataFrame, proposals: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """`Inconsistency.rates` and `Inconsistency.shares`."""
     # A value that both say in the turn is the user's.
-    settings = judged.filter("is_set").group_by(_CELL).agg(by_user=(pl.col("speaker") == "user").any())
+    settings = (
+        judged.filter("is_set")
+        .cast({"slot": pl.String, "speaker": pl.String})
+        .group_by(_CELL)
+        .agg(by_user=(pl.col("speaker") == "user").any())
+    )
     speaker = pl.when("by_user").then(pl.lit("user")).otherwise(pl.lit("system"))
     annotated = settings.group_by("slot", speaker=speaker).agg(annotated=pl.len())
     missing = proposals.group_by("slot", "speaker").agg(missing=pl.len())
@@ -265,10 +272,12 @@ def _rates(corpus: Corpus, judged: pl.DataFrame, proposals: pl.DataFrame) -> tup
     )
     whole = pl.col("missing").sum().over("slot")
     shares = shares.with_columns(rate=rate, share=pl.when(whole > 0).then(pl.col("missing") / whole))
-    domain = pl.col("slot").str.split("-").list.first()
+    domains = corpus.domains.cast(pl.String)
     of_domain = (
-        corpus.cells.join(corpus.turns, on="row")
-        .group_by(domain=domain)
+        corpus.cells.cast({"slot": pl.String})
+        .join(domains, on="slot")
+        .join(corpus.turns, on="row")
+        .group_by("domain")
         .agg(of_dialogues=pl.col("dialogue").n_unique())
     )
     per_slot = proposals.group_by("slot").agg(late=_is_late().sum(), dialogues=pl.col("dialogue").n_unique())
@@ -276,7 +285,8 @@ def _rates(corpus: Corpus, judged: pl.DataFrame, proposals: pl.DataFrame) -> tup
         shares.group_by("slot", maintain_order=True)
         .agg(pl.col("annotated", "missing").sum())
         .join(per_slot, on="slot", how="left")
-        .join(of_domain, left_on=domain, right_on="domain", how="left")
+        .join(domains, on="slot")
+        .join(of_domain, on="domain")
         .with_columns(pl.col("late", "dialogues").fill_null(0), rate=rate)
         .with_columns(dialogue_rate=pl.col("dialogues") / pl.col("of_dialogues"))
     )

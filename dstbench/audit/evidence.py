@@ -1,15 +1,16 @@
 """What tells that an annotation is missing: how gold treats such places elsewhere in the corpus.
 
-A value of a slot is said in a turn. It could be annotated there if the slot was not in the state of the turn before and
-its domain is active: another slot of the domain is in the state, or the domain's annotation changes in the next turn.
-*Such a place* is told by
+A value of a slot is said in a turn. It could be annotated there if its domain is active (another slot of the domain is
+in the state, or the domain's annotation changes in the next turn), and the slot was not in the state of the turn
+before, or is no longer, having had another value. *Such a place* is told by the slot and the speaker (of the system:
+the utterance before the user's turn), and by what is alike in enough places of the following, the most particular
+combination first (`PARTS`):
 
-- the slot and the speaker (of the system: the utterance before the user's turn),
-- `focus`, when the annotation of the domain's other slots last changed: in this turn (``now``), in the ``next``, in
-  the one ``before``, or ``earlier`` (the first of these that holds),
-- and of the following what is alike in enough places, the most particular combination first (`PARTS`): the value
-  itself; of the user's, the word before and the word after it; of the system's, the first word of the user's reply,
-  and whether the value is the only one of the slot that is offered.
+- `focus`, when else the domain's annotation changes: of other slots in this turn (``now``), in the turns before and
+  after it (``between``), in only one of these (``before``, ``next``), or only ``earlier``;
+- the value itself;
+- of the user's, the word before and the word after it; of the system's, the first word of the user's reply, and whether
+  the value is the only one of the slot that is offered.
 
 A place counts as annotated if the state of the turn has the value. A value that is not is missing if such places
 elsewhere are annotated more often than not, and the same words do not tell another slot better that gold sets to it in
@@ -28,6 +29,7 @@ import polars as pl
 from dstbench.audit.mentions import CANONICAL, Vocabulary, find_mentions, utterances
 from dstbench.conventions import Convention
 from dstbench.schema import BETWEEN
+from dstbench.slots import domain_of
 from dstbench.spelling import alternatives
 
 if TYPE_CHECKING:
@@ -35,16 +37,16 @@ if TYPE_CHECKING:
 
 _KEY: Final = ["dialogue", "turn"]
 _CELL: Final = ["row", "slot"]
-#: What may be alike in such places, beside slot, speaker and focus: the most particular first.
+#: What may be alike in such places, beside slot and speaker: the most particular first.
 PARTS: Final[tuple[tuple[str, ...], ...]] = (
+    ("focus", "value", "one", "other"),
+    ("focus", "one", "other"),
+    ("focus", "value", "one"),
+    ("focus", "value", "other"),
+    ("focus", "one"),
+    ("focus", "other"),
     ("value", "one", "other"),
     ("one", "other"),
-    ("value", "one"),
-    ("value", "other"),
-    ("one",),
-    ("other",),
-    ("value",),
-    (),
 )
 #: Words that are annotated less often than this, of all the places where this speaker says them, are no value.
 RARELY: Final = 0.1
@@ -56,18 +58,23 @@ CUES: Final = {"user": ("before", "after"), "system": ("reply", "offer")}
 class Corpus:
     """A dataset laid out for the search; nothing in it changes while annotations are added.
 
+    Slots, values and words that are compared time and again are Categorical.
+
     Attributes:
         turns: (row: UInt32, dialogue, turn, last: Boolean, whether the dialogue ends), sorted.
         cells: (row, slot, value), the values of gold's states as written, without those that mean absent.
         forms: (slot, value, canonical), each value as written and each of its alternatives' canonical form.
-        spelled: (slot, canonical, value), how a value that is added is written.
+        domains: (slot, domain).
+        spelled: (slot, canonical, value), how a value that is added is written; String.
         texts: What `mentions.utterances` gives.
-        mentions: What `mentions.find_mentions` gives, with `one` and `other`.
+        mentions: What `mentions.find_mentions` gives, with `domain`, `one` and `other`; only of domains that gold ever
+            has in the dialogue.
     """
 
     turns: pl.DataFrame
     cells: pl.DataFrame
     forms: pl.DataFrame
+    domains: pl.DataFrame
     spelled: pl.DataFrame
     texts: pl.DataFrame
     mentions: pl.DataFrame
@@ -89,6 +96,10 @@ def lay_out(gold: Side, said: pl.DataFrame, vocabulary: Vocabulary) -> Corpus:
         .filter(~pl.col("value").is_in(Convention().absent))
         .sort(_CELL)
     )
+    slots = pl.Series("slot", sorted({*cells["slot"], *vocabulary.patterns["slot"]}), dtype=pl.String)
+    domains = pl.DataFrame(
+        {"slot": slots, "domain": [domain_of(slot) for slot in slots]}, schema_overrides={"domain": pl.String}
+    )
     written = cells.group_by("slot", "value").len().sort("slot", "value")
     rows = [
         (slot, value, part, n)
@@ -107,13 +118,20 @@ def lay_out(gold: Side, said: pl.DataFrame, vocabulary: Vocabulary) -> Corpus:
         ["slot", "canonical"], keep="first", maintain_order=True
     )
     texts = utterances(turns.join(said, on=_KEY, how="left", maintain_order="left").select("row", "system", "user"))
+    rows_of = turns.select("row", "dialogue")
+    active = cells.join(domains, on="slot").join(rows_of, on="row").select("dialogue", "domain").unique()
+    mentions = find_mentions(texts, vocabulary).join(domains, on="slot").join(rows_of, on="row")
+    mentions = mentions.join(active, on=["dialogue", "domain"], how="semi").drop("dialogue")
     return Corpus(
         turns=turns.select("row", *_KEY, "last"),
-        cells=cells,
-        forms=pl.concat([known, spelled]).select("slot", "value", "canonical").unique(maintain_order=True),
+        cells=cells.select("row", _codes("slot", "value")),
+        forms=pl.concat([known, spelled])
+        .unique(["slot", "value", "canonical"], maintain_order=True)
+        .select(_codes("slot", "value", "canonical")),
+        domains=domains.select(_codes("slot", "domain")),
         spelled=spelled.select("slot", "canonical", "value"),
         texts=texts,
-        mentions=_with_cues(find_mentions(texts, vocabulary), texts),
+        mentions=_with_cues(mentions, texts).with_columns(_codes("speaker", "slot", "value", "domain", "one", "other")),
     )
 
 
@@ -134,39 +152,49 @@ def judge(corpus: Corpus, cells: pl.DataFrame, *, support: int) -> pl.DataFrame:
     turns = corpus.turns
     following = turns.filter(~pl.col("last")).select("row")
     was = cells.join(following, on="row", how="semi").select(pl.col("row") + 1, "slot", was="value")
-    states = cells.join(was, on=_CELL, how="left").with_columns(domain=_domain())
+    states = cells.join(was, on=_CELL, how="left").join(corpus.domains, on="slot")
     per_domain = states.group_by("row", "domain").agg(
         has=pl.len(), changed=pl.col("value").ne_missing(pl.col("was")).sum()
     )
     changed = per_domain.filter(pl.col("changed") > 0).select("row", "domain")
     coming = changed.with_columns(pl.col("row") - 1, coming=True).join(following, on="row", how="semi")
     gone = changed.join(following, on="row", how="semi").with_columns(pl.col("row") + 1, gone=True)
-    annotated = cells.join(corpus.forms, on=["slot", "value"]).select(*_CELL, value="canonical", is_annotated=True)
+    annotated = cells.join(corpus.forms, on=["slot", "value"]).select(*_CELL, value="canonical").unique()
+    had = annotated.join(following, on="row", how="semi").with_columns(pl.col("row") + 1, had=True)
     status = (
-        corpus.mentions.with_columns(domain=_domain())
-        .join(was, on=_CELL, how="left")
+        corpus.mentions.join(was, on=_CELL, how="left")
         .join(cells.rename({"value": "now"}), on=_CELL, how="left")
-        .join(annotated.unique(), on=[*_CELL, "value"], how="left")
+        .join(annotated.with_columns(is_annotated=True), on=[*_CELL, "value"], how="left")
+        .join(had, on=[*_CELL, "value"], how="left")
         .join(per_domain, on=["row", "domain"], how="left")
         .join(coming, on=["row", "domain"], how="left")
         .join(gone, on=["row", "domain"], how="left")
-        .with_columns(pl.col("is_annotated", "coming", "gone").fill_null(False), pl.col("has", "changed").fill_null(0))
+        .with_columns(
+            pl.col("is_annotated", "had", "coming", "gone").fill_null(False), pl.col("has", "changed").fill_null(0)
+        )
     )
-    own, is_own_change = pl.col("now").is_not_null(), pl.col("now").is_not_null() & pl.col("now").ne_missing("was")
+    own, is_own_change = (
+        pl.col("now").is_not_null(),
+        pl.col("now").is_not_null() & pl.col("now").ne_missing(pl.col("was")),
+    )
     focus = (
         pl.when(pl.col("changed") > is_own_change.cast(pl.UInt32))
         .then(pl.lit("now"))
-        .when("coming")
-        .then(pl.lit("next"))
+        .when(pl.col("gone") & pl.col("coming"))
+        .then(pl.lit("between"))
         .when("gone")
         .then(pl.lit("before"))
+        .when("coming")
+        .then(pl.lit("next"))
         .when(pl.col("has") > own.cast(pl.UInt32))
         .then(pl.lit("earlier"))
     )
-    status = status.with_columns(is_set=pl.col("is_annotated") & is_own_change, focus=focus).with_columns(
-        could=pl.col("was").is_null() & pl.col("focus").is_not_null()
+    status = status.with_columns(
+        is_set=pl.col("is_annotated") & is_own_change, focus=focus.cast(pl.Categorical)
+    ).with_columns(
+        could=(pl.col("was").is_null() | (pl.col("now").is_null() & ~pl.col("had"))) & pl.col("focus").is_not_null()
     )
-    return _weigh(status.drop("domain", "was", "has", "changed", "coming", "gone"), support)
+    return _weigh(status.drop("domain", "was", "had", "has", "changed", "coming", "gone"), support)
 
 
 def propose(judged: pl.DataFrame, *, at_least: float) -> pl.DataFrame:
@@ -177,19 +205,23 @@ def propose(judged: pl.DataFrame, *, at_least: float) -> pl.DataFrame:
         at_least: The share of such places elsewhere that are annotated.
 
     Returns:
-        Rows of `judged` with their `share`, sorted by (row, slot). The same words tell one slot only; of several values
-        of a slot the user's goes before the system's, then the one with the higher share, then the last.
+        Rows of `judged` with their `share`, sorted by (row, slot). The same words tell one slot only, and none if they
+        tell two equally well; of several values of a slot the user's goes before the system's, then the one with the
+        higher share, then the last.
     """
     share = (pl.col("annotated") / pl.col("others")).alias("share")
     shares = judged.with_columns(share)
-    # Words that tell a slot which gold sets here are explained by it; where that is no such place, fully.
-    explained = shares.filter("is_set").group_by("mention").agg(told=pl.col("share").fill_null(1.0).max())
+    # Words that tell a slot which gold sets here are explained by it; where that is no such place, fully. Both are
+    # compared with this place counted, so that of two slots that share such places evenly neither is missing.
+    told = ((pl.col("annotated") + 1) / (pl.col("others") + 1)).fill_null(1.0).max()
+    explained = shares.filter("is_set").group_by("mention").agg(told=told)
     missing = shares.filter("could", ~pl.col("rarely"), pl.col("now").is_null(), pl.col("share") >= at_least)
+    missing = missing.with_columns(pl.col(pl.Categorical).cast(pl.String))
     return (
         missing.join(explained, on="mention", how="left")
-        .filter(pl.col("told").is_null() | (pl.col("share") > pl.col("told")))
-        .sort("mention", "share", "slot", descending=[False, True, False])
-        .unique("mention", keep="first", maintain_order=True)
+        .filter(pl.col("told").is_null() | (pl.col("annotated") / (pl.col("others") + 1) > pl.col("told")))
+        .filter(pl.col("share") == pl.col("share").max().over("mention"))
+        .unique("mention", keep="none")
         .sort("row", "slot", pl.col("speaker") == "system", "share", "first", descending=[False] * 3 + [True] * 2)
         .unique(_CELL, keep="first", maintain_order=True)
         .drop("told")
@@ -218,7 +250,7 @@ def _weigh(status: pl.DataFrame, support: int) -> pl.DataFrame:
     """Add `level`, `annotated` and `others` to the mentions that could be annotated."""
     could = status.filter("could")
     for level, parts in enumerate(PARTS):
-        key = ["slot", "speaker", "focus", *parts]
+        key = ["slot", "speaker", *parts]
         places = could.group_by(key).agg(
             pl.lit(level, pl.UInt8).alias(f"level{level}"),
             pl.col("is_annotated").sum().alias(f"annotated{level}"),
@@ -243,5 +275,5 @@ def _weigh(status: pl.DataFrame, support: int) -> pl.DataFrame:
     return status.join(weighed.drop("here"), on=["mention", "slot", "value"], how="left")
 
 
-def _domain() -> pl.Expr:
-    return pl.col("slot").str.split("-").list.first()
+def _codes(*names: str) -> pl.Expr:
+    return pl.col(names).cast(pl.Categorical)

@@ -28,9 +28,9 @@ PROPOSALS: Final = Table(
         "utterance": Column(_TEXT, "The whole utterance."),
         "place": Column(
             _TEXT,
-            "What counts as such a place: where the domain was last annotated (now, next, before or earlier), then "
-            "what of value, word before and after (user), or value, first word of the reply and whether it is the only "
-            "offer (system), is alike.",
+            "What is alike in such places: when else the domain is annotated (now, between, before, next, earlier), "
+            "the value, the words before and after it (user), the first word of the reply and if it is the only offer "
+            "(system). A hyphen: no word.",
         ),
         "annotated": Column(_COUNT, "In so many such places elsewhere gold annotates the slot with the value said,"),
         "mentions": Column(_COUNT, "of so many in which it could."),

@@ -41,7 +41,7 @@ def render_inconsistency(found: Inconsistency, form: TableFormat) -> str:
     sections = [
         (
             "By slot: annotated, and missing, where the value is said; % missing: of both, of what the user says, of "
-            "what\nonly the system says; % by system: of the missing; late: gold has it later; % of the domain's dialogues",
+            "what\nonly the system says; % by system: of the missing; late: gold has it later; % of dialogues",
             rates,
         )
     ]
