@@ -74,7 +74,7 @@ def consistent(dialogues: int, seed: int) -> States:
 
 def _fill(phrase: str, domain: str, random: Random) -> tuple[str, dict[str, str]]:
     """What is said, and what it sets."""
-    told = {}
+    told: dict[str, str] = {}
     for slot, values in ONTOLOGY.items():
         mark = f"{{{slot.partition('-')[2]}}}"
         if slot.startswith(domain) and mark in phrase:

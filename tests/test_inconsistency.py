@@ -132,14 +132,18 @@ def one_round(
             if counts[key] - 1 >= support:
                 row["evidence"] = hits[key] - row["is_annotated"], counts[key] - 1
                 break
-    for place in {row["place"] for row in could}:
+    taken = set()
+    for place, slot in {(row["place"][:2], row["slot"]) for row in rows if row["is_set"]}:
+        said_here = [r for r in rows if r["is_set"] and (r["place"][:2], r["slot"]) == (place, slot)]
+        most = max(share(row, -1) for row in said_here)
+        taken |= {row["place"] for row in said_here if share(row, -1) == most}
+    for place in {row["place"] for row in could} - taken:
         here = [row for row in rows if row["place"] == place]
-        told = max((counted(row, 1) for row in here if row["is_set"]), default=-1.0)
         candidates = [
             row
             for row in here
             if row in could and row["empty"] and row["evidence"]
-            and share(row, 0) >= at_least and counted(row, 0) > told
+            and share(row, 0) >= at_least
             and not (counts[keys(row)[-1]] > support and hits[keys(row)[-1]] / counts[keys(row)[-1]] < RARELY)
         ]  # fmt: skip
         most = max((share(row, 0) for row in candidates), default=0)
@@ -166,11 +170,6 @@ def changes(states: list[dict[str, str]], turn: int, domain: str) -> set[str]:
 
 def share(row: dict[str, Any], unknown: float) -> float:
     return float(row["evidence"][0] / row["evidence"][1]) if row["evidence"] else unknown
-
-
-def counted(row: dict[str, Any], here: int) -> float:
-    """The share with this place, in which `here` is annotated; 1 where nothing is known."""
-    return float((row["evidence"][0] + here) / (row["evidence"][1] + 1)) if row["evidence"] else 1.0
 
 
 def rank(row: dict[str, Any]) -> tuple[bool, float, int]:

@@ -44,6 +44,7 @@ def test_the_examples_of_scoring_run(here: Path) -> None:
         "contexts",
         "diagnose",
         "traits",
+        "audit",
     }
     for command, words in commands:
         code, _, err = run(command, *shlex.split(words))

@@ -13,7 +13,7 @@ combination first (`PARTS`):
   the value is the only one of the slot that is offered.
 
 A place counts as annotated if the state of the turn has the value. A value that is not is missing if such places
-elsewhere are annotated more often than not, and the same words do not tell another slot better that gold sets to it in
+elsewhere are annotated more often than not, unless the same words are what says another slot that gold sets to it in
 this turn. Words that are hardly ever annotated where they could be (`RARELY`) are no value of the slot, whatever the
 ontology says, such as a restaurant called `south`. So nothing is known of slots here, and no rule is written by hand;
 the corpus is its own witness.
@@ -205,26 +205,23 @@ def propose(judged: pl.DataFrame, *, at_least: float) -> pl.DataFrame:
         at_least: The share of such places elsewhere that are annotated.
 
     Returns:
-        Rows of `judged` with their `share`, sorted by (row, slot). The same words tell one slot only, and none if they
-        tell two equally well; of several values of a slot the user's goes before the system's, then the one with the
+        Rows of `judged` with their `share`, sorted by (row, slot). The same words say one slot only, and none if they
+        say two equally well; of several values of a slot the user's goes before the system's, then the one with the
         higher share, then the last.
     """
     share = (pl.col("annotated") / pl.col("others")).alias("share")
     shares = judged.with_columns(share)
-    # Words that tell a slot which gold sets here are explained by it; where that is no such place, fully. Both are
-    # compared with this place counted, so that of two slots that share such places evenly neither is missing.
-    told = ((pl.col("annotated") + 1) / (pl.col("others") + 1)).fill_null(1.0).max()
-    explained = shares.filter("is_set").group_by("mention").agg(told=told)
+    # What gold sets in this turn has been said somewhere: where such places have it most often. These words are taken.
+    set_here = shares.filter("is_set").with_columns(pl.col("share").fill_null(-1.0))
+    taken = set_here.filter(pl.col("share") == pl.col("share").max().over("row", "slot"))
     missing = shares.filter("could", ~pl.col("rarely"), pl.col("now").is_null(), pl.col("share") >= at_least)
     missing = missing.with_columns(pl.col(pl.Categorical).cast(pl.String))
     return (
-        missing.join(explained, on="mention", how="left")
-        .filter(pl.col("told").is_null() | (pl.col("annotated") / (pl.col("others") + 1) > pl.col("told")))
+        missing.join(taken, on="mention", how="anti")
         .filter(pl.col("share") == pl.col("share").max().over("mention"))
         .unique("mention", keep="none")
         .sort("row", "slot", pl.col("speaker") == "system", "share", "first", descending=[False] * 3 + [True] * 2)
         .unique(_CELL, keep="first", maintain_order=True)
-        .drop("told")
     )
 
 
