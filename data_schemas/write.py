@@ -21,7 +21,8 @@ HERE = Path(__file__).resolve().parent
 
 def schemas() -> dict[str, dict[str, Any]]:
     """File name to JSON Schema: the tables, then the native formats (of a line, for JSON Lines and TSV)."""
-    found = {f"{name}.schema.json": table.json_schema() for name, table in (TABLES | COMPARED | AUDITS).items()}
+    tables = {**TABLES, **COMPARED, **AUDITS}
+    found = {f"{name}.schema.json": table.json_schema() for name, table in tables.items()}
     for form in FORMATS.values():
         schema = msgspec.json.schema(form.shape)
         head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": form.title}

@@ -7,7 +7,7 @@ turns: gold against itself, a tracker that predicts nothing, and one that repeat
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 import polars as pl
 
@@ -15,13 +15,14 @@ from dstbench.conventions import Convention
 from dstbench.errors import DstbenchError
 from dstbench.longtable import Data, Run, open_under
 from dstbench.metrics import parse
+from dstbench.ontology import read_ontology
 from dstbench.options import Dontcare
 from dstbench.partition import over_partitions
 from dstbench.profiles import as_convention
 from dstbench.schema import BETWEEN
 from dstbench.scoring import score_run
-from dstbench.slots import KNOWN_SLOTS, canonical_slot
-from dstbench.spelling import is_dontcare, normaliser, read_json
+from dstbench.slots import KNOWN_SLOTS
+from dstbench.spelling import is_dontcare, normaliser
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -75,7 +76,7 @@ def check(
     ('gold against gold', 'ok')
     """
     convention = as_convention(profile)
-    allowed = _ontology(ontology)
+    allowed = None if ontology is None else read_ontology(ontology)
     rows = []
     runs = open_under("wrong", data, gold=gold, format=format, names=names, missing=missing, split=split)
     for run in runs:
@@ -239,16 +240,6 @@ def _dontcare(run: Run, counts: pl.DataFrame, convention: Convention) -> _Check:
         for rule in get_args(Dontcare)
     )
     return _Check("dontcare", "note", f"{in_gold:,} slots in gold, {in_pred:,} predicted; jga by rule: {told}")
-
-
-def _ontology(given: str | Mapping[str, Iterable[str]] | None) -> dict[str, frozenset[str]] | None:
-    if given is None:
-        return None
-    document: Mapping[str, Any] = read_json(given, dict) if isinstance(given, str) else given
-    try:
-        return {canonical_slot(slot): frozenset(values) for slot, values in document.items()}
-    except TypeError:
-        raise DstbenchError("no ontology", file=str(given), hint='{"hotel-area": ["north", "south"]}') from None
 
 
 def _examples(table: pl.DataFrame, unit: str) -> str:

@@ -104,8 +104,8 @@ class Table:
         return f"#{self.digest}"
 
 
-def read_json(path: str | Path, kind: type) -> Any:
-    """The JSON document in a small file that a user names beside the data: an object, or a list, by `kind`.
+def read_json(path: str | Path, kind: type | tuple[type, ...]) -> Any:
+    """The JSON document in a small file that a user names beside the data: an object, a list or either, by `kind`.
 
     Raises:
         DstbenchError: It cannot be read, or holds something else.
@@ -118,7 +118,10 @@ def read_json(path: str | Path, kind: type) -> Any:
     except (ValueError, RecursionError) as error:
         raise DstbenchError(f"broken JSON: {error}", file=str(path)) from None
     if not isinstance(document, kind):
-        raise DstbenchError(f"not a JSON {'object' if kind is dict else 'list'}", file=str(path))
+        wanted = " or ".join(
+            "object" if one is dict else "list" for one in (kind if isinstance(kind, tuple) else (kind,))
+        )
+        raise DstbenchError(f"not a JSON {wanted}", file=str(path))
     return document
 
 
@@ -162,6 +165,29 @@ def alternatives(value: str) -> list[str]:
     (['cheap', 'moderate'], [''])
     """
     return value.split(BETWEEN)
+
+
+def spellings(slot: str, value: str) -> list[str]:
+    """How text says a canonical value: as it is, and in the ways that the steps typos, numbers and times put right.
+
+    A genitive's s may stand apart, as tokenisers leave it.
+
+    >>> spellings("train-leaveat", "17:05")
+    ['17:05', '5:05 pm', '5:05pm', '1705']
+    >>> spellings("hotel-area", "centre"), spellings("hotel-stars", "4")
+    (['centre', 'center'], ['4', 'four'])
+    """
+    found = [value, *(wrong for wrong, right in _TYPOS.items() if right == value)]
+    found += [word for word, digit in NUMBERS.items() if digit == value]
+    if clock := re.fullmatch(r"(\d\d):(\d\d)", value):
+        hour, half = int(clock[1]), "pm" if int(clock[1]) >= 12 else "am"
+        twelve = (hour - 1) % 12 + 1
+        minutes = [f":{clock[2]}", ""] if clock[2] == "00" else [f":{clock[2]}"]
+        found += [f"{hour}:{clock[2]}"] if hour < 10 else []
+        found += [f"{twelve}{minute}{space}{half}" for minute in minutes for space in (" ", "")]
+        found += [f"{clock[1]}{clock[2]}"] if _TIME_SLOT.search(slot) else []
+    found += [f"{value[: s.start()]} s{value[s.end() :]}" for s in re.finditer(r"(?<=\w\w)s\b", value)]
+    return list(dict.fromkeys(found))
 
 
 def normaliser(steps: Iterable[str], table: Table | None = None) -> Callable[[str, str], str]:

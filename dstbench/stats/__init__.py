@@ -26,6 +26,7 @@ from dstbench.stats.differences import (
     smallest_detectable,
     tally,
 )
+from dstbench.stats.proportions import wilson
 from dstbench.stats.randomisation import Null, Randomisation
 from dstbench.stats.resampling import as_exact_floats, swaps, weights
 
@@ -59,4 +60,5 @@ __all__ = [
     "swaps",
     "tally",
     "weights",
+    "wilson",
 ]

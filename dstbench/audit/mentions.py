@@ -1,0 +1,151 @@
+"""Where values are said: one search for all of them at once, over what user and system say.
+
+Conventions: text and values are words, in lower case and without punctuation; a value is said where its words stand,
+whole and in order, in any of its spellings (`spelling.spellings`). Where values overlap, the one that begins first is
+said, of several that begin there the longest: `pizza hut city centre` does not say `centre`. Yes, no and dontcare are
+not searched for, as these words do not tell their slot.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from dstbench.spelling import alternatives, normaliser, spellings, tells_slot
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+#: A word; a time of the day is one.
+WORD: Final = r"\d{1,2}:\d{2}\b|\w+"
+#: The canonical form of values, in which an annotated one and a said one are equal: (slot, value) → value.
+CANONICAL: Final = normaliser(
+    ("case", "space", "hyphens", "dontcare", "typos", "times", "numbers", "booleans", "articles")
+)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The values to search for.
+
+    Attributes:
+        patterns: (pattern: String, slot: String, value: String canonical), distinct; a pattern is a spelling's words as
+            `padded` lays them out.
+        spelled: (slot, canonical value) → how the source of the values writes it.
+    """
+
+    patterns: pl.DataFrame
+    spelled: Mapping[tuple[str, str], str]
+
+    @classmethod
+    def of(cls, values: Mapping[str, Collection[str]]) -> Vocabulary:
+        """The vocabulary of an ontology {slot: values}.
+
+        >>> Vocabulary.of({"hotel-area": ["Centre", "dontcare"]}).patterns.sort("pattern").rows()
+        [(' center ', 'hotel-area', 'centre'), (' centre ', 'hotel-area', 'centre')]
+        """
+        rows: set[tuple[str, str, str]] = set()
+        spelled: dict[tuple[str, str], str] = {}
+        for slot in sorted(values):
+            for written in sorted(part for value in values[slot] for part in alternatives(value)):
+                value = CANONICAL(slot, written)
+                if not tells_slot(value):
+                    continue
+                spelled.setdefault((slot, value), written)
+                for text in (written, *spellings(slot, value)):
+                    if words := re.findall(WORD, text.lower()):
+                        rows.add((padded(words), slot, value))
+        schema = {"pattern": pl.String, "slot": pl.String, "value": pl.String}
+        return cls(pl.DataFrame(sorted(rows), schema=schema, orient="row"), spelled)
+
+
+def padded(words: Iterable[str]) -> str:
+    """Words with a space on either side of each: so that neighbours share none, and a match ends where words do."""
+    return f" {'  '.join(words)} "
+
+
+def utterances(said: pl.DataFrame) -> pl.DataFrame:
+    """What was said, by speaker.
+
+    Args:
+        said: (row, system, user): what the system said before each turn and what the user said; null: nothing.
+
+    Returns:
+        (row, speaker: ``user`` or ``system``, text: as it was said, words: List of String in lower case).
+    """
+    texts = said.unpivot(["user", "system"], index="row", variable_name="speaker", value_name="text").drop_nulls()
+    lower = pl.col("text").str.extract_all(WORD).list.join(" ").str.to_lowercase()
+    return texts.with_columns(
+        words=pl.when(lower != "").then(lower.str.split(" ")).otherwise(pl.lit([], pl.List(pl.String)))
+    )
+
+
+def find_mentions(texts: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
+    """Every place where a value is said.
+
+    Args:
+        texts: What `utterances` gives.
+        vocabulary: What to search for.
+
+    Returns:
+        (mention: UInt32 number of the place, row, speaker, first: UInt32 number of its first word, count: UInt32 of its
+        words, before: the word before, after: the word after, null at the ends, slot, value: canonical); one row per
+        place and each slot that has a value of these words.
+    """
+    distinct = vocabulary.patterns["pattern"].unique().to_frame()
+    # Of the patterns that begin at one place the search takes the first in its list, which is to be the longest.
+    longest = distinct.sort(pl.col("pattern").str.len_bytes(), "pattern", descending=[True, False])["pattern"].to_list()
+    text = pl.format(" {} ", pl.col("words").list.join("  "))
+    found = (
+        texts.select(
+            "row",
+            "speaker",
+            "words",
+            text=text,
+            start=text.str.find_many(longest, leftmost=True),
+            pattern=text.str.extract_many(longest, leftmost=True),
+        )
+        .explode("start", "pattern")
+        .drop_nulls("start")
+        .with_row_index("mention")
+    )
+    head = pl.col("text").cast(pl.Binary).bin.slice(0, pl.col("start")).cast(pl.String)
+    first, count = head.str.count_matches(r"\S+"), pl.col("pattern").str.count_matches(r"\S+")
+    places = found.with_columns(first=first, count=count).select(
+        "mention",
+        "row",
+        "speaker",
+        "first",
+        "count",
+        "pattern",
+        before=pl.when(pl.col("first") > 0).then(_word(pl.col("first").cast(pl.Int64) - 1)),
+        after=_word(pl.col("first") + pl.col("count")),
+    )
+    return places.join(vocabulary.patterns, on="pattern").drop("pattern").sort("mention", "slot", "value")
+
+
+def spans(mentions: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
+    """Where mentions stand in the utterances as they were said.
+
+    Args:
+        mentions: (row, speaker, first, count, …).
+        texts: What `utterances` gives.
+
+    Returns:
+        The mentions with their `text`, and `start` and `end`: UInt32 characters of it, the end not included.
+    """
+    at = mentions.join(texts.select("row", "speaker", "text"), on=["row", "speaker"], how="left", maintain_order="left")
+    pieces = pl.col("text").str.extract_all(rf"\W*(?:{WORD})")  # a word, and what stands before it
+    ends = pieces.list.eval(pl.element().str.len_chars().cum_sum())
+    words = pl.col("text").str.extract_all(WORD)
+    last = pl.col("first") + pl.col("count") - 1
+    return at.with_columns(
+        start=ends.list.get(pl.col("first")) - words.list.get(pl.col("first")).str.len_chars(), end=ends.list.get(last)
+    )
+
+
+def _word(at: pl.Expr) -> pl.Expr:
+    return pl.col("words").list.get(at, null_on_oob=True)
