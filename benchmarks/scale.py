@@ -133,9 +133,10 @@ def ratios(measured: pl.DataFrame) -> pl.DataFrame:
     """One row per size: medians, and their ratios.
 
     Returns:
-        dialogues, rows; of all default metrics: seconds, ns_per_row, cpu (seconds), of_decode and decode_cpu (times as
-        long as decoding, by the clock and by processor seconds), of_loops (times as fast as plain loops, per turn);
-        jga_of_all (JGA's seconds as a part of these); and peak memory of each.
+        dialogues, rows; of all default metrics: seconds, ns_per_row, cpu (seconds), of_decode and decode_cpu (times
+        as long as decoding, by the clock and by processor seconds), of_loops and loops_cpu (times as fast as plain
+        loops, per turn, likewise; loops use one processor); jga_of_all (JGA's seconds as a part of these); and peak
+        memory of each.
     """
     medians = measured.group_by("dialogues", "rows", "measure", maintain_order=True).agg(
         pl.col("seconds", "cpu", "turns", "MB").median()
@@ -144,14 +145,17 @@ def ratios(measured: pl.DataFrame) -> pl.DataFrame:
     def of(measure: str, column: str) -> pl.Expr:
         return pl.col(column).filter(pl.col("measure") == measure).first()
 
-    per_turn = of("loops", "seconds") / of("loops", "turns")
+    def of_loops(column: str) -> pl.Expr:
+        return of("loops", column) / of("loops", "turns") * of("score", "turns") / of("score", column)
+
     return medians.group_by("dialogues", "rows", maintain_order=True).agg(
         seconds=of("score", "seconds"),
         ns_per_row=of("score", "seconds") * 1e9 / pl.col("rows").first(),
         cpu=of("score", "cpu"),
         of_decode=of("score", "seconds") / of("decode", "seconds"),
         decode_cpu=of("score", "cpu") / of("decode", "cpu"),
-        of_loops=per_turn * of("score", "turns") / of("score", "seconds"),
+        of_loops=of_loops("seconds"),
+        loops_cpu=of_loops("cpu"),
         jga_of_all=of("score jga", "seconds") / of("score", "seconds"),
         MB=of("score", "MB"),
         MB_jga=of("score jga", "MB"),

@@ -199,10 +199,13 @@ def _total(
     if not by:
         moments = {name: int(one @ other) for name, one, other in _factors(sums, pairs)}
         return {name: int(column.sum()) for name, column in sums.items()} | {"dialogues": len(ends)} | moments
-    table = keys[starts].with_columns(**sums).group_by(keys.columns).agg(pl.all().sum())
-    factors = _factors({name: table[name].to_numpy() for name in sums}, pairs)
-    table = table.with_columns(pl.Series(name, one * other) for name, one, other in factors)
-    totals = table.group_by(by).agg(pl.exclude(keys.columns).sum(), pl.len().cast(pl.Int64).alias("dialogues"))
+    table = keys[starts].with_columns(**sums)
+    if pairs:
+        table = table.group_by(keys.columns).agg(pl.all().sum())
+        factors = _factors({name: table[name].to_numpy() for name in sums}, pairs)
+        table = table.with_columns(pl.Series(name, one * other) for name, one, other in factors)
+    dialogues = pl.col("number").n_unique().cast(pl.Int64).alias("dialogues")
+    totals = table.group_by(by).agg(pl.exclude(keys.columns).sum(), dialogues)
     return totals.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES)
 
 

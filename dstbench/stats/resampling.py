@@ -37,12 +37,12 @@ _DIALOGUES, _SWAPS, _SEEDS = range(3)
 def as_exact_floats(sums: ArrayLike) -> Floats:
     """Sums as doubles that resampling can add up without rounding.
 
-    Sums of counts come back as they are. Where the sums are too large (those of ratios, which metrics count in
-    units of 2⁻⁶²), each statistic is rounded to a coarser power of two, in the same unit: by less than D · 2⁻⁵¹ of its
-    largest sum, which is 2·10⁻¹¹ for 50,000 dialogues.
+    Sums of counts come back as they are. Where the sums have too many digits (those of ratios have up to 2⁻⁶²), each
+    statistic is rounded to a coarser power of two: by less than D · 2⁻⁵¹ of its largest sum, which is 2·10⁻¹¹ for
+    50,000 dialogues.
 
     Args:
-        sums: Runs × dialogues × statistics. Polars' 128-bit integers are cast to Float64 before.
+        sums: Runs × dialogues × statistics.
 
     >>> as_exact_floats([[[3.0, 2.0**62 + 2**20], [5.0, 2.0**60]]]).tolist() == [[[3, 2**62 + 2**20], [5, 2**60]]]
     True
