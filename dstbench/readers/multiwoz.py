@@ -14,9 +14,10 @@ from typing import Any, Final
 
 import msgspec
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.source import Format, Source, values
 from dstbench.schema import BETWEEN
-from dstbench.states import States, StatesBuilder
+from dstbench.states import States
 
 #: A value, or the alternatives of one; of ``booked``, what was booked.
 Value = str | list[Any]

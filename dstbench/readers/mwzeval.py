@@ -11,9 +11,10 @@ from typing import Final
 
 import msgspec
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.gtpr import NestedState
 from dstbench.readers.source import Format, Source, values
-from dstbench.states import States, StatesBuilder
+from dstbench.states import States
 
 
 class Turn(msgspec.Struct):

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import polars as pl
 
+from dstbench.builder import StatesBuilder
 from dstbench.errors import DstbenchError
 from dstbench.readers.source import Format, Source, values
 from dstbench.readers.textual import Pairs, lines, sniff_lines
 from dstbench.schema import BETWEEN
-from dstbench.states import Side, States, StatesBuilder, in_order
+from dstbench.states import Side, States, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

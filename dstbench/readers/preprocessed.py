@@ -11,8 +11,9 @@ from typing import Final
 
 import msgspec
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.source import Format, Source, values
-from dstbench.states import States, StatesBuilder
+from dstbench.states import States
 
 
 class TradeEntry(msgspec.Struct):

@@ -11,8 +11,9 @@ from typing import Final
 
 import msgspec
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.source import Format, Source
-from dstbench.states import States, StatesBuilder, listed
+from dstbench.states import States, listed
 
 
 class Dump(msgspec.Struct):

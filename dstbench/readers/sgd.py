@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.source import Format, Source, values
 from dstbench.schema import BETWEEN
-from dstbench.states import States, StatesBuilder
+from dstbench.states import States
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

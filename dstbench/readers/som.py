@@ -13,8 +13,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.source import Format, Source
-from dstbench.states import States, StatesBuilder
+from dstbench.states import States
 
 SHAPE: Final = dict[str, tuple[list[str], list[str]]]
 _TOO_GOOD: Final = 0.99  # share of right turns from which a run is suspected

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import polars as pl
 
+from dstbench.builder import StatesBuilder
 from dstbench.errors import DstbenchError
 from dstbench.readers.source import Format, Source, values
-from dstbench.states import Side, States, StatesBuilder, listed
+from dstbench.states import Side, States, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

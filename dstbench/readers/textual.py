@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.source import Format, Source, values
 from dstbench.slots import KNOWN_SLOTS, canonical_slot
-from dstbench.states import States, StatesBuilder
+from dstbench.states import States
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.source import Format, Source, values
-from dstbench.states import States, StatesBuilder
+from dstbench.states import States
 
 SHAPE: Final = dict[str, dict[str, dict[str, list[str]]]]
 _PREDICTED: Final = "pred_bs_"

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 import msgspec
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.gtpr import NestedState
 from dstbench.readers.source import Format, Source
-from dstbench.states import States, StatesBuilder, listed
+from dstbench.states import States, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
