@@ -47,7 +47,7 @@ class Words:
         rank[distinct] = np.arange(len(distinct), dtype=np.uint32)
         return Words(rank[codes.to_numpy()], strings.gather(first))
 
-    def only(self, at: Codes) -> Words:
+    def only(self, at: Codes | slice) -> Words:
         """The strings at these places, without the words of others; the order of the words is kept."""
         code = self.code[at]
         there = np.zeros(len(self.words), dtype=np.bool_)
@@ -58,6 +58,10 @@ class Words:
         """With other words, of which several may be one."""
         new = Words.of(pl.Series(names, dtype=pl.String))
         return Words(new.code[self.code], new.words)
+
+    def strings(self) -> pl.Series:
+        """The strings, written out."""
+        return self.words.gather(pl.Series(self.code))
 
     def column(self) -> pl.Series:
         """The strings as a dictionary column."""
@@ -227,7 +231,7 @@ def checked_turns(source: str, dialogues: Words, numbers: pl.Series) -> pl.DataF
     if len(repeated):
         more = f", and {len(repeated) - 1} more" if len(repeated) > 1 else ""
         raise fail(f"the same turn twice{more}", repeated[0], "keep one state per dialogue and turn")
-    return pl.DataFrame({"dialogue": known.words.gather(pl.Series(known.code)), "turn": turns})
+    return pl.DataFrame({"dialogue": known.strings(), "turn": turns})
 
 
 def assemble(

@@ -65,7 +65,7 @@ def _swapped(draw: st.DrawFn, document: Any) -> Any:
 
 
 @st.composite
-def _damaged(draw: st.DrawFn, name: str) -> bytes:
+def damaged(draw: st.DrawFn, name: str) -> bytes:
     """The example with bytes changed or cut, or a place of its JSON."""
     text = ALL[name]()
     if name not in ("star-tsv", "sumbt-tsv", "woz-tsv", "ldst") and draw(st.booleans()):
@@ -89,7 +89,7 @@ def _damaged(draw: st.DrawFn, name: str) -> bytes:
 @settings(max_examples=80)
 @given(data=st.data())
 def test_a_damaged_file_is_read_as_a_whole_or_refused(name: str, data: st.DataObject) -> None:
-    content = data.draw(_damaged(name))
+    content = data.draw(damaged(name))
     _examined(content, data.draw(st.sampled_from([None, name.partition(" ")[0]])))
 
 
@@ -116,5 +116,5 @@ def test_a_reader_that_loses_a_turn_is_found_out(name: str, monkeypatch: pytest.
         return replace(read, complete=lambda gold: less(complete(gold))) if complete else less(read)
 
     monkeypatch.setitem(FORMATS, form.name, replace(form, read=lossy))
-    with pytest.raises(AssertionError, match="^1 turns"):
+    with pytest.raises(AssertionError, match=r"^1 turns"):
         examine(ALL[name]().encode())

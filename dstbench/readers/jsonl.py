@@ -14,10 +14,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+import numpy as np
 
 from dstbench.builder import StatesBuilder
 from dstbench.errors import did_you_mean
+from dstbench.readers.columns import Columns, Objects, states_of
 from dstbench.readers.source import Format, Source
+from dstbench.readers.tokens import Tokens
 from dstbench.states import States
 
 if TYPE_CHECKING:
@@ -49,8 +52,24 @@ def sniff(source: Source) -> bool:
     return any("dialogue_id" in item and "turn" in item for item in source.first_objects)
 
 
+def _columns(found: Tokens) -> Columns | None:
+    turns = Objects.of(found)
+    if turns is None or not {*turns.field.words} <= _KEYS:
+        return None
+    dialogue, turn = turns.strings("dialogue_id"), turns.integers("turn")
+    above = {side: turns.named(side) for side in ("gold", "pred")}
+    gold, pred = (found.flat(turns.row, at, turns.depth + 1) for at in above.values())
+    if dialogue is None or turn is None or gold is None or pred is None:
+        return None
+    if len(np.union1d(gold.present, pred.present)) < turns.height or not turns.are_strings("system", "user"):
+        return None
+    return Columns(dialogue, turn, *(side if len(side.present) else None for side in (gold, pred)))
+
+
 def read(source: Source) -> States:
     """Read the file."""
+    if (quick := states_of(source, FORMAT.name, _columns)) is not None:
+        return quick
     return _collect(source, items(source))
 
 

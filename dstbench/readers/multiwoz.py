@@ -53,8 +53,8 @@ def sniff(source: Source) -> bool:
         isinstance(dialogue, dict)
         and isinstance(log := dialogue.get("log"), list)
         and any(isinstance(turn, dict) and "metadata" in turn for turn in log[:4])
-        for dialogue in values(source.json)
-        if isinstance(source.json, dict)
+        for dialogue in values(source.sample)
+        if isinstance(source.sample, dict)
     )
 
 

@@ -32,8 +32,8 @@ def sniff(source: Source) -> bool:
         isinstance(dialogue, list)
         and any(isinstance(turn, dict) and turn.keys() & {"response", "state"} for turn in dialogue[:20])
         and not any(isinstance(turn, dict) and "bspn_gen" in turn for turn in dialogue[:20])  # FnCTOD's
-        for dialogue in values(source.json)
-        if isinstance(source.json, dict)
+        for dialogue in values(source.sample)
+        if isinstance(source.sample, dict)
     )
 
 

@@ -122,8 +122,10 @@ def sniff_dstc10(source: Source) -> bool:
     """Whether items hold domains with ``semi`` or ``book``."""
     return (
         source.kind == "json"
-        and isinstance(source.json, list)
-        and any(isinstance(part, dict) and part and part.keys() <= {"semi", "book"} for part in values(source.json, 2))
+        and isinstance(source.sample, list)
+        and any(
+            isinstance(part, dict) and part and part.keys() <= {"semi", "book"} for part in values(source.sample, 2)
+        )
     )
 
 

@@ -28,7 +28,9 @@ _LEAVES_OUT: Final = ("none",)
 
 def sniff(source: Source) -> bool:
     """Whether there are ``slots`` and ``predictions`` at the top."""
-    return source.kind == "json" and isinstance(source.json, dict) and source.json.keys() >= {"slots", "predictions"}
+    return (
+        source.kind == "json" and isinstance(source.sample, dict) and source.sample.keys() >= {"slots", "predictions"}
+    )
 
 
 def read(source: Source) -> States:

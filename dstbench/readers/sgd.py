@@ -66,7 +66,7 @@ def is_dialogue(dialogue: Any) -> bool:
 
 def sniff(source: Source) -> bool:
     """Whether dialogues have turns with ``speaker`` and ``frames``."""
-    return source.kind == "json" and any(map(is_dialogue, values(source.json)))
+    return source.kind == "json" and any(map(is_dialogue, values(source.sample)))
 
 
 def read(source: Source) -> States:

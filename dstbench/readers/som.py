@@ -25,9 +25,9 @@ _KEY: Final = re.compile(r"(.+)_([0-9]+)", re.DOTALL)
 
 def sniff(source: Source) -> bool:
     """Whether keys end in ``_<turn>`` and values are two lists."""
-    if source.kind != "json" or not isinstance(source.json, dict):
+    if source.kind != "json" or not isinstance(source.sample, dict):
         return False
-    head = [item for item, _ in zip(source.json.items(), range(20), strict=False)]
+    head = [item for item, _ in zip(source.sample.items(), range(20), strict=False)]
     return any(_KEY.fullmatch(key) and isinstance(value, list) and len(value) == 2 for key, value in head)
 
 

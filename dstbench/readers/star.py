@@ -45,7 +45,9 @@ def _is_cell(cell: object) -> bool:
 
 def _has_cells(source: Source) -> bool:
     return (
-        source.kind == "json" and isinstance(source.json, dict) and any(map(_is_cell, values(source.json, 2, most=200)))
+        source.kind == "json"
+        and isinstance(source.sample, dict)
+        and any(map(_is_cell, values(source.sample, 2, most=200)))
     )
 
 

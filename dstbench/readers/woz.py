@@ -158,7 +158,7 @@ def lines(source: Source) -> Iterator[list[str]]:
 
 def _whole(source: Source) -> dict[str, Any]:
     """The one object that the file is; empty if it is none."""
-    return source.json if source.kind == "json" and isinstance(source.json, dict) else {}
+    return source.sample if source.kind == "json" and isinstance(source.sample, dict) else {}
 
 
 def sniff_labels(source: Source) -> bool:
