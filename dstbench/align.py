@@ -13,12 +13,16 @@ from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.options import Missing
 from dstbench.schema import LONG
 from dstbench.slots import KNOWN_SLOTS
-from dstbench.states import Side, States, only_split
+from dstbench.states import Side, States, only_split, only_turns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _KEY: Final = ["dialogue", "turn"]
+
+
+class MissingTurnsError(DstbenchError):
+    """Gold turns have no prediction, and nothing has been said of what to do then."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +32,17 @@ class Aligned:
     Attributes:
         table: The long table, schema `LONG`, sorted.
         coverage: Counts of turns and dialogues: scored, missing from the predictions, extra in them.
+        left_out: Dialogues of both sides of which no turn is in the table (``intersect``).
     """
 
     table: pl.DataFrame
     coverage: dict[str, Any]
+    left_out: tuple[str, ...] = ()
 
 
-def to_long(states: States, gold: States | None = None, *, missing: Missing = "error") -> Aligned:
+def to_long(
+    states: States, gold: States | None = None, *, missing: Missing = "error", is_part: bool = False
+) -> Aligned:
     """Align predictions with gold and lay them out as a long table.
 
     Args:
@@ -43,6 +51,8 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         missing: A gold turn without a prediction is an ``error``, counts as ``wrong`` (in every metric that scores
             turns, also where its gold state is empty), is scored as an ``empty`` state, or is left out
             (``intersect``).
+        is_part: Whether the predictions are one of several files of a run: gold's dialogues that are not in it are
+            left to the others (and in the end to `unpredicted`).
 
     Returns:
         The long table. Predicted turns that gold does not know are left out, with a warning.
@@ -51,15 +61,45 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         DstbenchError: A side is missing, turns are missing under ``error``, or nothing matches at all.
     """
     check_missing(missing)
-    gold = _split_of_predictions(states, gold)
+    gold = split_of_predictions(states, gold, say=not is_part)
     states = _completed(states, gold)
     for note in states.notes:
         _warn(note)
     gold_side, pred_side = _sides(states, gold)
-    spine, coverage = _spine(states, gold_side, pred_side, missing, embedded=gold is None)
-    table = _explode(spine, gold_side, pred_side)
-    report_unknown_slots(states.source, table)
-    return Aligned(table, coverage)
+    if is_part:
+        there = gold_side.turns["dialogue"].is_in(pred_side.turns["dialogue"].unique().implode())
+        gold_side = only_turns(gold_side, there)
+    elif gold_side.turns.join(pred_side.turns, on=_KEY, how="semi").is_empty():
+        raise DstbenchError(
+            "no turn is in both gold and predictions "
+            f"(gold has {gold_side.turns.row(0)}, the predictions {pred_side.turns.row(0)})",
+            file=states.source,
+            hint="is this the same split, and are dialogue ids spelled alike?",
+        )
+    return _lay_out(states.source, gold_side, pred_side, missing, embedded=gold is None)
+
+
+def unpredicted(source: str, gold: States, dialogues: pl.Series, *, missing: Missing) -> Aligned:
+    """What `to_long` makes of gold's dialogues that no file of a run has.
+
+    Args:
+        source: What the files are called together.
+        gold: The gold states, of one split.
+        dialogues: The dialogues that the files have.
+        missing: What to do with gold turns that have no prediction.
+    """
+    side = _gold_of(gold)
+    absent = only_turns(side, ~side.turns["dialogue"].is_in(dialogues.implode()))
+    nothing = Side(side.turns.clear(), side.cells.clear())
+    return _lay_out(source, absent, nothing, missing, embedded=False)
+
+
+def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool) -> Aligned:
+    spine, coverage = _spine(source, gold, pred, missing, embedded=embedded)
+    table = _explode(spine, gold, pred)
+    report_unknown_slots(source, table)
+    both = gold.turns.join(pred.turns, on="dialogue", how="semi")["dialogue"]
+    return Aligned(table, coverage, tuple(both.filter(~both.is_in(spine["dialogue"].implode())).unique().sort()))
 
 
 def check_missing(missing: str) -> None:
@@ -106,8 +146,8 @@ def _gold_of(gold: States) -> Side:
     return gold.gold
 
 
-def _split_of_predictions(states: States, gold: States | None) -> States | None:
-    """The gold of the one split in which there are predictions, where gold has several.
+def split_of_predictions(states: States, gold: States | None, *, say: bool = True) -> States | None:
+    """The gold of the one split in which there are predictions, where gold has several; `say` which, if so.
 
     Raises:
         DstbenchError: There are predictions in several; nothing says which of them is meant.
@@ -123,7 +163,10 @@ def _split_of_predictions(states: States, gold: States | None) -> States | None:
         )
     if there.is_empty():  # nothing is in both; that is said where they are laid beside each other
         return gold
-    _warn(f"{states.source}: scored on the split {there[0]}, the only one of {gold.source} in which it has dialogues")
+    if say:
+        _warn(
+            f"{states.source}: scored on the split {there[0]}, the only one of {gold.source} in which it has dialogues"
+        )
     return only_split(gold, there[0])
 
 
@@ -153,7 +196,7 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
 
 
 def _spine(
-    states: States, gold: Side, pred: Side, missing: Missing, *, embedded: bool
+    source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The turns to score, sorted: (dialogue, turn, predicted: bool); and the coverage."""
     spine = gold.turns.join(pred.turns.with_columns(predicted=True), on=_KEY, how="left", maintain_order="left")
@@ -166,25 +209,18 @@ def _spine(
         "extra_turns": extra.height,
         "extra_dialogues": _new_dialogues(extra, gold),
     }
-    if absent.height == spine.height:
-        raise DstbenchError(
-            "no turn is in both gold and predictions "
-            f"(gold has {gold.turns.row(0)}, the predictions {pred.turns.row(0)})",
-            file=states.source,
-            hint="is this the same split, and are dialogue ids spelled alike?",
-        )
     if extra.height and embedded:
         dialogue, turn = extra.row(0)
         raise DstbenchError(
             f"{_number(extra.height, 'turn')} without gold, the first of them",
-            file=states.source,
+            file=source,
             dialogue=dialogue,
             turn=turn,
             hint="give every turn a gold state (an empty one is {}), or name a gold file: --gold FILE",
         )
     if extra.height:
         _warn(
-            f"{states.source}: {_number(extra.height, 'predicted turn')} in "
+            f"{source}: {_number(extra.height, 'predicted turn')} in "
             f"{_number(extra['dialogue'].n_unique(), 'dialogue')} without gold, left out "
             f"(first: dialogue {extra['dialogue'][0]}, turn {extra['turn'][0]})"
         )
@@ -195,9 +231,9 @@ def _spine(
             f"({_number(coverage['missing_dialogues'], 'whole dialogue')}), the first of them"
         )
         if missing == "error":
-            raise DstbenchError(
+            raise MissingTurnsError(
                 what,
-                file=states.source,
+                file=source,
                 dialogue=dialogue,
                 turn=turn,
                 hint=_numbering(gold, pred)
@@ -205,12 +241,12 @@ def _spine(
                 "--missing intersect leaves them out",
             )
         became = {"wrong": "counted as wrong", "empty": "scored as empty", "intersect": "left out"}[missing]
-        _warn(f"{states.source}: {what} dialogue {dialogue}, turn {turn}; {became} (--missing {missing})")
+        _warn(f"{source}: {what} dialogue {dialogue}, turn {turn}; {became} (--missing {missing})")
     if missing == "intersect":
         spine = spine.filter("predicted")
     elif missing == "empty":
         spine = spine.with_columns(predicted=True)
-    _report_gaps(states.source, spine)
+    _report_gaps(source, spine)
     coverage = {"turns": spine.height, "dialogues": spine["dialogue"].n_unique(), **coverage}
     return spine, coverage
 
@@ -231,6 +267,8 @@ def _explode(spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
     Integers stand for everything while rows are laid out: a slot of a dialogue is a *group* of rows, and where a group
     begins and in which turn says where each of its cells goes, so that nothing is sorted or joined.
     """
+    if spine.is_empty():
+        return LONG.schema.to_frame()
     new_dialogue = (spine["dialogue"] != spine["dialogue"].shift(1)).fill_null(True).to_numpy()
     dialogue = np.cumsum(new_dialogue) - 1
     first_turn = np.flatnonzero(new_dialogue)

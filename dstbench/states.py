@@ -139,7 +139,10 @@ def only_split(states: States, split: str) -> States:
             hint="leave --split away, or give the file of that split",
         )
     kept = states.splits.filter(pl.col("split") == split)
-    gold, pred = (side and _only(side, kept) for side in (states.gold, states.pred))
+    gold, pred = (
+        side and only_turns(side, side.turns["dialogue"].is_in(kept["dialogue"].implode()))
+        for side in (states.gold, states.pred)
+    )
     if not any(side is not None and side.turns.height for side in (gold, pred)):
         known = sorted(states.splits["split"].unique())
         raise DstbenchError(
@@ -150,11 +153,11 @@ def only_split(states: States, split: str) -> States:
     return replace(states, gold=gold, pred=pred, places=places, splits=kept)
 
 
-def _only(side: Side, dialogues: pl.DataFrame) -> Side:
-    kept = side.turns.with_row_index("old").join(dialogues, on="dialogue", how="semi", maintain_order="left")
-    place = kept.select("old").with_row_index("new")
-    cells = side.cells.join(place, left_on="at", right_on="old", maintain_order="left")
-    return Side(kept.drop("old"), cells.select(pl.col("new").alias("at"), "slot", "value"))
+def only_turns(side: Side, kept: pl.Series) -> Side:
+    """The turns for which `kept` is true, and their cells."""
+    place = pl.select(pl.when(kept).then(kept.cum_sum() - 1)).to_series().cast(pl.UInt32)
+    cells = side.cells.with_columns(place.gather(side.cells["at"]).alias("at")).drop_nulls("at")
+    return Side(side.turns.filter(kept), cells)
 
 
 def _concat(sides: list[Side], source: str) -> Side:

@@ -12,9 +12,9 @@ ROOT = Path(dstbench.__file__).parent
 #: The data's way. A module may import from those above it; a package stands for all its modules.
 STEPS = (
     "errors", "options", "stats", "slots", "schema", "files", "states", "builder", "readers", "context", "align",
-    "longtable", "partition", "spelling", "matching", "conventions", "profiles", "signature", "comparison",
-    "fingerprint", "layout", "turntable", "sums", "taxonomy", "pairs", "metrics", "scoring", "dialogues",
-    "tendencies", "diagnosis", "sweeps", "checks", "listing", "demo", "report", "cli", "__main__",
+    "longtable", "conversion", "partition", "spelling", "matching", "conventions", "profiles", "signature",
+    "comparison", "fingerprint", "layout", "turntable", "sums", "taxonomy", "pairs", "metrics", "scoring",
+    "dialogues", "tendencies", "diagnosis", "sweeps", "checks", "listing", "demo", "report", "cli", "__main__",
 )  # fmt: skip
 
 
