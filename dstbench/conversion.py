@@ -342,12 +342,13 @@ def _put_together(
     metas = [written_meta(piece.part) for piece in pieces]
     parts = [_Part(piece.part) for piece in pieces]
     index = _index(parts)
-    if index["dialogue"].is_duplicated().any() or index.is_empty():
-        raise _DividedError
+    coverages = [meta["coverage"] for meta in metas]
+    absent = 0 if reading.missing == "intersect" else sum(counts["missing_turns"] for counts in coverages)
+    if index["dialogue"].is_duplicated().any() or sum(counts["turns"] for counts in coverages) == absent:
+        raise _DividedError  # or no turn is in both gold and predictions
     for meta in metas:
         for text in meta["said"]:
             warnings.warn(text, DstbenchWarning, stacklevel=2)
-    coverages = [meta["coverage"] for meta in metas]
     gold = None
     if reading.gold is not None:
         gold = _gold_states(reading.gold, reading.split)
