@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import Any, Final, get_args
 
-import numpy as np
 import polars as pl
 
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.options import Missing
-from dstbench.schema import LONG
 from dstbench.slots import KNOWN_SLOTS
-from dstbench.states import Side, States, only_split, only_turns
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from dstbench.spreading import spread
+from dstbench.states import Side, States, only_split, only_turns, same_turns
 
 _KEY: Final = ["dialogue", "turn"]
 
@@ -69,7 +65,7 @@ def to_long(
     if is_part:
         there = gold_side.turns["dialogue"].is_in(pred_side.turns["dialogue"].unique().implode())
         gold_side = only_turns(gold_side, there)
-    elif gold_side.turns.join(pred_side.turns, on=_KEY, how="semi").is_empty():
+    elif not same_turns(gold_side, pred_side) and gold_side.turns.join(pred_side.turns, on=_KEY, how="semi").is_empty():
         raise DstbenchError(
             "no turn is in both gold and predictions "
             f"(gold has {gold_side.turns.row(0)}, the predictions {pred_side.turns.row(0)})",
@@ -96,10 +92,13 @@ def unpredicted(source: str, gold: States, dialogues: pl.Series, *, missing: Mis
 
 def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool) -> Aligned:
     spine, coverage = _spine(source, gold, pred, missing, embedded=embedded)
-    table = _explode(spine, gold, pred)
+    table = spread(spine, gold, pred)
     report_unknown_slots(source, table)
-    both = gold.turns.join(pred.turns, on="dialogue", how="semi")["dialogue"]
-    return Aligned(table, coverage, tuple(both.filter(~both.is_in(spine["dialogue"].implode())).unique().sort()))
+    left_out: tuple[str, ...] = ()
+    if missing == "intersect":
+        both = gold.turns.join(pred.turns, on="dialogue", how="semi")["dialogue"]
+        left_out = tuple(both.filter(~both.is_in(spine["dialogue"].implode())).unique().sort())
+    return Aligned(table, coverage, left_out)
 
 
 def check_missing(missing: str) -> None:
@@ -199,10 +198,13 @@ def _spine(
     source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The turns to score, sorted: (dialogue, turn, predicted: bool); and the coverage."""
-    spine = gold.turns.join(pred.turns.with_columns(predicted=True), on=_KEY, how="left", maintain_order="left")
-    spine = spine.with_columns(pl.col("predicted").fill_null(False)).sort(_KEY)
+    if same_turns(gold, pred):
+        spine, extra = gold.turns.with_columns(predicted=True).sort(_KEY), pred.turns.clear()
+    else:
+        spine = gold.turns.join(pred.turns.with_columns(predicted=True), on=_KEY, how="left", maintain_order="left")
+        spine = spine.with_columns(pl.col("predicted").fill_null(False)).sort(_KEY)
+        extra = pred.turns.join(gold.turns, on=_KEY, how="anti", maintain_order="left")
     absent = spine.filter(~pl.col("predicted"))
-    extra = pred.turns.join(gold.turns, on=_KEY, how="anti", maintain_order="left")
     coverage = {
         "missing_turns": absent.height,
         "missing_dialogues": _new_dialogues(absent, pred),
@@ -259,99 +261,6 @@ def _numbering(gold: Side, pred: Side) -> str | None:
     if len(turns) > 1 and (turns % 2).n_unique() == 1 and (wanted % 2).n_unique() == 2:
         return "the predicted turns are numbered in twos; count user turns only: 0, 1, 2"
     return None
-
-
-def _explode(spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
-    """One row per slot and turn, from the slot's first turn to the dialogue's last.
-
-    Integers stand for everything while rows are laid out: a slot of a dialogue is a *group* of rows, and where a group
-    begins and in which turn says where each of its cells goes, so that nothing is sorted or joined.
-    """
-    if spine.is_empty():
-        return LONG.schema.to_frame()
-    new_dialogue = (spine["dialogue"] != spine["dialogue"].shift(1)).fill_null(True).to_numpy()
-    dialogue = np.cumsum(new_dialogue) - 1
-    first_turn = np.flatnonzero(new_dialogue)
-    end_turn = np.append(first_turn[1:], spine.height)
-
-    slots = pl.concat([gold.cells["slot"], pred.cells["slot"]]).unique().sort()
-    codes = slots.to_physical().to_numpy()
-    rank = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.int64)
-    rank[codes] = np.arange(1, len(codes) + 1)
-    width = len(slots) + 1  # in each dialogue, group 0 is of rows without a slot
-
-    sides = [_Placed.of(side, spine, dialogue * width, rank) for side in (gold, pred)]
-    listed = np.concatenate([side.group for side in sides])
-    groups, number = _numbered(np.concatenate([listed, dialogue[first_turn] * width]), len(first_turn) * width)
-    start = np.full(len(groups), spine.height, dtype=np.int64)
-    np.minimum.at(start, number[: len(listed)], np.concatenate([side.turn for side in sides]))
-
-    # Turns before any slot, and the mark of turns that have no prediction (SPEC has no place for it but the value of a
-    # row without a slot; a new value each turn, so that it is never an old error merely carried along).
-    bare = number[len(listed) :]
-    start_of_dialogue = np.minimum.reduceat(start, bare)  # group 0 has not begun: that of the first slot
-    unpredicted = ~spine["predicted"].to_numpy()
-    without = np.flatnonzero(unpredicted | (np.arange(spine.height) < start_of_dialogue[dialogue]))
-
-    size = end_turn[groups // width] - start
-    size[bare] = np.bincount(dialogue[without], minlength=len(bare))
-    offset = np.cumsum(size) - size
-    total = int(size.sum())
-    turn = np.arange(total) + np.repeat(start - offset, size)
-    numbered = np.arange(len(without)) - (np.cumsum(size[bare]) - size[bare])[dialogue[without]]
-    at_without = offset[bare][dialogue[without]] + numbered
-    turn[at_without] = without
-
-    columns = {}
-    of_sides = np.split(number[: len(listed)], [len(sides[0].group)])
-    for name, side, of_side in zip(("gold", "pred"), sides, of_sides, strict=True):
-        filled = np.zeros(total, dtype=np.uint32)  # 0: null, then the cells
-        filled[offset[of_side] + side.turn - start[of_side]] = side.cell + 1
-        values = side.values
-        if name == "pred":
-            marked = unpredicted[without]
-            filled[at_without[marked]] = len(values) + 1 + np.arange(marked.sum())
-            turns = spine["turn"].gather(without[marked])
-            marks = pl.select(pl.format("no prediction for turn {}", turns)).to_series()
-            values = pl.concat([values, marks.cast(pl.Categorical)])
-        columns[name] = _or_null(values, filled)
-    table = spine.select(pl.col("dialogue", "turn").gather(pl.Series(turn)))
-    slot = _or_null(slots, np.repeat(groups % width, size).astype(np.uint32))
-    return table.with_columns(slot=slot, **columns).select(LONG.schema.names())
-
-
-@dataclass(frozen=True)
-class _Placed:
-    """One side's cells that the spine has: which, in which of its turns, in which group; and all values."""
-
-    cell: NDArray[np.int64]
-    turn: NDArray[np.int64]
-    group: NDArray[np.int64]
-    values: pl.Series
-
-    @staticmethod
-    def of(side: Side, spine: pl.DataFrame, base: NDArray[np.int64], rank: NDArray[np.int64]) -> _Placed:
-        """Place them; `base` is each turn's first group, `rank` each slot's number, from 1."""
-        place = side.turns.join(spine.select(_KEY).with_row_index("row"), on=_KEY, how="left", maintain_order="left")
-        turn = place["row"].cast(pl.Int64).fill_null(-1).to_numpy()[side.cells["at"].to_numpy()]
-        cell = np.flatnonzero(turn >= 0)
-        turn = turn[cell]
-        slot = side.cells["slot"].to_physical().to_numpy()[cell]
-        return _Placed(cell, turn, base[turn] + rank[slot], side.cells["value"])
-
-
-def _numbered(groups: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct groups, ascending, and the place of each among them; all are less than `most`."""
-    if most > 16 * len(groups):  # so many slots that a table of all groups that could be would be large
-        return np.unique(groups, return_inverse=True)
-    there = np.zeros(most, dtype=np.bool_)
-    there[groups] = True
-    return np.flatnonzero(there), (np.cumsum(there) - 1)[groups]
-
-
-def _or_null(values: pl.Series, number: NDArray[np.uint32]) -> pl.Series:
-    """The values of these numbers, from 1; null for 0."""
-    return pl.concat([pl.Series([None], dtype=values.dtype), values]).gather(pl.Series(number))
 
 
 def _report_gaps(source: str, spine: pl.DataFrame) -> None:

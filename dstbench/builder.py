@@ -84,6 +84,12 @@ class Listed:
     slot: Words | None
     value: Words
 
+    def without(self, *values: str) -> Listed:
+        """What is left if these values, of which a format that names every slot makes none, are no values."""
+        is_none = np.array([word in values for word in self.value.words], dtype=np.bool_)
+        kept = np.flatnonzero(~is_none[self.value.code])
+        return Listed(self.present, self.at[kept], self.slot and self.slot.only(kept), self.value.only(kept))
+
 
 class _SideBuilder:
     """Growing columns of one side."""
@@ -170,8 +176,7 @@ class StatesBuilder:
 
     def skipped(self) -> int:
         """How many turns are not there, though later ones of their dialogue are: losses that a file shows by itself."""
-        dialogues = self.turns().group_by("dialogue").agg(last=pl.col("turn").max().cast(pl.Int64), there=pl.len())
-        return int(dialogues.select((pl.col("last") + 1 - pl.col("there")).sum()).item())
+        return skipped(self.turns())
 
     def build(self) -> States:
         """The collected states.
@@ -202,6 +207,12 @@ class StatesBuilder:
         except (TypeError, OverflowError):  # an integer beyond any that Polars has
             numbers = pl.Series([str(turn) for turn in self._turns])
         return checked_turns(self._source, Words.of(pl.Series(self._dialogues, dtype=pl.String)), numbers)
+
+
+def skipped(turns: pl.DataFrame) -> int:
+    """How many turns are not among these, though later ones of their dialogue are."""
+    dialogues = turns.group_by("dialogue").agg(last=pl.col("turn").max().cast(pl.Int64), there=pl.len())
+    return int(dialogues.select((pl.col("last") + 1 - pl.col("there")).sum()).item())
 
 
 def checked_turns(source: str, dialogues: Words, numbers: pl.Series) -> pl.DataFrame:

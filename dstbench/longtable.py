@@ -85,7 +85,7 @@ def write_groups(
         pq.ParquetWriter(part, schema, compression="zstd", use_dictionary=True, write_page_checksum=True) as writer,
     ):
         for group in groups:
-            writer.write_table(group.to_arrow().cast(schema), row_group_size=max(group.height, 1))
+            writer.write_table(group.to_arrow(), row_group_size=max(group.height, 1))
 
 
 def written_meta(path: Path) -> dict[str, Any]:

@@ -153,6 +153,11 @@ def only_split(states: States, split: str) -> States:
     return replace(states, gold=gold, pred=pred, places=places, splits=kept)
 
 
+def same_turns(gold: Side, pred: Side) -> bool:
+    """Whether both sides have the same turns, in the same order."""
+    return gold.turns is pred.turns or gold.turns.equals(pred.turns)
+
+
 def only_turns(side: Side, kept: pl.Series) -> Side:
     """The turns for which `kept` is true, and their cells."""
     place = pl.select(pl.when(kept).then(kept.cum_sum() - 1)).to_series().cast(pl.UInt32)

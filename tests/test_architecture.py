@@ -11,10 +11,11 @@ ROOT = Path(dstbench.__file__).parent
 
 #: The data's way. A module may import from those above it; a package stands for all its modules.
 STEPS = (
-    "errors", "options", "stats", "slots", "schema", "files", "states", "builder", "readers", "context", "align",
-    "longtable", "conversion", "partition", "spelling", "matching", "conventions", "profiles", "signature",
-    "comparison", "fingerprint", "layout", "turntable", "sums", "taxonomy", "pairs", "metrics", "scoring",
-    "dialogues", "tendencies", "diagnosis", "sweeps", "checks", "listing", "demo", "report", "cli", "__main__",
+    "errors", "options", "stats", "slots", "schema", "files", "states", "builder", "readers", "context",
+    "spreading", "align", "longtable", "conversion", "partition", "spelling", "matching", "conventions", "profiles",
+    "signature", "comparison", "fingerprint", "layout", "turntable", "sums", "taxonomy", "pairs", "metrics",
+    "scoring", "dialogues", "tendencies", "diagnosis", "sweeps", "checks", "listing", "demo", "report", "cli",
+    "__main__",
 )  # fmt: skip
 
 

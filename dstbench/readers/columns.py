@@ -93,9 +93,9 @@ class Objects:
 
     @staticmethod
     def of(found: Tokens) -> Objects | None:
-        """The objects; None if anything else is beside them."""
-        depth = int(found.depth[0])
-        if depth > 2 or any(kind == Kind.ITEM for at, kind in found.shapes() if at <= depth):
+        """The objects; None if the file is something else."""
+        depth = 1 if found.lines else 2
+        if found.depth[0] != depth or any(kind == Kind.ITEM for at, kind in found.shapes() if at <= depth):
             return None
         row = np.cumsum(found.low < depth) - 1
         at = np.flatnonzero((found.depth == depth) & (found.kind < Kind.VALUE))
@@ -112,6 +112,20 @@ class Objects:
         if len(at) != self.height or (self.tokens.kind[at] != Kind.TO_STRING).any():
             return None
         return self.tokens.words.only(at + 1)
+
+    def flat(self, name: str) -> Listed | None:
+        """The states {slot: value} that stand in a field, of objects that have it."""
+        return self.tokens.flat(self.row, self.named(name), self.depth + 1)
+
+    def nested(self, name: str, *, under: str | None = None) -> Listed | None:
+        """The states {domain: {slot: value}} that stand in a field, or in a field of the field `under`."""
+        if under is None:
+            return self.tokens.nested(self.row, self.named(name), self.depth + 1)
+        found = self.tokens
+        inner = np.flatnonzero((found.depth == self.depth + 1) & (found.kind < Kind.VALUE))
+        inner = inner[np.isin(found.key(self.depth)[inner], self.named(under))]
+        at = inner[found.words.code[inner] == found.word(name)]
+        return found.nested(self.row, at, self.depth + 2)
 
     def are_strings(self, *names: str) -> bool:
         """Whether these fields, where an object has them, are strings."""

@@ -57,11 +57,12 @@ def _columns(found: Tokens) -> Columns | None:
     if turns is None or not {*turns.field.words} <= _KEYS:
         return None
     dialogue, turn = turns.strings("dialogue_id"), turns.integers("turn")
-    above = {side: turns.named(side) for side in ("gold", "pred")}
-    gold, pred = (found.flat(turns.row, at, turns.depth + 1) for at in above.values())
+    gold, pred = turns.flat("gold"), turns.flat("pred")
     if dialogue is None or turn is None or gold is None or pred is None:
         return None
-    if len(np.union1d(gold.present, pred.present)) < turns.height or not turns.are_strings("system", "user"):
+    has_state = np.zeros(turns.height, dtype=np.bool_)
+    has_state[gold.present] = has_state[pred.present] = True
+    if not has_state.all() or not turns.are_strings("system", "user"):
         return None
     return Columns(dialogue, turn, *(side if len(side.present) else None for side in (gold, pred)))
 

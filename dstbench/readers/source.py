@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Kind = Literal["json", "jsonl", "tsv", "text"]
+_ANYTHING: Final = re.compile(rb"\S")
 # As many entries of a document as any format is known by.
 _SAMPLE: Final = 200
 
@@ -35,7 +36,7 @@ class Source(File):
     def raw(self) -> bytes:
         """The file's content, without a byte order mark."""
         data = self.read()
-        if not data.strip():
+        if not data or data.isspace():
             raise self.error("the file is empty", "did the run that wrote it finish?")
         return data
 
@@ -55,18 +56,18 @@ class Source(File):
     @cached_property
     def kind(self) -> Kind:
         """What the bytes look like; the file's name is never asked."""
-        text = self.raw.lstrip()
+        text = self.raw.lstrip()  # no copy, where nothing is to be taken away
         if text.startswith(b"# Dialogue ID\t"):
             return "tsv"
         if not text.startswith((b"{", b"[")):
             return "text"
         if not text.startswith(b"{"):
             return "json"
-        first, _, rest = text.partition(b"\n")
-        if not rest.strip():
+        end = text.find(b"\n")
+        if end < 0 or not _ANYTHING.search(text, end):
             return "jsonl" if "dialogue_id" in self.entries else "json"
         try:
-            msgspec.json.decode(first)
+            msgspec.json.decode(text[:end])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return "json"
         return "jsonl"

@@ -92,6 +92,7 @@ class Tokens:
         low: The smallest depth since the string before.
         number: The integer that a key leads to; 0 where it leads to something else.
         is_integer: Whether it leads to one.
+        lines: Whether the text is JSON Lines.
     """
 
     words: Words
@@ -100,14 +101,19 @@ class Tokens:
     low: NDArray[np.int16]
     number: NDArray[np.int64]
     is_integer: Flags
+    lines: bool
     _keys: dict[int, Numbers] = field(default_factory=dict)
 
     def key(self, depth: int) -> Numbers:
-        """Of each string: where the last key of this depth is, which is the one above of all that stand deeper."""
+        """Of each string: which key of this depth it stands under, or is; −1 if that is none."""
         if depth not in self._keys:
-            at = np.arange(len(self.kind), dtype=np.int32)
-            at[(self.depth != depth) | (self.kind >= _IS_KEY)] = 0
-            self._keys[depth] = np.maximum.accumulate(at, out=at)
+            wide = len(self.kind) > 2**30
+            at: Numbers = np.arange(0, 2 * len(self.kind), 2, dtype=np.int64 if wide else np.int32)
+            is_key = (self.depth == depth) & (self.kind < _IS_KEY)
+            at[~(is_key | (self.low < depth))] = 0
+            at += is_key  # odd: a key; even: what was above has ended
+            np.maximum.accumulate(at, out=at)
+            self._keys[depth] = np.where(at & 1, at >> 1, -1)
         return self._keys[depth]
 
     def word(self, name: str) -> int:
@@ -174,7 +180,7 @@ class Tokens:
         """The strings, at this depth or below, under these keys; None if one of these leads to something else."""
         if not np.isin(self.kind[above], leads_to).all():
             return None
-        is_above = np.zeros(len(self.kind), dtype=np.bool_)
+        is_above = np.zeros(len(self.kind) + 1, dtype=np.bool_)  # and one for what stands under no key
         is_above[above] = True
         return np.flatnonzero((self.depth >= depth) & is_above[self.key(depth - 1)])
 
@@ -224,7 +230,7 @@ def _tokens(words: Words, gaps: list[_Gap], code: Numbers, begin: int, *, lines:
     whole = [gap.value if gap.value and _INTEGER.fullmatch(gap.value) else None for gap in gaps]
     number = np.array([int(value or 0) for value in whole])[code]
     is_integer = np.array([value is not None for value in whole])[code]
-    found = Tokens(words, kind, depth, np.append(np.int16(0), behind[:-1]), number, is_integer)
+    found = Tokens(words, kind, depth, np.append(np.int16(0), behind[:-1]), number, is_integer, lines)
     return None if found.has_repeated_keys() else found
 
 
