@@ -10,11 +10,15 @@ import polars as pl
 
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.options import Missing
-from dstbench.schema import LONG
 from dstbench.slots import KNOWN_SLOTS
-from dstbench.states import Side, States, only_split
+from dstbench.spreading import spread
+from dstbench.states import Side, States, only_split, only_turns, same_turns
 
 _KEY: Final = ["dialogue", "turn"]
+
+
+class MissingTurnsError(DstbenchError):
+    """Gold turns have no prediction, and nothing has been said of what to do then."""
 
 
 @dataclass(frozen=True)
@@ -24,13 +28,17 @@ class Aligned:
     Attributes:
         table: The long table, schema `LONG`, sorted.
         coverage: Counts of turns and dialogues: scored, missing from the predictions, extra in them.
+        left_out: Dialogues of both sides of which no turn is in the table (``intersect``).
     """
 
     table: pl.DataFrame
     coverage: dict[str, Any]
+    left_out: tuple[str, ...] = ()
 
 
-def to_long(states: States, gold: States | None = None, *, missing: Missing = "error") -> Aligned:
+def to_long(
+    states: States, gold: States | None = None, *, missing: Missing = "error", is_part: bool = False
+) -> Aligned:
     """Align predictions with gold and lay them out as a long table.
 
     Args:
@@ -39,6 +47,8 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         missing: A gold turn without a prediction is an ``error``, counts as ``wrong`` (in every metric that scores
             turns, also where its gold state is empty), is scored as an ``empty`` state, or is left out
             (``intersect``).
+        is_part: Whether the predictions are one of several files of a run: gold's dialogues that are not in it are
+            left to the others (and in the end to `unpredicted`).
 
     Returns:
         The long table. Predicted turns that gold does not know are left out, with a warning.
@@ -47,15 +57,48 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         DstbenchError: A side is missing, turns are missing under ``error``, or nothing matches at all.
     """
     check_missing(missing)
-    gold = _split_of_predictions(states, gold)
+    gold = split_of_predictions(states, gold, say=not is_part)
     states = _completed(states, gold)
     for note in states.notes:
         _warn(note)
     gold_side, pred_side = _sides(states, gold)
-    spine, coverage = _spine(states, gold_side, pred_side, missing, embedded=gold is None)
-    table = _explode(spine, _cells(spine, gold_side, "gold"), _cells(spine, pred_side, "pred"))
-    report_unknown_slots(states.source, table)
-    return Aligned(table, coverage)
+    if is_part:
+        there = gold_side.turns["dialogue"].is_in(pred_side.turns["dialogue"].unique().implode())
+        gold_side = only_turns(gold_side, there)
+    elif not same_turns(gold_side, pred_side) and gold_side.turns.join(pred_side.turns, on=_KEY, how="semi").is_empty():
+        raise DstbenchError(
+            "no turn is in both gold and predictions "
+            f"(gold has {gold_side.turns.row(0)}, the predictions {pred_side.turns.row(0)})",
+            file=states.source,
+            hint="is this the same split, and are dialogue ids spelled alike?",
+        )
+    return _lay_out(states.source, gold_side, pred_side, missing, embedded=gold is None)
+
+
+def unpredicted(source: str, gold: States, dialogues: pl.Series, *, missing: Missing) -> Aligned:
+    """What `to_long` makes of gold's dialogues that no file of a run has.
+
+    Args:
+        source: What the files are called together.
+        gold: The gold states, of one split.
+        dialogues: The dialogues that the files have.
+        missing: What to do with gold turns that have no prediction.
+    """
+    side = _gold_of(gold)
+    absent = only_turns(side, ~side.turns["dialogue"].is_in(dialogues.implode()))
+    nothing = Side(side.turns.clear(), side.cells.clear())
+    return _lay_out(source, absent, nothing, missing, embedded=False)
+
+
+def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool) -> Aligned:
+    spine, coverage = _spine(source, gold, pred, missing, embedded=embedded)
+    table = spread(spine, gold, pred)
+    report_unknown_slots(source, table)
+    left_out: tuple[str, ...] = ()
+    if missing == "intersect":
+        both = gold.turns.join(pred.turns, on="dialogue", how="semi")["dialogue"]
+        left_out = tuple(both.filter(~both.is_in(spine["dialogue"].implode())).unique().sort())
+    return Aligned(table, coverage, left_out)
 
 
 def check_missing(missing: str) -> None:
@@ -102,8 +145,8 @@ def _gold_of(gold: States) -> Side:
     return gold.gold
 
 
-def _split_of_predictions(states: States, gold: States | None) -> States | None:
-    """The gold of the one split in which there are predictions, where gold has several.
+def split_of_predictions(states: States, gold: States | None, *, say: bool = True) -> States | None:
+    """The gold of the one split in which there are predictions, where gold has several; `say` which, if so.
 
     Raises:
         DstbenchError: There are predictions in several; nothing says which of them is meant.
@@ -119,7 +162,10 @@ def _split_of_predictions(states: States, gold: States | None) -> States | None:
         )
     if there.is_empty():  # nothing is in both; that is said where they are laid beside each other
         return gold
-    _warn(f"{states.source}: scored on the split {there[0]}, the only one of {gold.source} in which it has dialogues")
+    if say:
+        _warn(
+            f"{states.source}: scored on the split {there[0]}, the only one of {gold.source} in which it has dialogues"
+        )
     return only_split(gold, there[0])
 
 
@@ -149,38 +195,34 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
 
 
 def _spine(
-    states: States, gold: Side, pred: Side, missing: Missing, *, embedded: bool
+    source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The turns to score, sorted: (dialogue, turn, predicted: bool); and the coverage."""
-    spine = gold.turns.join(pred.turns.with_columns(predicted=True), on=_KEY, how="left", maintain_order="left")
-    spine = spine.with_columns(pl.col("predicted").fill_null(False)).sort(_KEY)
+    if same_turns(gold, pred):
+        spine, extra = gold.turns.with_columns(predicted=True).sort(_KEY), pred.turns.clear()
+    else:
+        spine = gold.turns.join(pred.turns.with_columns(predicted=True), on=_KEY, how="left", maintain_order="left")
+        spine = spine.with_columns(pl.col("predicted").fill_null(False)).sort(_KEY)
+        extra = pred.turns.join(gold.turns, on=_KEY, how="anti", maintain_order="left")
     absent = spine.filter(~pl.col("predicted"))
-    extra = pred.turns.join(gold.turns, on=_KEY, how="anti", maintain_order="left")
     coverage = {
         "missing_turns": absent.height,
         "missing_dialogues": _new_dialogues(absent, pred),
         "extra_turns": extra.height,
         "extra_dialogues": _new_dialogues(extra, gold),
     }
-    if absent.height == spine.height:
-        raise DstbenchError(
-            "no turn is in both gold and predictions "
-            f"(gold has {gold.turns.row(0)}, the predictions {pred.turns.row(0)})",
-            file=states.source,
-            hint="is this the same split, and are dialogue ids spelled alike?",
-        )
     if extra.height and embedded:
         dialogue, turn = extra.row(0)
         raise DstbenchError(
             f"{_number(extra.height, 'turn')} without gold, the first of them",
-            file=states.source,
+            file=source,
             dialogue=dialogue,
             turn=turn,
             hint="give every turn a gold state (an empty one is {}), or name a gold file: --gold FILE",
         )
     if extra.height:
         _warn(
-            f"{states.source}: {_number(extra.height, 'predicted turn')} in "
+            f"{source}: {_number(extra.height, 'predicted turn')} in "
             f"{_number(extra['dialogue'].n_unique(), 'dialogue')} without gold, left out "
             f"(first: dialogue {extra['dialogue'][0]}, turn {extra['turn'][0]})"
         )
@@ -191,9 +233,9 @@ def _spine(
             f"({_number(coverage['missing_dialogues'], 'whole dialogue')}), the first of them"
         )
         if missing == "error":
-            raise DstbenchError(
+            raise MissingTurnsError(
                 what,
-                file=states.source,
+                file=source,
                 dialogue=dialogue,
                 turn=turn,
                 hint=_numbering(gold, pred)
@@ -201,12 +243,12 @@ def _spine(
                 "--missing intersect leaves them out",
             )
         became = {"wrong": "counted as wrong", "empty": "scored as empty", "intersect": "left out"}[missing]
-        _warn(f"{states.source}: {what} dialogue {dialogue}, turn {turn}; {became} (--missing {missing})")
+        _warn(f"{source}: {what} dialogue {dialogue}, turn {turn}; {became} (--missing {missing})")
     if missing == "intersect":
         spine = spine.filter("predicted")
     elif missing == "empty":
         spine = spine.with_columns(predicted=True)
-    _report_gaps(states.source, spine)
+    _report_gaps(source, spine)
     coverage = {"turns": spine.height, "dialogues": spine["dialogue"].n_unique(), **coverage}
     return spine, coverage
 
@@ -219,40 +261,6 @@ def _numbering(gold: Side, pred: Side) -> str | None:
     if len(turns) > 1 and (turns % 2).n_unique() == 1 and (wanted % 2).n_unique() == 2:
         return "the predicted turns are numbered in twos; count user turns only: 0, 1, 2"
     return None
-
-
-def _cells(spine: pl.DataFrame, side: Side, name: str) -> pl.LazyFrame:
-    """One side's cells on the spine's row numbers: (row, slot, `name`)."""
-    place = side.turns.with_row_index("at").join(spine.select(_KEY).with_row_index("row"), on=_KEY)
-    return (
-        side.cells.lazy()
-        .join(place.lazy().select("at", "row"), on="at")
-        .select("row", "slot", pl.col("value").alias(name))
-    )
-
-
-def _explode(spine: pl.DataFrame, gold: pl.LazyFrame, pred: pl.LazyFrame) -> pl.DataFrame:
-    """One row per slot and turn, from the slot's first turn to the dialogue's last."""
-    turns = spine.lazy().with_row_index("row")
-    cells = gold.join(pred, on=["row", "slot"], how="full", coalesce=True)
-    ends = turns.group_by("dialogue").agg(end=pl.col("row").max() + 1)
-    spans = (
-        cells.join(turns.select("row", "dialogue"), on="row")
-        .group_by("dialogue", "slot")
-        .agg(start=pl.col("row").min())
-        .join(ends, on="dialogue")
-        .select("slot", row=pl.int_ranges("start", "end", dtype=pl.UInt32))
-        .explode("row")
-    )
-    rows = spans.join(cells, on=["row", "slot"], how="left")
-    # Turns before any slot, and the mark of turns that have no prediction (SPEC has no place for it but the value of a
-    # row without a slot; a new value each turn, so that it is never an old error merely carried along).
-    bare = turns.join(spans, on="row", how="anti").filter("predicted").select("row")
-    marks = turns.filter(~pl.col("predicted")).select(
-        "row", pred=pl.format("no prediction for turn {}", "turn").cast(pl.Categorical)
-    )
-    table = pl.concat([rows, bare, marks], how="diagonal").join(turns, on="row")
-    return table.sort("dialogue", "slot", "turn").select(LONG.schema.names()).collect()
 
 
 def _report_gaps(source: str, spine: pl.DataFrame) -> None:
@@ -273,8 +281,9 @@ def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
     counts = (
         table.lazy()
         .filter(pl.col("slot").is_not_null())
-        .group_by(pl.col("slot").cast(pl.String))
+        .group_by("slot")
         .agg(pl.col("gold", "pred").count())
+        .with_columns(pl.col("slot").cast(pl.String))
         .sort(pl.col("gold") + pl.col("pred"), "slot", descending=[True, False])
         .collect()
     )

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from dstbench.builder import StatesBuilder
 from dstbench.errors import DstbenchError
 from dstbench.readers import Source, find_files, read
 from dstbench.readers.utterances import UTTERANCES
 from dstbench.schema import CONTEXTS
-from dstbench.states import StatesBuilder
 
 if TYPE_CHECKING:
     from dstbench.readers import Format

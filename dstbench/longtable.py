@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from os import PathLike
@@ -24,7 +24,7 @@ from dstbench.files import replacing
 from dstbench.longrules import check_long, conform_long
 from dstbench.readers import Source, read
 from dstbench.readers.jsonl import from_memory
-from dstbench.schema import SCHEMA_VERSION
+from dstbench.schema import LONG, SCHEMA_VERSION
 from dstbench.states import States, merge_states, only_split
 
 if TYPE_CHECKING:
@@ -69,21 +69,33 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
 
     The same run gives the same bytes. The file appears under its name when it is complete, or not at all.
     """
-    import pyarrow.parquet as pq  # 0.2 s, and only writing needs it
-
     _LOG.info("writing %s (%s rows)", path, f"{run.cuts[-1]:,}")
     table = collect(run.table, run.name)
-    meta = {_METADATA: json.dumps(dict(run.meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(run.cuts)}
-    schema = table.head(0).to_arrow().schema
+    write_groups(path, (table.slice(start, end - start) for start, end in pairwise(run.cuts)), run.meta, run.cuts)
+
+
+def write_groups(
+    path: str | PathLike[str], groups: Iterable[pl.DataFrame], meta: Mapping[str, Any], cuts: tuple[int, ...]
+) -> None:
+    """Write a run whose rows come group by group, each a row group of the file; `meta` and `cuts` are the `Run`'s."""
+    import pyarrow.parquet as pq  # 0.2 s, and only writing needs it
+
+    keys = {_METADATA: json.dumps(dict(meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(cuts)}
+    schema = LONG.schema.to_frame().to_arrow().schema
+    schema = schema.with_metadata({**(schema.metadata or {}), **keys})
     with (
         replacing(Path(path)) as part,
-        pq.ParquetWriter(part, schema.with_metadata(meta), compression="zstd", use_dictionary=True) as writer,
+        pq.ParquetWriter(part, schema, compression="zstd", use_dictionary=True, write_page_checksum=True) as writer,
     ):
-        for start, end in pairwise(run.cuts):
+        for group in groups:
             # One chunk, thus one dictionary: where a second begins within a row group, its values are written
             # without any, and are decoded at half the speed.
-            rows = table.slice(start, end - start).rechunk().to_arrow()
-            writer.write_table(rows.replace_schema_metadata(meta), row_group_size=end - start)
+            writer.write_table(group.rechunk().to_arrow(), row_group_size=max(group.height, 1))
+
+
+def written_meta(path: Path) -> dict[str, Any]:
+    """The `Run.meta` in a file that `write_groups` wrote; a `KeyError` or `ValueError` if it did not."""
+    return dict(json.loads(pl.read_parquet_metadata(path)[_METADATA]))
 
 
 def open_runs(
@@ -161,7 +173,7 @@ def read_run(
     if len(files) == 1:
         return _open(name, files[0], gold_states, format, missing, split=split)
     states = merge_states([read(Source(str(path)), format) for path in files])
-    states = _of_split(states, split, gold_states)
+    states = of_split(states, split, gold_states)
     return _aligned(name, states, gold_states, missing, files=[str(path) for path in files])
 
 
@@ -265,14 +277,14 @@ def _open(name: str, item: Any, gold: States | None, form: str | None, missing: 
     if isinstance(item, (str, PathLike)):
         source = Source(str(item))
         if not source.is_parquet:
-            return _aligned(name, _of_split(read(source, form), split, gold), gold, missing)
+            return _aligned(name, of_split(read(source, form), split, gold), gold, missing)
         if form is not None:
             raise source.error(f"a Parquet file, not one of format {form}", "leave --from away: it is a long table")
         run = _parquet(name, source)
     elif _is_frame(item):
         run = _foreign(name, _only(item), name)
     else:
-        return _aligned(name, _of_split(_from_memory(item, name), split, gold), gold, missing)
+        return _aligned(name, of_split(_from_memory(item, name), split, gold), gold, missing)
     if split is not None and gold is None:
         raise UsageError(f"{name}: a long table knows no splits", hint="leave --split away, or give --gold")
     before = run.meta["missing"]
@@ -289,7 +301,7 @@ def _open(name: str, item: Any, gold: States | None, form: str | None, missing: 
     return run
 
 
-def _of_split(states: States, split: str | None, gold: States | None) -> States:
+def of_split(states: States, split: str | None, gold: States | None) -> States:
     """A run's states of one split; where gold, of that split already, is beside them, they need not know of splits."""
     return states if split is None or (gold is not None and states.splits is None) else only_split(states, split)
 
@@ -374,20 +386,19 @@ def _aligned(
 
 
 def _run(name: str, aligned: Aligned, **read: Any) -> Run:
-    cuts = _cuts(aligned.table)
-    meta = {
-        "schema_version": SCHEMA_VERSION,
-        "run": name,
-        **read,
-        "coverage": aligned.coverage,
-    }
-    return Run(name, aligned.table.lazy(), meta, cuts)
+    begins = aligned.table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series()
+    meta = run_meta(name, coverage=aligned.coverage, **read)
+    return Run(name, aligned.table.lazy(), meta, cuts_at(begins, aligned.table.height))
 
 
-def _cuts(table: pl.DataFrame) -> tuple[int, ...]:
-    """Where dialogues begin, every `_ROW_GROUP` rows or a little more; 0 and the number of rows too."""
-    begins = table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series()
+def run_meta(name: str, **read: Any) -> dict[str, Any]:
+    """A run's `Run.meta`; `read` is what was read and how."""
+    return {"schema_version": SCHEMA_VERSION, "run": name, **read}
+
+
+def cuts_at(begins: pl.Series, height: int, rows: int = _ROW_GROUP) -> tuple[int, ...]:
+    """Where a table may be cut: at dialogues' beginnings, every so many rows or a little more; 0 and its end too."""
     cuts = [0]
-    while (at := begins.search_sorted(cuts[-1] + _ROW_GROUP)) < len(begins):
+    while (at := begins.search_sorted(cuts[-1] + rows)) < len(begins):
         cuts.append(int(begins[int(at)]))
-    return (*cuts, table.height)
+    return (*cuts, height)

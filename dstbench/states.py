@@ -6,13 +6,11 @@ A state may be empty, so the turns are kept apart from the cells: a turn is neve
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
 from dstbench.errors import DstbenchError
-from dstbench.schema import MAX_TURN
-from dstbench.slots import canonical_dialogue, canonical_slot, split_pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -69,186 +67,6 @@ class States:
 def listed(state: Mapping[str, str], leaves_out: Collection[str]) -> dict[str, str]:
     """A state without the values with which its format, that always names every slot, leaves one out."""
     return {slot: value for slot, value in state.items() if value not in leaves_out}
-
-
-class _SideBuilder:
-    """Growing columns of one side."""
-
-    def __init__(self) -> None:
-        self.present: list[int] = []
-        self.at: list[int] = []
-        self.slot: list[str] = []
-        self.value: list[str] = []
-
-    def flat(self, at: int, state: Mapping[str, str]) -> None:
-        """Take a state of the form {slot: value}."""
-        self.present.append(at)
-        self.at.extend([at] * len(state))
-        self.slot.extend(state.keys())
-        self.value.extend(state.values())
-
-    def nested(self, at: int, state: Mapping[str, Mapping[str, str]]) -> None:
-        """Take a state of the form {domain: {slot: value}}."""
-        self.present.append(at)
-        for domain, slots in state.items():
-            self.at.extend([at] * len(slots))
-            self.slot.extend([f"{domain}-{slot}" for slot in slots])
-            self.value.extend(slots.values())
-
-    def cells(self, at: int, state: Sequence[tuple[str, str]]) -> None:
-        """Take a state of the form [(slot, value)]; one that lists a slot twice is reported when it is built."""
-        self.present.append(at)
-        self.at.extend([at] * len(state))
-        self.slot.extend([slot for slot, _ in state])
-        self.value.extend([value for _, value in state])
-
-    def pairs(self, at: int, state: Sequence[str]) -> None:
-        """Take a state of the form [``domain-slot-value``]; they are split when the table is built."""
-        self.present.append(at)
-        self.at.extend([at] * len(state))
-        self.value.extend(state)
-
-
-class StatesBuilder:
-    """Collects the turns of a file one by one; `build` makes the columns canonical and checks them.
-
-    Args:
-        source: Name of the file, for messages.
-        format: Name of its format.
-    """
-
-    def __init__(self, source: str, format: str) -> None:  # noqa: A002 (the field's word)
-        self._source, self._format = source, format
-        self._dialogues: list[str] = []
-        self._turns: list[int] | list[str] = []
-        self._notes: list[str] = []
-        self._places: list[tuple[str, str, int]] = []
-        self.gold, self.pred = _SideBuilder(), _SideBuilder()
-        self.splits: dict[str, str] = {}
-        self.either = False
-
-    def turn(self, dialogue: str, turn: int | str) -> int:
-        """Open a turn; returns the row number under which its states are added."""
-        self._dialogues.append(dialogue)
-        self._turns.append(turn)  # type: ignore[arg-type] # a format spells all its turns in one way
-        return len(self._dialogues) - 1
-
-    def place(self, dialogue: str, file: str, position: int) -> None:
-        """Say at which place of which file a dialogue stands."""
-        self._places.append((dialogue, file, position))
-
-    def note(self, text: str) -> None:
-        """Add what a reader of the numbers should know of this file."""
-        self._notes.append(f"{self._source}: {text}")
-
-    def skipped(self) -> int:
-        """How many turns are not there, though later ones of their dialogue are: losses that a file shows by itself."""
-        dialogues = self.turns().group_by("dialogue").agg(last=pl.col("turn").max().cast(pl.Int64), there=pl.len())
-        return int(dialogues.select((pl.col("last") + 1 - pl.col("there")).sum()).item())
-
-    def build(self) -> States:
-        """The collected states.
-
-        Raises:
-            DstbenchError: No turn at all, a turn that is no number, the same turn twice, or a pair that is not
-                of the form ``domain-slot-value``.
-        """
-        turns = self.turns()
-        notes = [*self._notes]
-        gold, pred = (
-            self._side(name, builder, turns, notes) if builder.present else None
-            for name, builder in (("gold", self.gold), ("pred", self.pred))
-        )
-        return States(
-            self._source,
-            self._format,
-            gold,
-            pred,
-            notes=tuple(notes),
-            either=self.either,
-            places=_by_dialogue(self._places, {"file": pl.String, "position": pl.UInt32}),
-            splits=_by_dialogue(list(self.splits.items()), {"split": pl.String}),
-        )
-
-    def _fail(self, what: str, at: int, hint: str | None = None) -> DstbenchError:
-        return DstbenchError(what, file=self._source, dialogue=self._dialogues[at], turn=self._turns[at], hint=hint)
-
-    def turns(self) -> pl.DataFrame:
-        """The turns, canonical and checked: (dialogue: String, turn: UInt16), in the order in which they came."""
-        if not self._dialogues:
-            raise DstbenchError("no dialogue in the file", file=self._source)
-        try:
-            numbers = pl.Series(self._turns)
-        except (TypeError, OverflowError):  # an integer beyond any that Polars has
-            numbers = pl.Series([str(turn) for turn in self._turns])
-        turns = pl.DataFrame({"dialogue": self._dialogues, "turn": numbers}).with_columns(
-            canonical_dialogue(pl.col("dialogue")), number=pl.col("turn").cast(pl.UInt16, strict=False)
-        )
-        bad = turns["number"].is_null().arg_max()
-        if bad is not None and turns["number"][bad] is None:
-            raise self._fail(f"the turn is not a number from 0 to {MAX_TURN}", bad, "number user turns from 0")
-        turns = turns.select("dialogue", turn="number")
-        repeated = turns.select(pl.struct("dialogue", "turn").is_first_distinct().not_()).to_series().arg_true()
-        if len(repeated):
-            more = f", and {len(repeated) - 1} more" if len(repeated) > 1 else ""
-            raise self._fail(f"the same turn twice{more}", repeated[0], "keep one state per dialogue and turn")
-        return turns
-
-    def _side(self, name: str, builder: _SideBuilder, turns: pl.DataFrame, notes: list[str]) -> Side:
-        if builder.slot:
-            cells = pl.DataFrame(
-                [builder.at, builder.slot, builder.value],
-                schema={"at": pl.UInt32, "slot": pl.String, "value": pl.String},
-            )
-            spelling = cells.select(pl.col("slot").unique())
-            names = [canonical_slot(slot) for slot in spelling["slot"]]
-            cells = cells.with_columns(pl.col("slot").replace_strict(spelling["slot"], names, return_dtype=pl.String))
-        else:
-            cells = self._split(pl.DataFrame([builder.at, builder.value], schema={"at": pl.UInt32, "pair": pl.String}))
-        cells = cells.cast({"slot": pl.Categorical, "value": pl.Categorical})
-        twice = cells.select(pl.struct("at", "slot").is_duplicated())["at"]
-        if twice.any():
-            kept = cells.unique(["at", "slot"], keep="last", maintain_order=True)
-            clash = cells.filter(twice).unique().filter(pl.struct("at", "slot").is_duplicated()).sort("at")
-            if clash.height:
-                at, slot, _ = clash.row(0)
-                notes.append(
-                    f"{self._source}: {clash.n_unique(['at', 'slot'])} {name} states list a slot twice with different "
-                    f"values; the last is kept (first: dialogue {turns['dialogue'][at]}, "
-                    f"turn {turns['turn'][at]}, slot {slot})"
-                )
-            cells = kept
-        if len(builder.present) == turns.height:
-            return Side(turns, cells)
-        rows = pl.DataFrame({"old": builder.present}, schema={"old": pl.UInt32}).with_row_index("at")
-        return Side(
-            turns.select(pl.all().gather(rows["old"])),
-            cells.join(rows, left_on="at", right_on="old", maintain_order="left").select(
-                pl.col("at_right").alias("at"), "slot", "value"
-            ),
-        )
-
-    def _split(self, cells: pl.DataFrame) -> pl.DataFrame:
-        """Split ``domain-slot-value`` pairs, each distinct one once."""
-        pairs = cells["pair"].unique(maintain_order=True)
-        split = [split_pair(pair) for pair in pairs]
-        for pair, parts in zip(pairs, split, strict=True):
-            if parts is None:
-                at = cells.filter(pl.col("pair") == pair)["at"][0]
-                raise self._fail(f"{pair!r} is not of the form domain-slot-value", at)
-        table = pl.DataFrame(
-            {"pair": pairs, "slot": [p and p[0] for p in split], "value": [p and p[1] for p in split]},
-            schema={"pair": pl.String, "slot": pl.String, "value": pl.String},
-        )
-        return cells.join(table, on="pair", how="left", maintain_order="left").select("at", "slot", "value")
-
-
-def _by_dialogue(rows: list[Any], columns: dict[str, type[pl.DataType]]) -> pl.DataFrame | None:
-    """Rows that begin with a dialogue, whose id is made canonical; None if there are none."""
-    if not rows:
-        return None
-    table = pl.DataFrame(rows, schema={"dialogue": pl.String, **columns}, orient="row")
-    return table.with_columns(canonical_dialogue(pl.col("dialogue")))
 
 
 def merge_states(parts: Sequence[States], source: str | None = None) -> States:
@@ -321,7 +139,10 @@ def only_split(states: States, split: str) -> States:
             hint="leave --split away, or give the file of that split",
         )
     kept = states.splits.filter(pl.col("split") == split)
-    gold, pred = (side and _only(side, kept) for side in (states.gold, states.pred))
+    gold, pred = (
+        side and only_turns(side, side.turns["dialogue"].is_in(kept["dialogue"].implode()))
+        for side in (states.gold, states.pred)
+    )
     if not any(side is not None and side.turns.height for side in (gold, pred)):
         known = sorted(states.splits["split"].unique())
         raise DstbenchError(
@@ -332,11 +153,16 @@ def only_split(states: States, split: str) -> States:
     return replace(states, gold=gold, pred=pred, places=places, splits=kept)
 
 
-def _only(side: Side, dialogues: pl.DataFrame) -> Side:
-    kept = side.turns.with_row_index("old").join(dialogues, on="dialogue", how="semi", maintain_order="left")
-    place = kept.select("old").with_row_index("new")
-    cells = side.cells.join(place, left_on="at", right_on="old", maintain_order="left")
-    return Side(kept.drop("old"), cells.select(pl.col("new").alias("at"), "slot", "value"))
+def same_turns(gold: Side, pred: Side) -> bool:
+    """Whether both sides have the same turns, in the same order."""
+    return gold.turns is pred.turns or gold.turns.equals(pred.turns)
+
+
+def only_turns(side: Side, kept: pl.Series) -> Side:
+    """The turns for which `kept` is true, and their cells."""
+    place = pl.select(pl.when(kept).then(kept.cum_sum() - 1)).to_series().cast(pl.UInt32)
+    cells = side.cells.with_columns(place.gather(side.cells["at"]).alias("at")).drop_nulls("at")
+    return Side(side.turns.filter(kept), cells)
 
 
 def _concat(sides: list[Side], source: str) -> Side:

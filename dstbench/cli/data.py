@@ -38,25 +38,36 @@ def convert(
     ] = None,
     missing: MissingOption = None,
     split: Split = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Files read at a time, each by a process. Not given: one per processor, fewer for little input."
+        ),
+    ] = None,
 ) -> None:
-    """Convert native prediction files to one long table (Parquet)."""
+    """Convert native prediction files to one long table (Parquet).
+
+    Of several files, those that are finished are kept if it is interrupted, and not read again the next time.
+    """
     with reporting(), progress("converting"):
         spare_inputs(output, [*files, *([gold] if gold else [])])
         wants_parquet(output, "a long table")
-        from dstbench.longtable import read_run, write_long
+        from dstbench.conversion import convert as convert_files
         from dstbench.readers import Source
 
-        run = read_run(
+        done = convert_files(
             name or Source(files[0]).title,
             [as_path(path) for path in files],
-            gold=gold and as_path(gold),
+            output,
+            gold=None if gold is None else as_path(gold),
             format=from_format,
             missing=missing or "error",
             split=split,
+            jobs=jobs,
         )
-        write_long(run, output)
-        coverage = run.meta["coverage"]
-    typer.echo(f"{output}: {coverage['dialogues']:,} dialogues, {coverage['turns']:,} turns", err=True)
+    kept = f" ({done.kept} of {done.files} files were ready from before)" if done.kept else ""
+    dialogues, turns = done.coverage["dialogues"], done.coverage["turns"]
+    typer.echo(f"{output}: {dialogues:,} dialogues, {turns:,} turns{kept}", err=True)
 
 
 @app.command(epilog="Example: dstbench contexts gold.json -o said.parquet")

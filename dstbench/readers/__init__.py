@@ -30,6 +30,7 @@ from dstbench.readers import (
     unified,
     woz,
 )
+from dstbench.readers.columns import without_collection
 from dstbench.readers.folder import data_files, split_of
 from dstbench.readers.source import Format, Source
 from dstbench.states import in_split, merge_states, only_split
@@ -156,11 +157,12 @@ def read(
     if not isinstance(source, Source):
         source = Source(fspath(source))
     parts = []
-    for file, form in find_files(source, format, split):
-        states = form.read(file)
-        if states.splits is None and source.is_folder and (named := split_of(source, file)) is not None:
-            states = in_split(states, named)
-        parts.append(states)
+    with without_collection():
+        for file, form in find_files(source, format, split):
+            states = form.read(file)
+            if states.splits is None and source.is_folder and (named := split_of(source, file)) is not None:
+                states = in_split(states, named)
+            parts.append(states)
     whole = merge_states(parts, source.name)
     return whole if split is None else only_split(whole, split)
 

@@ -40,7 +40,7 @@ class File:
 
     def check(self) -> None:
         """Raise a `DstbenchError` if there is no file or folder that can be opened."""
-        if not self.is_folder and not self._is_pipe:
+        if not self.is_folder and not self.is_pipe:
             self.open().close()
 
     @property
@@ -67,6 +67,12 @@ class File:
             file.__dict__ |= {"_archive": self._archive, "_members": [member]}
         return found
 
+    def stamps(self) -> list[tuple[str, int, int]]:
+        """(path, bytes, time of change in ns) of the file, or of each in the folder: they tell if it has changed."""
+        paths = [self._place[0]] if not os.path.isdir(self.path) else sorted(self._walk())
+        found = [(os.path.abspath(path), path.stat()) for path in paths]
+        return [(path, stat.st_size, stat.st_mtime_ns) for path, stat in found]
+
     def sibling(self, *names: str) -> Self | None:
         """The first of these names that a file in the same folder, or zip, has."""
         for name in names:
@@ -81,7 +87,7 @@ class File:
             stream, size = self._member(self._archive)
         else:
             stream = self._disk()
-            size = len(self._piped) if self._is_pipe else os.fstat(stream.fileno()).st_size
+            size = len(self._piped) if self.is_pipe else os.fstat(stream.fileno()).st_size
         try:
             content = self._guarded(lambda: packed.unpacked(stream, size, self.error))
             if content.peek(len(_BOM)).startswith(_BOM):
@@ -100,7 +106,7 @@ class File:
     def read(self) -> bytes:
         """The whole content."""
         with self.open() as stream:
-            if not self._is_pipe:
+            if not self.is_pipe:
                 _LOG.info("reading %s (%.1f MB)", self.name, self._place[0].stat().st_size / 1e6)
             return self._guarded(stream.read)
 
@@ -146,7 +152,8 @@ class File:
         return packed.open_member(archive, name, self.error), archive.getinfo(name).compress_size
 
     @property
-    def _is_pipe(self) -> bool:
+    def is_pipe(self) -> bool:
+        """Whether this is neither a file nor a folder, so that it can be read only once."""
         return os.path.exists(self.path) and not os.path.isfile(self.path) and not os.path.isdir(self.path)
 
     @cached_property
@@ -157,7 +164,7 @@ class File:
 
     def _disk(self) -> io.BufferedReader:
         """The file on disk, or the pipe, as it is."""
-        if self._is_pipe:
+        if self.is_pipe:
             content = io.BytesIO(self._guarded(lambda: self._piped))
             return io.BufferedReader(content)
         return self._guarded(lambda: self._place[0].open("rb"))

@@ -16,8 +16,11 @@ from typing import Final
 
 import msgspec
 
+from dstbench.builder import StatesBuilder
+from dstbench.readers.columns import Columns, by_key, states_of
 from dstbench.readers.source import Format, Source, values
-from dstbench.states import States, StatesBuilder
+from dstbench.readers.tokens import Tokens
+from dstbench.states import States
 
 NestedState = dict[str, dict[str, str]]
 
@@ -35,12 +38,19 @@ SHAPE: Final = dict[str, dict[str, Turn]]
 def sniff(source: Source) -> bool:
     """Whether turns hold ``gt`` or ``pr`` (and no ``pred``, as STAR's slots do)."""
     return source.kind == "json" and any(
-        isinstance(turn, dict) and turn.keys() & {"gt", "pr"} and "pred" not in turn for turn in values(source.json, 2)
+        isinstance(turn, dict) and turn.keys() & {"gt", "pr"} and "pred" not in turn
+        for turn in values(source.sample, 2)
     )
+
+
+def _columns(found: Tokens) -> Columns | None:
+    return by_key(found, gold="gt".__eq__, pred="pr".__eq__, states=Tokens.nested)
 
 
 def read(source: Source) -> States:
     """Read the file."""
+    if (quick := states_of(source, FORMAT.name, _columns)) is not None:
+        return quick
     dialogues: dict[str, dict[str, Turn]] = source.convert(
         source.json, SHAPE, ("dialogue", "turn", None, "slot", "slot"), hint=FORMAT.hint
     )
@@ -69,7 +79,7 @@ _MARKS: Final = dict[str, dict[str, list[int]]]
 
 def sniff_marks(source: Source) -> bool:
     """Whether turns are lists of 0 and 1."""
-    turns = values(source.json, 2) if source.kind == "json" and isinstance(source.json, dict) else []
+    turns = values(source.sample, 2) if source.kind == "json" and isinstance(source.sample, dict) else []
     return bool(turns) and all(isinstance(turn, list) and turn and set(map(repr, turn)) <= {"0", "1"} for turn in turns)
 
 

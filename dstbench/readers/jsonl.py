@@ -14,10 +14,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+import numpy as np
 
+from dstbench.builder import StatesBuilder
 from dstbench.errors import did_you_mean
+from dstbench.readers.columns import Columns, Objects, states_of
 from dstbench.readers.source import Format, Source
-from dstbench.states import States, StatesBuilder
+from dstbench.readers.tokens import Tokens
+from dstbench.states import States
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,8 +52,25 @@ def sniff(source: Source) -> bool:
     return any("dialogue_id" in item and "turn" in item for item in source.first_objects)
 
 
+def _columns(found: Tokens) -> Columns | None:
+    turns = Objects.of(found)
+    if turns is None or not {*turns.field.words} <= _KEYS:
+        return None
+    dialogue, turn = turns.strings("dialogue_id"), turns.integers("turn")
+    gold, pred = turns.flat("gold"), turns.flat("pred")
+    if dialogue is None or turn is None or gold is None or pred is None:
+        return None
+    has_state = np.zeros(turns.height, dtype=np.bool_)
+    has_state[gold.present] = has_state[pred.present] = True
+    if not has_state.all() or not turns.are_strings("system", "user"):
+        return None
+    return Columns(dialogue, turn, *(side if len(side.present) else None for side in (gold, pred)))
+
+
 def read(source: Source) -> States:
     """Read the file."""
+    if (quick := states_of(source, FORMAT.name, _columns)) is not None:
+        return quick
     return _collect(source, items(source))
 
 

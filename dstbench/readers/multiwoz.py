@@ -14,9 +14,10 @@ from typing import Any, Final
 
 import msgspec
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.source import Format, Source, values
 from dstbench.schema import BETWEEN
-from dstbench.states import States, StatesBuilder
+from dstbench.states import States
 
 #: A value, or the alternatives of one; of ``booked``, what was booked.
 Value = str | list[Any]
@@ -52,8 +53,8 @@ def sniff(source: Source) -> bool:
         isinstance(dialogue, dict)
         and isinstance(log := dialogue.get("log"), list)
         and any(isinstance(turn, dict) and "metadata" in turn for turn in log[:4])
-        for dialogue in values(source.json)
-        if isinstance(source.json, dict)
+        for dialogue in values(source.sample)
+        if isinstance(source.sample, dict)
     )
 
 

@@ -11,9 +11,10 @@ from typing import Final
 
 import msgspec
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.gtpr import NestedState
 from dstbench.readers.source import Format, Source, values
-from dstbench.states import States, StatesBuilder
+from dstbench.states import States
 
 
 class Turn(msgspec.Struct):
@@ -31,8 +32,8 @@ def sniff(source: Source) -> bool:
         isinstance(dialogue, list)
         and any(isinstance(turn, dict) and turn.keys() & {"response", "state"} for turn in dialogue[:20])
         and not any(isinstance(turn, dict) and "bspn_gen" in turn for turn in dialogue[:20])  # FnCTOD's
-        for dialogue in values(source.json)
-        if isinstance(source.json, dict)
+        for dialogue in values(source.sample)
+        if isinstance(source.sample, dict)
     )
 
 

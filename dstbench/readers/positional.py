@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import polars as pl
 
+from dstbench.builder import StatesBuilder
 from dstbench.errors import DstbenchError
 from dstbench.readers.source import Format, Source, values
 from dstbench.readers.textual import Pairs, lines, sniff_lines
 from dstbench.schema import BETWEEN
-from dstbench.states import Side, States, StatesBuilder, in_order
+from dstbench.states import Side, States, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,8 +122,10 @@ def sniff_dstc10(source: Source) -> bool:
     """Whether items hold domains with ``semi`` or ``book``."""
     return (
         source.kind == "json"
-        and isinstance(source.json, list)
-        and any(isinstance(part, dict) and part and part.keys() <= {"semi", "book"} for part in values(source.json, 2))
+        and isinstance(source.sample, list)
+        and any(
+            isinstance(part, dict) and part and part.keys() <= {"semi", "book"} for part in values(source.sample, 2)
+        )
     )
 
 

@@ -11,8 +11,9 @@ from typing import Final
 
 import msgspec
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.source import Format, Source, values
-from dstbench.states import States, StatesBuilder
+from dstbench.states import States
 
 
 class TradeEntry(msgspec.Struct):
@@ -101,7 +102,7 @@ def read_t5(source: Source) -> States:
 
 def sniff_simpletod(source: Source) -> bool:
     """Whether dialogues hold ``bstate``."""
-    return source.kind == "json" and any(isinstance(d, dict) and "bstate" in d for d in values(source.json))
+    return source.kind == "json" and any(isinstance(d, dict) and "bstate" in d for d in values(source.sample))
 
 
 def read_simpletod(source: Source) -> States:

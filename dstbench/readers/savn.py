@@ -11,8 +11,9 @@ from typing import Final
 
 import msgspec
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.source import Format, Source
-from dstbench.states import States, StatesBuilder, listed
+from dstbench.states import States, listed
 
 
 class Dump(msgspec.Struct):
@@ -27,7 +28,9 @@ _LEAVES_OUT: Final = ("none",)
 
 def sniff(source: Source) -> bool:
     """Whether there are ``slots`` and ``predictions`` at the top."""
-    return source.kind == "json" and isinstance(source.json, dict) and source.json.keys() >= {"slots", "predictions"}
+    return (
+        source.kind == "json" and isinstance(source.sample, dict) and source.sample.keys() >= {"slots", "predictions"}
+    )
 
 
 def read(source: Source) -> States:

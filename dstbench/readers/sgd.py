@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.source import Format, Source, values
 from dstbench.schema import BETWEEN
-from dstbench.states import States, StatesBuilder
+from dstbench.states import States
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +66,7 @@ def is_dialogue(dialogue: Any) -> bool:
 
 def sniff(source: Source) -> bool:
     """Whether dialogues have turns with ``speaker`` and ``frames``."""
-    return source.kind == "json" and any(map(is_dialogue, values(source.json)))
+    return source.kind == "json" and any(map(is_dialogue, values(source.sample)))
 
 
 def read(source: Source) -> States:

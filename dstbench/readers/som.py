@@ -13,8 +13,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.source import Format, Source
-from dstbench.states import States, StatesBuilder
+from dstbench.states import States
 
 SHAPE: Final = dict[str, tuple[list[str], list[str]]]
 _TOO_GOOD: Final = 0.99  # share of right turns from which a run is suspected
@@ -24,9 +25,9 @@ _KEY: Final = re.compile(r"(.+)_([0-9]+)", re.DOTALL)
 
 def sniff(source: Source) -> bool:
     """Whether keys end in ``_<turn>`` and values are two lists."""
-    if source.kind != "json" or not isinstance(source.json, dict):
+    if source.kind != "json" or not isinstance(source.sample, dict):
         return False
-    head = [item for item, _ in zip(source.json.items(), range(20), strict=False)]
+    head = [item for item, _ in zip(source.sample.items(), range(20), strict=False)]
     return any(_KEY.fullmatch(key) and isinstance(value, list) and len(value) == 2 for key, value in head)
 
 

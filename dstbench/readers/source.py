@@ -7,8 +7,9 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from types import UnionType
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Kind = Literal["json", "jsonl", "tsv", "text"]
+_ANYTHING: Final = re.compile(rb"\S")
+# As many entries of a document as any format is known by.
+_SAMPLE: Final = 200
 
 
 class Source(File):
@@ -32,7 +36,7 @@ class Source(File):
     def raw(self) -> bytes:
         """The file's content, without a byte order mark."""
         data = self.read()
-        if not data.strip():
+        if not data or data.isspace():
             raise self.error("the file is empty", "did the run that wrote it finish?")
         return data
 
@@ -52,18 +56,18 @@ class Source(File):
     @cached_property
     def kind(self) -> Kind:
         """What the bytes look like; the file's name is never asked."""
-        text = self.raw.lstrip()
+        text = self.raw.lstrip()  # no copy, where nothing is to be taken away
         if text.startswith(b"# Dialogue ID\t"):
             return "tsv"
         if not text.startswith((b"{", b"[")):
             return "text"
         if not text.startswith(b"{"):
             return "json"
-        first, _, rest = text.partition(b"\n")
-        if not rest.strip():
-            return "jsonl" if "dialogue_id" in self.json else "json"
+        end = text.find(b"\n")
+        if end < 0 or not _ANYTHING.search(text, end):
+            return "jsonl" if "dialogue_id" in self.entries else "json"
         try:
-            msgspec.json.decode(first)
+            msgspec.json.decode(text[:end])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return "json"
         return "jsonl"
@@ -75,6 +79,31 @@ class Source(File):
             return self.raw.decode()
         except UnicodeDecodeError as error:
             raise self._not_utf8(error.start) from None
+
+    @cached_property
+    def entries(self) -> Any:
+        """The JSON document, of which an object's or list's entries are not decoded yet (``msgspec.Raw``).
+
+        Raises:
+            DstbenchError: As `json`, but a key that is there twice is not seen.
+        """
+        if "json" in self.__dict__:
+            return self.json
+        try:
+            return msgspec.json.decode(self.raw, type=dict[str, msgspec.Raw] | list[msgspec.Raw])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the other says what is wrong, if it is
+            return self.json
+
+    @cached_property
+    def sample(self) -> Any:
+        """The JSON document, of whose entries only the first are there: enough to know a format by."""
+        entries = self.entries
+        try:
+            if isinstance(entries, dict):
+                return {key: _decoded(entry) for key, entry in islice(entries.items(), _SAMPLE)}
+            return [_decoded(entry) for entry in entries[:_SAMPLE]] if isinstance(entries, list) else entries
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return self.json
 
     @cached_property
     def json(self) -> Any:
@@ -89,8 +118,8 @@ class Source(File):
     @property
     def first_objects(self) -> list[dict[str, Any]]:
         """The first objects of a JSON list, for sniffing; none if the file is anything else."""
-        there = self.kind == "json" and isinstance(self.json, list)
-        return [item for item in values(self.json) if isinstance(item, dict)] if there else []
+        there = self.kind == "json" and isinstance(self.sample, list)
+        return [item for item in values(self.sample) if isinstance(item, dict)] if there else []
 
     def dialogue_and_turn(self, key: str, separator: str, what: str = "the key") -> tuple[str, str]:
         """The parts of a key such as ``MUL0484.json_3`` or ``mul0484-3``: the turn follows the last separator."""
@@ -204,6 +233,10 @@ class Source(File):
                 "the same dialogue, turn or slot is there twice; keep one",
             )
         return document
+
+
+def _decoded(entry: Any) -> Any:
+    return msgspec.json.decode(entry) if isinstance(entry, msgspec.Raw) else entry
 
 
 def _locate(value: Any, shape: Any, reason: str, path: tuple[Any, ...] = ()) -> tuple[tuple[Any, ...], Any, str]:

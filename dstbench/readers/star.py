@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import polars as pl
 
+from dstbench.builder import StatesBuilder
 from dstbench.errors import DstbenchError
 from dstbench.readers.source import Format, Source, values
-from dstbench.states import Side, States, StatesBuilder, listed
+from dstbench.states import Side, States, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +45,9 @@ def _is_cell(cell: object) -> bool:
 
 def _has_cells(source: Source) -> bool:
     return (
-        source.kind == "json" and isinstance(source.json, dict) and any(map(_is_cell, values(source.json, 2, most=200)))
+        source.kind == "json"
+        and isinstance(source.sample, dict)
+        and any(map(_is_cell, values(source.sample, 2, most=200)))
     )
 
 

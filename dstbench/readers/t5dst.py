@@ -11,8 +11,11 @@ from typing import Final
 
 import msgspec
 
+from dstbench.builder import StatesBuilder
+from dstbench.readers.columns import Columns, by_key, states_of
 from dstbench.readers.source import Format, Source, values
-from dstbench.states import States, StatesBuilder
+from dstbench.readers.tokens import Tokens
+from dstbench.states import States
 
 
 class Turn(msgspec.Struct):
@@ -35,12 +38,19 @@ def sniff(source: Source) -> bool:
     """Whether dialogues hold ``turns`` whose turns hold ``pred_belief``."""
     return source.kind == "json" and any(
         isinstance(dialogue, dict) and any(isinstance(t, dict) and "pred_belief" in t for t in values(dialogue, 2))
-        for dialogue in values(source.json)
+        for dialogue in values(source.sample)
     )
+
+
+def _columns(found: Tokens) -> Columns | None:
+    gold, pred = "turn_belief".__eq__, "pred_belief".__eq__
+    return by_key(found, gold=gold, pred=pred, states=Tokens.pairs, under="turns")
 
 
 def read(source: Source) -> States:
     """Read the file."""
+    if (quick := states_of(source, FORMAT.name, _columns)) is not None:
+        return quick
     dialogues: dict[str, Dialogue] = source.convert(source.json, SHAPE, ("dialogue", None, "turn"), hint=FORMAT.hint)
     states = StatesBuilder(source.name, FORMAT.name)
     for dialogue, content in dialogues.items():

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.source import Format, Source, values
 from dstbench.slots import KNOWN_SLOTS, canonical_slot
-from dstbench.states import States, StatesBuilder
+from dstbench.states import States
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -172,14 +173,14 @@ def sniff_lines(source: Source, *keys: str) -> bool:
     """Whether the first line is an object that has the keys."""
     if source.kind not in ("jsonl", "json"):
         return False
-    item = next(source.json_lines())[1] if source.kind == "jsonl" else source.json
+    item = next(source.json_lines())[1] if source.kind == "jsonl" else source.sample
     return isinstance(item, dict) and item.keys() >= {*keys}
 
 
 def sniff_simpletod(source: Source) -> bool:
     """Whether dialogues hold ``generated_turn_belief``."""
     return source.kind == "json" and any(
-        isinstance(dialogue, dict) and "generated_turn_belief" in dialogue for dialogue in values(source.json)
+        isinstance(dialogue, dict) and "generated_turn_belief" in dialogue for dialogue in values(source.sample)
     )
 
 
@@ -258,9 +259,9 @@ def _sniff_span(kind: type) -> Callable[[Source], bool]:
     def sniff(source: Source) -> bool:
         return (
             source.kind == "json"
-            and any(isinstance(dialogue, kind) for dialogue in values(source.json))
-            and isinstance(source.json, dict)
-            and any(isinstance(turn, dict) and "bspn_gen" in turn for turn in values(source.json, 2))
+            and any(isinstance(dialogue, kind) for dialogue in values(source.sample))
+            and isinstance(source.sample, dict)
+            and any(isinstance(turn, dict) and "bspn_gen" in turn for turn in values(source.sample, 2))
         )
 
     return sniff

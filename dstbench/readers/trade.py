@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from dstbench.builder import StatesBuilder
+from dstbench.readers.columns import Columns, by_key, states_of
 from dstbench.readers.source import Format, Source, values
-from dstbench.states import States, StatesBuilder
+from dstbench.readers.tokens import Tokens
+from dstbench.states import States
 
 SHAPE: Final = dict[str, dict[str, dict[str, list[str]]]]
 _PREDICTED: Final = "pred_bs_"
@@ -21,11 +24,17 @@ def _is_turn(turn: object) -> bool:
 
 def sniff(source: Source) -> bool:
     """Whether turns hold a key that starts with ``pred_bs_``."""
-    return source.kind == "json" and any(map(_is_turn, values(source.json, 2)))
+    return source.kind == "json" and any(map(_is_turn, values(source.sample, 2)))
+
+
+def _columns(found: Tokens) -> Columns | None:
+    return by_key(found, gold="turn_belief".__eq__, pred=lambda key: key.startswith(_PREDICTED), states=Tokens.pairs)
 
 
 def read(source: Source) -> States:
     """Read the file; descendants name the predicted list ``pred_bs_`` and something else than ``ptr``."""
+    if (quick := states_of(source, FORMAT.name, _columns)) is not None:
+        return quick
     dialogues: dict[str, dict[str, dict[str, list[str]]]] = source.convert(
         source.json, SHAPE, ("dialogue", "turn"), hint=FORMAT.hint
     )

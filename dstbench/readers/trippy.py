@@ -19,8 +19,9 @@ from typing import Final
 
 import msgspec
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.source import Format, Source
-from dstbench.states import States, StatesBuilder, listed
+from dstbench.states import States, listed
 
 
 class Turn(msgspec.Struct):

@@ -10,10 +10,12 @@ from __future__ import annotations
 from typing import Final
 
 import msgspec
+import numpy as np
 import polars as pl
 
+from dstbench.builder import Listed, Words, assemble, checked_turns
 from dstbench.readers.source import Format, Source
-from dstbench.states import States, StatesBuilder
+from dstbench.states import States
 
 LEAVES_OUT: Final = "none"
 _DIALOGUE, _TURN = KEYS = "# Dialogue ID", "Turn Index"
@@ -98,17 +100,16 @@ def table(source: Source, form: Format) -> tuple[pl.DataFrame, list[str]]:
 
 def _read(source: Source, form: Format) -> States:
     lines, slots = table(source, form)
-    states = StatesBuilder(source.name, form.name)
-    for dialogue, turn in lines.select(KEYS).iter_rows():
-        states.gold.present.append(states.turn(dialogue, turn))
-    listed = (
+    dialogue, number = lines.select(KEYS)
+    turns = checked_turns(source.name, Words.of(dialogue), number)
+    cells = (
         lines.select(slots)
         .with_row_index("at")
         .unpivot(index="at", variable_name="slot", value_name="value")
         .filter(pl.col("value") != LEAVES_OUT)
     )
-    states.gold.at, states.gold.slot, states.gold.value = (listed[name].to_list() for name in listed.columns)
-    return states.build()
+    gold = Listed(np.arange(turns.height), cells["at"].to_numpy(), Words.of(cells["slot"]), Words.of(cells["value"]))
+    return assemble(source.name, form.name, turns, gold, None)
 
 
 STAR: Final = Format(

@@ -6,16 +6,27 @@ is always there, KAGE's ``none`` and ConvLab's empty string leave one out, and s
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 import msgspec
+import polars as pl
 
+from dstbench.builder import StatesBuilder, skipped
+from dstbench.readers.columns import Columns, Objects, states_of
 from dstbench.readers.gtpr import NestedState
 from dstbench.readers.source import Format, Source
-from dstbench.states import States, StatesBuilder, listed
+from dstbench.readers.tokens import Tokens
+from dstbench.states import States, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+_ALTERED: Final = (
+    "its gold may have been altered in favour of the predictions where it had alternatives (a|b); "
+    "--gold FILE gives it anew, and shows the turns that an interrupted run has not reached"
+)
 
 
 class KageTurn(msgspec.Struct):
@@ -64,6 +75,45 @@ def _turns(source: Source, form: Format, dialogue: str, turn: str | None) -> Ite
         yield source.convert(item, get_args(form.shape)[0], levels, place=f"item {number}: ", hint=form.hint, **known)
 
 
+def _kage_columns(found: Tokens) -> Columns | None:
+    turns = Objects.of(found)
+    named = None if turns is None else turns.strings("example_id")
+    if turns is None or named is None:
+        return None
+    parts = named.words.str.extract_groups("(?s)^(?<dialogue>.+)-(?<turn>[0-9]+)$").struct.unnest()
+    gold, pred = turns.flat("bs_ref_dict"), turns.flat("bs_pred_dict")
+    if gold is None or pred is None or parts["turn"].null_count():
+        return None
+    if len(gold.present) != turns.height or len(pred.present) != turns.height:
+        return None
+    number = parts["turn"].gather(pl.Series(named.code))
+    return Columns(named.renamed(parts["dialogue"].to_list()), number, gold.without("none"), pred.without("none"))
+
+
+def _convlab_columns(found: Tokens) -> Columns | None:
+    turns = Objects.of(found)
+    if turns is None:
+        return None
+    dialogue, utterance = turns.strings("dialogue_id"), turns.integers("utt_idx")
+    gold, pred = turns.nested("state"), turns.nested("state", under="predictions")
+    if dialogue is None or utterance is None or gold is None or pred is None:
+        return None
+    if len(gold.present) != turns.height or len(pred.present) != turns.height:
+        return None
+    return Columns(dialogue, utterance // 2, gold.without(""), pred.without(""))
+
+
+def _icdst_columns(found: Tokens) -> Columns | None:
+    turns = Objects.of(found)
+    if turns is None:
+        return None
+    dialogue, turn = turns.strings("ID"), turns.integers("turn_id")
+    gold, pred = turns.flat("slot_values"), turns.flat("pred")
+    if dialogue is None or turn is None or gold is None or pred is None or len(gold.present) != turns.height:
+        return None
+    return Columns(dialogue, turn, gold, pred if len(pred.present) else None)
+
+
 def sniff_kage(source: Source) -> bool:
     """Whether turns hold ``bs_pred_dict``."""
     return _sniff(source, "bs_pred_dict")
@@ -71,17 +121,27 @@ def sniff_kage(source: Source) -> bool:
 
 def read_kage(source: Source) -> States:
     """Read KAGE's ``test_results.json``; the turn stands after the last hyphen of ``example_id``."""
+    if (quick := states_of(source, KAGE.name, _kage_columns)) is not None:
+        lost = _unparsed(skipped(quick.gold.turns)) if quick.gold else []
+        return replace(quick, notes=(*(f"{source.name}: {note}" for note in lost), *quick.notes))
     states = StatesBuilder(source.name, KAGE.name)
     for turn in _turns(source, KAGE, "example_id", None):
         at = states.turn(*source.dialogue_and_turn(turn.example_id, "-", "the example_id"))
         states.pred.flat(at, listed(turn.bs_pred_dict, ("none",)))
         states.gold.flat(at, listed(turn.bs_ref_dict, ("none",)))
-    if skipped := states.skipped():
-        states.note(
-            f"{skipped:,} turns between others are not in the file; KAGE leaves out those that it could not parse and "
-            "counts them as wrong: --gold FILE --missing wrong does too"
-        )
+    for note in _unparsed(states.skipped()):
+        states.note(note)
     return states.build()
+
+
+def _unparsed(turns: int) -> list[str]:
+    """What is to be said of turns that are not there."""
+    if not turns:
+        return []
+    return [
+        f"{turns:,} turns between others are not in the file; KAGE leaves out those that it could not parse and "
+        "counts them as wrong: --gold FILE --missing wrong does too"
+    ]
 
 
 def sniff_convlab(source: Source) -> bool:
@@ -91,6 +151,8 @@ def sniff_convlab(source: Source) -> bool:
 
 def read_convlab(source: Source) -> States:
     """Read ConvLab-3's ``predictions.json``."""
+    if (quick := states_of(source, CONVLAB.name, _convlab_columns)) is not None:
+        return quick
     states = StatesBuilder(source.name, CONVLAB.name)
     for turn in _turns(source, CONVLAB, "dialogue_id", "utt_idx"):
         at = states.turn(turn.dialogue_id, turn.utt_idx // 2)
@@ -110,6 +172,8 @@ def read_icdst(source: Source) -> States:
     The log's gold is reported as doubtful: where gold was ``a|b`` and the prediction one of them, the authors' scorer
     has put the prediction in its place.
     """
+    if (quick := states_of(source, ICDST.name, _icdst_columns)) is not None:
+        return replace(quick, notes=(f"{source.name}: {_ALTERED}", *quick.notes)) if quick.pred else quick
     states = StatesBuilder(source.name, ICDST.name)
     for turn in _turns(source, ICDST, "ID", "turn_id"):
         at = states.turn(turn.ID, turn.turn_id)
@@ -117,10 +181,7 @@ def read_icdst(source: Source) -> States:
         if turn.pred is not msgspec.UNSET:
             states.pred.flat(at, turn.pred)
     if states.pred.present:
-        states.note(
-            "its gold may have been altered in favour of the predictions where it had alternatives (a|b); "
-            "--gold FILE gives it anew, and shows the turns that an interrupted run has not reached"
-        )
+        states.note(_ALTERED)
     return states.build()
 
 

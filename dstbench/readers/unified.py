@@ -11,10 +11,11 @@ from typing import Final
 
 import msgspec
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.folder import SPLITS
 from dstbench.readers.gtpr import NestedState
 from dstbench.readers.source import Format, Source, values
-from dstbench.states import States, StatesBuilder, listed
+from dstbench.states import States, listed
 
 USER: Final = "user"
 

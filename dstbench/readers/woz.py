@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from dstbench.builder import StatesBuilder
 from dstbench.readers.preprocessed import TradeEntry, informed
 from dstbench.readers.source import Format, Source
-from dstbench.states import States, StatesBuilder
+from dstbench.states import States
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -157,7 +158,7 @@ def lines(source: Source) -> Iterator[list[str]]:
 
 def _whole(source: Source) -> dict[str, Any]:
     """The one object that the file is; empty if it is none."""
-    return source.json if source.kind == "json" and isinstance(source.json, dict) else {}
+    return source.sample if source.kind == "json" and isinstance(source.sample, dict) else {}
 
 
 def sniff_labels(source: Source) -> bool:

@@ -1,0 +1,306 @@
+"""How fast native files become long tables, as a ratio to merely parsing the same bytes.
+
+Purpose: to read a file should take no longer than three times what its parser takes. For several formats, the time of
+decoding the bytes with msgspec to plain objects and doing nothing with them (`parse`); of reading the file, aligning
+its two sides and laying them out as a long table in memory (`read`); of the same and writing it as Parquet (`convert`).
+The last two are printed as ratios to the first, since machines differ. Then, for one format cut into parts: how much
+faster the parts are converted by several processes than by one.
+
+Steps: writes the same invented corpus of N dialogues in each format, shaped as the repositories' own code shapes it; in
+one process, does everything once to warm up, and then several times in turn, so that a noisy machine disturbs all of it
+alike; prints medians. `--output` keeps every single measurement as Parquet and draws them (Vega-Lite, its data inside).
+
+Caveats: Python's garbage collector rests while the clock runs, in all measures alike: with it, parsing alone takes two
+to five times as long (printed, too), and every ratio is that much smaller. Files come from the system's cache. The
+corpus has few distinct values, as MultiWOZ has. The layouts of SGD and MultiWOZ hold no predictions beside gold: to
+read them is to read them, and nothing is aligned or written. TripPy's file repeats its whole input per slot, so that of
+it there is a tenth; it is read piece by piece for the sake of memory, so that to parse it needs memory that to read it
+does not.
+
+Usage: python benchmarks/ingest.py [--dialogues 10000] [--runs 5] [--formats jsonl,gtpr] [--parts 4] [--output DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import statistics
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from dstbench.conversion import convert
+from dstbench.demo import synthetic
+from dstbench.errors import DstbenchWarning
+from dstbench.longtable import open_runs
+from dstbench.readers import Source, read
+from dstbench.slots import DATASET_SLOTS
+
+State = dict[str, str]
+Turn = tuple[int, State, State]
+Dialogue = tuple[str, list[Turn]]
+
+SAID = "I am looking for a place to stay that has cheap price range and is in the north of town, please."
+SLOTS = sorted(DATASET_SLOTS["multiwoz-30"])
+
+
+def corpus(dialogues: int) -> list[Dialogue]:
+    """The invented corpus: (dialogue, [(turn, gold, pred)])."""
+    table = synthetic(dialogues, trackers=["forgetful"])["forgetful"].sort("dialogue", "turn", maintain_order=True)
+    found: dict[str, dict[int, Turn]] = {}
+    strings = table.cast({"slot": pl.String, "gold": pl.String, "pred": pl.String})
+    for dialogue, number, slot, gold, pred in strings.iter_rows():
+        turn = found.setdefault(f"MUL{dialogue[4:]}.json", {}).setdefault(number, (number, {}, {}))
+        for state, value in zip(turn[1:], (gold, pred), strict=True):
+            if value is not None:
+                state[slot] = value
+    return [(dialogue, list(turns.values())) for dialogue, turns in found.items()]
+
+
+def nested(state: State, fill: tuple[str, ...] = ()) -> dict[str, State]:
+    """A state by domain; with `fill`, the slots that it lacks hold the empty string."""
+    found: dict[str, State] = {}
+    for slot in (*state, *(slot for slot in fill if slot not in state)):
+        domain, _, name = slot.partition("-")
+        found.setdefault(domain, {})[name] = state.get(slot, "")
+    return found
+
+
+def pairs(state: State) -> list[str]:
+    """A state as TRADE writes it."""
+    return [f"{slot}-{value}" for slot, value in state.items()]
+
+
+def full(state: State) -> State:
+    """A state of all slots."""
+    return {slot: state.get(slot, "none") for slot in SLOTS}
+
+
+def keyed(dialogues: list[Dialogue], turn: Callable[[State, State], Any]) -> str:
+    """{dialogue: {turn: …}}."""
+    return json.dumps({name: {str(n): turn(gold, pred) for n, gold, pred in turns} for name, turns in dialogues})
+
+
+def of_turns(dialogues: list[Dialogue]) -> Iterator[tuple[str, int, State, State]]:
+    """The turns of all dialogues."""
+    return ((name, *turn) for name, turns in dialogues for turn in turns)
+
+
+def jsonl(dialogues: list[Dialogue]) -> str:
+    """One object per line and turn, without what was said."""
+    rows = ({"dialogue_id": d, "turn": n, "gold": gold, "pred": pred} for d, n, gold, pred in of_turns(dialogues))
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def trippy(dialogues: list[Dialogue]) -> str:
+    """A tenth of the dialogues, since each slot of each turn repeats the input."""
+    tokens = [101, *range(2000, 2180), 102]
+    rows = []
+    for d, n, gold, pred in of_turns(dialogues[: len(dialogues) // 10]):
+        row: dict[str, Any] = {"guid": ["test", d, str(n)]}
+        for slot in SLOTS:
+            numbers = ("class_prediction", "class_label_id", "start_prediction", "start_pos", "end_prediction")
+            row |= {f"{name}_{slot}": 0 for name in (*numbers, "end_pos", "refer_prediction", "refer_id")}
+            row |= {f"input_ids_{slot}": tokens, f"slot_prediction_{slot}": pred.get(slot, "none")}
+            row[f"slot_groundtruth_{slot}"] = gold.get(slot, "none")
+        rows.append(row)
+    return json.dumps(rows, indent=2)
+
+
+def multiwoz(dialogues: list[Dialogue]) -> str:
+    """MultiWOZ's own layout: gold only."""
+
+    def metadata(gold: State) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for slot in SLOTS:
+            domain, _, name = slot.partition("-")
+            parts = found.setdefault(domain, {"semi": {}, "book": {"booked": []}})
+            parts["book" if name.startswith("book ") else "semi"][name.removeprefix("book ")] = gold.get(slot, "")
+        return found
+
+    def log(turns: Iterable[Turn]) -> Iterator[dict[str, Any]]:
+        for _, gold, _ in turns:
+            yield {"text": SAID, "metadata": {}, "dialog_act": {}, "span_info": []}
+            yield {"text": SAID, "metadata": metadata(gold), "dialog_act": {}, "span_info": []}
+
+    return json.dumps({name: {"goal": {}, "log": [*log(turns)]} for name, turns in dialogues}, indent=1)
+
+
+def sgd(dialogues: list[Dialogue]) -> str:
+    """SGD's layout: gold, or predictions."""
+
+    def turns(all_turns: Iterable[Turn]) -> Iterator[dict[str, Any]]:
+        for _, gold, _ in all_turns:
+            frames = [
+                {"service": domain, "actions": [], "slots": [], "state": {
+                    "active_intent": "find", "requested_slots": [],
+                    "slot_values": {f"{domain}-{slot.replace(' ', '')}": [value] for slot, value in slots.items()}}}
+                for domain, slots in nested(gold).items()
+            ]  # fmt: skip
+            yield {"speaker": "USER", "utterance": SAID, "frames": frames}
+            yield {"speaker": "SYSTEM", "utterance": SAID, "frames": []}
+
+    return json.dumps([{"dialogue_id": d, "services": [], "turns": [*turns(t)]} for d, t in dialogues], indent=2)
+
+
+#: Format name to what writes the corpus in it.
+WRITERS: dict[str, Callable[[list[Dialogue]], str]] = {
+    "jsonl": jsonl,
+    "gtpr": lambda d: keyed(d, lambda gold, pred: {"gt": nested(gold), "pr": nested(pred)}),
+    "trade": lambda d: keyed(d, lambda gold, pred: {"turn_belief": pairs(gold), "pred_bs_ptr": pairs(pred)}),
+    "som": lambda d: json.dumps({f"{name}_{n}": [pairs(pred), pairs(gold)] for name, n, gold, pred in of_turns(d)}),
+    "t5dst": lambda d: json.dumps({
+        name: {"domain": "hotel", "turns": {
+            str(n): {"turn_belief": pairs(gold), "pred_belief": pairs(pred)} for n, gold, pred in turns
+        }}
+        for name, turns in d
+    }),
+    "star": lambda d: json.dumps({
+        f"{name}_{n}": {slot: {"pred": pred.get(slot, "none"), "gt": gold.get(slot, "none")} for slot in SLOTS}
+        for name, n, gold, pred in of_turns(d)
+    }),
+    "kage": lambda d: json.dumps([
+        {"example_id": f"{name}-{n}", "bs_pred_dict": full(pred), "bs_ref_dict": full(gold)}
+        for name, n, gold, pred in of_turns(d)
+    ]),
+    "convlab": lambda d: json.dumps([
+        {"dialogue_id": name, "utt_idx": 2 * n, "utterance": SAID, "speaker": "user",
+         "state": nested(gold, tuple(SLOTS)), "predictions": {"state": nested(pred)}}
+        for name, n, gold, pred in of_turns(d)
+    ]),
+    "icdst": lambda d: json.dumps([
+        {"ID": name, "turn_id": n, "slot_values": gold, "pred": pred, "dialog": {"sys": [SAID], "usr": [SAID]}}
+        for name, n, gold, pred in of_turns(d)
+    ]),
+    "trippy": trippy,
+    "multiwoz": multiwoz,
+    "sgd": sgd,
+}  # fmt: skip
+ONE_SIDED = ("multiwoz", "sgd")
+
+
+def parse(path: Path, form: str) -> object:
+    """What is compared with: the bytes as plain objects."""
+    data = path.read_bytes()
+    return msgspec.json.Decoder().decode_lines(data) if form == "jsonl" else msgspec.json.decode(data)
+
+
+def measures(form: str, path: Path) -> dict[str, Callable[[], object]]:
+    """What is timed for one format."""
+    if form in ONE_SIDED:
+        return {"parse": lambda: parse(path, form), "read": lambda: read(Source(path))}
+    return {
+        "parse": lambda: parse(path, form),
+        "read": lambda: open_runs(path)[0].table.collect(),  # noqa: PLW0108 (opening is what takes the time)
+        "convert": lambda: convert("run", [str(path)], path.with_suffix(".parquet")),
+    }
+
+
+def seconds(work: Callable[[], object], *, collecting: bool = False) -> float:
+    """How long it takes; what it makes is kept until the clock has stopped."""
+    gc.collect()
+    if not collecting:
+        gc.disable()
+    start = perf_counter()
+    made = work()
+    taken = perf_counter() - start
+    gc.enable()
+    del made
+    return taken
+
+
+def in_parts(dialogues: list[Dialogue], folder: Path, parts: int, runs: int) -> tuple[float, float]:
+    """Median seconds of converting a run cut into parts, by one process and by as many as there are processors."""
+    paths = []
+    for number in range(parts):
+        paths.append(str(folder / f"part{number}.jsonl"))
+        Path(paths[-1]).write_text(jsonl(dialogues[number::parts]), encoding="utf-8")
+    times: dict[int | None, list[float]] = {1: [], os.cpu_count(): []}
+    for _ in range(runs):
+        for jobs, taken in times.items():
+            start = perf_counter()
+            convert("run", paths, folder / "parts.parquet", jobs=jobs)
+            taken.append(perf_counter() - start)
+    one, *several = (statistics.median(taken) for taken in times.values())
+    return one, (several or [one])[0]
+
+
+def drawn(found: pl.DataFrame) -> dict[str, Any]:
+    """Every measurement as a point."""
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "title": "Time to read and to convert, as a multiple of the time to parse",
+        "data": {"values": found.filter(pl.col("measure") != "parse").to_dicts()},
+        "mark": {"type": "point", "tooltip": True},
+        "encoding": {
+            "x": {"field": "times_parse", "type": "quantitative", "title": "times the median of parsing"},
+            "y": {"field": "format", "type": "nominal", "title": None},
+            "color": {"field": "measure", "type": "nominal", "title": None},
+        },
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dialogues", type=int, default=10_000)
+    parser.add_argument("--runs", type=int, default=5, help="counted runs of each measure")
+    parser.add_argument("--formats", default=",".join(WRITERS), help="which formats, separated by commas")
+    parser.add_argument("--parts", type=int, default=4, help="files of the run that is read in parallel; 0: none")
+    parser.add_argument("--output", type=Path, help="folder for the measurements and their chart")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore", DstbenchWarning)
+
+    rows = []
+    with tempfile.TemporaryDirectory() as name:
+        folder, dialogues = Path(name), corpus(given.dialogues)
+        paths = {form: folder / f"{form}.json" for form in given.formats.split(",")}
+        for form, path in paths.items():
+            path.write_text(WRITERS[form](dialogues), encoding="utf-8")
+        for number in range(given.runs + 1):
+            for form, path in paths.items():
+                works = measures(form, path)
+                taken = {measure: seconds(work) for measure, work in works.items()}
+                taken["parse, collecting"] = seconds(works["parse"], collecting=True)
+                if number:  # the first fills caches
+                    size = path.stat().st_size / 1e6
+                    rows += [(form, size, measure, number, time) for measure, time in taken.items()]
+        found = pl.DataFrame(rows, schema=["format", "MB", "measure", "run", "seconds"], orient="row")
+        parsed = found.filter(measure="parse").group_by("format").agg(parse=pl.col("seconds").median())
+        found = found.join(parsed, on="format", maintain_order="left")
+        found = found.with_columns(times_parse=pl.col("seconds") / pl.col("parse")).drop("parse")
+        report(found)
+        if given.parts:
+            one, several = in_parts(dialogues, folder, given.parts, given.runs)
+            faster = f"{one / several:.2f} times as fast by {os.cpu_count()} processes as by one"
+            print(f"jsonl in {given.parts} files: {faster}")
+    if given.output:
+        given.output.mkdir(parents=True, exist_ok=True)
+        found.write_parquet(given.output / "ingest.parquet")
+        (given.output / "ingest.vl.json").write_text(json.dumps(drawn(found), indent=2) + "\n", encoding="utf-8")
+
+
+def report(found: pl.DataFrame) -> None:
+    """Print the medians, a line per format."""
+    medians = found.group_by("format", "MB", "measure", maintain_order=True).agg(
+        pl.col("seconds", "times_parse").median()
+    )
+    print("format          MB   parse, MB/s   read, times parse   convert, times parse   parse with the collector")
+    for (form, size), of_format in medians.group_by("format", "MB", maintain_order=True):
+        times = dict(of_format.select("measure", "times_parse").iter_rows())
+        speed = size / of_format.filter(measure="parse")["seconds"].item()
+        written = f"{times['convert']:.2f}" if "convert" in times else "-"
+        ratios = f"{times['read']:>20.2f}{written:>23}{times['parse, collecting']:>27.2f}"
+        print(f"{form:<10}{size:>8.1f}{speed:>14.0f}{ratios}")
+
+
+if __name__ == "__main__":
+    main()
