@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from dstbench.audit.tables import TABLES as AUDITED
 from dstbench.readers import FORMATS
 from dstbench.schema import TABLES
 from dstbench.standings import TABLES as COMPARED
@@ -20,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 
 def schemas() -> dict[str, dict[str, Any]]:
     """File name to JSON Schema: the tables, then the native formats (of a line, for JSON Lines and TSV)."""
-    found = {f"{name}.schema.json": table.json_schema() for name, table in {**TABLES, **COMPARED}.items()}
+    found = {f"{name}.schema.json": table.json_schema() for name, table in {**TABLES, **COMPARED, **AUDITED}.items()}
     for form in FORMATS.values():
         schema = msgspec.json.schema(form.shape)
         head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": form.title}

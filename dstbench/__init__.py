@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from dstbench import signature, stats
+    from dstbench import audit, signature, stats
     from dstbench.align import to_long
     from dstbench.checks import check
     from dstbench.context import contexts
@@ -61,7 +61,7 @@ _HOME = {
 }
 
 #: Modules that are offered as such: `dstbench.signature.parse`, `dstbench.stats.holm`.
-_MODULES = ("signature", "stats")
+_MODULES = ("audit", "signature", "stats")
 
 __all__ = [
     "Convention",
@@ -71,6 +71,7 @@ __all__ = [
     "Run",
     "UsageError",
     "__version__",
+    "audit",
     "canonical_slot",
     "check",
     "compare",

@@ -58,6 +58,10 @@ NonUniformity = Literal["paper", "released"]
 #: Yekutieli, Bonferroni, by the largest of shared resamples (Westfall & Young), or not at all.
 Adjustment = Literal["holm", "hochberg", "bh", "by", "bonferroni", "max-t", "none"]
 
+#: When a value counts in the distribution of a dataset's values: in every turn whose state holds it, in those in which
+#: it is set, or in each dialogue's last state.
+Counting = Literal["cumulative", "update", "final"]
+
 #: How tables are printed.
 TableFormat = Literal["text", "json", "csv", "md"]
 

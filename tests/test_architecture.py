@@ -14,8 +14,8 @@ STEPS = (
     "errors", "options", "stats", "slots", "schema", "standings", "files", "states", "readers", "context", "align",
     "longtable", "partition", "spelling", "matching", "conventions", "profiles", "signature", "comparison",
     "fingerprint", "layout", "turntable", "sums", "taxonomy", "pairs", "metrics", "precision", "scoring", "pairing",
-    "significance", "dialogues", "tendencies", "diagnosis", "sweeps", "checks", "listing", "demo", "report", "cli",
-    "__main__",
+    "significance", "dialogues", "tendencies", "diagnosis", "sweeps", "checks", "audit", "listing", "demo", "report",
+    "cli", "__main__",
 )  # fmt: skip
 
 

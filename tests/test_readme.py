@@ -32,6 +32,8 @@ def test_the_examples_of_scoring_run(here: Path) -> None:
     Path("bare.json").write_text(formats.mwzeval())
     Path("test.tsv").write_text(formats.star_tsv())
     Path("data.json").write_text(formats.multiwoz())
+    Path("train.tsv").write_text(formats.star_tsv())
+    Path("test20.tsv").write_text(formats.sumbt_tsv())
     commands = re.findall(r"^dstbench (\w+) (.*)$", README, re.MULTILINE)
     commands += re.findall(r"`dstbench (convert|check|contexts) (.*?)`", README)
     assert {command for command, _ in commands} == {
@@ -44,6 +46,7 @@ def test_the_examples_of_scoring_run(here: Path) -> None:
         "contexts",
         "diagnose",
         "traits",
+        "audit",
     }
     for command, words in commands:
         code, _, err = run(command, *shlex.split(words))
