@@ -97,6 +97,7 @@ def scores(
     model_of = {names[run]: model for model, runs in seeds.items() for run in runs}
     chosen = _chosen(only or {}, list(versions), names)
     totals: list[pl.DataFrame] = []
+    counted: list[pl.DataFrame] = []
     errors: list[pl.DataFrame] = []
     for version, gold in versions.items():
         with _saying(version):
@@ -114,10 +115,11 @@ def scores(
             warn_of_alternatives(run, found)
             totals.append(rows.select(of_run))
             if not run.meta.get("only"):  # states are known, not only what is right in them
+                counted.append(rows.head(1).select(*of_run[:2], "run", "turns"))
                 wrong, _ = score_run(run, [parse(_ERROR_TURNS)], ["slot"], convention)
                 errors.append(_in_scope(wrong, convention).select(of_run))
     scored = pl.concat(totals)
-    return VersionScores(scored, _models(scored), _slots(errors))
+    return VersionScores(scored, _models(scored), _slots(counted, errors))
 
 
 @contextmanager
@@ -175,13 +177,15 @@ def _models(rows: pl.DataFrame) -> pl.DataFrame:
     return conform(grouped, VERSION_MODELS)
 
 
-def _slots(rows: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """`VERSION_SLOTS` of error turns per run and slot; a slot that a run of the model has not is right in it."""
-    if not rows:
+def _slots(counted: Sequence[pl.DataFrame], errors: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """`VERSION_SLOTS` of turns per run, and error turns per run and slot.
+
+    A slot that neither gold nor a run has, but another run of the model, is right in that run.
+    """
+    if not counted:
         return VERSION_SLOTS.schema.to_frame()
-    given = _beside_exact(pl.concat(rows))
+    runs, given = pl.concat(counted), _beside_exact(pl.concat(errors))
     fuzzily = given["exact"].is_not_null().any()
-    runs = given.group_by("version", "model", "run", maintain_order=True).agg(pl.col("turns").max())
     slots = given.select("version", "model", "slot").unique(maintain_order=True)
     whole = runs.join(slots, on=["version", "model"], maintain_order="left").join(
         given.select("version", "model", "run", "slot", "value", "exact"),

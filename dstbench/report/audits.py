@@ -197,7 +197,8 @@ def _over_versions(rows: pl.DataFrame, metric: str, *, fuzzily: bool) -> pl.Data
         _spread("value", "sd", metric).alias("value"),
         _spread("exact", "exact_sd", metric).alias("exact"),
     )
-    table = shown.select("model", "n").unique("model", maintain_order=True)
+    numbers = pl.col("n").unique(maintain_order=True).str.join(", ")  # of several, in the order of versions
+    table = shown.group_by("model", maintain_order=True).agg(numbers)
     for version in shown["version"].unique(maintain_order=True):
         names = {"value": version, **({"exact": f"{version} exact"} if fuzzily else {})}
         cells = shown.filter(version=version).select("model", *(pl.col(old).alias(new) for old, new in names.items()))
