@@ -1,8 +1,8 @@
 """Entity bias: how unevenly a slot's values are distributed, and how much of a test set training has seen.
 
-Conventions: what a value is, and that `none` and the empty string are none, is the convention's; dontcare is a value
-like any other unless the convention drops it. Only turns that the dataset has are looked at: where turn numbers have
-gaps, the turn before is the one before the gap.
+Conventions: what a value is, and that `none` and the empty string are none, is the convention's; dontcare and ``a|b``
+are values like any other unless it drops the one and takes the first alternative of the other. Only turns that the
+dataset has are looked at: where turn numbers have gaps, the turn before is the one before the gap.
 
 With r_i the relative frequencies of a slot's R values, H1/H0 = Σ r_i log_R(1/r_i) and H∞/H0 = log_R(1/max r) (Qian et
 al. 2021, Table 2; they print max_i log_R(1/r_i), but their numbers are of the most frequent value). R depends on the
