@@ -22,7 +22,7 @@ from dstbench.profiles import as_convention
 from dstbench.schema import BETWEEN
 from dstbench.scoring import score_run
 from dstbench.slots import KNOWN_SLOTS
-from dstbench.spelling import is_dontcare, normaliser
+from dstbench.spelling import LOOSE, is_dontcare, normaliser
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ _METRICS: Final = "jga,sa,f1,fga,tla,aga,gca:counting=paper"
 # The share of still valid slots that a tracker forgets from one turn to the next, from which on its states are taken
 # for turn-level ones; trackers that accumulate forget a few per cent.
 _FORGETS: Final = 0.5
-_SPELLING: Final = normaliser(("case", "space", "tokens", "typos", "dontcare", "times", "booleans"))
+_SPELLING: Final = normaliser(LOOSE)
 _MOST: Final = 5  # examples that a check names
 
 

@@ -122,7 +122,7 @@ def open_runs(
         DstbenchError: Something cannot be read; the message says what, where and what to do.
     """
     check_missing(missing)
-    parts = _parts(data)
+    parts = named_parts(data)
     if not parts:
         raise UsageError("no run to open", hint="give at least one file, table or list of states")
     if names is not None:
@@ -183,7 +183,7 @@ def open_gold(gold: Data, split: str | None = None) -> States:
     Raises:
         DstbenchError: It cannot be read, or it is more than one run's worth.
     """
-    parts = _parts(gold)
+    parts = named_parts(gold)
     if len(parts) != 1:
         raise UsageError(f"gold comes from one place, not from {len(parts)}")
     name, item = parts[0]
@@ -231,8 +231,8 @@ def scan(
     return pl.concat([run.table.select(pl.lit(run.name).alias("run"), pl.all()) for run in runs])
 
 
-def _parts(data: Data) -> list[tuple[str, Any]]:
-    """(name, one run's data) for each run in `data`."""
+def named_parts(data: Data) -> list[tuple[str, Any]]:
+    """(name, one run's or one dataset's data) for each of those in `data`."""
     if isinstance(data, Mapping):
         return [(str(name), item) for name, item in data.items()]
     if isinstance(data, (str, PathLike)):

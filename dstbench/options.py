@@ -68,6 +68,10 @@ Protocol = Literal["plain", "released"]
 #: Who works on the partitions of runs: threads of this process, or a Ray cluster.
 EngineName = Literal["local", "ray"]
 
+#: When a value counts in the distribution of a dataset's values: in every turn whose state holds it, in those in which
+#: it is set, or in each dialogue's last state.
+Counting = Literal["cumulative", "update", "final"]
+
 #: How tables are printed.
 TableFormat = Literal["text", "json", "csv", "md"]
 

@@ -158,7 +158,7 @@ def compare(
     if len(runs) < 2:
         raise UsageError("compare needs at least two runs", hint="`dstbench score` scores one")
     given = [run.name for run in runs]
-    seeds = None if models is None else _seeds(models, given)
+    seeds = None if models is None else seeds_of(models, given)
     base = None if baseline is None else _place(baseline, data, given, seeds)
     return resample(pair_up(runs, asked or parse_all(DEFAULT), convention), design, models=seeds, baseline=base)
 
@@ -306,19 +306,22 @@ def _frame(rows: Sequence[Row], table: Table) -> pl.DataFrame:
 # --- who is meant ----------------------------------------------------------------------------------------------------
 
 
-def _seeds(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) -> dict[str, list[int]]:
-    """The numbers of each model's runs; runs that no model names are models of their own."""
+def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) -> dict[str, list[int]]:
+    """The numbers of each model's runs (seeds); a run that no model names is a model of its own.
+
+    Args:
+        models: Model name to its runs, as names or patterns, in a list or comma-separated.
+        names: The runs.
+
+    Raises:
+        UsageError: No run is called so, or a run would be of two models.
+    """
     found: dict[str, list[int]] = {}
     owner: dict[int, str] = {}
     for model, given in models.items():
-        patterns = [part.strip() for part in given.split(",")] if isinstance(given, str) else list(given)
-        for pattern in patterns:
-            matching = [i for i, name in enumerate(names) if name == pattern or fnmatchcase(name, pattern)]
-            if not matching:
-                raise UsageError(f"model {model!r}: no run is called {pattern!r}", hint=_hint(pattern, names))
-            for run in matching:
-                if owner.setdefault(run, model) != model:
-                    raise UsageError(f"run {names[run]!r} is named for two models, {owner[run]!r} and {model!r}")
+        for run in runs_called(given, names, f"model {model!r}"):
+            if owner.setdefault(run, model) != model:
+                raise UsageError(f"run {names[run]!r} is named for two models, {owner[run]!r} and {model!r}")
         found[model] = [run for run in range(len(names)) if owner.get(run) == model]
         if not found[model]:
             raise UsageError(f"model {model!r} has no run", hint="name its runs, or a pattern of their names")
@@ -329,6 +332,21 @@ def _seeds(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) -> d
                     f"{name!r} is a model, and a run that is not of it", hint="give the model another name"
                 )
             found[name] = [run]
+    return found
+
+
+def runs_called(given: str | Sequence[str], names: Sequence[str], what: str) -> list[int]:
+    """The numbers of the runs that are meant by names or patterns, in a list or comma-separated.
+
+    Raises:
+        UsageError: No run is called so; `what` says whose runs were asked for.
+    """
+    found: list[int] = []
+    for pattern in [part.strip() for part in given.split(",")] if isinstance(given, str) else given:
+        matching = [i for i, name in enumerate(names) if name == pattern or fnmatchcase(name, pattern)]
+        if not matching:
+            raise UsageError(f"{what}: no run is called {pattern!r}", hint=_hint(pattern, names))
+        found += matching
     return found
 
 

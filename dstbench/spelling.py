@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: The spelling that all others of "I don't care" are brought to.
 DONTCARE: Final = "dontcare"
+#: Steps that leave of two values only what is more than their spelling.
+LOOSE: Final = ("case", "space", "tokens", "typos", "dontcare", "times", "booleans")
 
 _DONTCARES: Final = frozenset(
     {DONTCARE, "dont care", "don't care", "do not care", "do n't care", "do nt care", "does not care"}

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.audit import memorisation
-from dstbench.audit.tables import MEMORISED, MEMORISED_RUNS, UNGROUNDED
+from dstbench.audit.word_tables import MEMORISED, MEMORISED_RUNS, UNGROUNDED
 from dstbench.audit.wording import WHOLE, said_pattern
 from tests import formats
 from tests.test_cli import run

@@ -33,6 +33,8 @@ def test_the_examples_of_scoring_run(here: Path) -> None:
     for name in ("test.tsv", "train.tsv"):
         Path(name).write_text(formats.star_tsv())
     Path("data.json").write_text(formats.multiwoz())
+    Path("train.tsv").write_text(formats.star_tsv())
+    Path("test20.tsv").write_text(formats.sumbt_tsv())
     commands = re.findall(r"^dstbench (\w+) (.*)$", README, re.MULTILINE)
     commands += re.findall(r"`dstbench (convert|check|contexts) (.*?)`", README)
     assert {command for command, _ in commands} == {

@@ -1,27 +1,41 @@
 """Audits of a dataset: what in it distorts scores, measured and mended (Qian et al. 2021).
 
 Functions take what the readers open, and return frames.
+
+>>> from dstbench import audit
+>>> turns = [{"dialogue_id": "D", "turn": 0, "gold": {"train-destination": "ely"}}]
+>>> audit.bias(turns).slots.select("counting", "most_frequent", "share").row(0)
+('cumulative', 'ely', 1.0)
 """
 
 from dstbench.audit.detection import Inconsistency, additions, inconsistency
+from dstbench.audit.entity_bias import Bias, bias
 from dstbench.audit.grounding import Memorisation, memorisation
 from dstbench.audit.mending import correct, write_log
 from dstbench.audit.replacement import Replacement, replace
+from dstbench.audit.rescoring import VersionScores, scores
 from dstbench.audit.reviewing import review, review_sheet
 from dstbench.audit.rewriting import rewrite, spoken
+from dstbench.audit.versions import Differences, diff
 
 __all__ = [
+    "Bias",
+    "Differences",
     "Inconsistency",
     "Memorisation",
     "Replacement",
+    "VersionScores",
     "additions",
+    "bias",
     "correct",
+    "diff",
     "inconsistency",
     "memorisation",
     "replace",
     "review",
     "review_sheet",
     "rewrite",
+    "scores",
     "spoken",
     "write_log",
 ]

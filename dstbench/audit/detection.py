@@ -16,7 +16,7 @@ import polars as pl
 
 from dstbench.audit.evidence import CUES, PARTS, Corpus, judge, lay_out, propose
 from dstbench.audit.mentions import Vocabulary, spans
-from dstbench.audit.tables import PROPOSALS, RATES, SHARES, SUMMARY
+from dstbench.audit.word_tables import PROPOSALS, RATES, SHARES, SUMMARY
 from dstbench.context import contexts
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.longtable import Data, open_gold

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.audit.donors import gold_cells
-from dstbench.audit.tables import MEMORISED, MEMORISED_RUNS, UNGROUNDED
+from dstbench.audit.word_tables import MEMORISED, MEMORISED_RUNS, UNGROUNDED
 from dstbench.audit.wording import WHOLE, said_pattern, squeezed
 from dstbench.comparison import ABSENT, codes, comparison
 from dstbench.context import contexts

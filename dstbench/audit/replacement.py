@@ -20,7 +20,7 @@ import polars as pl
 
 from dstbench.audit.donors import FORM, donor_values, gold_cells, unseen
 from dstbench.audit.rewriting import rewrite, spoken
-from dstbench.audit.tables import REFUSED, REPLACED
+from dstbench.audit.word_tables import REFUSED, REPLACED
 from dstbench.audit.wording import WHOLE, pattern, squeezed
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
 from dstbench.schema import BETWEEN

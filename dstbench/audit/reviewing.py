@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.audit.detection import Inconsistency, read_dataset
-from dstbench.audit.tables import REVIEW, SHEET
+from dstbench.audit.word_tables import REVIEW, SHEET
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.stats import wilson
 

@@ -8,7 +8,13 @@ from __future__ import annotations
 import io
 import sys
 
-from dstbench.cli import audits, data, dialogues, scores  # noqa: F401 (they add their commands, in the order of --help)
+from dstbench.cli import (  # noqa: F401 (they add their commands, in the order of --help)
+    audits,
+    audits_of_words,
+    data,
+    dialogues,
+    scores,
+)
 from dstbench.cli.app import app
 
 

@@ -28,7 +28,7 @@ from dstbench.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from dstbench.conventions import Convention
 
@@ -124,6 +124,31 @@ _CHOICES: dict[str, tuple[Any, str, str]] = {
 }
 
 
+def named_values(
+    flag: str, given: list[str] | None, what: str, example: str, *, once: bool = False
+) -> dict[str, str] | None:
+    """What a repeatable option NAME=VALUE is given: name to value; None if it is not given.
+
+    Args:
+        flag: The option, for messages.
+        given: What stands after it, each time.
+        what: What that is, in words.
+        example: One.
+        once: Whether a name may be given only once; else its values become one, with commas.
+    """
+    from dstbench.errors import UsageError
+
+    found: dict[str, str] = {}
+    for part in given or ():
+        name, _, value = part.partition("=")
+        if not name or not value:
+            raise UsageError(f"{flag} {part!r} names no {what}", hint=f"{flag} {example}")
+        if once and name in found:
+            raise UsageError(f"{flag} {name!r} is given twice", hint="give each a name of its own")
+        found[name] = f"{found[name]},{value}" if name in found else value
+    return found or None
+
+
 def takes_runs(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the runs and the options of reading them; it gets them as `asked`, an `Asked`.
 
@@ -145,8 +170,16 @@ def takes_runs(command: Callable[..., None]) -> Callable[..., None]:
     return _takes(with_engine, "asked", options, Asked)
 
 
-def takes_convention(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command ``--profile`` and an option per choice; it gets them as `convention`, a function to call."""
+def takes_convention(
+    command: Callable[..., None], *, default: str = "verbatim", only: Collection[str] = _CHOICES
+) -> Callable[..., None]:
+    """Give a command ``--profile`` and an option per choice; it gets them as `convention`, a function to call.
+
+    Args:
+        command: The command.
+        default: The profile where none is named.
+        only: The choices that it offers, by the convention's fields, where others would change nothing.
+    """
 
     def asked_for(*, profile: str, **choices: Any) -> Callable[[], Convention]:
         def convention() -> Convention:
@@ -158,8 +191,8 @@ def takes_convention(command: Callable[..., None]) -> Callable[..., None]:
 
     help_of_profile = "Convention of values; see `ls profiles`."
     named = Annotated[str, typer.Option(help=help_of_profile, rich_help_panel=_CONVENTION)]
-    options: dict[str, tuple[Any, Any]] = {"profile": (named, "verbatim")}
-    for name, (kind, flag, text) in _CHOICES.items():
+    options: dict[str, tuple[Any, Any]] = {"profile": (named, default)}
+    for name, (kind, flag, text) in ((name, choice) for name, choice in _CHOICES.items() if name in only):
         options[name] = Annotated[kind | None, typer.Option(f"--{flag}", help=text, rich_help_panel=_CONVENTION)], None
     return _takes(command, "convention", options, asked_for)
 

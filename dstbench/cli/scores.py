@@ -16,6 +16,7 @@ from dstbench.cli.options import (
     FormatOption,
     Metrics,
     Output,
+    named_values,
     takes_convention,
     takes_runs,
 )
@@ -97,7 +98,7 @@ def compare(
         found = dstbench.significance.compare(
             asked.paths,
             metrics=",".join(metrics) if metrics else None,
-            models=_models(model),
+            models=named_values("--model", model, "model and its runs", "t5=t5_seed1,t5_seed2"),
             baseline=baseline,
             resamples=resamples,
             seed=seed,
@@ -110,19 +111,6 @@ def compare(
         written = write_charts(leaderboard_charts(found), charts)
     emit(text, output)
     tell_written(written)
-
-
-def _models(given: list[str] | None) -> dict[str, str] | None:
-    """Model name to its runs."""
-    from dstbench.errors import UsageError
-
-    found: dict[str, str] = {}
-    for part in given or ():
-        name, equals, runs = part.partition("=")
-        if not name or not equals or not runs:
-            raise UsageError(f"--model {part!r} names no model and its runs", hint="--model t5=t5_seed1,t5_seed2")
-        found[name] = f"{found[name]},{runs}" if name in found else runs
-    return found or None
 
 
 @app.command(epilog="Example: dstbench pairs predictions.json --profile qian2021")

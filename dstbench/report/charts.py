@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 if TYPE_CHECKING:
+    from dstbench.audit import Bias
     from dstbench.correlating import Correlations
     from dstbench.diagnosis import Diagnosis
     from dstbench.significance import Leaderboard
@@ -44,6 +45,36 @@ def leaderboard_charts(found: Leaderboard) -> dict[str, Chart]:
         named = found.differences.with_columns(pair=pl.format("{} less {}", "run", "other"))
         charts["differences"] = intervals(named, "pair", "difference", "Differences", zero=True)
     return charts
+
+
+def bias_charts(found: Bias, top: int) -> dict[str, Chart]:
+    """The figures of entity bias, by name: H1/H0 and H∞/H0 per slot, and the `top` most frequent values of each slot.
+
+    The latter, for train-destination, is Fig 2 of Qian et al. 2021.
+    """
+    share: Chart = {"type": "quantitative", "scale": {"domain": [0, 1]}}
+    measures = found.slots.unpivot(
+        on=["h1_h0", "hinf_h0"], index=["split", "counting", "slot"], variable_name="measure", value_name="value"
+    )
+    panels: Chart = {"row": {"field": "counting", "type": "nominal", "sort": None}}
+    per_slot: Chart = {
+        "x": {"field": "value", "title": None, **share},
+        "y": {"field": "slot", "type": "nominal", "title": None},
+        "column": {"field": "measure", "type": "nominal"},
+        **panels,
+    }
+    first = found.values.filter((pl.col("rank") <= top) & (pl.col("counting") == pl.col("counting").first()))
+    most: Chart = {
+        "x": {"field": "share", "title": "share of the slot's values", **share},
+        "y": {"field": "value", "type": "nominal", "sort": None, "title": None},
+        "yOffset": {"field": "split", "type": "nominal"},
+        "row": {"field": "slot", "type": "nominal"},
+    }
+    values = _chart("Most frequent values", "bar", first, most, colour="split")
+    return {
+        "bias": _chart("How evenly values are distributed", "point", measures, per_slot, colour="split"),
+        "values": {**values, "resolve": {"scale": {"y": "independent"}}},
+    }
 
 
 def intervals(rows: pl.DataFrame, name: str, value: str, title: str, *, zero: bool = False) -> Chart:
@@ -126,12 +157,12 @@ def _r(**look: Any) -> dict[str, Any]:
     return {"field": "r", "type": "quantitative", **look}
 
 
-def _chart(title: str, mark: str, rows: pl.DataFrame, encoding: dict[str, Any]) -> Chart:
-    look = {"type": "bar", "opacity": 0.6} if mark == "bar" else {"type": "line", "point": True}
+def _chart(title: str, mark: str, rows: pl.DataFrame, encoding: dict[str, Any], colour: str = "run") -> Chart:
+    looks: dict[str, Chart] = {"bar": {"opacity": 0.6}, "line": {"point": True}, "point": {"filled": True}}
     return {
         "$schema": _VEGA_LITE,
         "title": title,
         "data": {"values": rows.to_dicts()},
-        "mark": {**look, "tooltip": True},
-        "encoding": {**encoding, "color": {"field": "run", "type": "nominal"}},
+        "mark": {"type": mark, **looks[mark], "tooltip": True},
+        "encoding": {**encoding, "color": {"field": colour, "type": "nominal"}},
     }

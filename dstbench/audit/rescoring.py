@@ -1,0 +1,210 @@
+"""One model's runs on several versions of a dataset (Qian et al. 2021, Tables 4 and 5; Figs 3b, 7, 8b).
+
+A run is scored against the gold of every version, as the same predictions; a run that was made on one version only, as
+its utterances are others, is scored against that one. Runs of one model (seeds) become their mean and standard
+deviation. (The function is called `scores`.)
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from dstbench.audit.tables import VERSION_MODELS, VERSION_SLOTS, conform
+from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
+from dstbench.longtable import Data, named_parts, open_under
+from dstbench.metrics import parse, parse_all
+from dstbench.profiles import as_convention
+from dstbench.scoring import score_run, warn_of_alternatives
+from dstbench.significance import runs_called, seeds_of
+from dstbench.slots import SLOT_SETS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dstbench.conventions import Convention
+    from dstbench.metrics import Metric
+    from dstbench.options import Missing
+
+#: What is scored when nothing is asked for.
+DEFAULT: Final = "jga"
+_ERROR_TURNS: Final = "error-turns"
+
+
+@dataclass(frozen=True)
+class VersionScores:
+    """Scores over versions of a dataset, as frames (schemas in `dstbench.audit.tables`).
+
+    Attributes:
+        runs: The score rows of every run on every version.
+        models: Their means and standard deviations over a model's runs.
+        slots: Per slot: in how many turns it is wrong, likewise.
+    """
+
+    runs: pl.DataFrame
+    models: pl.DataFrame
+    slots: pl.DataFrame
+
+
+def scores(
+    data: Data,
+    versions: Mapping[str, Data],
+    *,
+    metrics: str | Iterable[str | Metric] | None = None,
+    models: Mapping[str, str | Sequence[str]] | None = None,
+    only: Mapping[str, str | Sequence[str]] | None = None,
+    profile: str | Convention = "qian2021",
+    format: str | None = None,  # noqa: A002 (the field's word)
+    missing: Missing | None = None,
+    split: str | None = None,
+) -> VersionScores:
+    """Score runs against several versions of their dataset.
+
+    Args:
+        data: A path, several, a frame, states, or a mapping from run name to any of these.
+        versions: Name of a version to its gold states, in the order of the tables.
+        metrics: Metrics in dstbench's notation; None: JGA.
+        models: Model name to its runs (seeds), as names or patterns (``t5_*``), in a list or comma-separated. A run
+            that no model names is a model of its own.
+        only: Name of a version to the runs, likewise, that were made on it and are scored against no other.
+        profile: The convention, or its name. Where it matches fuzzily, exact scores stand beside.
+        format: Native format of the runs; None: find out.
+        missing: What to do with gold turns that have no prediction; None: what the convention does.
+        split: The split to score, where gold has several; None: the one in which there are predictions.
+
+    Raises:
+        DstbenchError: Data cannot be used; there is no version; a metric, run, version or profile is unknown.
+
+    >>> run = [{"dialogue_id": "D", "turn": 0, "pred": {"hotel-area": "north"}}]
+    >>> golds = {area: [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": area}}] for area in ("north", "south")}
+    >>> scores({"run": run}, golds).models.select("version", "model", "value", "sd").rows()
+    [('north', 'run', 1.0, None), ('south', 'run', 0.0, None)]
+    """
+    if not versions:
+        raise UsageError("no version to score on", hint="--version 2.1=gold.json, once for each")
+    convention = as_convention(profile)
+    asked = parse_all(DEFAULT if metrics is None else metrics)
+    if not asked:
+        raise UsageError("no metric to compute", hint=f"leave metrics away for {DEFAULT}")
+    parts = dict(named_parts(data))
+    names = list(parts)
+    seeds = seeds_of(models or {}, names)
+    model_of = {names[run]: model for model, runs in seeds.items() for run in runs}
+    chosen = _chosen(only or {}, list(versions), names)
+    totals: list[pl.DataFrame] = []
+    counted: list[pl.DataFrame] = []
+    errors: list[pl.DataFrame] = []
+    for version, gold in versions.items():
+        with _saying(version):
+            runs = open_under(
+                convention.missing,
+                {name: parts[name] for name in chosen[version]},
+                gold=gold,
+                format=format,
+                missing=missing,
+                split=split,
+            )
+        for run in runs:
+            of_run = pl.lit(version).alias("version"), pl.lit(model_of[run.name]).alias("model"), pl.all()
+            rows, found = score_run(run, asked, [], convention)
+            warn_of_alternatives(run, found)
+            totals.append(rows.select(of_run))
+            if not run.meta.get("only"):  # states are known, not only what is right in them
+                counted.append(rows.head(1).select(*of_run[:2], "run", "turns"))
+                wrong, _ = score_run(run, [parse(_ERROR_TURNS)], ["slot"], convention)
+                errors.append(_in_scope(wrong, convention).select(of_run))
+    scored = pl.concat(totals)
+    return VersionScores(scored, _models(scored), _slots(counted, errors))
+
+
+@contextmanager
+def _saying(version: str) -> Iterator[None]:
+    """Notes say of which version they are; that a run's own gold is not used is what was asked for."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DstbenchWarning)
+        warnings.filterwarnings("ignore", ".*its own gold is not used", DstbenchWarning)
+        yield
+    for note in caught:
+        warnings.warn(f"{version}: {note.message}", note.category, stacklevel=4)
+
+
+def _chosen(only: Mapping[str, str | Sequence[str]], versions: list[str], names: list[str]) -> dict[str, list[str]]:
+    """The runs that are scored on each version."""
+    bound: dict[str, set[str]] = {}
+    for version, given in only.items():
+        if version not in versions:
+            hint = did_you_mean(version, versions) or f"there are {', '.join(versions)}"
+            raise UsageError(f"no version is called {version!r}", hint=hint)
+        for run in runs_called(given, names, f"version {version!r}"):
+            bound.setdefault(names[run], set()).add(version)
+    found = {version: [name for name in names if version in bound.get(name, versions)] for version in versions}
+    if without := [version for version, runs in found.items() if not runs]:
+        raise UsageError(f"no run is to be scored on version {without[0]!r}", hint="leave the version away")
+    return found
+
+
+def _in_scope(rows: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+    """The rows of slots that the convention scores; others are right by definition."""
+    return rows if convention.slots is None else rows.filter(pl.col("slot").is_in(SLOT_SETS[convention.slots]))
+
+
+def _over_seeds(name: str, sd: str) -> list[pl.Expr]:
+    """Mean and standard deviation over a group's rows, in their order; null where one of them is."""
+    value = pl.col(name)
+    return [
+        pl.when(value.null_count() == 0).then(value.implode().list.mean()).alias(name),
+        pl.when(value.null_count() == 0).then(value.implode().list.std(ddof=1)).alias(sd),
+    ]
+
+
+def _beside_exact(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with a column `exact`; null where the convention matches exactly anyway."""
+    return rows if "exact" in rows.columns else rows.with_columns(exact=pl.lit(None, pl.Float64))
+
+
+def _models(rows: pl.DataFrame) -> pl.DataFrame:
+    """`VERSION_MODELS` of score rows."""
+    grouped = (
+        _beside_exact(rows)
+        .group_by("version", "model", "metric", maintain_order=True)
+        .agg(pl.col("run").n_unique().alias("runs"), *_over_seeds("value", "sd"), *_over_seeds("exact", "exact_sd"))
+    )
+    return conform(grouped, VERSION_MODELS)
+
+
+def _slots(counted: Sequence[pl.DataFrame], errors: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """`VERSION_SLOTS` of turns per run, and error turns per run and slot.
+
+    A slot that neither gold nor a run has, but another run of the model, is right in that run.
+    """
+    if not counted:
+        return VERSION_SLOTS.schema.to_frame()
+    runs, given = pl.concat(counted), _beside_exact(pl.concat(errors))
+    fuzzily = given["exact"].is_not_null().any()
+    slots = given.select("version", "model", "slot").unique(maintain_order=True)
+    whole = runs.join(slots, on=["version", "model"], maintain_order="left").join(
+        given.select("version", "model", "run", "slot", "value", "exact"),
+        on=["version", "model", "run", "slot"],
+        how="left",
+        maintain_order="left",
+    )
+    wrong = whole.with_columns(
+        error_turns=pl.col("value").fill_null(0.0),
+        exact=pl.col("exact").fill_null(0.0) if fuzzily else pl.col("exact"),
+        turns=pl.col("turns").cast(pl.Float64),
+    )
+    found = (
+        wrong.with_columns(share=pl.col("error_turns") / pl.col("turns"))
+        .group_by("version", "model", "slot", maintain_order=True)
+        .agg(
+            pl.col("run").n_unique().alias("runs"),
+            *_over_seeds("error_turns", "sd"),
+            *(_over_seeds(name, "sd")[0] for name in ("share", "exact", "turns")),
+        )
+    )
+    return conform(found, VERSION_SLOTS)

@@ -1,0 +1,175 @@
+"""Runs on several versions of a dataset: each score as `score` gives it, means over seeds, error turns by loops."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import pytest
+
+import dstbench
+from dstbench import audit
+from dstbench.demo import synthetic
+
+Runs = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def runs() -> Runs:
+    """Three runs over the same 40 dialogues, as frames."""
+    return {run: part for (run,), part in dstbench.scan(synthetic(40)).collect().group_by("run", maintain_order=True)}
+
+
+@pytest.fixture(scope="module")
+def versions(runs: Runs) -> Runs:
+    """Their gold, and another in which every area is the centre."""
+    long = next(iter(runs.values()))
+    old: dict[tuple[str, int], dict[str, str]] = {}
+    for dialogue, turn, slot, gold in long.select("dialogue", "turn", "slot", "gold").iter_rows():
+        state = old.setdefault((dialogue, turn), {})
+        if gold is not None:
+            state[slot] = gold
+    new = {key: {s: "centre" if s.endswith("-area") else v for s, v in state.items()} for key, state in old.items()}
+    return {
+        name: [{"dialogue_id": d, "turn": t, "gold": state} for (d, t), state in states.items()]
+        for name, states in (("old", old), ("new", new))
+    }
+
+
+@pytest.mark.parametrize("profile", ["qian2021", "verbatim"])
+def test_each_score_is_that_of_the_run_on_the_version(runs: Runs, versions: Runs, profile: str) -> None:
+    found = audit.scores(runs, versions, metrics="jga,sa,aga", profile=profile)
+    for version, gold in versions.items():
+        with pytest.warns(dstbench.DstbenchWarning, match="its own gold is not used"):
+            wanted = dstbench.score(runs, gold=gold, metrics="jga,sa,aga", profile=profile)
+        assert found.runs.filter(version=version).drop("version", "model").equals(wanted)
+        rows = found.models.filter(version=version)
+        assert rows["value"].to_list() == wanted["value"].to_list()
+        assert rows["exact"].to_list() == (wanted["exact"].to_list() if profile == "qian2021" else [None] * rows.height)
+        assert rows["model"].to_list() == wanted["run"].to_list()
+        assert rows["sd"].null_count() == rows.height
+    assert found.runs["version"].unique(maintain_order=True).to_list() == ["old", "new"]
+    assert found.models.filter(model="careful", metric="jga")["value"].n_unique() == 2
+
+
+def test_models_are_means_over_their_seeds(runs: Runs, versions: Runs) -> None:
+    a, b, c = runs
+    found = audit.scores(runs, versions, metrics="jga,error-turns", models={"pair": [a, b]})
+    for row in found.models.iter_rows(named=True):
+        of = found.runs.filter(version=row["version"], metric=row["metric"])
+        values = [of.filter(run=run).row(0, named=True) for run in ((a, b) if row["model"] == "pair" else (c,))]
+        assert row["runs"] == len(values)
+        for name, sd in (("value", "sd"), ("exact", "exact_sd")):
+            assert row[name] == pytest.approx(mean(one[name] for one in values))
+            assert row[sd] == (pytest.approx(stdev(one[name] for one in values)) if len(values) > 1 else None)
+    assert found.models["model"].unique(maintain_order=True).to_list() == ["pair", c]
+    assert set(found.runs.filter(model="pair")["run"]) == {a, b}
+
+
+def test_a_mean_of_an_undefined_score_is_undefined() -> None:
+    states = [{"dialogue_id": "D", "turn": 0, "pred": pred} for pred in ({}, {"hotel-area": "north"})]
+    empty = [{"dialogue_id": "D", "turn": 0, "gold": {}}]
+    found = audit.scores({"a": [states[0]], "b": [states[1]]}, {"v": empty}, metrics="gca", models={"m": "a,b"})
+    assert [row is None for row in found.runs["value"]] == [True, False]
+    assert found.models.select("runs", "value", "sd").row(0) == (2, None, None)
+
+
+def test_error_turns_are_what_loops_give(runs: Runs, versions: Runs) -> None:
+    names = list(runs)
+    found = audit.scores(runs, versions, models={"pair": names[:2]}, profile="verbatim").slots
+    for version, gold in versions.items():
+        states = {(turn["dialogue_id"], turn["turn"]): turn["gold"] for turn in gold}
+        wrong: dict[tuple[str, str], int] = {}
+        for run, long in runs.items():
+            for dialogue, turn, slot, pred in long.select("dialogue", "turn", "slot", "pred").iter_rows():
+                if slot is not None and states[dialogue, turn].get(slot) != pred:
+                    wrong[run, slot] = wrong.get((run, slot), 0) + 1
+        for model, members in (("pair", names[:2]), (names[2], names[2:])):
+            for row in found.filter(version=version, model=model).iter_rows(named=True):
+                counts = [wrong.get((run, row["slot"]), 0) for run in members]
+                assert (row["runs"], row["turns"]) == (len(members), len(states))
+                assert row["error_turns"] == mean(counts)
+                assert row["sd"] == (pytest.approx(stdev(counts)) if len(counts) > 1 else None)
+                assert row["share"] == pytest.approx(mean(counts) / len(states))
+                assert row["exact"] is None
+            missed = {slot for run, slot in wrong if run in members} - set(found.filter(model=model)["slot"])
+            assert not missed
+
+
+def test_a_slot_that_one_seed_lacks_is_right_in_it() -> None:
+    gold = [{"dialogue_id": "D", "turn": n, "gold": {}} for n in range(2)]
+    over = {"a": {"hotel-area": "north"}, "b": {}}
+    runs = {name: [{"dialogue_id": "D", "turn": n, "pred": state} for n in range(2)] for name, state in over.items()}
+    row = audit.scores(runs, {"v": gold}, models={"m": "a,b"}).slots.row(0, named=True)
+    assert (row["slot"], row["runs"], row["error_turns"], row["share"], row["exact"]) == (
+        "hotel-area",
+        2,
+        1.0,
+        0.5,
+        1.0,
+    )
+
+
+def test_slots_out_of_scope_have_no_row() -> None:
+    states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north", "bus-day": "monday"}}]
+    run = [{"dialogue_id": "D", "turn": 0, "pred": {}}]
+    assert audit.scores({"r": run}, {"v": states}).slots["slot"].to_list() == ["hotel-area"]
+    assert audit.scores({"r": run}, {"v": states}, profile="verbatim").slots["slot"].to_list() == [
+        "bus-day",
+        "hotel-area",
+    ]
+
+
+def test_a_run_of_one_version_is_scored_on_that_only(runs: Runs, versions: Runs) -> None:
+    a, b, c = runs
+    found = audit.scores(runs, versions, only={"new": f"{a},{b}"}, models={"m": [a, c]})
+    assert found.runs.filter(metric="jga").select("version", "run").rows() == [
+        ("old", c), ("new", a), ("new", b), ("new", c),
+    ]  # fmt: skip
+    assert found.models.select("version", "model", "runs").rows() == [
+        ("old", "m", 1), ("new", "m", 2), ("new", b, 1),
+    ]  # fmt: skip
+    both = audit.scores(runs, versions, only={"old": [a], "new": [a]})
+    assert both.runs.filter(run=a)["version"].to_list() == ["old", "new"]
+
+
+def test_notes_say_of_which_version_they_are(versions: Runs) -> None:
+    gold = sorted(versions["old"], key=lambda turn: (turn["dialogue_id"], turn["turn"]))
+    run = [{"dialogue_id": turn["dialogue_id"], "turn": turn["turn"], "pred": turn["gold"]} for turn in gold]
+    short = {"old": gold, "short": gold[:-1]}
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
+        audit.scores({"r": run}, short)
+    assert [str(note.message).partition(" in ")[0] for note in caught] == ["short: r: 1 predicted turn"]
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ({"versions": {}}, "no version to score on"),
+        ({"metrics": "jgaa"}, "did you mean"),
+        ({"metrics": []}, "no metric"),
+        ({"models": {"m": "x*"}}, r"model 'm': no run is called 'x\*'"),
+        ({"only": {"odl": "careful"}}, "no version is called 'odl'\nhint: did you mean old"),
+        ({"only": {"old": "carful"}}, "version 'old': no run is called 'carful'\nhint: did you mean careful"),
+        ({"only": {"old": "*"}}, "no run is to be scored on version 'new'"),
+        ({"profile": "qian"}, "did you mean"),
+    ],
+)
+def test_mistakes_are_told(runs: Runs, versions: Runs, how: dict[str, Any], told: str) -> None:
+    with pytest.raises(dstbench.UsageError, match=told):
+        audit.scores(runs, **{"versions": versions, **how})
+
+
+def test_real_runs_on_real_versions(data: Path) -> None:
+    golds = {name: data / f"multiwoz{name.replace('.', '')}" / "test.tsv" for name in ("2.0", "2.1")}
+    run = data / "predictions" / "mwzeval" / "augpt.json"
+    with pytest.warns(dstbench.DstbenchWarning, match=r"2\.1: .*augpt\.json: 4 predicted turns in 1 dialogue"):
+        found = audit.scores(run, golds, metrics="jga,sa")
+    for version, gold in golds.items():
+        rows = found.runs.filter(version=version)
+        with pytest.warns(dstbench.DstbenchWarning) if version == "2.1" else nullcontext():
+            wanted = dstbench.score(run, gold=gold, profile="qian2021", metrics="jga,sa")
+        assert rows.drop("version", "model").equals(wanted)
+        assert (rows["value"] > rows["exact"]).all()

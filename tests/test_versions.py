@@ -1,0 +1,248 @@
+"""Two versions of a dataset: against plain loops, laws, and the real MultiWOZ 2.0 and 2.1."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench import audit
+from dstbench.audit.tables import KINDS
+from dstbench.slots import canonical_slot
+from tests.corpora import States, corpora
+
+Version = dict[str, dict[int, dict[str, str]]]
+Cell = tuple[str, int, str, str | None, str | None, str]
+
+
+def version(states: States, side: str) -> Version:
+    """Dialogue to turn to state, without what means absent; `NORTH` is another spelling of a value."""
+    found: Version = defaultdict(dict)
+    for state in states:
+        kept = {slot: "NORTH" if value == "centre" else value for slot, value in state[side].items()}
+        found[state["dialogue_id"]][state["turn"]] = {s: v for s, v in kept.items() if v not in ("none", "")}
+    return found
+
+
+def as_gold(found: Version) -> States:
+    return [{"dialogue_id": d, "turn": t, "gold": s} for d, turns in found.items() for t, s in turns.items()]
+
+
+def next_other(turns: dict[int, dict[str, str]], common: list[int], at: int, slot: str) -> str | None:
+    """The next value of a slot, in a later turn, that is not the one it has."""
+    now = turns[at].get(slot)
+    for turn in common:
+        if turn > at and turns[turn].get(slot) != now:
+            return turns[turn].get(slot)
+    return None
+
+
+def compare(before: Version, after: Version) -> list[Cell]:
+    """Every cell that differs, with its kind, by loops."""
+    cells: list[Cell] = []
+    for dialogue in before.keys() & after.keys():
+        old, new = before[dialogue], after[dialogue]
+        common = sorted(old.keys() & new.keys())
+        for turn in common:
+            for slot in old[turn].keys() | new[turn].keys():
+                b, a = old[turn].get(slot), new[turn].get(slot)
+                if a == b:
+                    continue
+                if a and b and a.lower() == b.lower():
+                    kind = "respelled"
+                elif a and next_other(old, common, turn, slot) == a:
+                    kind = "moved_earlier"
+                elif b and next_other(new, common, turn, slot) == b:
+                    kind = "moved_later"
+                else:
+                    kind = "changed" if a and b else "added" if a else "removed"
+                cells.append((dialogue, turn, slot, b, a, kind))
+    return sorted(cells)
+
+
+def domain(slot: str) -> str:
+    return slot.partition("-")[0]
+
+
+def sizes(before: Version, after: Version, cells: list[Cell], name: str | None) -> tuple[int, ...]:
+    """Dialogues and turns that have a domain (None: all), and those that differ in it."""
+    turns = {
+        (d, t)
+        for d in before.keys() & after.keys()
+        for t in before[d].keys() & after[d].keys()
+        if name is None or any(domain(slot) == name for slot in before[d][t].keys() | after[d][t].keys())
+    }
+    differ = {(d, t) for d, t, slot, *_ in cells if name is None or domain(slot) == name}
+    return len({d for d, _ in turns}), len({d for d, _ in differ}), len(turns), len(differ)
+
+
+COMPARED = ("dialogues", "changed_dialogues", "turns", "changed_turns")
+
+
+def check(found: audit.Differences, before: Version, after: Version) -> list[Cell]:
+    """Every number of a comparison is what loops give; returns the cells that differ."""
+    cells = compare(before, after)
+    assert found.cells.with_columns(pl.col("slot", "before", "after").cast(pl.String)).rows() == cells
+    (whole,) = found.versions.iter_rows(named=True)
+    assert tuple(whole[name] for name in COMPARED) == sizes(before, after, cells, None)
+    kinds = Counter(cell[-1] for cell in cells)
+    assert {kind: whole[kind] for kind in KINDS} == {kind: kinds[kind] for kind in KINDS}
+    turns = {name: {(d, t) for d in v for t in v[d]} for name, v in (("before", before), ("after", after))}
+    assert whole["dialogues_before"] == len(before.keys() - after.keys())
+    assert whole["dialogues_after"] == len(after.keys() - before.keys())
+    assert whole["turns_before"] == len(turns["before"] - turns["after"])
+    assert whole["turns_after"] == len(turns["after"] - turns["before"])
+    held = {s for d, t in turns["before"] & turns["after"] for v in (before, after) for s in v[d][t]}
+    assert found.slots["slot"].to_list() == sorted(held)
+    assert found.domains["domain"].to_list() == sorted({domain(slot) for slot in held})
+    for row in found.domains.iter_rows(named=True):
+        assert tuple(row[name] for name in COMPARED) == sizes(before, after, cells, row["domain"])
+        kinds = Counter(cell[-1] for cell in cells if domain(cell[2]) == row["domain"])
+        assert {kind: row[kind] for kind in KINDS} == {kind: kinds[kind] for kind in KINDS}
+        assert row["share_dialogues"] == row["changed_dialogues"] / row["dialogues"]
+        assert row["share_turns"] == row["changed_turns"] / row["turns"]
+    for row in found.slots.iter_rows(named=True):
+        own = [cell for cell in cells if cell[2] == row["slot"]]
+        of_domain = sizes(before, after, cells, domain(row["slot"]))
+        wanted = (of_domain[0], len({cell[0] for cell in own}), of_domain[2], len(own))
+        assert tuple(row[name] for name in COMPARED) == wanted
+    changes = Counter(cell[2:] for cell in cells)
+    for *change, n, dialogues in found.changes.iter_rows():
+        assert changes.pop(tuple(change)) == n
+        assert dialogues == len({cell[0] for cell in cells if cell[2:] == tuple(change)})
+    assert not changes
+    assert found.changes["turns"].is_sorted(descending=True)
+    return cells
+
+
+@given(states=corpora(), data=st.data())
+def test_it_is_what_loops_give(states: States, data: st.DataObject) -> None:
+    before, after = version(states, "gold"), version(states, "pred")
+    for side in (before, after):  # some turns are in one version only
+        for dialogue in [d for d in side if data.draw(st.integers(0, 5)) == 0]:
+            side[dialogue].pop(data.draw(st.sampled_from(sorted(side[dialogue]))))
+            if not side[dialogue]:
+                del side[dialogue]
+    if not any(before[d].keys() & after[d].keys() for d in before.keys() & after.keys()):
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dstbench.DstbenchWarning)
+        found = audit.diff(as_gold(before), as_gold(after))
+    check(found, before, after)
+
+
+@given(states=corpora())
+def test_the_other_way_round_is_the_mirror(states: States) -> None:
+    before, after = as_gold(version(states, "gold")), as_gold(version(states, "pred"))
+    one, other = audit.diff(before, after).versions, audit.diff(after, before).versions
+    same = ["dialogues", "turns", "changed_dialogues", "changed_turns", "changed", "respelled"]
+    assert one.select(same).equals(other.select(same))
+    assert one.select("added", "removed").row(0) == other.select("removed", "added").row(0)
+    moved = pl.col("moved_earlier") + pl.col("moved_later")
+    assert one.select(moved).item() == other.select(moved).item()
+    nothing = audit.diff(before, before)
+    assert nothing.cells.is_empty()
+    assert nothing.changes.is_empty()
+    assert nothing.versions.select("changed_turns", "share_turns").row(0) == (0, 0.0)
+
+
+def turns(*states: dict[str, str]) -> States:
+    return [{"dialogue_id": "D", "turn": n, "gold": state} for n, state in enumerate(states)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kinds"),
+    [
+        (["", "n", "n"], ["n", "n", "n"], ["moved_earlier"]),
+        (["n", "n"], ["", "n"], ["moved_later"]),
+        (["n", "s", "s"], ["s", "s", "s"], ["moved_earlier"]),
+        (["n", "n", "s"], ["n", "s", "e"], ["moved_earlier", "changed"]),
+        (["n", "n"], ["n", ""], ["removed"]),
+        (["", "n"], ["s", "s"], ["added", "changed"]),
+        (["n", "N"], ["N", "N"], ["respelled"]),
+        (["n", "s"], ["s", "n"], ["moved_earlier", "changed"]),
+    ],
+)
+def test_kinds(before: list[str], after: list[str], kinds: list[str]) -> None:
+    one, other = (turns(*({"hotel-area": value} if value else {} for value in side)) for side in (before, after))
+    assert audit.diff(one, other).cells["kind"].to_list() == kinds
+
+
+def test_a_convention_says_what_differs() -> None:
+    old = turns({"hotel-area": "Centre ", "hotel-stars": "do not care", "hotel-name": "acorn house"})
+    new = turns({"hotel-area": "center", "hotel-stars": "dontcare", "hotel-name": "the acorn house"})
+    assert audit.diff(old, new).cells.select("slot", "kind").rows() == [
+        ("hotel-area", "respelled"), ("hotel-name", "changed"), ("hotel-stars", "respelled"),
+    ]  # fmt: skip
+    assert audit.diff(old, new, profile="star").cells["slot"].to_list() == ["hotel-name"]
+    fuzzy = dstbench.profile("star", match="token-sort:least=0.8")
+    assert audit.diff(old, new, profile=fuzzy).cells.is_empty()
+    dropped = dstbench.profile("verbatim", dontcare="drop")
+    found = audit.diff(turns({"hotel-stars": "dontcare"}), turns({"hotel-stars": "4"}), profile=dropped).cells
+    assert found.select("before", "after", "kind").row(0) == ("dontcare", "4", "added")  # verbatim, though it is none
+
+
+def test_dialogues_of_other_lengths_are_told() -> None:
+    old, new = turns({"hotel-area": "north"}, {"hotel-area": "north"}), turns({"hotel-area": "north"})
+    with pytest.warns(dstbench.DstbenchWarning, match=r"1 dialogues have not .* \(first: D, 2 in old, 1 in new\)"):
+        found = audit.diff(old, new, names=("old", "new"))
+    assert found.versions.select("before", "after", "turns", "turns_before").row(0) == ("old", "new", 1, 1)
+
+
+def test_versions_that_share_no_turn_are_refused() -> None:
+    other = [{"dialogue_id": "E", "turn": 0, "gold": {}}]
+    with pytest.raises(dstbench.DstbenchError, match="no turn is also in"):
+        audit.diff(turns({}), other)
+
+
+@pytest.mark.parametrize("names", [["one"], ["one", "one"], ["one", "two", "three"]])
+def test_names_are_two(names: list[str]) -> None:
+    with pytest.raises(dstbench.UsageError, match="does not name two versions"):
+        audit.diff(turns({}), turns({}), names=names)
+
+
+def plain_tsv(path: Path) -> Version:
+    """A preprocessed MultiWOZ, read without any of our readers."""
+    header, *lines = path.read_text(encoding="utf-8").split("\n")
+    columns = header.split("\t")
+    found: Version = defaultdict(dict)
+    for line in lines:
+        if line:
+            row = dict(zip(columns, line.split("\t"), strict=False))
+            state = {canonical_slot(name): value for name, value in row.items() if "-" in name and value != "none"}
+            found[row["# Dialogue ID"].removesuffix(".json").upper()][int(row["Turn Index"])] = state
+    return found
+
+
+def test_the_real_versions(data: Path) -> None:
+    old, new = (data / name / "test.tsv" for name in ("multiwoz20", "multiwoz21"))
+    found = audit.diff(old, new)
+    before, after = plain_tsv(old), plain_tsv(new)
+    (whole,) = found.versions.iter_rows(named=True)
+    assert (whole["before"], whole["after"]) == ("multiwoz20/test", "multiwoz21/test")
+    cells = {
+        (d, t, slot, before[d][t].get(slot), after[d][t].get(slot))
+        for d in before.keys() & after.keys()
+        for t in before[d].keys() & after[d].keys()
+        for slot in before[d][t].keys() | after[d][t].keys()
+        if before[d][t].get(slot) != after[d][t].get(slot)
+    }
+    given: Any = found.cells.drop("kind").with_columns(pl.col("slot", "before", "after").cast(pl.String)).rows()
+    assert set(given) == cells
+    assert len(given) == len(cells) == sum(whole[kind] for kind in KINDS)
+    as_cells: list[Cell] = [(*cell, "") for cell in cells]
+    assert tuple(whole[name] for name in COMPARED) == sizes(before, after, as_cells, None)
+    for row in found.domains.iter_rows(named=True):
+        assert tuple(row[name] for name in COMPARED) == sizes(before, after, as_cells, row["domain"])
+    spelled = found.changes.filter(kind="respelled")
+    assert spelled.select("slot", "before", "after").row(0) == ("hotel-internet", "yes", "true")
+    one_spelling = audit.diff(old, new, profile="star").versions
+    assert one_spelling["respelled"].item() == 0
+    assert one_spelling["changed_turns"].item() < whole["changed_turns"]
