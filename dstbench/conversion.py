@@ -135,6 +135,7 @@ def convert(
             done = _in_parts(name, files, output, pieces=pieces, reading=reading, jobs=jobs)
         except _DividedError:
             _LOG.info("a dialogue is in several files: reading all at once")
+            shutil.rmtree(folder, ignore_errors=True)
     if done is None:
         run = read_run(name, files, gold=gold, format=format, missing=missing, split=split)
         write_long(run, output)
