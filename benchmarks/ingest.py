@@ -305,9 +305,10 @@ def report(found: pl.DataFrame) -> None:
     for (form, size), rows in medians.group_by("format", "MB", maintain_order=True):
         of = {row["measure"]: row for row in rows.iter_rows(named=True)}
         written = f"{of['convert']['cpu_times_parse']:.2f}" if "convert" in of else "-"
+        speed, read_ = size / of["parse"]["cpu"], of["read"]
         print(
-            f"{form:<10}{size:>8.1f}{size / of['parse']['cpu']:>14.0f}{of['read']['cpu_times_parse']:>8.2f}{written:>10}"
-            f"{of['parse, collecting']['cpu_times_parse']:>27.2f}{of['read']['clock_times_parse']:>8.2f}"
+            f"{form:<10}{size:>8.1f}{speed:>14.0f}{read_['cpu_times_parse']:>8.2f}{written:>10}"
+            f"{of['parse, collecting']['cpu_times_parse']:>27.2f}{read_['clock_times_parse']:>8.2f}"
         )
 
 
