@@ -3,8 +3,9 @@
 Purpose: to read a file should take no longer than three times what its parser takes. For several formats, the time of
 decoding the bytes with msgspec to plain objects and doing nothing with them (`parse`); of reading the file, aligning
 its two sides and laying them out as a long table in memory (`read`); of the same and writing it as Parquet (`convert`).
-The last two are printed as ratios to the first, since machines differ. Then, for one format cut into parts: how much
-faster the parts are converted by several processes than by one.
+The last two are printed as ratios to the first, since machines differ: of processor time, that of all threads, which
+does not depend on what else the machine does, and of `read` also by the clock. Then, for one format cut into parts: how
+much faster, by the clock, the parts are converted by several processes than by one.
 
 Steps: writes the same invented corpus of N dialogues in each format, shaped as the repositories' own code shapes it; in
 one process, does everything once to warm up, and then several times in turn, so that a noisy machine disturbs all of it
@@ -31,7 +32,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import msgspec
@@ -204,14 +205,14 @@ def measures(form: str, path: Path) -> dict[str, Callable[[], object]]:
     }
 
 
-def seconds(work: Callable[[], object], *, collecting: bool = False) -> float:
-    """How long it takes; what it makes is kept until the clock has stopped."""
+def seconds(work: Callable[[], object], *, collecting: bool = False) -> tuple[float, float]:
+    """Its processor time and its time by the clock; what it makes is kept until both have stopped."""
     gc.collect()
     if not collecting:
         gc.disable()
-    start = perf_counter()
+    clock, start = perf_counter(), process_time()
     made = work()
-    taken = perf_counter() - start
+    taken = process_time() - start, perf_counter() - clock
     gc.enable()
     del made
     return taken
@@ -241,7 +242,11 @@ def drawn(found: pl.DataFrame) -> dict[str, Any]:
         "data": {"values": found.filter(pl.col("measure") != "parse").to_dicts()},
         "mark": {"type": "point", "tooltip": True},
         "encoding": {
-            "x": {"field": "times_parse", "type": "quantitative", "title": "times the median of parsing"},
+            "x": {
+                "field": "cpu_times_parse",
+                "type": "quantitative",
+                "title": "times the median of parsing, processor time",
+            },
             "y": {"field": "format", "type": "nominal", "title": None},
             "color": {"field": "measure", "type": "nominal", "title": None},
         },
@@ -272,11 +277,14 @@ def main() -> None:
                 taken["parse, collecting"] = seconds(works["parse"], collecting=True)
                 if number:  # the first fills caches
                     size = path.stat().st_size / 1e6
-                    rows += [(form, size, measure, number, time) for measure, time in taken.items()]
-        found = pl.DataFrame(rows, schema=["format", "MB", "measure", "run", "seconds"], orient="row")
-        parsed = found.filter(measure="parse").group_by("format").agg(parse=pl.col("seconds").median())
-        found = found.join(parsed, on="format", maintain_order="left")
-        found = found.with_columns(times_parse=pl.col("seconds") / pl.col("parse")).drop("parse")
+                    rows += [(form, size, measure, number, *times) for measure, times in taken.items()]
+        found = pl.DataFrame(rows, schema=["format", "MB", "measure", "run", "cpu", "clock"], orient="row")
+        parsed = found.filter(measure="parse").group_by("format").agg(pl.col("cpu", "clock").median().name.suffix("_"))
+        ratios = {
+            "cpu_times_parse": pl.col("cpu") / pl.col("cpu_"),
+            "clock_times_parse": pl.col("clock") / pl.col("clock_"),
+        }
+        found = found.join(parsed, on="format", maintain_order="left").with_columns(**ratios).drop("cpu_", "clock_")
         report(found)
         if given.parts:
             one, several = in_parts(dialogues, folder, given.parts, given.runs)
@@ -290,16 +298,18 @@ def main() -> None:
 
 def report(found: pl.DataFrame) -> None:
     """Print the medians, a line per format."""
-    medians = found.group_by("format", "MB", "measure", maintain_order=True).agg(
-        pl.col("seconds", "times_parse").median()
-    )
-    print("format          MB   parse, MB/s   read, times parse   convert, times parse   parse with the collector")
-    for (form, size), of_format in medians.group_by("format", "MB", maintain_order=True):
-        times = dict(of_format.select("measure", "times_parse").iter_rows())
-        speed = size / of_format.filter(measure="parse")["seconds"].item()
-        written = f"{times['convert']:.2f}" if "convert" in times else "-"
-        ratios = f"{times['read']:>20.2f}{written:>23}{times['parse, collecting']:>27.2f}"
-        print(f"{form:<10}{size:>8.1f}{speed:>14.0f}{ratios}")
+    groups = found.group_by("format", "MB", "measure", maintain_order=True)
+    medians = groups.agg(pl.col("cpu", "cpu_times_parse", "clock_times_parse").median())
+    print("                              times parse, processor time            times parse, by the clock")
+    print("format          MB   parse, MB/s    read   convert   parse with the collector    read")
+    for (form, size), rows in medians.group_by("format", "MB", maintain_order=True):
+        of = {row["measure"]: row for row in rows.iter_rows(named=True)}
+        written = f"{of['convert']['cpu_times_parse']:.2f}" if "convert" in of else "-"
+        speed, read_ = size / of["parse"]["cpu"], of["read"]
+        print(
+            f"{form:<10}{size:>8.1f}{speed:>14.0f}{read_['cpu_times_parse']:>8.2f}{written:>10}"
+            f"{of['parse, collecting']['cpu_times_parse']:>27.2f}{read_['clock_times_parse']:>8.2f}"
+        )
 
 
 if __name__ == "__main__":

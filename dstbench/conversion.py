@@ -6,7 +6,8 @@ The parts are then put together dialogue by dialogue and the folder is removed. 
 files in memory as there are processes, and of the parts a row group each.
 
 Conventions: what is said of the files is said in their order, whichever was ready first. Where a dialogue is in several
-files, no file can be laid out by itself: then all are read at once, in memory.
+files (or may be, as its file does not have all of gold's turns, and nothing is said of missing ones), no file can be laid
+out by itself: then all are read at once, in memory.
 """
 
 from __future__ import annotations
@@ -135,6 +136,7 @@ def convert(
             done = _in_parts(name, files, output, pieces=pieces, reading=reading, jobs=jobs)
         except _DividedError:
             _LOG.info("a dialogue is in several files: reading all at once")
+            shutil.rmtree(folder, ignore_errors=True)
     if done is None:
         run = read_run(name, files, gold=gold, format=format, missing=missing, split=split)
         write_long(run, output)
