@@ -15,7 +15,7 @@ STEPS = (
     "align", "longtable", "partition", "spelling", "matching", "conventions", "profiles", "signature", "comparison",
     "fingerprint", "layout", "turntable", "sums", "taxonomy", "pairs", "metrics", "precision", "scoring", "pairing",
     "significance", "dialogues", "associations", "correlating", "tendencies", "diagnosis", "sweeps", "checks",
-    "listing", "demo", "report", "cli", "__main__",
+    "listing", "demo", "rendering", "cli", "__main__",
 )  # fmt: skip
 
 

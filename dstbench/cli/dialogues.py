@@ -45,8 +45,8 @@ def diagnose(
     with reporting(), progress("diagnosing"):
         asked.spare(output)
         import dstbench.diagnosis
-        from dstbench.report.charts import diagnosis_charts
-        from dstbench.report.diagnoses import render_diagnosis
+        from dstbench.rendering.charts import diagnosis_charts
+        from dstbench.rendering.diagnoses import render_diagnosis
 
         found = dstbench.diagnosis.diagnose(
             asked.paths,
@@ -91,8 +91,8 @@ def traits(
     with reporting(), progress("scoring"):
         asked.spare(output)
         import dstbench.tendencies
-        from dstbench.report.charts import trait_charts
-        from dstbench.report.diagnoses import render_traits
+        from dstbench.rendering.charts import trait_charts
+        from dstbench.rendering.diagnoses import render_traits
 
         found = dstbench.tendencies.traits(
             asked.paths,
@@ -143,8 +143,8 @@ def correlate(
     with reporting(), progress("scoring"):
         asked.spare(output)
         import dstbench.correlating
-        from dstbench.report.charts import correlation_charts
-        from dstbench.report.diagnoses import render_correlations
+        from dstbench.rendering.charts import correlation_charts
+        from dstbench.rendering.diagnoses import render_correlations
 
         found = dstbench.correlating.correlate(
             asked.paths,

@@ -93,7 +93,7 @@ def write_charts(charts: dict[str, dict[str, Any]], folder: Path | None) -> list
     """Write figures to a folder, which is made if need be."""
     from dstbench.errors import DstbenchError
     from dstbench.files import replacing
-    from dstbench.report.tables import render_object
+    from dstbench.rendering.tables import render_object
 
     if folder is None:
         return []

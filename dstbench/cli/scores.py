@@ -49,7 +49,7 @@ def score(
         asked.spare(output)
         import dstbench.scoring
         from dstbench.errors import DstbenchWarning
-        from dstbench.report.tables import render_scores
+        from dstbench.rendering.tables import render_scores
 
         rows = dstbench.scoring.score(
             asked.paths,
@@ -91,8 +91,8 @@ def compare(
     with reporting(), progress("scoring"):
         asked.spare(output)
         import dstbench.significance
-        from dstbench.report.charts import leaderboard_charts
-        from dstbench.report.leaderboards import render_leaderboard
+        from dstbench.rendering.charts import leaderboard_charts
+        from dstbench.rendering.leaderboards import render_leaderboard
 
         found = dstbench.significance.compare(
             asked.paths,
@@ -141,7 +141,7 @@ def pairs(
         import polars as pl
 
         from dstbench.pairs import fuzzy_pairs
-        from dstbench.report.tables import render_rows
+        from dstbench.rendering.tables import render_rows
 
         found = fuzzy_pairs(
             asked.paths,
@@ -170,7 +170,7 @@ def sweep(
     with reporting(), progress("sweeping"):
         asked.spare(output)
         import dstbench.sweeps
-        from dstbench.report.tables import render_sweep
+        from dstbench.rendering.tables import render_sweep
 
         rows = dstbench.sweeps.sweep(
             asked.paths,
@@ -199,7 +199,7 @@ def check(
     with reporting(), progress("checking"):
         asked.spare(output)
         import dstbench.checks
-        from dstbench.report.tables import render_rows
+        from dstbench.rendering.tables import render_rows
 
         rows = dstbench.checks.check(
             asked.paths,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from dstbench.metrics import parse
-from dstbench.report.tables import render_frames, render_page, share_text, signature_lines
+from dstbench.rendering.tables import render_frames, render_page, share_text, signature_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ import polars as pl
 
 from dstbench.associations import POOLED
 from dstbench.metrics import parse
-from dstbench.report.tables import render_frames, render_page, share_text, signature_lines
+from dstbench.rendering.tables import render_frames, render_page, share_text, signature_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
