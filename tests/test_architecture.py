@@ -11,11 +11,11 @@ ROOT = Path(dstbench.__file__).parent
 
 #: The data's way. A module may import from those above it; a package stands for all its modules.
 STEPS = (
-    "errors", "options", "stats", "slots", "schema", "standings", "longrules", "files", "states", "readers", "context",
-    "align", "longtable", "partition", "spelling", "matching", "conventions", "profiles", "signature", "comparison",
-    "fingerprint", "layout", "turntable", "sums", "taxonomy", "pairs", "metrics", "precision", "scoring", "pairing",
-    "significance", "dialogues", "associations", "correlating", "tendencies", "diagnosis", "sweeps", "checks",
-    "listing", "demo", "rendering", "cli", "__main__",
+    "errors", "options", "stats", "slots", "schema", "standings", "turnwise", "longrules", "files", "states",
+    "readers", "context", "align", "longtable", "partition", "spelling", "matching", "conventions", "profiles",
+    "signature", "comparison", "fingerprint", "layout", "turntable", "sums", "taxonomy", "pairs", "metrics",
+    "precision", "scoring", "pairing", "significance", "dialogues", "associations", "correlating", "tendencies",
+    "diagnosis", "walkthrough", "queries", "sweeps", "checks", "listing", "demo", "rendering", "cli", "__main__",
 )  # fmt: skip
 
 
