@@ -66,7 +66,10 @@ Per = Literal["dialogue", "turn"]
 Protocol = Literal["plain", "released"]
 
 #: How tables are printed.
-TableFormat = Literal["text", "json", "csv", "md"]
+TableFormat = Literal["text", "json", "csv", "md", "latex"]
+
+#: How figures are drawn.
+FigureFormat = Literal["svg", "pdf", "png"]
 
 #: What `dstbench ls` lists.
 Listing = Literal["formats", "matchers", "metrics", "profiles", "slots", "steps"]

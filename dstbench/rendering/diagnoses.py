@@ -1,6 +1,6 @@
-"""Diagnoses, traits and correlations as text, Markdown, CSV or JSON.
+"""Diagnoses, traits and correlations as text, Markdown, LaTeX, CSV or JSON.
 
-Text and Markdown show shares in percent, the runs side by side where that can be read.
+Text, Markdown and LaTeX show shares in percent, the runs side by side where that can be read.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def render_diagnosis(found: Diagnosis, form: TableFormat) -> str:
 
 
 def render_traits(found: Traits, form: TableFormat) -> str:
-    """Traits of dialogues, in one of the formats; text and Markdown do not list dialogues."""
+    """Traits of dialogues, in one of the formats; text, Markdown and LaTeX do not list dialogues."""
     if form in ("json", "csv"):
         return render_frames(found, form)
     sections = []
@@ -81,7 +81,7 @@ def render_traits(found: Traits, form: TableFormat) -> str:
         )
         sections.append((f"Dialogues that {higher} scores highest above {lower}", shown))
     below = [
-        "shares in percent; --format csv or json lists every dialogue",
+        "shares in percent" + ("" if form == "latex" else "; --format csv or json lists every dialogue"),
         *_below(found.correlations),
         *signature_lines(found.signatures),
     ]

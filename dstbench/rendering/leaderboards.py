@@ -1,7 +1,7 @@
-"""A comparison of runs as text, Markdown, CSV or JSON.
+"""A comparison of runs as text, Markdown, LaTeX, CSV or JSON.
 
-Text and Markdown show shares and their differences in percent, the higher run of a pair first, and name the differences
-that are significant; JSON and CSV have all columns, as fractions, in the order of the runs.
+Text, Markdown and LaTeX show shares and their differences in percent, the higher run of a pair first, and name the
+differences that are significant; JSON and CSV have all columns, as fractions, in the order of the runs.
 """
 
 from __future__ import annotations
@@ -43,14 +43,18 @@ def render_leaderboard(found: Leaderboard, form: TableFormat) -> str:
         )
         models = found.models.rename({"model": "run"})
         sections.append((title, _standings(models, metrics, design).rename({"run": "model"})))
+    about, tests, signed = _about(found, design, form), _about_tests(found, design), signature_lines(found.scores)
+    captions = {title: [*about, *signed] for title, _ in sections}
     verdicts = []
     for metric in metrics:
         rows = found.differences.filter(metric=metric)
         if rows.height:
             ordered = _in_order(rows, between.filter(metric=metric), design)
-            sections.append((f"Differences in {metric}", _pairs(ordered, metric, design)))
-            verdicts.append(_verdict(ordered, metric, design))
-    return render_page(sections, [*verdicts, *_caption(found, design), *signature_lines(found.scores)], form)
+            title, verdict = f"Differences in {metric}", _verdict(ordered, metric, design)
+            sections.append((title, _pairs(ordered, metric, design)))
+            captions[title] = [verdict, *about, *tests, *signed]
+            verdicts.append(verdict)
+    return render_page(sections, [*verdicts, *about, *tests, *signed], form, captions)
 
 
 def _standings(rows: pl.DataFrame, metrics: list[str], design: Design) -> pl.DataFrame:
@@ -125,29 +129,32 @@ def _verdict(rows: pl.DataFrame, metric: str, design: Design) -> str:
     return f"{told}: {but}{'; '.join(pairs[:_MOST])}{more}"
 
 
-def _caption(found: Leaderboard, design: Design) -> list[str]:
-    """How it was done, so that it can be done again."""
+def _about(found: Leaderboard, design: Design, form: TableFormat) -> list[str]:
+    """How scores and intervals were made, so that it can be done again."""
     turns, dialogues = found.scores.select("turns", "dialogues").row(0)
     unit = "frames" if "|unit:frame|" in found.scores["signature"][0] else "turns"
-    resamples = f"{design['resamples']:,}"
     lines = [
         f"values in percent, counts as they are; {turns:,} {unit}, {dialogues:,} dialogues",
-        f"intervals: percentiles of {resamples} bootstrap resamples of {'seeds and ' if found.models.height else ''}"
-        f"dialogues, seed {design['seed']} (BCa: --format json)",
+        f"intervals: percentiles of {design['resamples']:,} bootstrap resamples of "
+        f"{'seeds and ' if found.models.height else ''}dialogues, seed {design['seed']}"
+        f"{'' if form == 'latex' else ' (BCa: --format json)'}",
     ]
-    if found.differences.height:
-        m = found.differences["m"].unique().sort().to_list()
-        lines.append(f"p: two-sided, {design['test']}, {resamples} resamples")
-        if design["adjustment"] != "none":
-            lines.append(f"p {design['adjustment']}: adjusted for the differences of a metric, m = {_range(m)}")
-        if not found.models.height:
-            lines.append(
-                "wins, losses: dialogues that run scores higher, lower in; discordant: that differ in its counts"
-            )
-        lines.append("detectable: 2.8 standard errors, what one test at 5 % finds in 80 of 100 cases")
     if min(found.models["runs"], default=_FEW) < _FEW:
         lines.append(f"models of fewer than {_FEW} runs: how far seeds spread is hardly known; of one run, not at all")
     return lines
+
+
+def _about_tests(found: Leaderboard, design: Design) -> list[str]:
+    """What p and the counts beside them are."""
+    if found.differences.is_empty():
+        return []
+    m = found.differences["m"].unique().sort().to_list()
+    lines = [f"p: two-sided, {design['test']}, {design['resamples']:,} resamples"]
+    if design["adjustment"] != "none":
+        lines.append(f"p {design['adjustment']}: adjusted for the differences of a metric, m = {_range(m)}")
+    if not found.models.height:
+        lines.append("wins, losses: dialogues that run scores higher, lower in; discordant: that differ in its counts")
+    return [*lines, "detectable: 2.8 standard errors, what one test at 5 % finds in 80 of 100 cases"]
 
 
 def _range(numbers: list[int]) -> str:
