@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from dstbench.metrics import parse
-from dstbench.rendering.tables import render_frames, render_page, share_text, signature_lines
+from dstbench.rendering.tables import Page, render_frames, render_page, share_text, signature_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,8 +31,11 @@ _MOST: Final = 5
 
 def render_leaderboard(found: Leaderboard, form: TableFormat) -> str:
     """A comparison in one of the formats."""
-    if form in ("json", "csv"):
-        return render_frames(found, form)
+    return render_frames(found, form) if form in ("json", "csv") else render_page(*leaderboard_page(found), form)
+
+
+def leaderboard_page(found: Leaderboard) -> Page:
+    """Its tables, each with its title, and what is to be said below them."""
     design = found.design.row(0, named=True)
     metrics = found.scores["metric"].unique(maintain_order=True).to_list()
     between = found.models.rename({"model": "run"}) if found.models.height else found.scores
@@ -50,7 +53,7 @@ def render_leaderboard(found: Leaderboard, form: TableFormat) -> str:
             ordered = _in_order(rows, between.filter(metric=metric), design)
             sections.append((f"Differences in {metric}", _pairs(ordered, metric, design)))
             verdicts.append(_verdict(ordered, metric, design))
-    return render_page(sections, [*verdicts, *_caption(found, design), *signature_lines(found.scores)], form)
+    return sections, [*verdicts, *_caption(found, design), *signature_lines(found.scores)]
 
 
 def _standings(rows: pl.DataFrame, metrics: list[str], design: Design) -> pl.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import polars as pl
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dstbench.options import TableFormat
+
+#: Tables of texts, each with its title, and the lines below them.
+Page: TypeAlias = "tuple[list[tuple[str, pl.DataFrame]], list[str]]"
 
 _UNDEFINED: Final = "-"
 # The column of scores with exact matching, beside fuzzy ones.
@@ -62,7 +65,15 @@ def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
     """
     if form in ("json", "csv"):
         return render_rows(rows, "sweep", form)
-    pages = []
+    return "\n".join(
+        f"{draw(texts, form)}\n{told}\n" if form == "md" else draw(texts, form) + told + "\n"
+        for told, texts in sweep_page(rows)[0]
+    )
+
+
+def sweep_page(rows: pl.DataFrame) -> Page:
+    """Its tables, a run's each, with what is to be said of them for titles."""
+    sections = []
     for (run,), part in rows.group_by("run", maintain_order=True):
         metrics = part["metric"].unique(maintain_order=True).to_list()
         table = part.pivot(
@@ -85,9 +96,8 @@ def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
             }
             apart = f"{100 * (most - least):.2f} points apart"
             told = f"{100 * least:.2f} ({named[least]}) to {100 * most:.2f} ({named[most]}): {apart}"
-        below = f"{run}: the same predictions, {metrics[0]} {told} by convention alone"
-        pages.append(f"{_markdown(texts)}\n\n{below}\n" if form == "md" else f"{_text(texts)}{below}\n")
-    return "\n".join(pages)
+        sections.append((f"{run}: the same predictions, {metrics[0]} {told} by convention alone", texts))
+    return sections, []
 
 
 def render_rows(rows: pl.DataFrame, name: str, form: TableFormat) -> str:
