@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from dstbench.metrics import parse
-from dstbench.rendering.tables import render_frames, render_page, share_text, signature_lines
+from dstbench.rendering.tables import Page, render_frames, render_page, share_text, signature_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Design = Mapping[str, Any]
 
 _SIDES: Final = ("run", "other")
+_DIFFERENCES: Final = "Differences in"
 # Of fewer seeds, too little is known.
 _FEW: Final = 5
 # How many pairs a line of text names.
@@ -33,6 +34,12 @@ def render_leaderboard(found: Leaderboard, form: TableFormat) -> str:
     """A comparison in one of the formats."""
     if form in ("json", "csv"):
         return render_frames(found, form)
+    sections, below = leaderboard_page(found)
+    return render_page(sections, below, form, _captions(found, [title for title, _ in sections]))
+
+
+def leaderboard_page(found: Leaderboard) -> Page:
+    """Its tables, each with its title, and what is to be said below them."""
     design = found.design.row(0, named=True)
     metrics = found.scores["metric"].unique(maintain_order=True).to_list()
     between = found.models.rename({"model": "run"}) if found.models.height else found.scores
@@ -43,18 +50,14 @@ def render_leaderboard(found: Leaderboard, form: TableFormat) -> str:
         )
         models = found.models.rename({"model": "run"})
         sections.append((title, _standings(models, metrics, design).rename({"run": "model"})))
-    about, tests, signed = _about(found, design, form), _about_tests(found, design), signature_lines(found.scores)
-    captions = {title: [*about, *signed] for title, _ in sections}
     verdicts = []
     for metric in metrics:
         rows = found.differences.filter(metric=metric)
         if rows.height:
             ordered = _in_order(rows, between.filter(metric=metric), design)
-            title, verdict = f"Differences in {metric}", _verdict(ordered, metric, design)
-            sections.append((title, _pairs(ordered, metric, design)))
-            captions[title] = [verdict, *about, *tests, *signed]
-            verdicts.append(verdict)
-    return render_page(sections, [*verdicts, *about, *tests, *signed], form, captions)
+            sections.append((f"{_DIFFERENCES} {metric}", _pairs(ordered, metric, design)))
+            verdicts.append(_verdict(ordered, metric, design))
+    return sections, [*verdicts, *_about(found, design), *_about_tests(found, design), *signature_lines(found.scores)]
 
 
 def _standings(rows: pl.DataFrame, metrics: list[str], design: Design) -> pl.DataFrame:
@@ -129,15 +132,21 @@ def _verdict(rows: pl.DataFrame, metric: str, design: Design) -> str:
     return f"{told}: {but}{'; '.join(pairs[:_MOST])}{more}"
 
 
-def _about(found: Leaderboard, design: Design, form: TableFormat) -> list[str]:
+def _captions(found: Leaderboard, titles: list[str]) -> dict[str, list[str]]:
+    """What LaTeX says of each table: tests only of those that show any."""
+    design = found.design.row(0, named=True)
+    about, tests, signed = _about(found, design), _about_tests(found, design), signature_lines(found.scores)
+    return {title: [*about, *(tests if title.startswith(_DIFFERENCES) else []), *signed] for title in titles}
+
+
+def _about(found: Leaderboard, design: Design) -> list[str]:
     """How scores and intervals were made, so that it can be done again."""
     turns, dialogues = found.scores.select("turns", "dialogues").row(0)
     unit = "frames" if "|unit:frame|" in found.scores["signature"][0] else "turns"
     lines = [
         f"values in percent, counts as they are; {turns:,} {unit}, {dialogues:,} dialogues",
         f"intervals: percentiles of {design['resamples']:,} bootstrap resamples of "
-        f"{'seeds and ' if found.models.height else ''}dialogues, seed {design['seed']}"
-        f"{'' if form == 'latex' else ' (BCa: --format json)'}",
+        f"{'seeds and ' if found.models.height else ''}dialogues, seed {design['seed']} (BCa: --format json)",
     ]
     if min(found.models["runs"], default=_FEW) < _FEW:
         lines.append(f"models of fewer than {_FEW} runs: how far seeds spread is hardly known; of one run, not at all")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import polars as pl
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dstbench.options import TableFormat
+
+#: Tables of texts, each with its title, and the lines below them.
+Page: TypeAlias = "tuple[list[tuple[str, pl.DataFrame]], list[str]]"
 
 _UNDEFINED: Final = "-"
 # The column of scores with exact matching, beside fuzzy ones.
@@ -51,10 +54,12 @@ def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
         turns, dialogues = sizes.row(0)
         unit = "frames" if scores["signature"].str.contains("|unit:frame|", literal=True).all() else "turns"
         table, below = table.drop("turns", "dialogues"), [f"{below[0]}; {turns:,} {unit}, {dialogues:,} dialogues"]
-    by = [name for name in _groups(scores) if name != "run"]
-    return _captioned(
-        table, "Scores" + (f" by {' and '.join(by)}" if by else ""), [*below, *signature_lines(scores)], form
-    )
+    below += signature_lines(scores)
+    if form == "latex":
+        by = [name for name in _groups(scores) if name != "run"]
+        return latex_page([(table, ["Scores" + (f" by {' and '.join(by)}" if by else ""), *below])])
+    text = "\n".join(below)
+    return f"{_markdown(table)}\n\n{text}\n" if form == "md" else f"{text_table(table)}{text}\n"
 
 
 def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
@@ -66,7 +71,17 @@ def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
     """
     if form in ("json", "csv"):
         return render_rows(rows, "sweep", form)
-    pages = []
+    if form == "latex":
+        return render_page(*sweep_page(rows), form)
+    return "\n".join(
+        f"{draw(texts, form)}\n{told}\n" if form == "md" else draw(texts, form) + told + "\n"
+        for told, texts in sweep_page(rows)[0]
+    )
+
+
+def sweep_page(rows: pl.DataFrame) -> Page:
+    """Its tables, a run's each, with what is to be said of them for titles."""
+    sections = []
     for (run,), part in rows.group_by("run", maintain_order=True):
         metrics = part["metric"].unique(maintain_order=True).to_list()
         table = part.pivot(
@@ -89,9 +104,8 @@ def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
             }
             apart = f"{100 * (most - least):.2f} points apart"
             told = f"{100 * least:.2f} ({named[least]}) to {100 * most:.2f} ({named[most]}): {apart}"
-        below = f"{run}: the same predictions, {metrics[0]} {told} by convention alone"
-        pages.append(_captioned(texts, "Scores by convention", [below], form))
-    return "\n".join(pages)
+        sections.append((f"{run}: the same predictions, {metrics[0]} {told} by convention alone", texts))
+    return sections, []
 
 
 def render_rows(rows: pl.DataFrame, name: str, form: TableFormat) -> str:
@@ -101,6 +115,32 @@ def render_rows(rows: pl.DataFrame, name: str, form: TableFormat) -> str:
     if form == "csv":
         return rows.write_csv()
     return draw(rows.select(pl.all().cast(pl.String).fill_null(_UNDEFINED)), form)
+
+
+def render_answer(rows: pl.DataFrame, form: TableFormat) -> str:
+    """What a query selects, whatever its types, in one of the formats.
+
+    Numbers have six significant digits where they are to be read. Other types than numbers, texts and lists are
+    written as texts; NaN and infinities, which JSON does not have, are null.
+    """
+    kept = (pl.String(), pl.Boolean(), pl.Null())
+    rows = rows.with_columns(
+        pl.col(name).cast(pl.Float64) if dtype.is_decimal() else pl.col(name).cast(pl.String)
+        for name, dtype in rows.schema.items()
+        if dtype.is_decimal() or not (dtype.is_numeric() or dtype.is_nested() or dtype in kept)
+    )
+    floats = pl.selectors.float()
+    rows = rows.with_columns(pl.when(floats.is_finite()).then(floats))
+    if form == "json":
+        return json.dumps({"rows": rows.to_dicts()}, ensure_ascii=False, indent=1, default=str) + "\n"
+    lists = [name for name, dtype in rows.schema.items() if dtype.is_nested()]
+    texts = (pl.Series(name, [_as_json(value) for value in rows[name].to_list()], pl.String) for name in lists)
+    rows = rows.with_columns(*texts)
+    return rows.write_csv() if form == "csv" else render_rows(rows.with_columns(floats.round_sig_figs(6)), "rows", form)
+
+
+def _as_json(value: Any) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def render_frames(found: Any, form: TableFormat) -> str:
@@ -174,14 +214,6 @@ def wide(scores: pl.DataFrame) -> pl.DataFrame:
 def _groups(scores: pl.DataFrame) -> list[str]:
     """What scores are grouped by, the run first."""
     return [name for name in scores.columns if name not in (*SCORES.columns, _EXACT) or name == "run"]
-
-
-def _captioned(table: pl.DataFrame, title: str, below: Sequence[str], form: TableFormat) -> str:
-    """One table and the lines below it; only LaTeX has its title."""
-    if form == "latex":
-        return latex_page([(table, [title, *below])])
-    text = "\n".join(below)
-    return f"{_markdown(table)}\n\n{text}\n" if form == "md" else f"{text_table(table)}{text}\n"
 
 
 def _with_errors(shown: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
