@@ -6,6 +6,7 @@ GCA's authors do. Turns that the convention does not score have no scores and no
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +14,7 @@ import polars as pl
 
 from dstbench.context import contexts
 from dstbench.conventions import Convention
-from dstbench.errors import DstbenchError
+from dstbench.errors import DstbenchError, DstbenchWarning
 from dstbench.longtable import Data, Run, collect, open_under
 from dstbench.metrics import Metric, parse_all
 from dstbench.profiles import as_convention
@@ -103,6 +104,8 @@ def walk_through(
     parts = [_only(run, name) for run in runs]
     if said is None:
         said = _said_in(runs[0], gold)
+    elif name not in said["dialogue"]:
+        warnings.warn(f"{context} does not say what was said in {name}", DstbenchWarning, stacklevel=2)
     frames = [_of_run(run, chosen, convention) for run in parts]
     slots, changes, scores, signatures = (pl.concat(tables) for tables in zip(*frames, strict=True))
     return Walkthrough(said.filter(pl.col("dialogue") == name), slots, changes, scores, signatures)

@@ -45,6 +45,8 @@ def test_the_examples_of_scoring_run(here: Path) -> None:
         "diagnose",
         "traits",
         "correlate",
+        "show",
+        "query",
     }
     for command, words in commands:
         code, _, err = run(command, *shlex.split(words))

@@ -22,7 +22,7 @@ _WIDTH: Final = 238
 # Less than this holds nothing, whatever the labels beside it.
 _LEAST: Final = 60
 _DOTS_PER_INCH: Final = 300
-_VEGA_LITE: Final = "5.21"
+_VEGA_LITE: Final = "5.20"
 _CONFIG: Final[dict[str, Any]] = {
     "font": "Helvetica, Arial, sans-serif",
     "background": "white",

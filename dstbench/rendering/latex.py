@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 # More rows than this do not fit on a page.
 _LONGEST: Final = 45
+# What a line says of the command line, which a paper's reader does not have.
+_OPTION: Final = re.compile(r"(?:; --\w[^;]*| \([^()]*--\w[^()]*\))$")
 _SIGNATURE: Final = re.compile(r"^(signature.*): (\S+)$", re.DOTALL)
 # Numbers and intervals.
-_NUMERIC: Final = r"^[-0-9.]*(?: to [-0-9.]*)?$"
+_NUMERIC: Final = r"^(?:-?[0-9.]+(?: to -?[0-9.]+)?|-|)$"
 # Letters of the small font that fit a column of text.
 _COLUMN: Final = 60
 # A column with longer texts than this breaks them.
@@ -94,7 +96,7 @@ def _number(text: str) -> str:
 
 
 def _caption(lines: Sequence[str]) -> str:
-    title, *rest = (_line(line) for line in lines)
+    title, *rest = (_line(_OPTION.sub("", line)) for line in lines)
     return f"{title}: {'; '.join(rest)}." if rest else f"{title}."
 
 
