@@ -15,13 +15,14 @@ from dstbench.audit.tables import TABLES as AUDITS
 from dstbench.readers import FORMATS
 from dstbench.schema import TABLES
 from dstbench.standings import TABLES as COMPARED
+from dstbench.turnwise import TABLES as TURNWISE
 
 HERE = Path(__file__).resolve().parent
 
 
 def schemas() -> dict[str, dict[str, Any]]:
     """File name to JSON Schema: the tables, then the native formats (of a line, for JSON Lines and TSV)."""
-    tables = {**TABLES, **COMPARED, **AUDITS}
+    tables = {**TABLES, **COMPARED, **TURNWISE, **AUDITS}
     found = {f"{name}.schema.json": table.json_schema() for name, table in tables.items()}
     for form in FORMATS.values():
         schema = msgspec.json.schema(form.shape)

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from dstbench.options import Missing
 
 #: What dstbench takes for data: a path, several paths (one run each), a frame (Polars, or anything with
-#: ``__arrow_c_stream__``) with the long table's columns, a list of states, or a mapping from run name to any of these.
+#: ``__arrow_c_stream__``) with the long table's columns, a list of states, opened runs, or a mapping from run name to
+#: any of these.
 Data: TypeAlias = Any
 
 _LOG: Final = logging.getLogger(__name__)
@@ -127,7 +128,7 @@ def open_runs(
         raise UsageError("no run to open", hint="give at least one file, table or list of states")
     if names is not None:
         if len(names) != len(parts):
-            raise UsageError(f"{len(names)} names for {len(parts)} runs")
+            raise UsageError(f"{len(names)} names for {len(parts)} runs", hint="one name for each run, in their order")
         parts = list(zip(names, (item for _, item in parts), strict=True))
     repeated = {name for name, _ in parts if [n for n, _ in parts].count(name) > 1}
     if repeated:
@@ -241,6 +242,8 @@ def named_parts(data: Data) -> list[tuple[str, Any]]:
         return _frames(data)
     if isinstance(data, Sequence) and data and all(isinstance(item, (str, PathLike)) for item in data):
         return _named([Path(item) for item in data])
+    if isinstance(data, Sequence) and data and all(isinstance(item, Run) for item in data):
+        return [(run.name, run) for run in data]
     return [("states", data)]
 
 
@@ -281,6 +284,8 @@ def _open(name: str, item: Any, gold: States | None, form: str | None, missing: 
         if form is not None:
             raise source.error(f"a Parquet file, not one of format {form}", "leave --from away: it is a long table")
         run = _parquet(name, source)
+    elif isinstance(item, Run):
+        run = replace(item, name=name)
     elif _is_frame(item):
         run = _foreign(name, _only(item), name)
     else:

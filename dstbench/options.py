@@ -73,7 +73,10 @@ EngineName = Literal["local", "ray"]
 Counting = Literal["cumulative", "update", "final"]
 
 #: How tables are printed.
-TableFormat = Literal["text", "json", "csv", "md"]
+TableFormat = Literal["text", "json", "csv", "md", "latex"]
+
+#: How figures are drawn.
+FigureFormat = Literal["svg", "pdf", "png"]
 
 #: What `dstbench ls` lists.
 Listing = Literal["formats", "matchers", "metrics", "profiles", "slots", "steps"]

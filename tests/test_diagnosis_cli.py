@@ -16,8 +16,8 @@ import pytest
 import dstbench
 from dstbench.demo import synthetic
 from dstbench.diagnosis import Diagnosis
-from dstbench.report import charts
-from dstbench.report.diagnoses import render_diagnosis, render_traits
+from dstbench.rendering import charts
+from dstbench.rendering.diagnoses import render_diagnosis, render_traits
 from dstbench.schema import TABLES
 from dstbench.tendencies import Traits
 from tests import formats

@@ -49,6 +49,8 @@ def test_the_examples_of_scoring_run(here: Path) -> None:
         "traits",
         "correlate",
         "audit",
+        "show",
+        "query",
     }
     for command, words in commands:
         code, _, err = run(command, *shlex.split(words))

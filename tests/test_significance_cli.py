@@ -14,8 +14,8 @@ import pytest
 
 import dstbench
 from dstbench.demo import synthetic
-from dstbench.report.charts import leaderboard_charts
-from dstbench.report.leaderboards import render_leaderboard
+from dstbench.rendering.charts import leaderboard_charts
+from dstbench.rendering.leaderboards import render_leaderboard
 from dstbench.significance import Leaderboard
 from tests.test_cli import ok, run
 from tests.test_schemas import FOLDER

@@ -13,6 +13,7 @@ from dstbench.cli import (  # noqa: F401 (they add their commands, in the order 
     audits_of_words,
     data,
     dialogues,
+    questions,
     scores,
 )
 from dstbench.cli.app import app

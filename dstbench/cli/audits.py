@@ -10,8 +10,8 @@ import typer
 
 from dstbench.cli.app import app
 from dstbench.cli.options import (
-    Charts,
     Choices,
+    Drawing,
     FormatOption,
     From,
     Metrics,
@@ -20,8 +20,9 @@ from dstbench.cli.options import (
     Split,
     named_values,
     takes_convention,
+    takes_drawing,
 )
-from dstbench.cli.output import as_path, emit, progress, reporting, spare_inputs, tell_written, write_charts
+from dstbench.cli.output import as_path, emit, progress, reporting, spare_inputs, tell_written
 
 audits = typer.Typer(
     name="audit",
@@ -41,6 +42,7 @@ _OfSplit = Annotated[str | None, typer.Option("--split", help="train, dev or tes
 
 @audits.command(epilog="Example: dstbench audit bias train.tsv test.tsv --slot train-destination --top 13")
 @partial(takes_convention, only=_VALUES)
+@takes_drawing
 def bias(
     data: Annotated[
         list[Path],
@@ -61,7 +63,7 @@ def bias(
     least: Annotated[int, typer.Option(min=1, help="Leave out values that are counted less often.")] = 1,
     top: Annotated[int, typer.Option(min=1, help="How many values text and figures show per slot.")] = 5,
     split: _OfSplit = None,
-    charts: Charts = None,
+    drawing: Drawing,
     form: FormatOption = "text",
     output: Output = None,
     convention: Choices,
@@ -69,9 +71,10 @@ def bias(
     """Measure entity bias: how unevenly values are distributed, and what of a test set training has seen."""
     with reporting(), progress("counting"):
         spare_inputs(output, data)
+        drawing.check()
         from dstbench import audit
-        from dstbench.report.audits import render_bias
-        from dstbench.report.charts import bias_charts
+        from dstbench.rendering.audits import render_bias
+        from dstbench.rendering.charts import bias_charts
 
         found = audit.bias(
             [as_path(path) for path in data],
@@ -83,7 +86,7 @@ def bias(
             split=split,
         )
         text = render_bias(found, form, top=top)
-        written = write_charts(bias_charts(found, top), charts)
+        written = drawing.write(bias_charts(found, top))
     emit(text, output)
     tell_written(written)
 
@@ -110,7 +113,7 @@ def diff(
     with reporting(), progress("comparing"):
         spare_inputs(output, [before, after])
         from dstbench import audit
-        from dstbench.report.audits import render_differences
+        from dstbench.rendering.audits import render_differences
 
         found = audit.diff(as_path(before), as_path(after), profile=convention(), names=name or None, split=split)
         text = render_differences(found, form, top=top)
@@ -147,7 +150,7 @@ def scores(
     """Score runs on several versions of their dataset: exact beside fuzzy, mean and spread over seeds, error turns."""
     with reporting(), progress("scoring"):
         from dstbench import audit
-        from dstbench.report.audits import render_version_scores
+        from dstbench.rendering.audits import render_version_scores
 
         golds = named_values("--version", version, "version and its gold", "2.1=gold.tsv", once=True) or {}
         versions = {name: as_path(Path(gold)) for name, gold in golds.items()}

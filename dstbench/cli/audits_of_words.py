@@ -69,7 +69,7 @@ def inconsistency(
             raise UsageError("two files to write have one name", hint="-o, --log and --review each need their own")
         from dstbench import audit
         from dstbench.files import replacing
-        from dstbench.report.audits_of_words import render_inconsistency
+        from dstbench.rendering.audits_of_words import render_inconsistency
 
         found = audit.inconsistency(
             as_path(data),
@@ -104,7 +104,7 @@ def review(
     with reporting():
         spare_inputs(output, [sheet])
         from dstbench import audit
-        from dstbench.report.audits_of_words import render_review
+        from dstbench.rendering.audits_of_words import render_review
 
         text = render_review(audit.review(as_path(sheet)), form)
     emit(text, output)
@@ -142,7 +142,7 @@ def replace(
                 f"{manifest}: a manifest is written as CSV or JSON", hint=f"--manifest {manifest.stem}.csv"
             )
         from dstbench.audit import replace as replaced
-        from dstbench.report.audits_of_words import render_replacement
+        from dstbench.rendering.audits_of_words import render_replacement
 
         found = replaced(
             as_path(data),
@@ -178,7 +178,7 @@ def memorisation(
         asked.spare(output)
         spare_inputs(output, [*context, *([train] if train else [])])
         from dstbench.audit import memorisation as memorised
-        from dstbench.report.audits_of_words import render_memorisation
+        from dstbench.rendering.audits_of_words import render_memorisation
 
         found = memorised(
             asked.paths,

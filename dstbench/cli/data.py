@@ -102,7 +102,7 @@ def demo(
     """Score a bundled sample: three invented trackers, and the dialogues that the papers work through."""
     with reporting(), progress("scoring"):
         from dstbench.demo import synthetic, worked_scores, write_sample
-        from dstbench.report.tables import render_rows, render_scores
+        from dstbench.rendering.tables import render_rows, render_scores
         from dstbench.scoring import score as score_runs
 
         corpus = synthetic(dialogues)
@@ -124,7 +124,7 @@ def ls(what: Annotated[Listing, typer.Argument(help="What to list.")], form: For
     """List formats, matchers, metrics, profiles, slots, or steps of normalisers."""
     with reporting():
         from dstbench.listing import LISTINGS
-        from dstbench.report.tables import render_rows
+        from dstbench.rendering.tables import render_rows
 
         text = render_rows(LISTINGS[what](), what, form)
     emit(text, None)

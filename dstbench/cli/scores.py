@@ -11,13 +11,14 @@ import typer
 from dstbench.cli.app import app
 from dstbench.cli.options import (
     Asked,
-    Charts,
     Choices,
+    Drawing,
     FormatOption,
     Metrics,
     Output,
     named_values,
     takes_convention,
+    takes_drawing,
     takes_runs,
 )
 from dstbench.cli.output import (
@@ -26,7 +27,6 @@ from dstbench.cli.output import (
     progress,
     reporting,
     tell_written,
-    write_charts,
 )
 from dstbench.options import Adjustment, TableFormat
 
@@ -50,7 +50,7 @@ def score(
         asked.spare(output)
         import dstbench.scoring
         from dstbench.errors import DstbenchWarning
-        from dstbench.report.tables import render_scores
+        from dstbench.rendering.tables import render_scores
 
         rows = dstbench.scoring.score(
             asked.paths,
@@ -68,6 +68,7 @@ def score(
 @app.command(epilog="Example: dstbench compare a.json b.json c.json --baseline a -m jga,gca")
 @takes_convention
 @takes_runs
+@takes_drawing
 def compare(
     *,
     metrics: Metrics = None,
@@ -82,7 +83,7 @@ def compare(
     seed: Annotated[int, typer.Option(min=0, help="Where the draws come from.")] = 0,
     level: Annotated[float, typer.Option(help="Level of intervals; tests are at one less it.")] = 0.95,
     adjust: Annotated[Adjustment, typer.Option(help="How p are adjusted for the differences of a metric.")] = "holm",
-    charts: Charts = None,
+    drawing: Drawing,
     asked: Asked,
     form: FormatOption = "text",
     output: Output = None,
@@ -91,9 +92,10 @@ def compare(
     """Compare runs over the same gold: scores and differences with intervals, and tests, by dialogues."""
     with reporting(), progress("scoring"):
         asked.spare(output)
+        drawing.check()
         import dstbench.significance
-        from dstbench.report.charts import leaderboard_charts
-        from dstbench.report.leaderboards import render_leaderboard
+        from dstbench.rendering.charts import leaderboard_charts
+        from dstbench.rendering.leaderboards import render_leaderboard
 
         found = dstbench.significance.compare(
             asked.paths,
@@ -108,7 +110,7 @@ def compare(
             **asked.how,
         )
         text = render_leaderboard(found, form)
-        written = write_charts(leaderboard_charts(found), charts)
+        written = drawing.write(leaderboard_charts(found))
     emit(text, output)
     tell_written(written)
 
@@ -129,7 +131,7 @@ def pairs(
         import polars as pl
 
         from dstbench.pairs import fuzzy_pairs
-        from dstbench.report.tables import render_rows
+        from dstbench.rendering.tables import render_rows
 
         found = fuzzy_pairs(
             asked.paths,
@@ -158,7 +160,7 @@ def sweep(
     with reporting(), progress("sweeping"):
         asked.spare(output)
         import dstbench.sweeps
-        from dstbench.report.tables import render_sweep
+        from dstbench.rendering.tables import render_sweep
 
         rows = dstbench.sweeps.sweep(
             asked.paths,
@@ -187,7 +189,7 @@ def check(
     with reporting(), progress("checking"):
         asked.spare(output)
         import dstbench.checks
-        from dstbench.report.tables import render_rows
+        from dstbench.rendering.tables import render_rows
 
         rows = dstbench.checks.check(
             asked.paths,

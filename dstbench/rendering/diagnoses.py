@@ -1,6 +1,6 @@
-"""Diagnoses, traits and correlations as text, Markdown, CSV or JSON.
+"""Diagnoses, traits and correlations as text, Markdown, LaTeX, CSV or JSON.
 
-Text and Markdown show shares in percent, the runs side by side where that can be read.
+Text, Markdown and LaTeX show shares in percent, the runs side by side where that can be read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import polars as pl
 
 from dstbench.associations import POOLED
 from dstbench.metrics import parse
-from dstbench.report.tables import plain, render_frames, render_page, share_text, signature_lines
+from dstbench.rendering.tables import Page, plain, render_frames, render_page, share_text, signature_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +34,11 @@ _KINDS: Final = (("missed", "of_gold"), ("wrong", "of_gold"), ("over", "of_predi
 
 def render_diagnosis(found: Diagnosis, form: TableFormat) -> str:
     """Where runs fail, in one of the formats."""
-    if form in ("json", "csv"):
-        return render_frames(found, form)
+    return render_frames(found, form) if form in ("json", "csv") else render_page(*diagnosis_page(found), form)
+
+
+def diagnosis_page(found: Diagnosis) -> Page:
+    """Their tables, each with its title, and what is to be said below them."""
     few = found.runs["few_slots"].item(0)
     failing = share_text(pl.col("failing") / pl.col("dialogues"), "% failing")
     runs = found.runs.select(
@@ -58,13 +61,16 @@ def render_diagnosis(found: Diagnosis, form: TableFormat) -> str:
         ("By domain: slots of turns, and percent by kind of error", _kinds(found.errors_by_domain, "domain")),
         ("By slot", _kinds(found.errors_by_slot, "slot")),
     ]
-    return render_page(sections, signature_lines(found.runs.with_columns(metric=pl.lit("jga"))), form)
+    return sections, signature_lines(found.runs.with_columns(metric=pl.lit("jga")))
 
 
 def render_traits(found: Traits, form: TableFormat) -> str:
-    """Traits of dialogues, in one of the formats; text and Markdown do not list dialogues."""
-    if form in ("json", "csv"):
-        return render_frames(found, form)
+    """Traits of dialogues, in one of the formats; text, Markdown and LaTeX do not list dialogues."""
+    return render_frames(found, form) if form in ("json", "csv") else render_page(*traits_page(found), form)
+
+
+def traits_page(found: Traits) -> Page:
+    """Their tables, each with its title, and what is to be said below them."""
     sections = []
     for trait in found.bins["trait"].unique(maintain_order=True):
         title = f"Mean scores by {trait}, of dialogues that have both; n: how many"
@@ -85,18 +91,21 @@ def render_traits(found: Traits, form: TableFormat) -> str:
         *_below(found.correlations),
         *signature_lines(found.signatures),
     ]
-    return render_page(sections, below, form)
+    return sections, below
 
 
 def render_correlations(found: Correlations, form: TableFormat) -> str:
     """Correlations and their differences, in one of the formats."""
-    if form in ("json", "csv"):
-        return render_frames(found, form)
+    return render_frames(found, form) if form in ("json", "csv") else render_page(*correlations_page(found), form)
+
+
+def correlations_page(found: Correlations) -> Page:
+    """Their tables, each with its title, and what is to be said below them."""
     sections = [*_matrices(found.matrix), *_differences(found.differences, found.tests)]
     below = _below(found.matrix)
     if found.tests.height > 1:
         below.append("p are two-sided, and not adjusted for their number")
-    return render_page(sections, [*below, *signature_lines(found.signatures)], form)
+    return sections, [*below, *signature_lines(found.signatures)]
 
 
 def _interval() -> pl.Expr:

@@ -1,6 +1,7 @@
 """The papers' figures as Vega-Lite specifications: plain dictionaries with their data inside.
 
-Any Vega-Lite renderer draws them; none is needed here. Runs are told apart by colour.
+Any Vega-Lite renderer draws them; none is needed here. Runs are told apart by colours that do not depend on colour
+vision (Okabe & Ito 2008, without their yellow), and by shapes and dashes, as print may have no colour.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 Chart = dict[str, Any]
 
 _VEGA_LITE: Final = "https://vega.github.io/schema/vega-lite/v5.json"
+_COLOURS: Final = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
+_DASHES: Final = ([1, 0], [5, 2], [2, 2], [7, 2, 2, 2], [1, 1], [9, 3], [4, 1, 1, 1, 1, 1])
+_CONFIG: Final = {"range": {"category": list(_COLOURS)}}
 
 
 def diagnosis_charts(found: Diagnosis) -> dict[str, Chart]:
@@ -70,9 +74,9 @@ def bias_charts(found: Bias, top: int) -> dict[str, Chart]:
         "yOffset": {"field": "split", "type": "nominal"},
         "row": {"field": "slot", "type": "nominal"},
     }
-    values = _chart("Most frequent values", "bar", first, most, colour="split")
+    values = _chart("Most frequent values", "bar", first, most, by="split")
     return {
-        "bias": _chart("How evenly values are distributed", "point", measures, per_slot, colour="split"),
+        "bias": _chart("How evenly values are distributed", "point", measures, per_slot, by="split"),
         "values": {**values, "resolve": {"scale": {"y": "independent"}}},
     }
 
@@ -80,19 +84,25 @@ def bias_charts(found: Bias, top: int) -> dict[str, Chart]:
 def intervals(rows: pl.DataFrame, name: str, value: str, title: str, *, zero: bool = False) -> Chart:
     """A forest plot: a point and its interval per row, a panel per metric; with `zero`, a line where that is."""
     x = {"type": "quantitative", "title": value, "scale": {"zero": zero}}
-    y = {"field": name, "type": "nominal", "sort": None, "title": None}
+    y: Chart = {"field": name, "type": "nominal", "sort": None, "title": None}
+    point = {"type": "point", "filled": True, "opacity": 1, "color": _COLOURS[0], "tooltip": True}
     layers: list[Chart] = [
         {"mark": "rule", "encoding": {"y": y, "x": {"field": "low", **x}, "x2": {"field": "high"}}},
-        {"mark": {"type": "point", "filled": True, "tooltip": True}, "encoding": {"y": y, "x": {"field": value, **x}}},
+        {"mark": point, "encoding": {"y": y, "x": {"field": value, **x}}},
     ]
+    spec: Chart = {"layer": layers}
     if zero:
+        y["axis"] = {"labelExpr": "split(replace(datum.label, ' less ', '\\nless '), '\\n')"}  # in two lines
+        spec["height"] = {"step": 24}
         layers.insert(0, {"mark": {"type": "rule", "strokeDash": [4, 4]}, "encoding": {"x": {"datum": 0}}})
+    metrics = rows["metric"].unique(maintain_order=True).to_list()
     return {
         "$schema": _VEGA_LITE,
+        "config": _CONFIG,
         "title": title,
         "data": {"values": rows.drop("signature", strict=False).to_dicts()},
-        "facet": {"row": {"field": "metric", "type": "nominal", "sort": None, "title": None}},
-        "spec": {"layer": layers},
+        "facet": {"row": {"field": "metric", "type": "nominal", "sort": metrics, "title": None}},
+        "spec": spec,
         "resolve": {"scale": {"x": "independent"}},
     }
 
@@ -104,16 +114,27 @@ def correlation_charts(found: Correlations) -> dict[str, Chart]:
 
 def first_failures(rows: pl.DataFrame) -> Chart:
     """When failing dialogues first fail (Kim et al. 2022, Fig 1), from `Diagnosis.first_failures`."""
-    x = {"field": "low", "bin": {"binned": True, "step": 0.1}, "title": "first wrong turn, as a share of the dialogue"}
-    y = {"field": "dialogues", "type": "quantitative", "stack": None, "title": "dialogues"}
-    return _chart("Where dialogues first fail", "bar", rows, {"x": x, "x2": {"field": "high"}, "y": y})
+    title, about = "Where dialogues first fail", "first wrong turn, as a share of the dialogue"
+    y = {"field": "dialogues", "type": "quantitative", "title": "dialogues"}
+    if rows["run"].n_unique() == 1:
+        x = {"field": "low", "bin": {"binned": True, "step": 0.1}, "title": about}
+        return _chart(title, "bar", rows, {"x": x, "x2": {"field": "high"}, "y": y})
+    middles = rows.with_columns(middle=(pl.col("low") + pl.col("high")) / 2)
+    return _chart(title, "line", middles, {"x": {"field": "middle", "type": "quantitative", "title": about}, "y": y})
 
 
 def gold_slots(rows: pl.DataFrame) -> Chart:
-    """The largest number of gold slots in a dialogue (Kim et al. 2022, Fig 2), from `Diagnosis.gold_slots`."""
+    """The largest number of gold slots in a dialogue (Kim et al. 2022, Fig 2), from `Diagnosis.gold_slots`.
+
+    Runs over the same gold have one distribution, which is drawn once.
+    """
+    runs = rows.partition_by("run", include_key=False, maintain_order=True)
+    if all(run.equals(runs[0]) for run in runs):
+        rows = rows.filter(pl.col("run") == pl.col("run").first())
     x = {"field": "n_gold_max", "type": "ordinal", "title": "largest number of gold slots in a turn"}
-    y = {"field": "dialogues", "type": "quantitative", "stack": None, "title": "dialogues"}
-    return _chart("How many slots dialogues have", "bar", rows, {"x": x, "y": y})
+    y = {"field": "dialogues", "type": "quantitative", "title": "dialogues"}
+    mark = "bar" if rows["run"].n_unique() == 1 else "line"
+    return _chart("How many slots dialogues have", mark, rows, {"x": x, "y": y})
 
 
 def jga_line(rows: pl.DataFrame, by: str, title: str) -> Chart:
@@ -125,12 +146,13 @@ def jga_line(rows: pl.DataFrame, by: str, title: str) -> Chart:
 
 
 def binned(rows: pl.DataFrame) -> Chart:
-    """Mean scores by bins of one trait, from `Traits.bins`: a dashed line per metric."""
+    """Mean scores by bins of one trait, from `Traits.bins`: dashes tell metrics apart, colours and shapes runs."""
     trait = rows["trait"].item(0)
     middles = rows.with_columns(middle=(pl.col("low") + pl.col("high")) / 2)
     x = {"field": "middle", "type": "quantitative", "title": trait}
     y = {"field": "value", "type": "quantitative", "title": "mean of dialogues' scores"}
-    dash = {"field": "metric", "type": "nominal"}
+    dashes = {"domain": rows["metric"].unique(maintain_order=True).to_list(), "range": list(_DASHES)}
+    dash = {"field": "metric", "type": "nominal", "scale": dashes, "title": None}
     return _chart(f"Scores by {trait}", "line", middles, {"x": x, "y": y, "strokeDash": dash})
 
 
@@ -145,6 +167,7 @@ def heat_map(rows: pl.DataFrame) -> Chart:
     numbers = {"mark": "text", "encoding": {"text": _r(format=".2f"), "color": {"condition": dark, "value": "black"}}}
     return {
         "$schema": _VEGA_LITE,
+        "config": _CONFIG,
         "title": "Correlations",
         "data": {"values": pl.concat([rows, other_half]).to_dicts()},
         "facet": {"field": "run", "type": "nominal", "sort": None, "title": None},
@@ -157,12 +180,26 @@ def _r(**look: Any) -> dict[str, Any]:
     return {"field": "r", "type": "quantitative", **look}
 
 
-def _chart(title: str, mark: str, rows: pl.DataFrame, encoding: dict[str, Any], colour: str = "run") -> Chart:
-    looks: dict[str, Chart] = {"bar": {"opacity": 0.6}, "line": {"point": True}, "point": {"filled": True}}
+def _chart(title: str, mark: str, rows: pl.DataFrame, encoding: dict[str, Any], by: str = "run") -> Chart:
+    """A chart of runs (or what `by` names); a legend names them where there are several."""
+    runs = rows[by].unique(maintain_order=True).to_list()
+
+    def apart(**scale: Any) -> dict[str, Any]:
+        # Only legends of the same domain become one.
+        legend: dict[str, Any] = {"title": None} if len(runs) > 1 else {"legend": None}
+        return {"field": by, "type": "nominal", "scale": {"domain": runs, **scale}, **legend}
+
+    channels = {"color": apart()}
+    if mark == "point":
+        channels["shape"] = apart()
+    if mark == "line":
+        channels = {**channels, "shape": apart(), "strokeDash": apart(range=list(_DASHES))}
+    looks: dict[str, Chart] = {"bar": {}, "line": {"point": True}, "point": {"filled": True}}
     return {
         "$schema": _VEGA_LITE,
+        "config": _CONFIG,
         "title": title,
         "data": {"values": rows.to_dicts()},
         "mark": {"type": mark, **looks[mark], "tooltip": True},
-        "encoding": {**encoding, "color": {"field": colour, "type": "nominal"}},
+        "encoding": {**channels, **encoding},
     }

@@ -11,7 +11,7 @@ import polars as pl
 
 from dstbench.audit.tables import KINDS
 from dstbench.metrics import parse
-from dstbench.report.tables import render_frames, render_page, share_text, signature_lines
+from dstbench.rendering.tables import render_frames, render_page, share_text, signature_lines
 
 if TYPE_CHECKING:
     from dstbench.audit import Bias, Differences, VersionScores

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dstbench.report.tables import plain, render_frames, render_page, render_rows, share_text, signature_lines
+from dstbench.rendering.tables import plain, render_frames, render_page, render_rows, share_text, signature_lines
 
 if TYPE_CHECKING:
     from dstbench.audit import Inconsistency, Memorisation, Replacement
