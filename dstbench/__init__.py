@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dstbench.pairs import fuzzy_pairs
     from dstbench.profiles import profile
     from dstbench.readers import read
+    from dstbench.reporting import Report, report
     from dstbench.scoring import score, turns
     from dstbench.significance import compare
     from dstbench.slots import canonical_slot
@@ -39,6 +40,7 @@ _HOME = {
     "DstbenchError": "errors",
     "DstbenchWarning": "errors",
     "Metric": "metrics",
+    "Report": "reporting",
     "Run": "longtable",
     "UsageError": "errors",
     "canonical_slot": "slots",
@@ -52,6 +54,7 @@ _HOME = {
     "parse": "metrics",
     "profile": "profiles",
     "read": "readers",
+    "report": "reporting",
     "scan": "longtable",
     "score": "scoring",
     "sweep": "sweeps",
@@ -70,6 +73,7 @@ __all__ = [
     "DstbenchError",
     "DstbenchWarning",
     "Metric",
+    "Report",
     "Run",
     "UsageError",
     "__version__",
@@ -84,6 +88,7 @@ __all__ = [
     "parse",
     "profile",
     "read",
+    "report",
     "scan",
     "score",
     "signature",

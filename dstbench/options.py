@@ -68,5 +68,8 @@ Protocol = Literal["plain", "released"]
 #: How tables are printed.
 TableFormat = Literal["text", "json", "csv", "md"]
 
+#: What a report is written as.
+ReportFormat = Literal["html", "md", "json"]
+
 #: What `dstbench ls` lists.
 Listing = Literal["formats", "matchers", "metrics", "profiles", "slots", "steps"]
