@@ -14,13 +14,14 @@ import msgspec
 from dstbench.readers import FORMATS
 from dstbench.schema import TABLES
 from dstbench.standings import TABLES as COMPARED
+from dstbench.turnwise import TABLES as TURNWISE
 
 HERE = Path(__file__).resolve().parent
 
 
 def schemas() -> dict[str, dict[str, Any]]:
     """File name to JSON Schema: the tables, then the native formats (of a line, for JSON Lines and TSV)."""
-    found = {f"{name}.schema.json": table.json_schema() for name, table in {**TABLES, **COMPARED}.items()}
+    found = {f"{name}.schema.json": table.json_schema() for name, table in {**TABLES, **COMPARED, **TURNWISE}.items()}
     for form in FORMATS.values():
         schema = msgspec.json.schema(form.shape)
         head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": form.title}

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dstbench.metrics import Metric, parse
     from dstbench.pairs import fuzzy_pairs
     from dstbench.profiles import profile
+    from dstbench.queries import query
     from dstbench.readers import read
     from dstbench.reporting import Report, report
     from dstbench.scoring import score, turns
@@ -53,6 +54,7 @@ _HOME = {
     "open_runs": "longtable",
     "parse": "metrics",
     "profile": "profiles",
+    "query": "queries",
     "read": "readers",
     "report": "reporting",
     "scan": "longtable",
@@ -87,6 +89,7 @@ __all__ = [
     "open_runs",
     "parse",
     "profile",
+    "query",
     "read",
     "report",
     "scan",

@@ -29,7 +29,7 @@ def contexts(
     """What user and system say in each turn, from files that hold it.
 
     Args:
-        path: A file or folder, or several.
+        path: A file or folder, or several; or the table that was written of them.
         split: The split to read, where there are several; None: all.
         format: Native format; None: find out.
 
@@ -42,8 +42,11 @@ def contexts(
     sources = [Source(fspath(item)) for item in ([path] if isinstance(path, (str, PathLike)) else path)]
     parts = []
     for source in sources:
-        part = pl.concat([_said(file, form) for file, form in find_files(source, format, split)])
-        if split is not None:
+        if source.is_parquet:
+            part = _written(source)
+        else:
+            part = pl.concat([_said(file, form) for file, form in find_files(source, format, split)])
+        if split is not None and not source.is_parquet:
             states = read(source, format, split)
             sides = [side.turns.select("dialogue") for side in (states.gold, states.pred) if side is not None]
             part = part.join(pl.concat(sides), on="dialogue", how="semi")
@@ -56,6 +59,16 @@ def contexts(
         dialogue, turn, *_ = twice.row(0)
         raise DstbenchError("the same turn in two files", file=sources[0].name, dialogue=dialogue, turn=turn)
     return table
+
+
+def _written(source: Source) -> pl.DataFrame:
+    """A table of contexts as it was written."""
+    try:
+        table = pl.read_parquet(source.path)
+        return table.select(pl.col(name).cast(dtype) for name, dtype in CONTEXTS.schema.items())
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).splitlines()[0]
+        raise source.error(f"not a table of contexts: {reason}", "`dstbench contexts` writes such a table") from None
 
 
 def _said(source: Source, form: Format) -> pl.DataFrame:

@@ -111,7 +111,7 @@ def open_runs(
         raise UsageError("no run to open", hint="give at least one file, table or list of states")
     if names is not None:
         if len(names) != len(parts):
-            raise UsageError(f"{len(names)} names for {len(parts)} runs")
+            raise UsageError(f"{len(names)} names for {len(parts)} runs", hint="one name for each run, in their order")
         parts = list(zip(names, (item for _, item in parts), strict=True))
     repeated = {name for name, _ in parts if [n for n, _ in parts].count(name) > 1}
     if repeated:

@@ -66,10 +66,13 @@ Per = Literal["dialogue", "turn"]
 Protocol = Literal["plain", "released"]
 
 #: How tables are printed.
-TableFormat = Literal["text", "json", "csv", "md"]
+TableFormat = Literal["text", "json", "csv", "md", "latex"]
+
+#: How figures are drawn.
+FigureFormat = Literal["svg", "pdf", "png"]
 
 #: What a report is written as.
-ReportFormat = Literal["html", "md", "json"]
+ReportFormat = Literal["html", "md", "latex", "json"]
 
 #: What `dstbench ls` lists.
 Listing = Literal["formats", "matchers", "metrics", "profiles", "slots", "steps"]

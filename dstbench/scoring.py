@@ -121,13 +121,11 @@ def score(
     """
     groups = _groups(by)
     convention = as_convention(profile)
-    default = DEFAULT_PER_SLOT if "slot" in groups else convention.metrics or DEFAULT
     asked = None if metrics is None else parse_all(metrics)  # what is wrong in them is said before files are read
     if asked == []:
         raise UsageError("no metric to compute", hint="leave metrics away for the default ones")
     runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
-    held = next((run.meta["only"] for run in runs if run.meta.get("only")), default)
-    chosen = asked or parse_all(held)
+    chosen = choose_metrics(asked, runs, convention, groups)
     if convention.match.startswith("token-sort") and convention.unit == "frame" and not convention.exact_slots:
         warnings.warn(
             "categorical slots are matched by similarity too; --schema schema.json says which they are",
@@ -142,6 +140,15 @@ def score(
     scores = pl.concat(tables)
     _warn_of_differences(scores)
     return scores
+
+
+def choose_metrics(
+    asked: Sequence[Metric] | None, runs: Sequence[Run], convention: Convention, by: Sequence[str] = ()
+) -> Sequence[Metric]:
+    """The metrics that are asked for; where none are, those that a run without states has, or the convention's."""
+    default = DEFAULT_PER_SLOT if "slot" in by else convention.metrics or DEFAULT
+    held = next((run.meta["only"] for run in runs if run.meta.get("only")), default)
+    return asked or parse_all(held)
 
 
 def score_run(

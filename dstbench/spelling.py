@@ -113,7 +113,9 @@ def read_json(path: str | Path, kind: type) -> Any:
         with open(path, encoding="utf-8-sig") as file:
             document = json.load(file)
     except OSError as error:
-        raise DstbenchError(f"cannot be read: {error.strerror}", file=str(path)) from None
+        raise DstbenchError(
+            f"cannot be read: {error.strerror}", file=str(path), hint="name a file that is there"
+        ) from None
     except (ValueError, RecursionError) as error:
         raise DstbenchError(f"broken JSON: {error}", file=str(path)) from None
     if not isinstance(document, kind):

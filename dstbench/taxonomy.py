@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.comparison import ABSENT, comparison, to_column, to_strings
-from dstbench.layout import Layout, lay_out
+from dstbench.layout import Layout, lay_out, over_distinct
 from dstbench.partition import over_partitions
 from dstbench.slots import domain_of
 from dstbench.spelling import tells_slot
@@ -85,6 +85,35 @@ def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
     whole = pl.concat([counted for counted, _ in parts]).group_by("slot", "number").agg(pl.col("n").sum())
     named = whole.join(names, on="number").select(pl.col("slot").cast(pl.String), "class", "n")
     return named, sum(turns for _, turns in parts)
+
+
+def list_classes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+    """The class of every slot that gold or prediction has, turn by turn.
+
+    Args:
+        table: A long table, sorted, of whole dialogues.
+        convention: What values mean, and which turns count.
+
+    Returns:
+        The columns of `turnwise.SLOT_CLASSES` but `run`, in the order of the long table.
+    """
+    rows = lay_out(table)
+    found = classify(rows, convention)
+    at = np.flatnonzero((found != _NOTHING) & _scored_places(rows, convention)[0][rows.place])
+    names, kinds = list(CLASSES), [kind for kind, _ in CLASSES.values()]
+    number = pl.Series(found[at], dtype=pl.UInt32)
+    lasted = pl.Series(~rows.differs[at])
+    return rows.long.select(pl.all().gather(at)).select(
+        "dialogue",
+        "turn",
+        over_distinct(rows.long["slot"], domain_of).gather(at).alias("domain"),
+        "slot",
+        "gold",
+        "pred",
+        pl.Series("kind", kinds, pl.Categorical).gather(number),
+        pl.Series("class", names, pl.Categorical).gather(number),
+        lasted.alias("carried"),
+    )
 
 
 def classify(rows: Layout, convention: Convention) -> NDArray[np.uint8]:

@@ -11,11 +11,12 @@ ROOT = Path(dstbench.__file__).parent
 
 #: The data's way. A module may import from those above it; a package stands for all its modules.
 STEPS = (
-    "errors", "options", "stats", "slots", "schema", "standings", "longrules", "files", "states", "readers", "context",
-    "align", "longtable", "partition", "spelling", "matching", "conventions", "profiles", "signature", "comparison",
-    "fingerprint", "layout", "turntable", "sums", "taxonomy", "pairs", "metrics", "precision", "scoring", "pairing",
-    "significance", "dialogues", "associations", "correlating", "tendencies", "diagnosis", "explorer", "sweeps",
-    "checks", "listing", "demo", "rendering", "reporting", "cli", "__main__",
+    "errors", "options", "stats", "slots", "schema", "standings", "turnwise", "longrules", "files", "states",
+    "readers", "context", "align", "longtable", "partition", "spelling", "matching", "conventions", "profiles",
+    "signature", "comparison", "fingerprint", "layout", "turntable", "sums", "taxonomy", "pairs", "metrics",
+    "precision", "scoring", "pairing", "significance", "dialogues", "associations", "correlating", "tendencies",
+    "diagnosis", "walkthrough", "queries", "explorer", "sweeps", "checks", "listing", "demo", "rendering", "reporting",
+    "cli", "__main__",
 )  # fmt: skip
 
 

@@ -46,6 +46,8 @@ def test_the_examples_of_scoring_run(here: Path) -> None:
         "traits",
         "correlate",
         "report",
+        "show",
+        "query",
     }
     for command, words in commands:
         code, _, err = run(command, *shlex.split(words))

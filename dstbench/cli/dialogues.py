@@ -9,12 +9,13 @@ import typer
 from dstbench.cli.app import app
 from dstbench.cli.options import (
     Asked,
-    Charts,
     Choices,
+    Drawing,
     FormatOption,
     Metrics,
     Output,
     takes_convention,
+    takes_drawing,
     takes_runs,
 )
 from dstbench.cli.output import (
@@ -22,7 +23,6 @@ from dstbench.cli.output import (
     progress,
     reporting,
     tell_written,
-    write_charts,
 )
 from dstbench.options import NonUniformity, Per, Protocol, TailOrientation
 
@@ -32,10 +32,11 @@ Level = Annotated[float, typer.Option(help="Confidence level of intervals.")]
 @app.command(epilog="Example: dstbench diagnose predictions.json --charts figures")
 @takes_convention
 @takes_runs
+@takes_drawing
 def diagnose(
     *,
     few: Annotated[int, typer.Option(min=0, help="Dialogues with fewer gold slots than this have few.")] = 12,
-    charts: Charts = None,
+    drawing: Drawing,
     asked: Asked,
     form: FormatOption = "text",
     output: Output = None,
@@ -44,6 +45,7 @@ def diagnose(
     """Find out where runs fail: first failures, gold slots, JGA by turn and length, kinds of errors."""
     with reporting(), progress("diagnosing"):
         asked.spare(output)
+        drawing.check()
         import dstbench.diagnosis
         from dstbench.rendering.charts import diagnosis_charts
         from dstbench.rendering.diagnoses import render_diagnosis
@@ -55,7 +57,7 @@ def diagnose(
             **asked.how,
         )
         text = render_diagnosis(found, form)
-        written = write_charts(diagnosis_charts(found), charts)
+        written = drawing.write(diagnosis_charts(found))
     emit(text, output)
     tell_written(written)
 
@@ -63,6 +65,7 @@ def diagnose(
 @app.command(epilog="Example: dstbench traits predictions.json --disagree fga gca")
 @takes_convention
 @takes_runs
+@takes_drawing
 def traits(
     *,
     metrics: Metrics = None,
@@ -81,7 +84,7 @@ def traits(
         typer.Option(metavar="A B", help="List the dialogues on which these metrics differ most."),
     ] = None,
     most: Annotated[int, typer.Option(min=1, help="How many of them, in each direction.")] = 20,
-    charts: Charts = None,
+    drawing: Drawing,
     asked: Asked,
     form: FormatOption = "text",
     output: Output = None,
@@ -90,6 +93,7 @@ def traits(
     """Show where in dialogues mistakes are, and what that does to scores: tail orientation, non-uniformity."""
     with reporting(), progress("scoring"):
         asked.spare(output)
+        drawing.check()
         import dstbench.tendencies
         from dstbench.rendering.charts import trait_charts
         from dstbench.rendering.diagnoses import render_traits
@@ -107,7 +111,7 @@ def traits(
             **asked.how,
         )
         text = render_traits(found, form)
-        written = write_charts(trait_charts(found), charts)
+        written = drawing.write(trait_charts(found))
     emit(text, output)
     tell_written(written)
 
@@ -115,6 +119,7 @@ def traits(
 @app.command(epilog="Example: dstbench correlate predictions.json -m jga,fga,gca --versus jga,fga,gca")
 @takes_convention
 @takes_runs
+@takes_drawing
 def correlate(
     *,
     metrics: Annotated[
@@ -133,7 +138,7 @@ def correlate(
         str | None, typer.Option(metavar="NAME", help="The test of a difference, by cocor's name, or all.")
     ] = None,
     level: Level = 0.95,
-    charts: Charts = None,
+    drawing: Drawing,
     asked: Asked,
     form: FormatOption = "text",
     output: Output = None,
@@ -142,6 +147,7 @@ def correlate(
     """Correlate metrics and traits of dialogues, and compare correlations."""
     with reporting(), progress("scoring"):
         asked.spare(output)
+        drawing.check()
         import dstbench.correlating
         from dstbench.rendering.charts import correlation_charts
         from dstbench.rendering.diagnoses import render_correlations
@@ -158,6 +164,6 @@ def correlate(
             **asked.how,
         )
         text = render_correlations(found, form)
-        written = write_charts(correlation_charts(found), charts)
+        written = drawing.write(correlation_charts(found))
     emit(text, output)
     tell_written(written)

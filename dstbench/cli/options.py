@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
-from dstbench.cli.output import as_path, spare_inputs
+from dstbench.cli.output import as_path, spare_inputs, write_files
 from dstbench.options import (
     DomainTurns,
     Dontcare,
+    FigureFormat,
     Fuzzy,
     Missing,
     Multi,
@@ -26,13 +27,48 @@ from dstbench.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from dstbench.conventions import Convention
 
+
+def _completed(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """What a shell offers for a word: the names that it may become; of several with commas, the last."""
+
+    def complete(incomplete: str) -> list[str]:
+        done, comma, last = incomplete.rpartition(",")
+        return [f"{done}{comma}{name}" for name in names() if name.startswith(last)]
+
+    return complete
+
+
+def _metrics() -> Iterable[str]:
+    from dstbench.metrics import REGISTRY
+
+    return REGISTRY
+
+
+def _formats() -> Iterable[str]:
+    from dstbench.readers import FORMATS
+
+    return FORMATS
+
+
+def _profiles() -> Iterable[str]:
+    from dstbench.profiles import PROFILES
+
+    return PROFILES
+
+
 Gold = Annotated[Path | None, typer.Option(help="File or folder with the gold states, where they are not inside.")]
 From = Annotated[
-    str | None, typer.Option("--from", metavar="FORMAT", help="Native format; found by content if not given.")
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="FORMAT",
+        help="Native format; found by content if not given.",
+        autocompletion=_completed(_formats),
+    ),
 ]
 MissingOption = Annotated[
     Missing | None,
@@ -41,14 +77,17 @@ MissingOption = Annotated[
     ),
 ]
 Metrics = Annotated[
-    list[str] | None, typer.Option("-m", "--metrics", help="Such as jga,fga:lam=0.25; see `ls metrics`.")
+    list[str] | None,
+    typer.Option(
+        "-m",
+        "--metrics",
+        help="Such as jga,fga:lam=0.25; see `ls metrics`.",
+        autocompletion=_completed(_metrics),
+    ),
 ]
 Split = Annotated[
     str | None,
     typer.Option(help="train, dev or test, where gold has several; the one with predictions if not given."),
-]
-Charts = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Also write the figures to this folder, as Vega-Lite.")
 ]
 FormatOption = Annotated[TableFormat, typer.Option("--format", help="How to print the table.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")]
@@ -93,6 +132,41 @@ class Asked:
         spare_inputs(output, [*self.runs, *([self.gold] if self.gold else [])])
 
 
+@dataclass(frozen=True)
+class Drawing:
+    """The folders that charts go to, as specifications and drawn; its fields are the options."""
+
+    charts: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also write the charts to this folder, as Vega-Lite.")
+    ] = None
+    figures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also draw them for a paper, and write them to this folder.")
+    ] = None
+    figure_format: Annotated[FigureFormat, typer.Option(help="How they are drawn.")] = "svg"
+
+    def check(self) -> None:
+        """Say it before the work is done if figures cannot be drawn."""
+        if self.figures is not None:
+            from dstbench.rendering.figures import check_drawing
+
+            check_drawing()
+
+    def write(self, charts: dict[str, dict[str, Any]]) -> list[Path]:
+        """Write charts as it was asked for; the paths of the files."""
+        from dstbench.rendering.tables import render_object
+
+        written = []
+        if self.charts is not None:
+            texts = {f"{name}.vl.json": render_object(chart).encode() for name, chart in charts.items()}
+            written += write_files(texts, self.charts)
+        if self.figures is not None:
+            from dstbench.rendering.figures import draw_figure
+
+            drawn = {f"{name}.{self.figure_format}": draw_figure(c, self.figure_format) for name, c in charts.items()}
+            written += write_files(drawn, self.figures)
+        return written
+
+
 #: The convention that the options ask for, to be made where errors are reported.
 Choices: TypeAlias = "Callable[[], Convention]"
 _CONVENTION = "Convention"  # the panel of these options in --help
@@ -125,6 +199,12 @@ def takes_runs(command: Callable[..., None]) -> Callable[..., None]:
     return _takes(command, "asked", options, Asked)
 
 
+def takes_drawing(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of its charts; it gets them as `drawing`, a `Drawing`."""
+    hints = get_type_hints(Drawing, include_extras=True)
+    return _takes(command, "drawing", {f.name: (hints[f.name], f.default) for f in fields(Drawing)}, Drawing)
+
+
 def takes_convention(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command ``--profile`` and an option per choice; it gets them as `convention`, a function to call."""
 
@@ -137,7 +217,8 @@ def takes_convention(command: Callable[..., None]) -> Callable[..., None]:
         return convention
 
     help_of_profile = "Convention of values; see `ls profiles`."
-    named = Annotated[str, typer.Option(help=help_of_profile, rich_help_panel=_CONVENTION)]
+    complete = _completed(_profiles)
+    named = Annotated[str, typer.Option(help=help_of_profile, rich_help_panel=_CONVENTION, autocompletion=complete)]
     options: dict[str, tuple[Any, Any]] = {"profile": (named, "verbatim")}
     for name, (kind, flag, text) in _CHOICES.items():
         options[name] = Annotated[kind | None, typer.Option(f"--{flag}", help=text, rich_help_panel=_CONVENTION)], None

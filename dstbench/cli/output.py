@@ -7,7 +7,7 @@ import sys
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -20,8 +20,13 @@ def reporting() -> Iterator[None]:
     """Notes go to stderr; an error becomes one message and an exit code."""
     from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 
+    def tell(kind: str, message: object) -> None:
+        from dstbench.rendering.escapes import visible  # a user's value commands no terminal
+
+        typer.echo(visible(f"{kind}: {message}", keep="\n"), err=True)
+
     def note(message: Warning | str, *_: object, **__: object) -> None:
-        typer.echo(f"note: {message}", err=True)
+        tell("note", message)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", DstbenchWarning)
@@ -29,7 +34,7 @@ def reporting() -> Iterator[None]:
         try:
             yield
         except DstbenchError as error:
-            typer.echo(f"error: {error}", err=True)
+            tell("error", error)
             raise typer.Exit(2 if isinstance(error, UsageError) else 1) from None
 
 
@@ -89,23 +94,20 @@ def spare_inputs(output: Path | None, inputs: list[Path]) -> None:
         raise UsageError(f"{output} is read and would be written over", hint="name another file after -o")
 
 
-def write_charts(charts: dict[str, dict[str, Any]], folder: Path | None) -> list[Path]:
-    """Write figures to a folder, which is made if need be."""
+def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
+    """Write files (name to content) to a folder, which is made if need be."""
     from dstbench.errors import DstbenchError
     from dstbench.files import replacing
-    from dstbench.rendering.tables import render_object
 
-    if folder is None:
-        return []
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DstbenchError(f"cannot be made: {error.strerror}", file=str(folder), hint="name a folder") from None
     paths = []
-    for name, chart in charts.items():
-        paths.append(folder / f"{name}.vl.json")
+    for name, content in contents.items():
+        paths.append(folder / name)
         with replacing(paths[-1]) as part:
-            part.write_text(render_object(chart), encoding="utf-8")
+            part.write_bytes(content)
     return paths
 
 

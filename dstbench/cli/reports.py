@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dstbench.cli.app import app
-from dstbench.cli.options import Asked, Choices, Metrics, takes_convention, takes_runs
+from dstbench.cli.options import Asked, Choices, Drawing, Metrics, takes_convention, takes_drawing, takes_runs
 from dstbench.cli.output import as_path, emit, progress, reporting, spare_inputs, tell_written
 from dstbench.options import ReportFormat
 
@@ -16,6 +16,7 @@ from dstbench.options import ReportFormat
 @app.command(epilog="Example: dstbench report model_a.json model_b.json --context data.json -o report.html")
 @takes_convention
 @takes_runs
+@takes_drawing
 def report(
     *,
     output: Annotated[Path, typer.Option("-o", "--output", help="The file to write; - for stdout.")],
@@ -26,9 +27,11 @@ def report(
     ] = None,
     most: Annotated[int, typer.Option(min=1, help="Dialogues that can be looked at; the most telling ones.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Where the draws of intervals and tests come from.")] = 0,
+    drawing: Drawing,
     asked: Asked,
     form: Annotated[
-        ReportFormat, typer.Option("--format", help="A page, or its tables as Markdown, or its rows as JSON.")
+        ReportFormat,
+        typer.Option("--format", help="A page, its tables as Markdown, the main ones as LaTeX, or its rows as JSON."),
     ] = "html",
     convention: Choices,
 ) -> None:
@@ -36,11 +39,13 @@ def report(
     with reporting(), progress("scoring"):
         asked.spare(output)
         spare_inputs(output, context or [])
+        drawing.check()
         import dstbench.reporting
         from dstbench.errors import UsageError
 
-        if output.suffix not in ("", f".{form}"):
-            raise UsageError(f"{output}: the report's format is {form}", hint=f"-o {output.stem}.{form}")
+        ending = "tex" if form == "latex" else form
+        if output.suffix not in ("", f".{ending}"):
+            raise UsageError(f"{output}: the report's format is {form}", hint=f"-o {output.stem}.{ending}")
         found = dstbench.reporting.report(
             asked.paths,
             metrics=",".join(metrics) if metrics else None,
@@ -50,7 +55,8 @@ def report(
             profile=convention(),
             **asked.how,
         )
-        text = {"html": found.to_html, "md": found.to_markdown, "json": found.to_json}[form]()
+        forms = {"html": found.to_html, "md": found.to_markdown, "latex": found.to_latex, "json": found.to_json}
+        text = forms[form]()
+        written = drawing.write(found.charts)
     emit(text, output)
-    if str(output) != "-":
-        tell_written([output])
+    tell_written([*written, *([output] if str(output) != "-" else [])])

@@ -11,12 +11,13 @@ import typer
 from dstbench.cli.app import app
 from dstbench.cli.options import (
     Asked,
-    Charts,
     Choices,
+    Drawing,
     FormatOption,
     Metrics,
     Output,
     takes_convention,
+    takes_drawing,
     takes_runs,
 )
 from dstbench.cli.output import (
@@ -25,7 +26,6 @@ from dstbench.cli.output import (
     progress,
     reporting,
     tell_written,
-    write_charts,
 )
 from dstbench.options import Adjustment, TableFormat
 
@@ -67,6 +67,7 @@ def score(
 @app.command(epilog="Example: dstbench compare a.json b.json c.json --baseline a -m jga,gca")
 @takes_convention
 @takes_runs
+@takes_drawing
 def compare(
     *,
     metrics: Metrics = None,
@@ -81,7 +82,7 @@ def compare(
     seed: Annotated[int, typer.Option(min=0, help="Where the draws come from.")] = 0,
     level: Annotated[float, typer.Option(help="Level of intervals; tests are at one less it.")] = 0.95,
     adjust: Annotated[Adjustment, typer.Option(help="How p are adjusted for the differences of a metric.")] = "holm",
-    charts: Charts = None,
+    drawing: Drawing,
     asked: Asked,
     form: FormatOption = "text",
     output: Output = None,
@@ -90,6 +91,7 @@ def compare(
     """Compare runs over the same gold: scores and differences with intervals, and tests, by dialogues."""
     with reporting(), progress("scoring"):
         asked.spare(output)
+        drawing.check()
         import dstbench.significance
         from dstbench.rendering.charts import leaderboard_charts
         from dstbench.rendering.leaderboards import render_leaderboard
@@ -107,7 +109,7 @@ def compare(
             **asked.how,
         )
         text = render_leaderboard(found, form)
-        written = write_charts(leaderboard_charts(found), charts)
+        written = drawing.write(leaderboard_charts(found))
     emit(text, output)
     tell_written(written)
 

@@ -1,6 +1,7 @@
 """The papers' figures as Vega-Lite specifications: plain dictionaries with their data inside.
 
-Any Vega-Lite renderer draws them; none is needed here. Runs are told apart by colour.
+Any Vega-Lite renderer draws them; none is needed here. Runs are told apart by colours that do not depend on colour
+vision (Okabe & Ito 2008, without their yellow), and by shapes and dashes, as print may have no colour.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 Chart = dict[str, Any]
 
 _VEGA_LITE: Final = "https://vega.github.io/schema/vega-lite/v5.json"
+_COLOURS: Final = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
+_DASHES: Final = ([1, 0], [5, 2], [2, 2], [7, 2, 2, 2], [1, 1], [9, 3], [4, 1, 1, 1, 1, 1])
+_CONFIG: Final = {"range": {"category": list(_COLOURS)}}
 
 
 def diagnosis_charts(found: Diagnosis) -> dict[str, Chart]:
@@ -49,19 +53,25 @@ def leaderboard_charts(found: Leaderboard) -> dict[str, Chart]:
 def intervals(rows: pl.DataFrame, name: str, value: str, title: str, *, zero: bool = False) -> Chart:
     """A forest plot: a point and its interval per row, a panel per metric; with `zero`, a line where that is."""
     x = {"type": "quantitative", "title": value, "scale": {"zero": zero}}
-    y = {"field": name, "type": "nominal", "sort": None, "title": None}
+    y: Chart = {"field": name, "type": "nominal", "sort": None, "title": None}
+    point = {"type": "point", "filled": True, "opacity": 1, "color": _COLOURS[0], "tooltip": True}
     layers: list[Chart] = [
         {"mark": "rule", "encoding": {"y": y, "x": {"field": "low", **x}, "x2": {"field": "high"}}},
-        {"mark": {"type": "point", "filled": True, "tooltip": True}, "encoding": {"y": y, "x": {"field": value, **x}}},
+        {"mark": point, "encoding": {"y": y, "x": {"field": value, **x}}},
     ]
+    spec: Chart = {"layer": layers}
     if zero:
+        y["axis"] = {"labelExpr": "split(replace(datum.label, ' less ', '\\nless '), '\\n')"}  # in two lines
+        spec["height"] = {"step": 24}
         layers.insert(0, {"mark": {"type": "rule", "strokeDash": [4, 4]}, "encoding": {"x": {"datum": 0}}})
+    metrics = rows["metric"].unique(maintain_order=True).to_list()
     return {
         "$schema": _VEGA_LITE,
+        "config": _CONFIG,
         "title": title,
         "data": {"values": rows.drop("signature", strict=False).to_dicts()},
-        "facet": {"row": {"field": "metric", "type": "nominal", "sort": None, "title": None}},
-        "spec": {"layer": layers},
+        "facet": {"row": {"field": "metric", "type": "nominal", "sort": metrics, "title": None}},
+        "spec": spec,
         "resolve": {"scale": {"x": "independent"}},
     }
 
@@ -73,16 +83,27 @@ def correlation_charts(found: Correlations) -> dict[str, Chart]:
 
 def first_failures(rows: pl.DataFrame) -> Chart:
     """When failing dialogues first fail (Kim et al. 2022, Fig 1), from `Diagnosis.first_failures`."""
-    x = {"field": "low", "bin": {"binned": True, "step": 0.1}, "title": "first wrong turn, as a share of the dialogue"}
-    y = {"field": "dialogues", "type": "quantitative", "stack": None, "title": "dialogues"}
-    return _chart("Where dialogues first fail", "bar", rows, {"x": x, "x2": {"field": "high"}, "y": y})
+    title, about = "Where dialogues first fail", "first wrong turn, as a share of the dialogue"
+    y = {"field": "dialogues", "type": "quantitative", "title": "dialogues"}
+    if rows["run"].n_unique() == 1:
+        x = {"field": "low", "bin": {"binned": True, "step": 0.1}, "title": about}
+        return _chart(title, "bar", rows, {"x": x, "x2": {"field": "high"}, "y": y})
+    middles = rows.with_columns(middle=(pl.col("low") + pl.col("high")) / 2)
+    return _chart(title, "line", middles, {"x": {"field": "middle", "type": "quantitative", "title": about}, "y": y})
 
 
 def gold_slots(rows: pl.DataFrame) -> Chart:
-    """The largest number of gold slots in a dialogue (Kim et al. 2022, Fig 2), from `Diagnosis.gold_slots`."""
+    """The largest number of gold slots in a dialogue (Kim et al. 2022, Fig 2), from `Diagnosis.gold_slots`.
+
+    Runs over the same gold have one distribution, which is drawn once.
+    """
+    runs = rows.partition_by("run", include_key=False, maintain_order=True)
+    if all(run.equals(runs[0]) for run in runs):
+        rows = rows.filter(pl.col("run") == pl.col("run").first())
     x = {"field": "n_gold_max", "type": "ordinal", "title": "largest number of gold slots in a turn"}
-    y = {"field": "dialogues", "type": "quantitative", "stack": None, "title": "dialogues"}
-    return _chart("How many slots dialogues have", "bar", rows, {"x": x, "y": y})
+    y = {"field": "dialogues", "type": "quantitative", "title": "dialogues"}
+    mark = "bar" if rows["run"].n_unique() == 1 else "line"
+    return _chart("How many slots dialogues have", mark, rows, {"x": x, "y": y})
 
 
 def jga_line(rows: pl.DataFrame, by: str, title: str) -> Chart:
@@ -94,12 +115,13 @@ def jga_line(rows: pl.DataFrame, by: str, title: str) -> Chart:
 
 
 def binned(rows: pl.DataFrame) -> Chart:
-    """Mean scores by bins of one trait, from `Traits.bins`: a dashed line per metric."""
+    """Mean scores by bins of one trait, from `Traits.bins`: dashes tell metrics apart, colours and shapes runs."""
     trait = rows["trait"].item(0)
     middles = rows.with_columns(middle=(pl.col("low") + pl.col("high")) / 2)
     x = {"field": "middle", "type": "quantitative", "title": trait}
     y = {"field": "value", "type": "quantitative", "title": "mean of dialogues' scores"}
-    dash = {"field": "metric", "type": "nominal"}
+    dashes = {"domain": rows["metric"].unique(maintain_order=True).to_list(), "range": list(_DASHES)}
+    dash = {"field": "metric", "type": "nominal", "scale": dashes, "title": None}
     return _chart(f"Scores by {trait}", "line", middles, {"x": x, "y": y, "strokeDash": dash})
 
 
@@ -114,6 +136,7 @@ def heat_map(rows: pl.DataFrame) -> Chart:
     numbers = {"mark": "text", "encoding": {"text": _r(format=".2f"), "color": {"condition": dark, "value": "black"}}}
     return {
         "$schema": _VEGA_LITE,
+        "config": _CONFIG,
         "title": "Correlations",
         "data": {"values": pl.concat([rows, other_half]).to_dicts()},
         "facet": {"field": "run", "type": "nominal", "sort": None, "title": None},
@@ -127,11 +150,23 @@ def _r(**look: Any) -> dict[str, Any]:
 
 
 def _chart(title: str, mark: str, rows: pl.DataFrame, encoding: dict[str, Any]) -> Chart:
-    look = {"type": "bar", "opacity": 0.6} if mark == "bar" else {"type": "line", "point": True}
+    """A chart of runs; a legend names them where there are several."""
+    runs = rows["run"].unique(maintain_order=True).to_list()
+
+    def apart(**scale: Any) -> dict[str, Any]:
+        # Only legends of the same domain become one.
+        legend: dict[str, Any] = {"title": None} if len(runs) > 1 else {"legend": None}
+        return {"field": "run", "type": "nominal", "scale": {"domain": runs, **scale}, **legend}
+
+    channels = {"color": apart()}
+    if mark == "line":
+        channels = {**channels, "shape": apart(), "strokeDash": apart(range=list(_DASHES))}
+    look = {"type": "bar"} if mark == "bar" else {"type": "line", "point": True}
     return {
         "$schema": _VEGA_LITE,
+        "config": _CONFIG,
         "title": title,
         "data": {"values": rows.to_dicts()},
         "mark": {**look, "tooltip": True},
-        "encoding": {**encoding, "color": {"field": "run", "type": "nominal"}},
+        "encoding": {**channels, **encoding},
     }

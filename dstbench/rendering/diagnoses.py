@@ -1,6 +1,6 @@
-"""Diagnoses, traits and correlations as text, Markdown, CSV or JSON.
+"""Diagnoses, traits and correlations as text, Markdown, LaTeX, CSV or JSON.
 
-Text and Markdown show shares in percent, the runs side by side where that can be read.
+Text, Markdown and LaTeX show shares in percent, the runs side by side where that can be read.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def diagnosis_page(found: Diagnosis) -> Page:
 
 
 def render_traits(found: Traits, form: TableFormat) -> str:
-    """Traits of dialogues, in one of the formats; text and Markdown do not list dialogues."""
+    """Traits of dialogues, in one of the formats; text, Markdown and LaTeX do not list dialogues."""
     return render_frames(found, form) if form in ("json", "csv") else render_page(*traits_page(found), form)
 
 

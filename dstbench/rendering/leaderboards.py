@@ -1,7 +1,7 @@
-"""A comparison of runs as text, Markdown, CSV or JSON.
+"""A comparison of runs as text, Markdown, LaTeX, CSV or JSON.
 
-Text and Markdown show shares and their differences in percent, the higher run of a pair first, and name the differences
-that are significant; JSON and CSV have all columns, as fractions, in the order of the runs.
+Text, Markdown and LaTeX show shares and their differences in percent, the higher run of a pair first, and name the
+differences that are significant; JSON and CSV have all columns, as fractions, in the order of the runs.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Design = Mapping[str, Any]
 
 _SIDES: Final = ("run", "other")
+_DIFFERENCES: Final = "Differences in"
 # Of fewer seeds, too little is known.
 _FEW: Final = 5
 # How many pairs a line of text names.
@@ -31,7 +32,10 @@ _MOST: Final = 5
 
 def render_leaderboard(found: Leaderboard, form: TableFormat) -> str:
     """A comparison in one of the formats."""
-    return render_frames(found, form) if form in ("json", "csv") else render_page(*leaderboard_page(found), form)
+    if form in ("json", "csv"):
+        return render_frames(found, form)
+    sections, below = leaderboard_page(found)
+    return render_page(sections, below, form, _captions(found, [title for title, _ in sections]))
 
 
 def leaderboard_page(found: Leaderboard) -> Page:
@@ -51,9 +55,9 @@ def leaderboard_page(found: Leaderboard) -> Page:
         rows = found.differences.filter(metric=metric)
         if rows.height:
             ordered = _in_order(rows, between.filter(metric=metric), design)
-            sections.append((f"Differences in {metric}", _pairs(ordered, metric, design)))
+            sections.append((f"{_DIFFERENCES} {metric}", _pairs(ordered, metric, design)))
             verdicts.append(_verdict(ordered, metric, design))
-    return sections, [*verdicts, *_caption(found, design), *signature_lines(found.scores)]
+    return sections, [*verdicts, *_about(found, design), *_about_tests(found, design), *signature_lines(found.scores)]
 
 
 def _standings(rows: pl.DataFrame, metrics: list[str], design: Design) -> pl.DataFrame:
@@ -128,29 +132,38 @@ def _verdict(rows: pl.DataFrame, metric: str, design: Design) -> str:
     return f"{told}: {but}{'; '.join(pairs[:_MOST])}{more}"
 
 
-def _caption(found: Leaderboard, design: Design) -> list[str]:
-    """How it was done, so that it can be done again."""
+def _captions(found: Leaderboard, titles: list[str]) -> dict[str, list[str]]:
+    """What LaTeX says of each table: tests only of those that show any."""
+    design = found.design.row(0, named=True)
+    about, tests, signed = _about(found, design), _about_tests(found, design), signature_lines(found.scores)
+    return {title: [*about, *(tests if title.startswith(_DIFFERENCES) else []), *signed] for title in titles}
+
+
+def _about(found: Leaderboard, design: Design) -> list[str]:
+    """How scores and intervals were made, so that it can be done again."""
     turns, dialogues = found.scores.select("turns", "dialogues").row(0)
     unit = "frames" if "|unit:frame|" in found.scores["signature"][0] else "turns"
-    resamples = f"{design['resamples']:,}"
     lines = [
         f"values in percent, counts as they are; {turns:,} {unit}, {dialogues:,} dialogues",
-        f"intervals: percentiles of {resamples} bootstrap resamples of {'seeds and ' if found.models.height else ''}"
-        f"dialogues, seed {design['seed']} (BCa: --format json)",
+        f"intervals: percentiles of {design['resamples']:,} bootstrap resamples of "
+        f"{'seeds and ' if found.models.height else ''}dialogues, seed {design['seed']} (BCa: --format json)",
     ]
-    if found.differences.height:
-        m = found.differences["m"].unique().sort().to_list()
-        lines.append(f"p: two-sided, {design['test']}, {resamples} resamples")
-        if design["adjustment"] != "none":
-            lines.append(f"p {design['adjustment']}: adjusted for the differences of a metric, m = {_range(m)}")
-        if not found.models.height:
-            lines.append(
-                "wins, losses: dialogues that run scores higher, lower in; discordant: that differ in its counts"
-            )
-        lines.append("detectable: 2.8 standard errors, what one test at 5 % finds in 80 of 100 cases")
     if min(found.models["runs"], default=_FEW) < _FEW:
         lines.append(f"models of fewer than {_FEW} runs: how far seeds spread is hardly known; of one run, not at all")
     return lines
+
+
+def _about_tests(found: Leaderboard, design: Design) -> list[str]:
+    """What p and the counts beside them are."""
+    if found.differences.is_empty():
+        return []
+    m = found.differences["m"].unique().sort().to_list()
+    lines = [f"p: two-sided, {design['test']}, {design['resamples']:,} resamples"]
+    if design["adjustment"] != "none":
+        lines.append(f"p {design['adjustment']}: adjusted for the differences of a metric, m = {_range(m)}")
+    if not found.models.height:
+        lines.append("wins, losses: dialogues that run scores higher, lower in; discordant: that differ in its counts")
+    return [*lines, "detectable: 2.8 standard errors, what one test at 5 % finds in 80 of 100 cases"]
 
 
 def _range(numbers: list[int]) -> str:

@@ -1,4 +1,4 @@
-"""A frame of scores, or any frame, as text, Markdown, CSV or JSON."""
+"""A frame of scores, or any frame, as text, Markdown, LaTeX, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import polars as pl
 
 from dstbench.metrics import parse
+from dstbench.rendering.escapes import visible
+from dstbench.rendering.latex import latex_page
 from dstbench.schema import SCORES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dstbench.options import TableFormat
 
@@ -35,9 +37,9 @@ def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
     Args:
         scores: What `dstbench.score` gives.
         form: ``json`` (one object, its ``scores`` the rows) and ``csv`` give the rows as they are: fractions, empty
-            or null where undefined. ``text`` and ``md`` give a table with a column per metric, in percent (counts as
-            they are), the runs ordered by the first metric and below each its standard errors, and the signature
-            below. It is as wide as need be, on a terminal too: no number is ever cut.
+            or null where undefined. The others give a table with a column per metric, in percent (counts as they
+            are), the runs ordered by the first metric and below each its standard errors, and the signature below.
+            It is as wide as need be, on a terminal too: no number is ever cut.
     """
     if form == "json":
         return render_object({"scores": scores.to_dicts()})
@@ -52,8 +54,12 @@ def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
         turns, dialogues = sizes.row(0)
         unit = "frames" if scores["signature"].str.contains("|unit:frame|", literal=True).all() else "turns"
         table, below = table.drop("turns", "dialogues"), [f"{below[0]}; {turns:,} {unit}, {dialogues:,} dialogues"]
-    text = "\n".join([*below, *signature_lines(scores)])
-    return f"{_markdown(table)}\n\n{text}\n" if form == "md" else f"{_text(table)}{text}\n"
+    below += signature_lines(scores)
+    if form == "latex":
+        by = [name for name in _groups(scores) if name != "run"]
+        return latex_page([(table, ["Scores" + (f" by {' and '.join(by)}" if by else ""), *below])])
+    text = "\n".join(below)
+    return f"{_markdown(table)}\n\n{text}\n" if form == "md" else f"{text_table(table)}{text}\n"
 
 
 def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
@@ -61,10 +67,12 @@ def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
 
     Args:
         rows: What `dstbench.sweep` gives.
-        form: ``json`` and ``csv`` give the rows as they are, ``text`` and ``md`` a column per metric, in percent.
+        form: ``json`` and ``csv`` give the rows as they are, the others a column per metric, in percent.
     """
     if form in ("json", "csv"):
         return render_rows(rows, "sweep", form)
+    if form == "latex":
+        return render_page(*sweep_page(rows), form)
     return "\n".join(
         f"{draw(texts, form)}\n{told}\n" if form == "md" else draw(texts, form) + told + "\n"
         for told, texts in sweep_page(rows)[0]
@@ -109,6 +117,32 @@ def render_rows(rows: pl.DataFrame, name: str, form: TableFormat) -> str:
     return draw(rows.select(pl.all().cast(pl.String).fill_null(_UNDEFINED)), form)
 
 
+def render_answer(rows: pl.DataFrame, form: TableFormat) -> str:
+    """What a query selects, whatever its types, in one of the formats.
+
+    Numbers have six significant digits where they are to be read. Other types than numbers, texts and lists are
+    written as texts; NaN and infinities, which JSON does not have, are null.
+    """
+    kept = (pl.String(), pl.Boolean(), pl.Null())
+    rows = rows.with_columns(
+        pl.col(name).cast(pl.Float64) if dtype.is_decimal() else pl.col(name).cast(pl.String)
+        for name, dtype in rows.schema.items()
+        if dtype.is_decimal() or not (dtype.is_numeric() or dtype.is_nested() or dtype in kept)
+    )
+    floats = pl.selectors.float()
+    rows = rows.with_columns(pl.when(floats.is_finite()).then(floats))
+    if form == "json":
+        return json.dumps({"rows": rows.to_dicts()}, ensure_ascii=False, indent=1, default=str) + "\n"
+    lists = [name for name, dtype in rows.schema.items() if dtype.is_nested()]
+    texts = (pl.Series(name, [_as_json(value) for value in rows[name].to_list()], pl.String) for name in lists)
+    rows = rows.with_columns(*texts)
+    return rows.write_csv() if form == "csv" else render_rows(rows.with_columns(floats.round_sig_figs(6)), "rows", form)
+
+
+def _as_json(value: Any) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False, default=str)
+
+
 def render_frames(found: Any, form: TableFormat) -> str:
     """A dataclass of frames as data.
 
@@ -124,16 +158,29 @@ def render_frames(found: Any, form: TableFormat) -> str:
     return pl.concat(named, how="diagonal_relaxed").write_csv()
 
 
-def render_page(sections: Sequence[tuple[str, pl.DataFrame]], below: Sequence[str], form: TableFormat) -> str:
-    """Tables of texts, each under its title, and lines below them, as text or Markdown."""
+def render_page(
+    sections: Sequence[tuple[str, pl.DataFrame]],
+    below: Sequence[str],
+    form: TableFormat,
+    captions: Mapping[str, Sequence[str]] | None = None,
+) -> str:
+    """Tables of texts, each under its title, and lines below them, as text, Markdown or LaTeX.
+
+    In LaTeX, where tables are pasted one by one, the lines stand in each caption, or those of `captions` for its title.
+    """
+    if form == "latex":
+        told = captions or {}
+        return latex_page([(table, [title, *told.get(title, below)]) for title, table in sections])
     marks = "### " if form == "md" else ""
     pages = [f"{marks}{title}\n\n{draw(table, form)}" for title, table in sections]
     return "\n".join([*pages, "\n".join(below), ""])
 
 
 def draw(texts: pl.DataFrame, form: TableFormat) -> str:
-    """A table of texts, as Markdown or as text."""
-    return f"{_markdown(texts)}\n" if form == "md" else _text(texts)
+    """A table of texts, as LaTeX, as Markdown or as text."""
+    if form == "latex":
+        return latex_page([(texts, ())])
+    return f"{_markdown(texts)}\n" if form == "md" else text_table(texts)
 
 
 def render_object(content: dict[str, object]) -> str:
@@ -144,7 +191,7 @@ def render_object(content: dict[str, object]) -> str:
 def wide(scores: pl.DataFrame) -> pl.DataFrame:
     """Score rows as a table of texts: a row per run and group, a column per metric."""
     metrics = scores["metric"].unique(maintain_order=True).to_list()
-    by = [name for name in scores.columns if name not in (*SCORES.columns, _EXACT) or name == "run"]
+    by = _groups(scores)
     if _EXACT in scores.columns:
         beside = scores.with_columns(pl.format("{} exact", "metric").alias("metric"), value=pl.col(_EXACT))
         scores = pl.concat([scores, beside])
@@ -162,6 +209,11 @@ def wide(scores: pl.DataFrame) -> pl.DataFrame:
     plain = [pl.col(name).cast(pl.String) for name in (*by, "turns", "dialogues")]
     shown = table.select(*plain[: len(by)], *texts, *plain[len(by) :])
     return _with_errors(shown, scores) if by == ["run"] and scores["se"].is_not_null().any() else shown
+
+
+def _groups(scores: pl.DataFrame) -> list[str]:
+    """What scores are grouped by, the run first."""
+    return [name for name in scores.columns if name not in (*SCORES.columns, _EXACT) or name == "run"]
 
 
 def _with_errors(shown: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
@@ -220,8 +272,13 @@ def _cell(text: str) -> str:
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
 
 
-def _text(table: pl.DataFrame) -> str:
-    """A table by Rich, without markup: a run may well be called ``[red]``."""
+def text_table(table: pl.DataFrame, styles: Sequence[Sequence[str]] | None = None) -> str:
+    """A table by Rich, without markup: a run may well be called ``[red]``, and no value commands the terminal.
+
+    Args:
+        table: Its texts.
+        styles: The style of every cell, row by row, for a terminal with colours; None: plain text.
+    """
     from rich.box import Box
     from rich.console import Console
     from rich.table import Table
@@ -232,12 +289,18 @@ def _text(table: pl.DataFrame) -> str:
     for name in table.columns:
         numeric = _is_numeric(table[name])
         drawn.add_column(
-            Text(name), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold", max_width=_WIDEST
+            Text(visible(name)),
+            justify="right" if numeric else "left",
+            no_wrap=numeric,
+            overflow="fold",
+            max_width=_WIDEST,
         )
-    for row in table.iter_rows():
-        drawn.add_row(*map(Text, row))
+    for number, row in enumerate(table.iter_rows()):
+        looks = styles[number] if styles else [""] * len(row)
+        drawn.add_row(*(Text(visible(text), style=look) for text, look in zip(row, looks, strict=True)))
     page = io.StringIO()
-    Console(file=page, width=1_000_000, color_system=None, legacy_windows=False).print(drawn)
+    colours: Any = {"color_system": "standard", "force_terminal": True} if styles else {"color_system": None}
+    Console(file=page, width=1_000_000, legacy_windows=False, **colours).print(drawn)
     return "".join(f"{line.rstrip()}\n" for line in page.getvalue().split("\n") if line.strip()) + "\n"
 
 
