@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dstbench.profiles import profile
     from dstbench.queries import query
     from dstbench.readers import read
+    from dstbench.reporting import Report, report
     from dstbench.scoring import score, turns
     from dstbench.significance import compare
     from dstbench.slots import canonical_slot
@@ -41,6 +42,7 @@ _HOME = {
     "DstbenchError": "errors",
     "DstbenchWarning": "errors",
     "Metric": "metrics",
+    "Report": "reporting",
     "Run": "longtable",
     "UsageError": "errors",
     "canonical_slot": "slots",
@@ -56,6 +58,7 @@ _HOME = {
     "profile": "profiles",
     "query": "queries",
     "read": "readers",
+    "report": "reporting",
     "scan": "longtable",
     "score": "scoring",
     "sweep": "sweeps",
@@ -74,6 +77,7 @@ __all__ = [
     "DstbenchError",
     "DstbenchWarning",
     "Metric",
+    "Report",
     "Run",
     "UsageError",
     "__version__",
@@ -91,6 +95,7 @@ __all__ = [
     "profile",
     "query",
     "read",
+    "report",
     "scan",
     "score",
     "signature",

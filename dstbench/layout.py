@@ -81,6 +81,12 @@ class Layout:
     kept: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
+    def differs(self) -> Flags:
+        """Of each row: whether its slot, gold or prediction is another than in the row before, in the file."""
+        differs: Flags = self.first | row_changes(self.gold) | row_changes(self.pred)
+        return differs
+
+    @cached_property
     def row_place(self) -> Numbers:
         """Of each row: the place of its turn."""
         return _places(self.first_row, self.turn)

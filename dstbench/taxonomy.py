@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.comparison import ABSENT, comparison, to_column, to_strings
-from dstbench.layout import Layout, lay_out, over_distinct, row_changes
+from dstbench.layout import Layout, lay_out, over_distinct
 from dstbench.partition import over_partitions
 from dstbench.slots import domain_of
 from dstbench.spelling import tells_slot
@@ -102,7 +102,6 @@ def list_classes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     at = np.flatnonzero((found != _NOTHING) & scored_places(rows, convention)[0][rows.row_place])
     names, kinds = list(CLASSES), [kind for kind, _ in CLASSES.values()]
     number = pl.Series(found[at], dtype=pl.UInt32)
-    differs = rows.first | row_changes(rows.gold) | row_changes(rows.pred)
     return table[at].select(
         "dialogue",
         "turn",
@@ -112,7 +111,7 @@ def list_classes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
         "pred",
         pl.Series("kind", kinds, pl.Categorical).gather(number),
         pl.Series("class", names, pl.Categorical).gather(number),
-        pl.Series("carried", ~differs[at]),
+        pl.Series("carried", ~rows.differs[at]),
     )
 
 

@@ -15,8 +15,8 @@ STEPS = (
     "readers", "context", "spreading", "align", "longtable", "conversion", "partition", "engine_ray", "engines",
     "ratios", "spelling", "ontology", "matching", "conventions", "profiles", "signature", "comparison", "fingerprint",
     "layout", "turntable", "sums", "taxonomy", "pairs", "metrics", "precision", "scoring", "pairing", "significance",
-    "dialogues", "associations", "correlating", "tendencies", "diagnosis", "walkthrough", "queries", "sweeps", "checks",
-    "audit", "listing", "demo", "rendering", "cli", "__main__",
+    "dialogues", "associations", "correlating", "tendencies", "diagnosis", "walkthrough", "queries", "explorer",
+    "sweeps", "checks", "audit", "listing", "demo", "rendering", "reporting", "cli", "__main__",
 )  # fmt: skip
 
 

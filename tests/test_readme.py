@@ -49,6 +49,7 @@ def test_the_examples_of_scoring_run(here: Path) -> None:
         "traits",
         "correlate",
         "audit",
+        "report",
         "show",
         "query",
     }
