@@ -175,6 +175,16 @@ def test_states_and_marks_are_those_of_the_run(browser: Any, demo: str) -> None:
             assert shown[slot][2].startswith(f"{sign} {pred or NOTHING} ")
 
 
+def test_spaces_that_make_a_value_another_are_seen(browser: Any, tmp_path: Path) -> None:
+    area = {"hotel-area": "north"}
+    states = [{"dialogue_id": d, "turn": 0, "gold": area, "pred": {"hotel-area": " north"}} for d in ("A", "B")]
+    path = tmp_path / "spaces.html"
+    path.write_text(dstbench.report(states, metrics="jga").to_html(), encoding="utf-8")
+    opened(browser, f"{path.as_uri()}#dialogue=A")
+    (cell,) = found(browser, "#dialogue .states td.wrong")
+    assert cell.text == "✗ ' north' wrong fresh"
+
+
 def test_search_and_kinds_of_errors(browser: Any, demo: str) -> None:
     from selenium.webdriver.common.keys import Keys
 

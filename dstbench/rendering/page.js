@@ -275,7 +275,12 @@
     return states;
   }
 
-  const valueText = (cell) => (cell && cell.value >= 0 ? data.values[cell.value] : "–");
+  /** A value as it is written; in quotation marks where spaces in it would not be seen. */
+  function valueText(cell) {
+    if (!cell || cell.value < 0) return "–";
+    const text = data.values[cell.value];
+    return /^$|^\s|\s$|\s\s/.test(text) ? `'${text}'` : text;
+  }
 
   /** What a run makes of a slot: a sign, the value, and its class in words. */
   function cellOf(cell, gold) {
