@@ -238,16 +238,12 @@ def takes_runs(command: Callable[..., None]) -> Callable[..., None]:
                 stack.enter_context(engine(asked.engine, address=asked.address))
             command(asked=asked, **values)
 
-    hints = get_type_hints(Asked, include_extras=True)
-    needed = inspect.Parameter.empty
-    options = {f.name: (hints[f.name], needed if f.default is MISSING else f.default) for f in fields(Asked)}
-    return _takes(with_engine, "asked", options, Asked)
+    return _takes(with_engine, "asked", _options_of(Asked), Asked)
 
 
 def takes_drawing(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of its charts; it gets them as `drawing`, a `Drawing`."""
-    hints = get_type_hints(Drawing, include_extras=True)
-    return _takes(command, "drawing", {f.name: (hints[f.name], f.default) for f in fields(Drawing)}, Drawing)
+    return _takes(command, "drawing", _options_of(Drawing), Drawing)
 
 
 def takes_convention(
@@ -278,6 +274,14 @@ def takes_convention(
     return _takes(command, "convention", options, asked_for)
 
 
+@functools.cache
+def _options_of(record: type) -> Mapping[str, tuple[Any, Any]]:
+    """The fields of a record as options: name to type and default."""
+    hints = get_type_hints(record, include_extras=True)
+    needed = inspect.Parameter.empty
+    return {f.name: (hints[f.name], needed if f.default is MISSING else f.default) for f in fields(record)}
+
+
 def _takes(
     command: Callable[..., None], given: str, options: Mapping[str, tuple[Any, Any]], make: Callable[..., Any]
 ) -> Callable[..., None]:
@@ -296,5 +300,5 @@ def _takes(
         else:
             parameters.append(parameter.replace(kind=keyword))
     with_options.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined] # Typer reads it
-    with_options.__annotations__ = {p.name: p.annotation for p in parameters}
+    with_options.__annotations__ = {}  # the signature has them; else Typer works them out anew, several times
     return with_options
