@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dstbench.profiles import profile
     from dstbench.queries import query
     from dstbench.readers import read
+    from dstbench.reporting import Report, report
     from dstbench.scoring import score, turns
     from dstbench.significance import compare
     from dstbench.slots import canonical_slot
@@ -40,6 +41,7 @@ _HOME = {
     "DstbenchError": "errors",
     "DstbenchWarning": "errors",
     "Metric": "metrics",
+    "Report": "reporting",
     "Run": "longtable",
     "UsageError": "errors",
     "canonical_slot": "slots",
@@ -54,6 +56,7 @@ _HOME = {
     "profile": "profiles",
     "query": "queries",
     "read": "readers",
+    "report": "reporting",
     "scan": "longtable",
     "score": "scoring",
     "sweep": "sweeps",
@@ -72,6 +75,7 @@ __all__ = [
     "DstbenchError",
     "DstbenchWarning",
     "Metric",
+    "Report",
     "Run",
     "UsageError",
     "__version__",
@@ -87,6 +91,7 @@ __all__ = [
     "profile",
     "query",
     "read",
+    "report",
     "scan",
     "score",
     "signature",

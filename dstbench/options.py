@@ -71,5 +71,8 @@ TableFormat = Literal["text", "json", "csv", "md", "latex"]
 #: How figures are drawn.
 FigureFormat = Literal["svg", "pdf", "png"]
 
+#: What a report is written as.
+ReportFormat = Literal["html", "md", "latex", "json"]
+
 #: What `dstbench ls` lists.
 Listing = Literal["formats", "matchers", "metrics", "profiles", "slots", "steps"]

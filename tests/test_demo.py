@@ -10,7 +10,7 @@ import pytest
 import dstbench
 from dstbench.demo import TRACKERS, synthetic
 from dstbench.longrules import check_long
-from tests.test_cli import ok, run
+from tests.test_cli import run
 
 
 def test_the_corpus_is_made_of_valid_long_tables_over_one_gold() -> None:
@@ -43,8 +43,10 @@ def test_each_tracker_has_its_own_faults() -> None:
     assert max(counts["jga"], key=counts["jga"].__getitem__) == "careful"
 
 
-def test_the_demo_shows_a_leaderboard_and_the_worked_dialogues() -> None:
-    out = ok("demo")
+def test_the_demo_shows_a_leaderboard_and_the_worked_dialogues(here: Path) -> None:
+    code, out, err = run("demo")
+    assert (code, err) == (0, "wrote dstbench-demo.html\n")
+    assert "Leaderboard" in Path("dstbench-demo.html").read_text(encoding="utf-8")
     assert all(name in out for name in TRACKERS)
     assert "Table 1, P²" in out
     assert out.count("\n") < 45
@@ -54,7 +56,8 @@ def test_the_demo_writes_a_sample_of_any_size(here: Path) -> None:
     code, _, err = run("demo", "--dialogues", "7", "-o", "deep/sample")
     assert code == 0
     files = sorted(path.name for path in Path("deep/sample").iterdir())
-    assert files == ["careful.parquet", "eager.parquet", "forgetful.parquet", "worked.jsonl"]
+    sample = ["careful.parquet", "eager.parquet", "forgetful.parquet", "worked.jsonl"]
+    assert files == [*sample[:1], "dstbench-demo.html", *sample[1:]]
     assert all(f"wrote deep/sample/{name}" in err.replace("\\", "/") for name in files)
     assert dstbench.score("deep/sample/eager.parquet", metrics="jga")["dialogues"].item() == 7
     with pytest.warns(dstbench.DstbenchWarning, match="attraction-pricerange"):

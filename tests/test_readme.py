@@ -47,6 +47,7 @@ def test_the_examples_of_scoring_run(here: Path) -> None:
         "correlate",
         "show",
         "query",
+        "report",
     }
     for command, words in commands:
         code, _, err = run(command, *shlex.split(words))

@@ -8,7 +8,13 @@ from __future__ import annotations
 import io
 import sys
 
-from dstbench.cli import data, dialogues, questions, scores  # noqa: F401 (they add their commands, in the order of --help)
+from dstbench.cli import (  # noqa: F401 (they add their commands, in the order of --help)
+    data,
+    dialogues,
+    questions,
+    reports,
+    scores,
+)
 from dstbench.cli.app import app
 
 

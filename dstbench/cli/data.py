@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -25,6 +26,9 @@ from dstbench.cli.output import (
     wants_parquet,
 )
 from dstbench.options import Listing
+
+# A sample of more dialogues is one to measure with, and no report is written on it.
+_MOST_REPORTED: Final = 5_000
 
 
 @app.command(epilog="Example: dstbench convert preds.json --gold test.tsv --missing wrong -o model.parquet")
@@ -84,14 +88,16 @@ def demo(
     dialogues: Annotated[int, typer.Option(min=1, help="Size of the invented corpus.")] = 200,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Also write the sample to this folder."),
+        typer.Option("-o", "--output", metavar="DIR", help="Write the report to this folder, and the sample too."),
     ] = None,
     form: FormatOption = "text",
 ) -> None:
-    """Score a bundled sample: three invented trackers, and the dialogues that the papers work through."""
+    """Score a bundled sample, three invented trackers and the papers' worked dialogues, and write a report on it."""
     with reporting(), progress("scoring"):
         from dstbench.demo import synthetic, worked_scores, write_sample
+        from dstbench.files import replacing
         from dstbench.rendering.tables import render_rows, render_scores
+        from dstbench.reporting import report
         from dstbench.scoring import score as score_runs
 
         corpus = synthetic(dialogues)
@@ -105,6 +111,13 @@ def demo(
                 "Your own run: dstbench score predictions.json\n"
             )
     emit(text, None)
+    with reporting(), progress("writing a report"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is left out of a sample is no news; the report says it
+        page = (output or Path()) / "dstbench-demo.html"
+        if 1 < dialogues <= _MOST_REPORTED:  # a single one has no intervals
+            with replacing(page) as part:
+                part.write_text(report(corpus).to_html(), encoding="utf-8")
+            written.append(page)
     tell_written(written)
 
 
