@@ -17,13 +17,12 @@ from dstbench.context import contexts
 from dstbench.conventions import Convention
 from dstbench.correlating import CORRELATED, Correlations, correlate
 from dstbench.diagnosis import Diagnosis, diagnose
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+from dstbench.errors import DstbenchWarning, UsageError
 from dstbench.explorer import MOST, Explorer, explore
 from dstbench.longtable import Data, open_under
 from dstbench.metrics import Metric, parse_all
 from dstbench.pairing import pair_up
 from dstbench.profiles import as_convention
-from dstbench.readers.utterances import UTTERANCES
 from dstbench.rendering import chapters
 from dstbench.rendering.charts import Chart, correlation_charts, diagnosis_charts, leaderboard_charts, trait_charts
 from dstbench.rendering.diagnoses import render_traits
@@ -34,11 +33,11 @@ from dstbench.scoring import score
 from dstbench.significance import Design, Leaderboard, resample
 from dstbench.sweeps import sweep
 from dstbench.tendencies import PROTOCOLS, Traits, traits
+from dstbench.walkthrough import said_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dstbench.longtable import Run
     from dstbench.options import Missing
     from dstbench.rendering.page import Chapter
 
@@ -84,13 +83,14 @@ class Report:
         return render_markdown(_TITLE, self._chapters(), self.notes)
 
     def to_latex(self) -> str:
-        """The tables that papers print: leaderboard and differences, scores by domain, traits."""
-        pages = (
-            render_leaderboard(self.leaderboard, "latex"),
-            render_scores(self.by_domain, "latex"),
-            render_traits(self.traits, "latex"),
+        """The leaderboard, the scores by domain and the traits as LaTeX, for a paper."""
+        return "\n".join(
+            [
+                render_leaderboard(self.leaderboard, "latex"),
+                render_scores(self.by_domain, "latex"),
+                render_traits(self.traits, "latex"),
+            ]
         )
-        return "\n".join(pages)
 
     def to_json(self) -> str:
         """One JSON object: a key per attribute but `explorer`, each with its rows, or with its frames' rows."""
@@ -195,7 +195,7 @@ def report(
         diagnosis = diagnose(runs, profile=convention)
         others = [metric for metric in resolved if str(metric) not in pair]
         of_dialogues = traits(runs, metrics=[*apart, *others], profile=convention)
-        said = _said(runs) if said is None else said
+        said = said_in(runs) if said is None else said
         explorer = explore(runs, of_dialogues.dialogues, resolved, convention, said=said, apart=pair, most=most)
     with _noting([], say=False):  # no interval over turns is shown
         correlations = correlate(runs, metrics=correlated, per="turn", profile=convention)
@@ -228,25 +228,6 @@ def _noting(notes: list[str], *, say: bool) -> Iterator[None]:
             notes.append(text)
             if say:
                 warnings.warn(text, DstbenchWarning, stacklevel=4)
-
-
-def _said(runs: Sequence[Run]) -> pl.DataFrame | None:
-    """What was said, from the first of the files of gold and runs that knows; None where none does."""
-    for path, form in _sources(runs):
-        try:
-            return contexts(path, format=form)
-        except DstbenchError:  # nobody has asked for it
-            continue
-    return None
-
-
-def _sources(runs: Sequence[Run]) -> Iterator[tuple[str | list[str], str | None]]:
-    gold = runs[0].meta.get("gold")
-    if isinstance(gold, str):
-        yield gold, None
-    for run in runs:
-        if run.meta.get("format") in UTTERANCES:
-            yield list(run.meta["files"]), run.meta["format"]
 
 
 def _plain(value: Any) -> Any:

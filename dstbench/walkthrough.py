@@ -103,7 +103,7 @@ def walk_through(
     name = pl.DataFrame({"dialogue": [dialogue]}).select(canonical_dialogue(pl.col("dialogue"))).item()
     parts = [_only(run, name) for run in runs]
     if said is None:
-        said = _said_in(runs[0], gold)
+        said = said_in(runs)
     elif name not in said["dialogue"]:
         warnings.warn(f"{context} does not say what was said in {name}", DstbenchWarning, stacklevel=2)
     frames = [_of_run(run, chosen, convention) for run in parts]
@@ -132,20 +132,19 @@ def _near(run: Run, dialogue: str) -> str:
     return f"it has {len(known):,} dialogues, such as {', '.join(known.head(3).to_list())}"
 
 
-def _said_in(run: Run, gold: Data | None) -> pl.DataFrame:
-    """What the run's own files, or the gold file, say was said; nothing if they do not."""
-    nothing = pl.DataFrame(schema=CONTEXTS.schema)
-    tries: list[tuple[Any, str | None]] = []
-    if run.meta["format"] in UTTERANCES:
-        tries.append((run.meta["files"], run.meta["format"]))
-    if isinstance(gold, str):
+def said_in(runs: Sequence[Run]) -> pl.DataFrame:
+    """What the first of the files of runs and gold that knows it says was said; nothing if none does."""
+    tries: list[tuple[Any, str | None]] = [
+        (run.meta["files"], run.meta["format"]) for run in runs if run.meta.get("format") in UTTERANCES
+    ]
+    if isinstance(gold := runs[0].meta.get("gold"), str):
         tries.append((gold, None))
     for path, form in tries:
         try:
             return contexts(path, format=form)
         except DstbenchError:  # nobody has asked for it
             continue
-    return nothing
+    return pl.DataFrame(schema=CONTEXTS.schema)
 
 
 def _of_run(

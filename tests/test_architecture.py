@@ -15,8 +15,8 @@ STEPS = (
     "readers", "context", "align", "longtable", "partition", "spelling", "matching", "conventions", "profiles",
     "signature", "comparison", "fingerprint", "layout", "turntable", "sums", "taxonomy", "pairs", "metrics",
     "precision", "scoring", "pairing", "significance", "dialogues", "associations", "correlating", "tendencies",
-    "diagnosis", "walkthrough", "explorer", "queries", "sweeps", "checks", "listing", "demo", "rendering",
-    "reporting", "cli", "__main__",
+    "diagnosis", "walkthrough", "queries", "explorer", "sweeps", "checks", "listing", "demo", "rendering", "reporting",
+    "cli", "__main__",
 )  # fmt: skip
 
 

@@ -45,9 +45,9 @@ def test_the_examples_of_scoring_run(here: Path) -> None:
         "diagnose",
         "traits",
         "correlate",
+        "report",
         "show",
         "query",
-        "report",
     }
     for command, words in commands:
         code, _, err = run(command, *shlex.split(words))

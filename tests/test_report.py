@@ -365,6 +365,14 @@ def test_markdown_has_every_chapter(demo: Report) -> None:
     assert "<" not in text.replace("<- ", "").replace("| < 12", "").replace("% < 12", "")
 
 
+def test_latex_has_the_main_tables(demo: Report) -> None:
+    text = demo.to_latex()
+    assert text.count(r"\caption{") >= 4
+    assert "careful" in text
+    assert "Holm" in text or "holm" in text
+    assert "restaurant" in text
+
+
 def test_charts_are_vega_lite(demo: Report) -> None:
     assert {
         "scores",

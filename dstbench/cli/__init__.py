@@ -8,13 +8,8 @@ from __future__ import annotations
 import io
 import sys
 
-from dstbench.cli import (  # noqa: F401 (they add their commands, in the order of --help)
-    data,
-    dialogues,
-    questions,
-    reports,
-    scores,
-)
+# They add their commands, in the order of --help.
+from dstbench.cli import data, dialogues, questions, reports, scores  # noqa: F401
 from dstbench.cli.app import app
 
 

@@ -30,7 +30,8 @@ def report(
     drawing: Drawing,
     asked: Asked,
     form: Annotated[
-        ReportFormat, typer.Option("--format", help="A page, or its tables as Markdown or LaTeX, or its rows as JSON.")
+        ReportFormat,
+        typer.Option("--format", help="A page, its tables as Markdown, the main ones as LaTeX, or its rows as JSON."),
     ] = "html",
     convention: Choices,
 ) -> None:
@@ -42,9 +43,9 @@ def report(
         import dstbench.reporting
         from dstbench.errors import UsageError
 
-        suffix = ".tex" if form == "latex" else f".{form}"
-        if output.suffix not in ("", suffix):
-            raise UsageError(f"{output}: the report's format is {form}", hint=f"-o {output.stem}{suffix}")
+        ending = "tex" if form == "latex" else form
+        if output.suffix not in ("", f".{ending}"):
+            raise UsageError(f"{output}: the report's format is {form}", hint=f"-o {output.stem}.{ending}")
         found = dstbench.reporting.report(
             asked.paths,
             metrics=",".join(metrics) if metrics else None,
@@ -54,8 +55,8 @@ def report(
             profile=convention(),
             **asked.how,
         )
-        writers = {"html": found.to_html, "md": found.to_markdown, "latex": found.to_latex, "json": found.to_json}
-        text = writers[form]()
-        drawn = drawing.write(found.charts)
+        forms = {"html": found.to_html, "md": found.to_markdown, "latex": found.to_latex, "json": found.to_json}
+        text = forms[form]()
+        written = drawing.write(found.charts)
     emit(text, output)
-    tell_written([*([output] if str(output) != "-" else []), *drawn])
+    tell_written([*written, *([output] if str(output) != "-" else [])])

@@ -11,15 +11,15 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
+from dstbench.rendering.escapes import visible
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import polars as pl
 
-# Controls but tab and line feed, marks of direction, spaces of no width. page.js has the same.
-_UNSEEN: Final = re.compile(
-    "[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]"
-)
+# What is seen as space; page.js has the same, and what else is shown as its escape.
+_KEPT: Final = "\t\n"
 _VOID: Final = frozenset({"meta", "input", "br"})
 _NUMBER: Final = re.compile(r"[-+]?[\d.,]+|-|")
 
@@ -51,16 +51,9 @@ def element(name: str, /, *children: str, **attributes: str | float | bool | Non
 
 def join(parts: Iterable[str]) -> Markup:
     """Text, which is escaped, and markup, one after the other."""
-    return Markup("".join(part if isinstance(part, Markup) else escape(visible(part), quote=False) for part in parts))
-
-
-def visible(text: str) -> str:
-    r"""Text whose unseen characters are shown as their escapes.
-
-    >>> print(visible("a\x00b\u202e"))
-    a\x00b\u202e
-    """
-    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    return Markup(
+        "".join(part if isinstance(part, Markup) else escape(visible(part, _KEPT), quote=False) for part in parts)
+    )
 
 
 def json_text(content: Any) -> Markup:
@@ -112,4 +105,4 @@ def _number(is_number: bool) -> str | None:
 def _attribute(key: str, value: str | float | bool) -> str:
     name = key.rstrip("_").replace("_", "-")
     text = f"{value:g}" if isinstance(value, float) else str(value)
-    return f" {name}" if value is True else f' {name}="{escape(visible(text))}"'
+    return f" {name}" if value is True else f' {name}="{escape(visible(text, _KEPT))}"'

@@ -3,8 +3,8 @@
 (() => {
   // --- making elements ---------------------------------------------------------------------------------------------
 
-  // What no eye sees, and what changes how other letters are read; markup.py has the same.
-  const UNSEEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]/g;
+  // What no eye sees, and what changes how other letters are read; escapes.py has the same, and line breaks.
+  const UNSEEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
   const escaped = (letter) => {
     const code = letter.charCodeAt(0).toString(16);
