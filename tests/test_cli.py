@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import dstbench
+from dstbench.cli.app import app
 from tests import formats
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES
 
@@ -149,6 +152,7 @@ def test_a_file_whose_name_promises_another_format_is_noted(example: Path) -> No
     code, out, err = run("score", "model.json", "-m", "jga", "-o", "scores.json")
     assert (code, out) == (0, "")
     assert err == "note: scores.json holds text; --format json writes json\n"
+    assert run("score", "model.json", "-o", "x.tex")[2] == "note: x.tex holds text; --format latex writes latex\n"
 
 
 def test_standard_input_and_output(example: Path) -> None:
@@ -261,10 +265,35 @@ def test_ls(what: str) -> None:
 
 def test_version_and_help() -> None:
     assert ok("--version").strip() == dstbench.__version__
-    for words in ([], ["score"], ["convert"], ["demo"], ["ls"]):
-        text = ok(*words, "--help")
-        assert "Usage:" in text
-        assert not words or "Example: dstbench" in text
+    assert "Usage:" in ok("--help")
+
+
+@pytest.mark.parametrize(
+    "command", [command.callback.__name__ for command in app.registered_commands if command.callback]
+)
+def test_every_command_has_an_example_that_could_be_typed(command: str) -> None:
+    text = ok(command, "--help")
+    (example,) = re.findall(r"Example: (dstbench .*)", text, re.DOTALL)
+    words = shlex.split(" ".join(example.split()))
+    assert words[1] == command
+    assert {word for word in words if word.startswith("--")} <= set(
+        re.findall(r"--[\w-]+", text.partition("Example:")[0])
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [("sh", ["show"]), ("score -m jga,fg", ["jga,fga"]), ("score --profile sgd", ["sgd", "sgd-mwz"]),
+     ("score --from gt", ["gtpr"]), ("score --format l", ["latex"]), ("ls st", ["steps"])],
+)  # fmt: skip
+def test_names_complete_in_a_shell(words: str, offered: list[str]) -> None:
+    asked = f"dstbench {words}"
+    env = {"COMP_WORDS": asked, "COMP_CWORD": str(len(asked.split()) - 1), "_DSTBENCH_COMPLETE": "complete_bash"}
+    command = "import sys; sys.argv = ['dstbench']; from dstbench.cli import main; main()"
+    done = subprocess.run(  # noqa: S603 (our own command)
+        [sys.executable, "-c", command], capture_output=True, text=True, check=False, env={**os.environ, **env}
+    )
+    assert done.stdout.split() == offered
 
 
 def test_help_loads_nothing_that_computes() -> None:

@@ -60,6 +60,7 @@ def pages() -> dict[str, str]:
         "traits": render_traits(dstbench.traits(two, disagree=["jga", "gca"]), "latex"),
         "correlate": render_correlations(dstbench.correlate(two), "latex"),
         "sweep": render_sweep(dstbench.sweep(two, profiles=["verbatim", "trade", "sgd-mwz"]), "latex"),
+        "report": dstbench.report(two, most=1).to_latex(),
         "rows": render_rows(pl.DataFrame({"gold": [HOSTILE], "n": [-1]}), "rows", "latex"),
     }
 

@@ -60,8 +60,11 @@ def score(
             **asked.how,
         )
         text = render_scores(rows, form)
-        if output is not None and (suffix := output.suffix[1:]) != form and suffix in get_args(TableFormat):
-            warnings.warn(f"{output} holds {form}; --format {suffix} writes {suffix}", DstbenchWarning, stacklevel=1)
+        promised = output and {".tex": "latex"}.get(output.suffix, output.suffix[1:])
+        if promised != form and promised in get_args(TableFormat):
+            warnings.warn(
+                f"{output} holds {form}; --format {promised} writes {promised}", DstbenchWarning, stacklevel=1
+            )
     emit(text, output)
 
 

@@ -1,1 +1,1 @@
-"""Scores as something to read: text, Markdown, CSV, JSON."""
+"""Scores as something to read: text, Markdown, LaTeX, CSV, JSON, charts."""
