@@ -83,7 +83,7 @@ def bias_charts(found: Bias, top: int) -> dict[str, Chart]:
 
 def intervals(rows: pl.DataFrame, name: str, value: str, title: str, *, zero: bool = False) -> Chart:
     """A forest plot: a point and its interval per row, a panel per metric; with `zero`, a line where that is."""
-    x = {"type": "quantitative", "title": value, "scale": {"zero": zero}}
+    x = {"type": "quantitative", "title": None, "scale": {"zero": zero}, "axis": {"tickCount": 4}}
     y: Chart = {"field": name, "type": "nominal", "sort": None, "title": None}
     point = {"type": "point", "filled": True, "opacity": 1, "color": _COLOURS[0], "tooltip": True}
     layers: list[Chart] = [
