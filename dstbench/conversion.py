@@ -6,8 +6,8 @@ The parts are then put together dialogue by dialogue and the folder is removed. 
 files in memory as there are processes, and of the parts a row group each.
 
 Conventions: what is said of the files is said in their order, whichever was ready first. Where a dialogue is in several
-files (or may be, as its file does not have all of gold's turns, and nothing is said of missing ones), no file can be
-laid out by itself: then all are read at once, in memory.
+files (or may be: its file lacks some of gold's turns, and nothing is said of missing ones), no file can be laid
+out by itself: then all are read at once, in memory.
 """
 
 from __future__ import annotations

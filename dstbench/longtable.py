@@ -401,9 +401,9 @@ def run_meta(name: str, **read: Any) -> dict[str, Any]:
     return {"schema_version": SCHEMA_VERSION, "run": name, **read}
 
 
-def cuts_at(begins: pl.Series, height: int, rows: int = _ROW_GROUP) -> tuple[int, ...]:
+def cuts_at(begins: pl.Series, height: int, rows: int | None = None) -> tuple[int, ...]:
     """Where a table may be cut: at dialogues' beginnings, every so many rows or a little more; 0 and its end too."""
     cuts = [0]
-    while (at := begins.search_sorted(cuts[-1] + rows)) < len(begins):
+    while (at := begins.search_sorted(cuts[-1] + (rows or _ROW_GROUP))) < len(begins):
         cuts.append(int(begins[int(at)]))
     return (*cuts, height)
