@@ -22,8 +22,7 @@ from dstbench.align import Aligned, check_missing, from_long, report_unknown_slo
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.files import replacing
 from dstbench.longrules import check_long, conform_long
-from dstbench.readers import Source, read
-from dstbench.readers.jsonl import from_memory
+from dstbench.readers.source import Source
 from dstbench.schema import LONG, SCHEMA_VERSION
 from dstbench.states import States, merge_states, only_split
 
@@ -173,7 +172,7 @@ def read_run(
     gold_states = None if gold is None else open_gold(gold, split)
     if len(files) == 1:
         return _open(name, files[0], gold_states, format, missing, split=split)
-    states = merge_states([read(Source(str(path)), format) for path in files])
+    states = merge_states([_read(Source(str(path)), format) for path in files])
     states = of_split(states, split, gold_states)
     return _aligned(name, states, gold_states, missing, files=[str(path) for path in files])
 
@@ -191,7 +190,7 @@ def open_gold(gold: Data, split: str | None = None) -> States:
     if isinstance(item, (str, PathLike)):
         source = Source(str(item))
         if not source.is_parquet:
-            states = read(source, split=split)
+            states = _read(source, split=split)
             for note in states.notes:
                 warnings.warn(note, DstbenchWarning, stacklevel=2)
             return states
@@ -280,7 +279,7 @@ def _open(name: str, item: Any, gold: States | None, form: str | None, missing: 
     if isinstance(item, (str, PathLike)):
         source = Source(str(item))
         if not source.is_parquet:
-            return _aligned(name, of_split(read(source, form), split, gold), gold, missing)
+            return _aligned(name, of_split(_read(source, form), split, gold), gold, missing)
         if form is not None:
             raise source.error(f"a Parquet file, not one of format {form}", "leave --from away: it is a long table")
         run = _parquet(name, source)
@@ -372,12 +371,20 @@ def _foreign(name: str, frame: pl.LazyFrame, source: str) -> Run:
     return _run(name, Aligned(table, coverage), files=[source], format="long table", gold=None, missing=missing)
 
 
+def _read(source: Source, form: str | None = None, split: str | None = None) -> States:
+    from dstbench.readers import read  # many modules, and a long table needs none of them
+
+    return read(source, form, split)
+
+
 def _from_memory(item: Any, name: str) -> States:
     if not isinstance(item, Sequence) or isinstance(item, (str, bytes)):
         raise UsageError(
             f"{type(item).__name__} is no data",
             hint="give a path, a frame, or a list of states; see dstbench.scan",
         )
+    from dstbench.readers.jsonl import from_memory
+
     return from_memory(item, name)
 
 

@@ -309,6 +309,21 @@ def test_help_loads_nothing_that_computes() -> None:
     assert done.stderr.strip() == "[]"
 
 
+def test_scoring_a_long_table_loads_no_more_than_it_needs(example: Path) -> None:
+    assert run("convert", "model.json", "-o", "model.parquet")[0] == 0
+    script = (
+        "import sys; sys.argv = ['dstbench', 'score', 'model.parquet', '--format', 'json']\n"
+        "from dstbench.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "ours = {f'dstbench.{name}' for name in ('readers.finding', 'stats', 'audit', 'engine_ray')}\n"
+        "heavy = ({'pyarrow', 'scipy', 'rapidfuzz', 'pydantic', 'rich', 'ray'} | ours) & set(sys.modules)\n"
+        "print(sorted(heavy), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stderr.strip().splitlines()[-1] == "[]"
+
+
 def test_scoring_json_loads_neither_pyarrow_nor_scipy(example: Path) -> None:
     script = (
         "import sys, dstbench; dstbench.score('model.json'); "
