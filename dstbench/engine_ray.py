@@ -13,6 +13,7 @@ import pickle
 import platform
 import socket
 import warnings
+from functools import lru_cache
 from hashlib import blake2b
 from importlib.util import find_spec
 from logging import CRITICAL, getLogger
@@ -48,11 +49,21 @@ _SECONDS: Final = 5.0  # to reach a cluster, and between two looks at it
 
 
 class _Work(NamedTuple):
-    """What the tasks of a run have in common: its name, its file and what that is known by, and what is to be done."""
+    """What the tasks of a run have in common.
+
+    Attributes:
+        name: The run's name, for messages.
+        path: Its file; None: its rows are sent.
+        mark: What the file is known by.
+        table: The file's table, not read yet; empty where rows are sent.
+        derive: See `Run.derive`.
+        function: What is applied to each partition.
+    """
 
     name: str
     path: str | None
     mark: str | None
+    table: pl.LazyFrame
     derive: Callable[[pl.DataFrame], pl.DataFrame] | None
     function: Callable[[pl.DataFrame], Any]
 
@@ -86,8 +97,8 @@ class Cluster:
                 often; or what the function raises.
         """
         self._join()
-        ray, parts = self._ray, partitions(run)
-        if run.path is None and run.name not in self._sent:
+        ray, is_sent = self._ray, run.path is None
+        if is_sent and run.name not in self._sent:
             self._sent.add(run.name)
             warnings.warn(
                 f"{run.name}: its rows are sent to the workers; from a long table on storage that all machines share "
@@ -96,15 +107,15 @@ class Cluster:
                 stacklevel=2,
             )
         mark = None if run.path is None else _mark(run.path)
-        work = ray.put(ray.cloudpickle.dumps(_Work(run.name, run.path, mark, run.derive, function)))
+        work = _Work(run.name, run.path, mark, pl.LazyFrame() if is_sent else run.table, run.derive, function)
+        shared = ray.put(ray.cloudpickle.dumps(work))
 
-        def start(parts: Sequence[pl.LazyFrame]) -> Any:
-            if run.path is None:
-                parts = [collect(part, run.name).lazy() for part in parts]
-            return self._task.remote(_VERSIONS, work, [pickle.dumps(part) for part in parts])
+        def start(parts: Sequence[tuple[int, int]]) -> Any:
+            rows = [pickle.dumps(collect(run.table.slice(*part), run.name)) for part in parts] if is_sent else None
+            return self._task.remote(_VERSIONS, shared, rows or parts)
 
         try:
-            return self._gather(run.name, parts, start)
+            return self._gather(run.name, partitions(run), start)
         except ray.exceptions.RayTaskError as error:  # not foreseen: it is raised as it would be without Ray
             raise error.cause from error
         except ray.exceptions.RayError as error:
@@ -135,7 +146,7 @@ class Cluster:
             self._ray = ray
             self._task = ray.remote(num_cpus=1, max_retries=_RETRIES)(_worker())
 
-    def _gather(self, name: str, parts: Sequence[pl.LazyFrame], start: Callable[..., Any]) -> list[Any]:
+    def _gather(self, name: str, parts: Sequence[tuple[int, int]], start: Callable[..., Any]) -> list[Any]:
         """The parts' results, in order.
 
         Where a task fails, or the user has seen enough, those under way are left to themselves: they are few and
@@ -214,7 +225,7 @@ def _worker() -> Callable[..., Any]:
     version of it, can still say so.
     """
 
-    def work(versions: dict[str, str], packed: bytes, parts: list[bytes]) -> Any:
+    def work(versions: dict[str, str], packed: bytes, parts: list[Any]) -> Any:
         import importlib
         import os
         import platform
@@ -235,24 +246,41 @@ def _worker() -> Callable[..., Any]:
     return work
 
 
-def work_off(packed: bytes, parts: Sequence[bytes]) -> list[Any] | DstbenchError:
+def work_off(packed: bytes, parts: Sequence[tuple[int, int] | bytes]) -> list[Any] | DstbenchError:
     """The results of a task; or the error that another attempt would meet again, which is no reason for one.
 
     Args:
         packed: The `_Work`, pickled.
-        parts: The partitions, lazy frames, pickled.
+        parts: The partitions: where they are in the file, or their rows, pickled.
     """
-    work: _Work = pickle.loads(packed)  # noqa: S301 (of our own driver)
     results = []
     try:
-        if work.path is not None and _mark(work.path) != work.mark:
-            raise _unshared(work.path, f"another file on {platform.node()} than where the command runs")
+        work = _unpacked(packed)
         for part in parts:
-            table = collect(pickle.loads(part), work.name)  # noqa: S301
+            table = _rows(work, part)
             results.append(work.function(table if work.derive is None else work.derive(table)))
     except DstbenchError as error:
         return error
     return results
+
+
+def _rows(work: _Work, part: tuple[int, int] | bytes) -> pl.DataFrame:
+    if isinstance(part, tuple):
+        return collect(work.table.slice(*part), work.name)
+    rows: pl.DataFrame = pickle.loads(part)  # noqa: S301 (of our own driver)
+    return rows
+
+
+@lru_cache(maxsize=1)
+def _unpacked(packed: bytes) -> _Work:
+    """The work that tasks are parts of, when its file is found to be the same: once, as footers may be large.
+
+    The table is kept with it, and with the table what Polars has read of the footer.
+    """
+    work: _Work = pickle.loads(packed)  # noqa: S301 (of our own driver)
+    if work.path is not None and _mark(work.path) != work.mark:
+        raise _unshared(work.path, f"another file on {platform.node()} than where the command runs")
+    return work
 
 
 def _outcome(result: Any) -> list[Any]:

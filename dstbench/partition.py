@@ -49,7 +49,7 @@ def worked_on_by(engine: Engine | None) -> Iterator[None]:
         _CHOSEN.reset(before)
 
 
-def partitions(run: Run, rows: int = _ROWS) -> list[pl.LazyFrame]:
+def partitions(run: Run, rows: int = _ROWS) -> list[tuple[int, int]]:
     """Cut a run where dialogues begin.
 
     Args:
@@ -57,12 +57,12 @@ def partitions(run: Run, rows: int = _ROWS) -> list[pl.LazyFrame]:
         rows: Rows that a partition has at least, but for the last.
 
     Returns:
-        Parts of the long table, in order; none is read yet.
+        Parts of the long table, in order: the first row of each, and how many it has.
     """
     parts, start = [], 0
     for cut in run.cuts[1:]:
         if cut - start >= rows or cut == run.cuts[-1]:
-            parts.append(run.table.slice(start, cut - start))
+            parts.append((start, cut - start))
             start = cut
     return parts
 
@@ -84,8 +84,8 @@ def _in_threads(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
     parts = partitions(run)
     np.empty(_KEPT, np.uint8)
 
-    def apply(part: pl.LazyFrame) -> T:
-        table = collect(part, run.name)
+    def apply(part: tuple[int, int]) -> T:
+        table = collect(run.table.slice(*part), run.name)
         return function(table if run.derive is None else run.derive(table))
 
     if len(parts) == 1:
