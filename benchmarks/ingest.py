@@ -4,8 +4,8 @@ Purpose: to read a file should take no longer than three times what its parser t
 decoding the bytes with msgspec to plain objects and doing nothing with them (`parse`); of reading the file, aligning
 its two sides and laying them out as a long table in memory (`read`); of the same and writing it as Parquet (`convert`).
 The last two are printed as ratios to the first, since machines differ: of processor time, that of all threads, which
-does not depend on what else the machine does, and of `read` also by the clock. Then, for one format cut into parts: how
-much faster, by the clock, the parts are converted by several processes than by one.
+does not depend on what else the machine does, and of `read` also by the clock. Then, of several files of one format:
+how much faster, by the clock, they are converted by several processes than by one.
 
 Steps: writes the same invented corpus of N dialogues in each format, shaped as the repositories' own code shapes it; in
 one process, does everything once to warm up, and then several times in turn, so that a noisy machine disturbs all of it
@@ -219,11 +219,15 @@ def seconds(work: Callable[[], object], *, collecting: bool = False) -> tuple[fl
 
 
 def in_parts(dialogues: list[Dialogue], folder: Path, parts: int, runs: int) -> tuple[float, float]:
-    """Median seconds of converting a run cut into parts, by one process and by as many as there are processors."""
+    """Median seconds of converting several files by one process, and by as many as there are processors.
+
+    Each file is the whole corpus, with other names: of little input, a process takes longer to start than to read it.
+    """
     paths = []
     for number in range(parts):
+        named = [(f"{name}-{number}", turns) for name, turns in dialogues]
         paths.append(str(folder / f"part{number}.jsonl"))
-        Path(paths[-1]).write_text(jsonl(dialogues[number::parts]), encoding="utf-8")
+        Path(paths[-1]).write_text(jsonl(named), encoding="utf-8")
     times: dict[int | None, list[float]] = {1: [], os.cpu_count(): []}
     for _ in range(runs):
         for jobs, taken in times.items():
@@ -259,7 +263,9 @@ def main() -> None:
     parser.add_argument("--dialogues", type=int, default=10_000)
     parser.add_argument("--runs", type=int, default=5, help="counted runs of each measure")
     parser.add_argument("--formats", default=",".join(WRITERS), help="which formats, separated by commas")
-    parser.add_argument("--parts", type=int, default=4, help="files of the run that is read in parallel; 0: none")
+    parser.add_argument(
+        "--parts", type=int, default=4, help="files, each of N dialogues, of the run that is read in parallel; 0: none"
+    )
     parser.add_argument("--output", type=Path, help="folder for the measurements and their chart")
     given = parser.parse_args()
     warnings.simplefilter("ignore", DstbenchWarning)

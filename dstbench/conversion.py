@@ -51,7 +51,7 @@ _LOG: Final = logging.getLogger(__name__)
 _GROUP: Final = 16_384
 _REST: Final = "rest.parquet"
 # Bytes of input from which one more process is worth its start.
-_PER_PROCESS: Final = 1 << 24
+_PER_PROCESS: Final = 1 << 26
 
 
 @dataclass(frozen=True)

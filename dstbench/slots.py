@@ -98,6 +98,7 @@ def canonical_slot(name: str) -> str:
     return canonical if canonical in KNOWN_SLOTS else name
 
 
+@lru_cache(maxsize=65_536)
 def split_pair(pair: str) -> tuple[str, str] | None:
     """Slot and value of ``domain-slot-value``; None if it is not of that form.
 
