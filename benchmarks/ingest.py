@@ -9,7 +9,7 @@ how much faster, by the clock, they are converted by several processes than by o
 
 Steps: writes the same invented corpus of N dialogues in each format, shaped as the repositories' own code shapes it; in
 one process, does everything once to warm up, and then several times in turn, so that a noisy machine disturbs all of it
-alike; prints medians. `--output` keeps every single measurement as Parquet and draws them (Vega-Lite, its data inside).
+alike; prints medians. `-o` keeps every single measurement as Parquet and draws them (Vega-Lite, its data inside).
 
 Caveats: Python's garbage collector rests while the clock runs, in all measures alike: with it, parsing alone takes two
 to five times as long (printed, too), and every ratio is that much smaller. Files come from the system's cache. The
@@ -18,7 +18,7 @@ read them is to read them, and nothing is aligned or written. TripPy's file repe
 it there is a tenth; it is read piece by piece for the sake of memory, so that to parse it needs memory that to read it
 does not.
 
-Usage: python benchmarks/ingest.py [--dialogues 10000] [--runs 5] [--formats jsonl,gtpr] [--parts 4] [--output DIR]
+Usage: python -m benchmarks.ingest [--dialogues 10000] [--runs 5] [--formats jsonl,gtpr] [--parts 4] [-o DIR]
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from benchmarks.results import can_keep, keep
 from dstbench.conversion import convert
 from dstbench.demo import synthetic
 from dstbench.errors import DstbenchWarning
@@ -238,25 +239,6 @@ def in_parts(dialogues: list[Dialogue], folder: Path, parts: int, runs: int) -> 
     return one, (several or [one])[0]
 
 
-def drawn(found: pl.DataFrame) -> dict[str, Any]:
-    """Every measurement as a point."""
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "title": "Time to read and to convert, as a multiple of the time to parse",
-        "data": {"values": found.filter(pl.col("measure") != "parse").to_dicts()},
-        "mark": {"type": "point", "tooltip": True},
-        "encoding": {
-            "x": {
-                "field": "cpu_times_parse",
-                "type": "quantitative",
-                "title": "times the median of parsing, processor time",
-            },
-            "y": {"field": "format", "type": "nominal", "title": None},
-            "color": {"field": "measure", "type": "nominal", "title": None},
-        },
-    }
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -266,7 +248,7 @@ def main() -> None:
     parser.add_argument(
         "--parts", type=int, default=4, help="files, each of N dialogues, of the run that is read in parallel; 0: none"
     )
-    parser.add_argument("--output", type=Path, help="folder for the measurements and their chart")
+    can_keep(parser)
     given = parser.parse_args()
     warnings.simplefilter("ignore", DstbenchWarning)
 
@@ -296,10 +278,23 @@ def main() -> None:
             one, several = in_parts(dialogues, folder, given.parts, given.runs)
             faster = f"{one / several:.2f} times as fast by {os.cpu_count()} processes as by one"
             print(f"jsonl in {given.parts} files: {faster}")
-    if given.output:
-        given.output.mkdir(parents=True, exist_ok=True)
-        found.write_parquet(given.output / "ingest.parquet")
-        (given.output / "ingest.vl.json").write_text(json.dumps(drawn(found), indent=2) + "\n", encoding="utf-8")
+    keep(
+        given.output,
+        "ingest",
+        found,
+        found.filter(pl.col("measure") != "parse"),
+        title="Time to read and to convert, as a multiple of the time to parse",
+        mark={"type": "point", "tooltip": True},
+        encoding={
+            "x": {
+                "field": "cpu_times_parse",
+                "type": "quantitative",
+                "title": "times the median of parsing, processor time",
+            },
+            "y": {"field": "format", "type": "nominal", "title": None},
+            "color": {"field": "measure", "type": "nominal", "title": None},
+        },
+    )
 
 
 def report(found: pl.DataFrame) -> None:

@@ -9,7 +9,7 @@ then several times in turn, so that a noisy machine disturbs all of them alike; 
 Caveats: what is looked up once per distinct value (normalising, fuzzy matching) is paid in the run that warms up; the
 first run of each is printed beside it. The corpus has few distinct values, as MultiWOZ has.
 
-Usage: python benchmarks/profiles.py [--dialogues 100000] [--runs 5]
+Usage: python -m benchmarks.profiles [--dialogues 100000] [--runs 5]
 """
 
 from __future__ import annotations

@@ -7,12 +7,12 @@ start, which no rate contains.
 Steps: writes an invented corpus of N dialogues once; starts a process for each measure, with a Ray of its own where
 there are workers; each scores the file once uncounted (workers start, the file cache warms), and then several times in
 turn with the others, which wait, so that a noisy machine disturbs all of them alike. All answers must be the same bits.
- With -o, all times are written as Parquet, and the medians as a Vega-Lite chart.
+With -o, all times are written as Parquet, and the medians as a Vega-Lite chart.
 
 Caveats: driver, workers and Ray's own processes share this machine's cores, so that as many workers as cores are slower
 here than on machines of their own; and all of them read one file cache, where a cluster's storage is a network away.
 
-Usage: python benchmarks/ray_scaling.py [--dialogues 400000] [--runs 5] [--workers 1 2] [-o DIR]
+Usage: python -m benchmarks.ray_scaling [--dialogues 400000] [--runs 5] [--workers 1 2] [-o DIR]
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+
+from benchmarks.results import can_keep, keep
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -83,7 +85,7 @@ def main() -> None:
     parser.add_argument("--dialogues", type=int, default=400_000)
     parser.add_argument("--runs", type=int, default=5, help="counted runs of each measure")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="folder for the times and the chart")
+    can_keep(parser)
     given = parser.parse_args()
 
     from dstbench.demo import synthetic
@@ -120,32 +122,23 @@ def main() -> None:
         print(
             f"{_name(workers)}: Ray starts in {start['started']:.1f} s, the first score takes {start['seconds']:.1f} s"
         )
-    if given.output:
-        write(given.output, found, turns, rates)
+    times = [(name, seconds, turns) for name, measure in found.items() for seconds in measure.seconds]
+    keep(
+        given.output,
+        "ray_scaling",
+        pl.DataFrame(times, schema=["engine", "seconds", "turns"], orient="row"),
+        pl.DataFrame({"engine": list(rates), "rate": list(rates.values())}),
+        title="Turns scored per second",
+        mark={"type": "bar", "tooltip": True},
+        encoding={
+            "y": {"field": "engine", "type": "nominal", "sort": None, "title": None},
+            "x": {"field": "rate", "type": "quantitative", "title": "turns per second (median)"},
+        },
+    )
 
 
 def _name(workers: int) -> str:
     return f"{workers} Ray worker{'s' if workers > 1 else ''}"
-
-
-def write(folder: Path, found: dict[str, Measure], turns: int, rates: dict[str, float]) -> None:
-    """The times as Parquet, the rates as a chart."""
-    folder.mkdir(parents=True, exist_ok=True)
-    times = [(name, seconds, turns) for name, measure in found.items() for seconds in measure.seconds]
-    pl.DataFrame(times, schema=["engine", "seconds", "turns"], orient="row").write_parquet(
-        folder / "ray_scaling.parquet"
-    )
-    chart = {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "title": "Turns scored per second",
-        "data": {"values": [{"engine": name, "rate": rate} for name, rate in rates.items()]},
-        "mark": {"type": "bar", "tooltip": True},
-        "encoding": {
-            "y": {"field": "engine", "type": "nominal", "sort": None, "title": None},
-            "x": {"field": "rate", "type": "quantitative", "title": "turns per second (median)"},
-        },
-    }
-    (folder / "ray_scaling.vl.json").write_text(json.dumps(chart, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

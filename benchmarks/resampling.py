@@ -9,8 +9,8 @@ rest: draw resamples of both kinds, score all runs, with both intervals, and tes
 Caveats: the product of weights and sums takes the most, and its time is that of the machine's BLAS. Of real runs the
 first resampling is timed, imports of SciPy included.
 
-Usage: python benchmarks/resampling.py [--dialogues 10000] [--runs 20] [--statistics 15] [--resamples 10000]
-       python benchmarks/resampling.py RUN RUN... [-m jga,fga,gca] [--gold FILE] [--missing wrong]
+Usage: python -m benchmarks.resampling [--dialogues 10000] [--runs 20] [--statistics 15] [--resamples 10000]
+       python -m benchmarks.resampling RUN RUN... [-m jga,fga,gca] [--gold FILE] [--missing wrong]
 """
 
 from __future__ import annotations

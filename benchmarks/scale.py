@@ -6,15 +6,15 @@ whether they scale: the cost of a row and the peak of memory shall not grow with
 
 Steps: for each size, writes an invented corpus of so many dialogues once; then, in a fresh process for each measure,
 decodes the file, scores it, or loops over its first dialogues, several times in turn, so that a noisy machine disturbs
-all of them alike. Medians are printed; -o writes every single measurement as Parquet, --chart a Vega-Lite
-specification of the medians, with its data inside. Peak memory is the process's, imports included.
+all of them alike. Medians are printed; -o writes every single measurement as Parquet, and a Vega-Lite chart of
+the medians, with its data inside. Peak memory is the process's, imports included.
 
 Caveats: the loops run over a part of the corpus (their time is per turn); "decoding" is collecting all five columns
 into memory, which scoring never does as a whole; the first run of each size warms the file cache and is not counted.
 Seconds are of the clock, and suffer where others use the machine; so do processor seconds, but less.
 
-Usage: python benchmarks/scale.py [--dialogues 1000 10000 100000 200000 1000000] [--runs 5] [--loops 2000]
-       [-o measured.parquet] [--chart scale.vl.json]
+Usage: python -m benchmarks.scale [--dialogues 1000 10000 100000 200000 1000000] [--runs 5] [--loops 2000]
+       [-o DIR]
 """
 
 from __future__ import annotations
@@ -29,6 +29,17 @@ from typing import Any, Final
 
 import polars as pl
 
+from benchmarks.results import can_keep, keep
+
+# What the chart has a panel of.
+_PANELS: Final = {
+    "seconds": "seconds, all default metrics",
+    "ns_per_row": "nanoseconds per row",
+    "of_decode": "times as long as decoding",
+    "of_loops": "times as fast as plain loops",
+    "jga_of_all": "JGA alone, of all",
+    "MB": "peak memory, MB",
+}
 ROOT: Final = Path(__file__).resolve().parent.parent
 
 _MEASURES: Final = {
@@ -163,40 +174,13 @@ def ratios(measured: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def chart(found: pl.DataFrame) -> dict[str, Any]:
-    """A Vega-Lite specification: time against decoding and loops, cost of a row and memory, by the corpus's size."""
-    size = {"field": "dialogues", "type": "quantitative", "scale": {"type": "log"}}
-    panels = {
-        "seconds": "seconds, all default metrics",
-        "ns_per_row": "nanoseconds per row",
-        "of_decode": "times as long as decoding",
-        "of_loops": "times as fast as plain loops",
-        "jga_of_all": "JGA alone, of all",
-        "MB": "peak memory, MB",
-    }
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "title": "Scoring a corpus that grows",
-        "data": {"values": found.to_dicts()},
-        "columns": 3,
-        "concat": [
-            {
-                "mark": {"type": "line", "point": True},
-                "encoding": {"x": size, "y": {"field": name, "type": "quantitative", "title": title}},
-            }
-            for name, title in panels.items()
-        ],
-    }
-
-
 def main() -> None:
     """Measure, print, and write what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dialogues", type=int, nargs="+", default=[1000, 10_000, 100_000, 200_000, 1_000_000])
     parser.add_argument("--runs", type=int, default=5, help="counted runs of each measure")
     parser.add_argument("--loops", type=int, default=2000, help="dialogues that the plain loops go through")
-    parser.add_argument("-o", "--output", type=Path, help="where to write all measurements (Parquet)")
-    parser.add_argument("--chart", type=Path, help="where to write the chart (Vega-Lite, JSON)")
+    can_keep(parser)
     given = parser.parse_args()
 
     measured = []
@@ -208,10 +192,15 @@ def main() -> None:
         print("".join(f"{value:>11,.2f}" if isinstance(value, float) else f"{value:>11,}" for value in row.values()))
         sys.stdout.flush()  # a million dialogues take minutes
     whole = pl.concat(measured)
-    if given.output:
-        whole.write_parquet(given.output)
-    if given.chart:
-        given.chart.write_text(json.dumps(chart(ratios(whole)), indent=1))
+    size = {"field": "dialogues", "type": "quantitative", "scale": {"type": "log"}}
+    panels = [
+        {
+            "mark": {"type": "line", "point": True},
+            "encoding": {"x": size, "y": {"field": name, "type": "quantitative", "title": title}},
+        }
+        for name, title in _PANELS.items()
+    ]
+    keep(given.output, "scale", whole, ratios(whole), title="Scoring a corpus that grows", columns=3, concat=panels)
 
 
 if __name__ == "__main__":

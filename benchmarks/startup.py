@@ -8,7 +8,7 @@ alike; takes medians, of the clock and of the processor's time.
 
 Caveats: the first round warms the file cache and is not counted.
 
-Usage: python -m benchmarks.startup [--runs 15] [-o RESULTS]
+Usage: python -m benchmarks.startup [--runs 15] [-o DIR]
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from time import perf_counter
 
 import polars as pl
 
-from benchmarks.results import keep
+from benchmarks.results import can_keep, keep
 from dstbench.demo import synthetic
 from dstbench.longtable import open_runs, write_long
 
@@ -43,7 +43,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=15, help="counted runs of each process")
-    parser.add_argument("-o", "--output", type=Path, help="where results go, without an ending")
+    can_keep(parser)
     given = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -69,7 +69,15 @@ def main() -> None:
     for name, base, bar in BARS:
         ratio, used = clock[name] / clock[base], processor[name] / processor[base]
         print(f"{name:14} {ratio:.2f} times `{base}` (processor: {used:.2f}); asked for: {bar}")
-    keep(found, given.output, x="process", y="seconds")
+    keep(
+        given.output,
+        "startup",
+        found,
+        found,
+        title="Seconds of whole processes",
+        mark="boxplot",
+        encoding={"x": {"field": "seconds", "type": "quantitative"}, "y": {"field": "process", "type": "nominal"}},
+    )
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ Caveats: all values are invented and half of the slots hold none; the file is in
 first run, which is not counted, so that reading is faster here than from a disk; the standard library decodes only a
 part of the file (its time is per byte), as the whole would take ten times the file's size in memory.
 
-Usage: python benchmarks/trippy_stream.py [--megabytes 1000] [--runs 3]
+Usage: python -m benchmarks.trippy_stream [--megabytes 1000] [--runs 3]
 """
 
 from __future__ import annotations
