@@ -259,15 +259,18 @@ def test_a_killed_writer_leaves_no_half_file(here: Path) -> None:
         "run = lt.open_runs(synthetic(4000, trackers=['careful']))[0]; print('ready', flush=True)\n"
         "while True: lt.write_long(run, 'run.parquet')"
     )
-    for delay in (0.02, 0.1, 0.2, 0.35):
+    path = Path("run.parquet")
+    for delay in (0.02, 0.1, 0.2, 0.35, None):  # at last, in the middle of writing it again
         with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as writer:  # noqa: S603
             assert writer.stdout is not None
             assert writer.stdout.readline() == b"ready\n"
-            time.sleep(delay)
+            while delay is None and not path.exists():
+                time.sleep(0.02)
+            time.sleep(delay or 0.05)
             os.kill(writer.pid, signal.SIGKILL)
-        if Path("run.parquet").exists():
-            assert dstbench.score("run.parquet", metrics="jga")["dialogues"].item() == 4000
-    assert Path("run.parquet").exists()
+        if path.exists():
+            assert dstbench.score(path, metrics="jga")["dialogues"].item() == 4000
+    assert path.exists()
 
 
 def test_a_failed_write_leaves_the_old_file(here: Path) -> None:
