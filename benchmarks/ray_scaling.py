@@ -30,6 +30,7 @@ from typing import Any
 import polars as pl
 
 from benchmarks.results import can_keep, keep
+from dstbench.engine_ray import BY_ITSELF
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -59,7 +60,12 @@ class Measure:
     """A process that scores a file when it is told to: by so many Ray workers, or by its own threads if by none."""
 
     def __init__(self, path: Path, workers: int, threads: str | None = None) -> None:
-        env = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", **({"POLARS_MAX_THREADS": threads} if threads else {})}
+        env = {
+            **os.environ,
+            "RAY_USAGE_STATS_ENABLED": "0",
+            **dict([BY_ITSELF]),
+            **({"POLARS_MAX_THREADS": threads} if threads else {}),
+        }
         command = [sys.executable, "-c", _SCRIPT, str(path), str(workers)]
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT, env=env)

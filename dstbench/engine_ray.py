@@ -68,6 +68,11 @@ class _Work(NamedTuple):
     function: Callable[[pl.DataFrame], Any]
 
 
+#: Ray reads this when it is imported. Started by `uv run`, it would else send the folder it is in to the workers, and have
+#: them install all that is in its project.
+BY_ITSELF: Final = ("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
+
+
 class Cluster:
     """A Ray cluster as an engine (see `partition.Engine`); it is joined, or started, when it is first needed.
 
@@ -136,6 +141,7 @@ class Cluster:
         with self._lock:
             if self._ray is not None:
                 return
+            os.environ.setdefault(*BY_ITSELF)
             import ray
 
             if not ray.is_initialized():

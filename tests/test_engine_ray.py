@@ -30,6 +30,7 @@ from tests import formats
 from tests.corpora import EXAMPLE
 from tests.test_cli import run
 
+os.environ.setdefault(*engine_ray.BY_ITSELF)
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'dstbench[ray]'")
 if sys.platform != "linux":
     pytest.skip("raylets are found by /proc, and have addresses 127.0.0.N", allow_module_level=True)
