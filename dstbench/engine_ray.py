@@ -68,8 +68,8 @@ class _Work(NamedTuple):
     function: Callable[[pl.DataFrame], Any]
 
 
-#: Ray reads this when it is imported. Started by `uv run`, it would else send the folder it is in to the workers, and have
-#: them install all that is in its project.
+#: Ray reads this when it is imported. Under `uv run`, it would else send the folder it is in to the workers, and have
+#: them install all that its project asks for.
 BY_ITSELF: Final = ("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
 
 
