@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
 
 _TURN: Final = ("dialogue", "turn")
+_SCORES: Final = ("run", "metric", "value", "turns", "dialogues", "signature")
 
 
 @dataclass(frozen=True)
@@ -100,10 +101,7 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
         metrics=resolved,
         statistics=statistics,
         sums=as_exact_floats(np.stack([_in_order(table, dialogues, statistics) for table in tables])),
-        scores=pl.concat(
-            _scored(run.name, table, resolved, signed)
-            for run, table, signed in zip(runs, tables, settings, strict=True)
-        ),
+        scores=pl.concat(score_run(run, resolved, [], convention)[0].select(_SCORES) for run in runs),
     )
 
 
@@ -111,22 +109,6 @@ def _in_order(table: pl.DataFrame, dialogues: pl.DataFrame, statistics: Sequence
     """Dialogues × statistics; 0 where a run has no scored frame in a dialogue, which may depend on what it predicts."""
     ordered = dialogues.join(table, on="dialogue", how="left", maintain_order="left")
     return ordered.select(pl.col(f"stat:{name}").cast(pl.Float64).fill_null(0) for name in statistics).to_numpy()
-
-
-def _scored(run: str, table: pl.DataFrame, metrics: Sequence[Metric], settings: dict[str, str]) -> pl.DataFrame:
-    """A run's score rows, from the integers: those of `dstbench.score` to the last bit."""
-    whole = table.select(pl.col(r"^stat:.*$", "turns").sum(), dialogues=pl.len())
-    rows = [
-        whole.select(
-            pl.lit(run).alias("run"),
-            pl.lit(str(metric)).alias("metric"),
-            metric.score({name: pl.col(f"stat:{name}") for name in metric.stats()}).alias("value"),
-            pl.col("turns", "dialogues").cast(pl.UInt32),
-            pl.lit(sign(metric.settings(), settings)).alias("signature"),
-        )
-        for metric in metrics
-    ]
-    return pl.concat(rows)
 
 
 def _warn_of_differences(names: Sequence[str], settings: Sequence[dict[str, str]]) -> None:
