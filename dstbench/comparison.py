@@ -44,7 +44,7 @@ def codes(column: pl.Series) -> Codes:
 
 def all_codes(columns: pl.DataFrame) -> list[Codes]:
     """The codes of dictionary columns: at once, as asking costs more than the answer."""
-    physical = columns.select(pl.all().to_physical().fill_null(ABSENT))
+    physical = columns.select_seq(pl.all().to_physical().fill_null(ABSENT))
     return [column.to_numpy() for column in physical]
 
 

@@ -104,6 +104,8 @@ class Convention:
 
     def exact(self) -> Convention:
         """The same convention with exact matching."""
+        if self.match == "exact" and self.labels is None:
+            return self
         return replace(self, match="exact", labels=None)
 
     def settings(self) -> dict[str, str]:

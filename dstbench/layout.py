@@ -136,9 +136,7 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
         DstbenchError: The table is not sorted, or a slot ends before its dialogue does.
     """
     slot, gold, pred = all_codes(long.select("slot", "gold", "pred"))
-    dialogue = long["dialogue"].rechunk()  # shifted columns of many chunks are slow to compare
-    first_row = np.flatnonzero(row_changes(dialogue))
-    dialogue = dialogue.gather(first_row)
+    first_row, dialogue = _runs(long["dialogue"])
     number = np.arange(1, len(first_row) + 1, dtype=np.uint32)
     bare, turn, part = slot == ABSENT, long["turn"].to_numpy(), None
     if view:
@@ -208,6 +206,15 @@ def row_changes(column: pl.Series | NDArray[Any]) -> Flags:
     different = column[1:] != column[:-1]
     changed[1:] = different if isinstance(different, np.ndarray) else different.to_numpy()
     return changed
+
+
+def _runs(column: pl.Series) -> tuple[Numbers, pl.Series]:
+    """Where runs of equal values begin, and these values."""
+    # Chunk by chunk, as shifted columns of many chunks are slow to compare.
+    found = pl.concat([chunk.rle() for chunk in column.get_chunks()])
+    length, value = found.struct.field("len").to_numpy(), found.struct.field("value")
+    begins = row_changes(value)  # a run may go on in the next chunk
+    return (np.cumsum(length, dtype=np.int64) - length)[begins], value.filter(begins)
 
 
 def _places(first_row: Numbers, turn: Numbers) -> Numbers:

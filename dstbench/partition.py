@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 # Rows of a partition, at least: its columns fit a processor's cache, and the cost of starting it is small beside it.
-_ROWS: Final = 262_144
+_ROWS: Final = 393_216
 # Bytes up to which glibc keeps what is freed, once a block of this size has been; else it asks the system for every
 # array anew, which costs a quarter of the time. As large as it lets itself be taught.
 _KEPT: Final = 2**25 - 2**13

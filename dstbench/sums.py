@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from dstbench.comparison import codes, distinct, to_strings
+from dstbench.comparison import codes, distinct, to_column, to_strings
 from dstbench.errors import UsageError
 from dstbench.layout import Layout, lay_out, over_distinct, row_changes
 from dstbench.partition import over_partitions
@@ -111,14 +111,13 @@ def sum_up(
     conventions = [convention, convention.exact()] if convention.is_fuzzy else [convention]
     outer = [name for name in by if name not in _NAMES]
     view = _view(by, convention)
+    of_turns = replace(convention, unit="turn")  # a slot's table is over turns, also where the unit is the frame
 
     def part(table: pl.DataFrame) -> _Part:
         layouts = {one: lay_out(table, one) for one in {None, view}}
         sums, scored = _sums(layouts, stats, by, convention, moments=moments)
         tables = [sums, *(_sums(layouts, stats, by, one, hashed=False)[0] for one in conventions[1:])]
-        # A slot's table is over turns, also where the unit is the frame.
-        turns = replace(convention, unit="turn")
-        everywhere = _sums(layouts, {}, outer, turns, hashed=False)[0] if "slot" in by else None
+        everywhere = _sums(layouts, {}, outer, of_turns, hashed=False)[0] if "slot" in by else None
         slots = frozenset(to_strings(distinct(layouts[None].slot[layouts[None].changed])))
         return _Part(tables, everywhere, slots, scored, _alternatives(layouts[None], convention))
 
@@ -182,8 +181,8 @@ def _total(
     counted: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str], pairs: Collection[tuple[str, str]]
 ) -> Totals:
     """Turns added up per group; where moments are asked for, dialogue by dialogue first."""
-    values = counted.select(**stats)
-    keys = counted.select(*by, "number")
+    values = counted.select_seq(**stats)  # partitions are what threads share
+    keys = counted.select_seq(*by, "number")
     # Most turns stand beside others of their dialogue and group: little is left to group by hashing.
     changes = [row_changes(_plain(column)) for column in keys if column.name != "dialogue"]
     starts = np.flatnonzero(np.logical_or.reduce(changes))
@@ -286,7 +285,9 @@ def _alternatives(rows: Layout, convention: Convention) -> str | None:
     """A gold value that lists alternatives, where the convention takes it for one string."""
     if convention.multi != "literal":
         return None
-    return min((value for value in to_strings(distinct(rows.gold[rows.changed])) if BETWEEN in value), default=None)
+    values = to_column(distinct(rows.gold[rows.changed])).cast(pl.String)
+    found: str | None = values.filter(values.str.contains(BETWEEN, literal=True)).min()  # type: ignore[assignment]
+    return found
 
 
 def _add_up(parts: Sequence[Totals], by: Sequence[str]) -> pl.DataFrame:

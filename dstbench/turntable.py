@@ -155,28 +155,50 @@ def _look_for_changes(rows: Layout, convention: Convention) -> Changes:
 
 
 def _counts(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, NDArray[np.uint32]]:
-    """Counts per turn: sums by place of what changed, and for what lasts their running sums."""
-    events, found = _what_changed(changes), {}
-    # What changes in a bare row does so for its turn only.
-    passing = np.flatnonzero(rows.bare[changes.row] & (changes.compared.pred != ABSENT))
-    for name in needed & events.keys():
-        grown = events[name]()
-        if grown is None:
-            found[name] = np.zeros(len(rows.group), np.uint32)
-            continue
-        counts = _by_place(rows, changes.place, grown)
-        if name in _LASTING:
-            passed = _by_place(rows, changes.place[passing], grown[passing]) if len(passing) else 0
-            counts = rows.running(counts - passed) + passed
-        found[name] = rows.of_turns(counts).astype(np.uint32)
+    """Counts per turn: sums by place of what changed, and for what lasts their running sums.
+
+    As many counts as fit are added up at once, as digits of one number.
+    """
+    kinds = _what_changed(changes)
+    bits = _most(rows).bit_length()
+    at_once = 63 // bits
+    found: dict[str, NDArray[np.uint32]] = {}
+    for lasts in (True, False):
+        names = [name for name in kinds if name in needed and (name in _LASTING) == lasts]
+        for some in (names[start : start + at_once] for start in range(0, len(names), at_once)):
+            digits = np.zeros(len(changes.row), np.int64)
+            for digit, name in enumerate(some):
+                digits |= kinds[name]().astype(np.int64) << (digit * bits)
+            sums = _sizes(rows, changes, digits) if lasts else _by_place(rows, changes.place, digits)
+            sums = rows.of_turns(sums)
+            for digit, name in enumerate(some):
+                found[name] = (sums >> (digit * bits) & ((1 << bits) - 1)).astype(np.uint32)
     return found
 
 
-def _by_place(rows: Layout, place: Numbers, numbers: NDArray[Any]) -> NDArray[np.int64]:
+def _sizes(rows: Layout, changes: Changes, there: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How much is in the state, by place; `there`: what each changed row has in it until the slot's next."""
+    grown = there.copy()
+    grown[1:] -= there[:-1] * ~changes.first[1:]
+    sums = _by_place(rows, changes.place, grown)
+    # What is in a bare row is so for its turn only.
+    passing = np.flatnonzero(rows.bare[changes.row] & (changes.compared.pred != ABSENT))
+    if not len(passing):
+        return rows.running(sums)
+    passed = _by_place(rows, changes.place[passing], grown[passing])
+    return rows.running(sums - passed) + passed
+
+
+def _by_place(rows: Layout, place: Numbers, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """Whole numbers added up by place."""
     sums = np.zeros(rows.total, np.int64)
-    np.add.at(sums, place, numbers.astype(np.int64))  # of one type: others are far slower
+    np.add.at(sums, place, numbers)  # of one type: others are far slower
     return sums
+
+
+def _most(rows: Layout) -> int:
+    """No count of a turn is above: two events in each row of its group."""
+    return 2 * int(np.diff(rows.first_row, append=len(rows.turn)).max(initial=1))
 
 
 def _free(rows: Layout, convention: Convention) -> Flags:
@@ -223,11 +245,11 @@ def _gold_hash(rows: Layout, changes: Changes) -> NDArray[np.uint64]:
     return rows.of_turns(sums)
 
 
-def _what_changed(changes: Changes) -> dict[str, Callable[[], NDArray[Any] | None]]:
-    """What a changed row adds to its turn: to the sizes of states, and to the counts of events.
+def _what_changed(changes: Changes) -> dict[str, Callable[[], NDArray[Any]]]:
+    """Of each changed row: whether it is in the states whose size is counted, and how many events of a kind it is.
 
     Returns:
-        Column name to a function that gives the numbers (None: all 0): what nobody asks for is not computed.
+        Column name to a function that gives flags or numbers: what nobody asks for is not computed.
     """
     compared, first, convention = changes.compared, changes.first, changes.convention
     g, p, ok = compared.gold, compared.pred, compared.ok
@@ -235,25 +257,22 @@ def _what_changed(changes: Changes) -> dict[str, Callable[[], NDArray[Any] | Non
     g_new, p_new = g != before(g, first), p != before(p, first)
     g_set, p_set = g_new & g_is, p_new & p_is
 
-    def grown(flags: Flags) -> NDArray[np.int8]:
-        return flags.view(np.int8) - before(flags, first).view(np.int8)
-
     def released() -> dict[str, NDArray[np.uint8]]:
         if not cache:
             cache.update(_gca_released(compared, (g_new, p_new), first))
         return cache
 
-    def charged_again() -> NDArray[np.int8] | None:
+    def charged_again() -> Flags:
         if convention.wrong_costs == "once":
-            return None
-        return grown(comparison(convention).charged_again(changes.slot, g, p, ok))
+            return np.zeros(len(g), np.bool_)
+        return comparison(convention).charged_again(changes.slot, g, p, ok)
 
     cache: dict[str, NDArray[np.uint8]] = {}
     return {
-        "n_gold": lambda: grown(g_is),
-        "n_pred": lambda: grown(p_is),
-        "n_correct": lambda: grown(ok),
-        "n_union": lambda: grown(g_is | p_is),
+        "n_gold": lambda: g_is,
+        "n_pred": lambda: p_is,
+        "n_correct": lambda: ok,
+        "n_union": lambda: g_is | p_is,
         "n_charged_again": charged_again,
         "n_fresh_errors": lambda: (g_set | p_set) & ~ok,
         "gca_correct": lambda: released()["correct"],
