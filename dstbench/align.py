@@ -197,11 +197,12 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
 def _spine(
     source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The turns to score, sorted: (dialogue, turn, predicted: bool); and the coverage."""
+    """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage."""
+    spine = gold.turns.with_row_index("at")
     if same_turns(gold, pred):
-        spine, extra = gold.turns.with_columns(predicted=True).sort(_KEY), pred.turns.clear()
+        spine, extra = spine.with_columns(predicted=True).sort(_KEY), pred.turns.clear()
     else:
-        spine = gold.turns.join(pred.turns.with_columns(predicted=True), on=_KEY, how="left", maintain_order="left")
+        spine = spine.join(pred.turns.with_columns(predicted=True), on=_KEY, how="left", maintain_order="left")
         spine = spine.with_columns(pl.col("predicted").fill_null(False)).sort(_KEY)
         extra = pred.turns.join(gold.turns, on=_KEY, how="anti", maintain_order="left")
     absent = spine.filter(~pl.col("predicted"))
@@ -227,7 +228,7 @@ def _spine(
             f"(first: dialogue {extra['dialogue'][0]}, turn {extra['turn'][0]})"
         )
     if absent.height:
-        dialogue, turn, _ = absent.row(0)
+        dialogue, turn = absent.select(_KEY).row(0)
         what = (
             f"{_number(absent.height, 'gold turn')} without a prediction "
             f"({_number(coverage['missing_dialogues'], 'whole dialogue')}), the first of them"

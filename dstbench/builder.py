@@ -52,7 +52,7 @@ class Words:
         code = self.code[at]
         there = np.zeros(len(self.words), dtype=np.bool_)
         there[code] = True
-        return Words((np.cumsum(there) - 1)[code], self.words.filter(pl.Series(there)))
+        return Words((np.cumsum(there, dtype=np.int32) - 1).take(code), self.words.filter(pl.Series(there)))
 
     def renamed(self, names: Sequence[str]) -> Words:
         """With other words, of which several may be one."""

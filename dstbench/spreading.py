@@ -22,7 +22,8 @@ def spread(spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
     begins and in which turn says where each of its cells goes, so that nothing is sorted or joined.
 
     Args:
-        spine: The turns to score, sorted: (dialogue, turn, predicted: whether there is a prediction).
+        spine: The turns to score, sorted: (at: their row in gold's turns, dialogue, turn, predicted: whether there is
+            a prediction).
         gold: The gold side; cells of turns that the spine lacks are left out.
         pred: The predicted side, likewise.
 
@@ -42,7 +43,8 @@ def spread(spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
     rank[codes] = np.arange(1, len(codes) + 1)
     width = len(slots) + 1  # in each dialogue, group 0 is of rows without a slot
 
-    turn_of_gold = _turns_of(gold, spine)
+    turn_of_gold = np.full(gold.turns.height, -1, dtype=np.int64)
+    turn_of_gold[spine["at"].to_numpy()] = np.arange(spine.height)
     turns = (turn_of_gold, turn_of_gold if same_turns(gold, pred) else _turns_of(pred, spine))
     sides = [_Placed.of(side, of, dialogue * width, rank) for side, of in zip((gold, pred), turns, strict=True)]
     listed = np.concatenate([side.group for side in sides])

@@ -86,7 +86,7 @@ class Objects:
 
     tokens: Tokens
     depth: int
-    row: NDArray[np.int64]
+    row: NDArray[np.int32]
     height: int
     at: NDArray[np.int64]
     field: Words
@@ -97,7 +97,8 @@ class Objects:
         depth = 1 if found.lines else 2
         if found.depth[0] != depth or any(kind == Kind.ITEM for at, kind in found.shapes() if at <= depth):
             return None
-        row = np.cumsum(found.low < depth) - 1
+        row = np.cumsum(found.low < depth, dtype=np.int32)
+        row -= 1
         at = np.flatnonzero((found.depth == depth) & (found.kind < Kind.VALUE))
         return Objects(found, depth, row, int(row[-1]) + 1, at, found.words.only(at))
 
@@ -134,9 +135,8 @@ class Objects:
     def integers(self, name: str) -> pl.Series | None:
         """A field that every object has, an integer."""
         at = self.named(name)
-        if len(at) != self.height or not self.tokens.is_integer[at].all():
-            return None
-        return pl.Series(self.tokens.number[at])
+        found = self.tokens.integers(at) if len(at) == self.height else None
+        return None if found is None else pl.Series(found)
 
 
 def by_key(
@@ -164,7 +164,8 @@ def by_key(
         above = (found.depth == 2) & (found.kind == Kind.TO_OBJECT)
         if (found.words.code[above] != found.word(under)).any():
             return None
-    at, row = np.flatnonzero(is_turn), np.cumsum(is_turn) - 1
+    at, row = np.flatnonzero(is_turn), np.cumsum(is_turn, dtype=np.int32)
+    row -= 1
     if not len(at) or not found.shapes(found.depth <= depth) <= shapes:
         return None
     named = np.flatnonzero((found.depth == depth + 1) & (found.kind < Kind.VALUE))

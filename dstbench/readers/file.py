@@ -106,9 +106,12 @@ class File:
     def read(self) -> bytes:
         """The whole content."""
         with self.open() as stream:
-            if not self.is_pipe:
-                _LOG.info("reading %s (%.1f MB)", self.name, self._place[0].stat().st_size / 1e6)
-            return self._guarded(stream.read)
+            if self.is_pipe:
+                return self._guarded(stream.read)
+            size = self._place[0].stat().st_size
+            _LOG.info("reading %s (%.1f MB)", self.name, size / 1e6)
+            content = self._guarded(lambda: stream.read(size))  # not copied once more, as it would be without a size
+            return content + self._guarded(stream.read)
 
     @cached_property
     def is_parquet(self) -> bool:

@@ -20,7 +20,7 @@ import polars as pl
 from dstbench.builder import StatesBuilder
 from dstbench.errors import DstbenchError
 from dstbench.readers.source import Format, Source, values
-from dstbench.states import Side, States, listed
+from dstbench.states import Side, States
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,9 +53,10 @@ def _has_cells(source: Source) -> bool:
 
 def _is_partial(turns: dict[str, Any]) -> bool:
     """Whether turns lack slots, or every slot that is there is wrong."""
-    cells = [{s: c for s, c in turn.items() if _is_cell(c)} for turn in turns.values() if isinstance(turn, dict)]
-    every_wrong = all(cell["pred"] != cell["gt"] for turn in cells for cell in turn.values())
-    return every_wrong or len({frozenset(turn) for turn in cells}) > 1
+    states = [turn for turn in turns.values() if isinstance(turn, dict)]
+    if len({names - {_TEXT} for names in set(map(frozenset, states))}) > 1:
+        return True
+    return all(cell["pred"] != cell["gt"] for turn in states for cell in turn.values() if _is_cell(cell))
 
 
 def sniff(source: Source) -> bool:
@@ -99,8 +100,8 @@ def read(source: Source) -> States:
                 turn=turn,
             )
         at = states.turn(dialogue, turn)
-        states.pred.flat(at, listed({slot: cell.pred for slot, cell in cells.items()}, _LEAVES_OUT))
-        states.gold.flat(at, listed({slot: cell.gt for slot, cell in cells.items()}, _LEAVES_OUT))
+        states.pred.flat(at, {slot: cell.pred for slot, cell in cells.items() if cell.pred not in _LEAVES_OUT})
+        states.gold.flat(at, {slot: cell.gt for slot, cell in cells.items() if cell.gt not in _LEAVES_OUT})
     return states.build()
 
 

@@ -53,6 +53,7 @@ _AFTER: Final = re.compile(
 )
 _BEFORE: Final = re.compile(r"[{\[]+")
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
+_NONE: Final = -(2**63)
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,8 @@ class Tokens:
         kind: What each is, a `Kind`.
         depth: In how many objects and lists it stands.
         low: The smallest depth since the string before.
-        number: The integer that a key leads to; 0 where it leads to something else.
-        is_integer: Whether it leads to one.
+        gap: What follows, as its number among `gaps`.
+        gaps: What can follow: of each, the scalar in it, or None.
         lines: Whether the text is JSON Lines.
     """
 
@@ -99,8 +100,8 @@ class Tokens:
     kind: NDArray[np.uint8]
     depth: NDArray[np.int16]
     low: NDArray[np.int16]
-    number: NDArray[np.int64]
-    is_integer: Flags
+    gap: Numbers
+    gaps: list[str | None]
     lines: bool
     _keys: dict[int, Numbers] = field(default_factory=dict)
 
@@ -115,6 +116,12 @@ class Tokens:
             np.maximum.accumulate(at, out=at)
             self._keys[depth] = np.where(at & 1, at >> 1, -1)
         return self._keys[depth]
+
+    def integers(self, at: Numbers) -> NDArray[np.int64] | None:
+        """The integers to which these keys lead; None if one leads to something else."""
+        number = np.array([int(gap) if gap and _INTEGER.fullmatch(gap) else _NONE for gap in self.gaps], np.int64)
+        found = number[self.gap[at]]
+        return None if (found == _NONE).any() else found
 
     def word(self, name: str) -> int:
         """The code of a word; −1 if it does not occur."""
@@ -131,8 +138,8 @@ class Tokens:
         """Whether an object has a key twice."""
         for depth in range(1, int(self.depth.max()) + 1):
             at = np.flatnonzero((self.depth == depth) & (self.kind < _IS_KEY))
-            holder = np.cumsum(self.low < depth, dtype=np.int32)[at]
-            key = np.sort(holder.astype(np.int64) * len(self.words.words) + self.words.code[at])
+            holder = np.cumsum(self.low[at] < depth)  # an object's first string is its first key
+            key = np.sort(holder * len(self.words.words) + self.words.code[at])
             if (key[1:] == key[:-1]).any():
                 return True
         return False
@@ -215,22 +222,20 @@ def tokens(data: bytes, *, lines: bool = False) -> Tokens | None:
 
 
 def _tokens(words: Words, gaps: list[_Gap], code: Numbers, begin: int, *, lines: bool) -> Tokens | None:
-    kind = np.array([gap.kind for gap in gaps], np.uint8)[code]
-    low, net = (np.array([getattr(gap, name) for gap in gaps], np.int16)[code] for name in ("low", "net"))
+    kind = np.array([gap.kind for gap in gaps], np.uint8).take(code)
+    low, net = (np.array([getattr(gap, name) for gap in gaps], np.int16).take(code) for name in ("low", "net"))
     kind[1:][(kind[1:] == Kind.ITEM) & (kind[:-1] == Kind.TO_STRING)] = Kind.VALUE
-    depth = np.empty(len(code), np.int16)
-    depth[0] = begin
-    np.cumsum(net[:-1], out=depth[1:])
-    depth[1:] += begin
+    depth = np.empty_like(net)
+    depth[0], depth[1:] = begin, net[:-1]
+    np.cumsum(depth, out=depth)
     behind = depth + low  # the smallest depth until the next string
     if lines:
-        ends = np.array([gap.line for gap in gaps])[code]
+        ends = np.array([gap.line for gap in gaps]).take(code)
         if ((behind[:-1] == 0) != ends[:-1]).any():
             return None
-    whole = [gap.value if gap.value and _INTEGER.fullmatch(gap.value) else None for gap in gaps]
-    number = np.array([int(value or 0) for value in whole])[code]
-    is_integer = np.array([value is not None for value in whole])[code]
-    found = Tokens(words, kind, depth, np.append(np.int16(0), behind[:-1]), number, is_integer, lines)
+    before = np.empty_like(behind)
+    before[0], before[1:] = 0, behind[:-1]
+    found = Tokens(words, kind, depth, before, code, [gap.value for gap in gaps], lines)
     return None if found.has_repeated_keys() else found
 
 
@@ -238,8 +243,11 @@ def _pieces(data: bytes, marks: Numbers) -> Words:
     """What is between each mark and the next: by turns the strings and what stands between them."""
     import pyarrow as pa  # 0.2 s, and only large files need it
 
-    offsets = pa.py_buffer(np.append(marks, len(data)))
-    pieces = pa.LargeStringArray.from_buffers(len(marks), offsets, pa.py_buffer(data)).dictionary_encode()
+    small = len(data) < 2**31
+    offsets = np.empty(len(marks) + 1, np.int32 if small else np.int64)
+    offsets[:-1], offsets[-1] = marks, len(data)
+    array = pa.StringArray if small else pa.LargeStringArray
+    pieces = array.from_buffers(len(marks), pa.py_buffer(offsets), pa.py_buffer(data)).dictionary_encode()
     words = pl.Series(pieces.dictionary, dtype=pl.String).str.slice(1)  # without the mark
     return Words(pieces.indices.to_numpy(), words)
 
