@@ -326,7 +326,8 @@ def _parquet(name: str, source: Source) -> Run:
     version = meta.get("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
         raise source.error(
-            f"its long table has schema version {version}; this dstbench reads {SCHEMA_VERSION}", "convert it again"
+            f"its long table has schema version {version}; this dstbench reads {SCHEMA_VERSION}",
+            "a newer dstbench reads it (pip install --upgrade dstbench), or convert it again with this one",
         )
     if not meta.keys() >= {"missing", "coverage"}:
         return _foreign(name, table, source.name)
