@@ -71,6 +71,9 @@ def check(
         (run, check, status: ``ok``, ``note`` (known and perhaps fine), ``warn`` (look at it), ``fail`` (the scores are
         not what they seem), found: in words).
 
+    Raises:
+        DstbenchError: Data or the ontology cannot be used, or the profile is unknown.
+
     >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}}]
     >>> check(states).select("check", "status").row(0)
     ('gold against gold', 'ok')

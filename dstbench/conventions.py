@@ -112,6 +112,9 @@ class Convention:
         """Profile and every choice that is not `verbatim`'s, as text, by its key in the signature.
 
         Derived from the fields, so none is forgotten; a choice that is left out is the default one.
+
+        Returns:
+            Key to text; ``profile`` first.
         """
         return {
             key: show(getattr(self, f.name))

@@ -68,6 +68,13 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
     """Write a run as Parquet: sorted, zstd, row groups that end at dialogue boundaries, `Run.meta` in the footer.
 
     The same run gives the same bytes. The file appears under its name when it is complete, or not at all.
+
+    Args:
+        run: The run.
+        path: The file to write.
+
+    Raises:
+        DstbenchError: The file cannot be written.
     """
     _LOG.info("writing %s (%s rows)", path, f"{run.cuts[-1]:,}")
     table = collect(run.table, run.name)
@@ -117,6 +124,9 @@ def open_runs(
             where they collide.
         missing: What to do with gold turns that have no prediction: ``error``, ``wrong``, ``empty``, ``intersect``.
         split: The split to score, where gold has several; None: the one in which there are predictions.
+
+    Returns:
+        The runs, in the order of the data.
 
     Raises:
         DstbenchError: Something cannot be read; the message says what, where and what to do.
@@ -223,6 +233,9 @@ def scan(
 
     Returns:
         (run: String, dialogue, turn, slot, gold, pred), sorted by run as given, dialogue, slot, turn.
+
+    Raises:
+        DstbenchError: Data cannot be used.
 
     >>> scan([{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]).collect().row(0)
     ('states', 'D1', 0, 'hotel-area', 'north', None)

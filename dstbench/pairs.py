@@ -46,6 +46,7 @@ def fuzzy_pairs(
 
     Raises:
         UsageError: The convention matches exactly.
+        DstbenchError: Data cannot be used, or the profile is unknown.
 
     >>> name = "hotel-name"
     >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {name: "guest house"}, "pred": {name: "guesthouse"}}]

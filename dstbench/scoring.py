@@ -63,6 +63,9 @@ def turns(
     Returns:
         (run: String, then the columns of `schema.TURNS`); one row per turn (and domain or slot).
 
+    Raises:
+        DstbenchError: Data cannot be used, or a view or profile is unknown.
+
     >>> states = [{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]
     >>> turns(states).select("run", "turn", "n_gold", "n_pred", "n_correct").row(0)
     ('states', 0, 1, 0, 0)

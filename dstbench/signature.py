@@ -64,12 +64,20 @@ class Signature:
         return sign(self.metric, self.settings)
 
     def complete(self) -> dict[str, str]:
-        """Metric and settings, those at their default too."""
+        """Metric and settings, those at their default too.
+
+        Returns:
+            ``metric`` and each key to its value, as text.
+        """
         return {"metric": self.metric, **DEFAULTS, **self.settings}
 
 
 def sign(metric: str, settings: Mapping[str, str]) -> str:
     """The signature of a metric under settings.
+
+    Args:
+        metric: The metric with all its parameters.
+        settings: Key to value, in order.
 
     >>> sign("fga(lam=0.5)", {"profile": "verbatim.1", "missing": "error"})
     'fga(lam=0.5)|profile:verbatim.1|missing:error'
@@ -80,6 +88,9 @@ def sign(metric: str, settings: Mapping[str, str]) -> str:
 
 def parse(text: str) -> Signature:
     """A signature's parts; ``str(parse(text)) == text``.
+
+    Args:
+        text: The signature, as it was printed.
 
     Raises:
         UsageError: The text is no signature.
@@ -129,6 +140,12 @@ def differences(one: str, other: str) -> list[str]:
 
 def explain(text: str) -> list[str]:
     """What a signature says, a clause per setting, those at their default too.
+
+    Args:
+        text: The signature, as it was printed.
+
+    Returns:
+        The clauses, in the order of the signature.
 
     Raises:
         UsageError: The text is no signature.

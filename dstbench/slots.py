@@ -81,6 +81,9 @@ _BOOKING: Final = {
 def canonical_slot(name: str) -> str:
     """A slot's canonical name, ``domain-slot``; a name that is not MultiWOZ's comes back as it is.
 
+    Args:
+        name: The slot, as a file spells it.
+
     >>> [canonical_slot(s) for s in ("hotel-semi-pricerange", "train-leaveAt", "hotel day", "train-day", "x-y")]
     ['hotel-pricerange', 'train-leaveat', 'hotel-book day', 'train-day', 'x-y']
     """

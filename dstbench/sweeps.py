@@ -58,6 +58,9 @@ def sweep(
         (run, profile, metric, value, turns, dialogues, changed: the choices that differ from the profile above,
         signature), per run from the highest value of the first metric to the lowest; undefined ones last.
 
+    Raises:
+        DstbenchError: Data cannot be used; a metric or profile is unknown; or no profile suits the runs.
+
     >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "centre"}, "pred": {"hotel-area": "Centre "}}]
     >>> sweep(states, profiles=["verbatim", "star"]).select("profile", "value", "changed").rows()
     [('star', 1.0, ''), ('verbatim', 0.0, 'slots multiwoz-30 → -, gold-steps -case ...')]

@@ -92,7 +92,8 @@ def traits(
         to: The tail orientation that is binned and correlated; None: ``mean``, or that of the protocol.
         nu: The non-uniformity, likewise; None: ``paper``, or that of the protocol.
         protocol: Over which dialogues traits and scores are correlated: all in which they are defined, or, with
-            ``released``, those that Aksu & Chen 2024 took, see `_as_released`; then all runs are pooled.
+            ``released``, those that Aksu & Chen 2024 took, of all runs pooled: not perfect by both metrics, and by
+            standard scores 0.1 or more apart.
         level: Of the intervals.
         disagree: Two metrics whose strongest disagreements are listed; None: no list.
         most: How many of them, in each direction.

@@ -65,6 +65,9 @@ def to_turns(
 
     Returns:
         The turn table (schema `TURNS`; a view has its column after `turn`), sorted by dialogue, view, turn.
+
+    Raises:
+        DstbenchError: The table is not sorted, or not of whole dialogues; or there is no such view.
     """
     if view is not None and view not in get_args(View):
         raise UsageError(f"view={view!r} is none of {', '.join(get_args(View))}")

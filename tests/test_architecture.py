@@ -50,10 +50,3 @@ def test_only_the_command_line_prints_or_exits() -> None:
         names = {call.id for call in calls if isinstance(call, ast.Name)}
         if step != "cli":
             assert not names & {"print", "exit", "input", "quit"}, step
-
-
-def test_the_public_names_exist_and_are_documented() -> None:
-    for name in dstbench.__all__:
-        assert getattr(dstbench, name).__doc__, name
-    assert set(dir(dstbench)) == set(dstbench.__all__)
-    assert len(dstbench.__all__) <= 33

@@ -48,6 +48,10 @@ def correct(
 def write_log(found: Inconsistency, path: str | PathLike[str]) -> None:
     """Write what is missing, with its evidence, as CSV.
 
+    Args:
+        found: What `inconsistency` found.
+        path: The file to write, a row per addition (schema `tables.PROPOSALS`).
+
     Raises:
         DstbenchError: The file cannot be written.
     """

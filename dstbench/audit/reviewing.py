@@ -55,6 +55,9 @@ def review_sheet(
 
     Returns:
         Schema `tables.SHEET`: a row per dialogue, followed by one per addition to it.
+
+    Raises:
+        DstbenchError: The data cannot be read, hold no gold or no utterances; or the sample is of less than one.
     """
     if sample < 1 or seed < 0:
         raise UsageError(f"sample={sample}, seed={seed}", hint="dialogues per group, from 1, and a number from 0")

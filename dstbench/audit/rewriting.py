@@ -91,6 +91,9 @@ def spoken(path: str | PathLike[str], *, format: str | None = None) -> pl.DataFr
 
     Returns:
         (dialogue, turn, speaker, text), as `rewrite` takes it; sorted by dialogue and turn, the system before the user.
+
+    Raises:
+        DstbenchError: The dataset cannot be read, or its format cannot be written.
     """
     parts = [_spoken(_open(file, form, with_words=True)[0]) for file, form in find_files(Source(fspath(path)), format)]
     return pl.concat(parts).sort(_WORDS)

@@ -35,11 +35,18 @@ class Metric:
 
         Each is a whole number (Int64), or a ratio from 0 to 1 (Float64; null: undefined, and adds nothing). Two
         metrics that need the same statistic name it alike, and it is summed once.
+
+        Returns:
+            Name to expression.
         """
         raise NotImplementedError
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        """The value (Float64) from the sums of `stats`; null where undefined."""
+        """The value (Float64) from the sums of `stats`; null where undefined.
+
+        Args:
+            sums: The name of each of `stats` to an expression of its sum.
+        """
         raise NotImplementedError
 
     def expr(self) -> pl.Expr:
@@ -53,7 +60,12 @@ class Metric:
         return self.score({name: exact_sum(stat) for name, stat in self.stats().items()}).alias(str(self))
 
     def resolve(self, slots: frozenset[str], slot_set: str | None = None) -> Metric:
-        """The metric with every parameter filled in that depends on the slots: the run's, or the convention's set."""
+        """The metric with every parameter filled in that depends on the slots: the run's, or the convention's set.
+
+        Args:
+            slots: The slots that gold or prediction of the run ever has.
+            slot_set: The name of the convention's slot set; None: it has none.
+        """
         return self
 
     def settings(self) -> str:

@@ -34,6 +34,9 @@ REGISTRY: Final[dict[str, type[Metric]]] = {
 def parse(notation: str) -> Metric:
     """The metric that `notation` names.
 
+    Args:
+        notation: Its name and parameters, as ``fga:lam=0.25``; capitals do not matter in the name.
+
     Raises:
         UsageError: The name, a parameter or its value is unknown.
 

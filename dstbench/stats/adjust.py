@@ -26,6 +26,15 @@ if TYPE_CHECKING:
 def bonferroni(p: ArrayLike) -> Floats:
     """Each times their number.
 
+    Args:
+        p: Numbers from 0 to 1.
+
+    Returns:
+        As many adjusted p, at most 1, in the same order.
+
+    Raises:
+        UsageError: One is no number from 0 to 1.
+
     >>> bonferroni([0.01, 0.04, 0.5]).tolist()
     [0.03, 0.12, 1.0]
     """
@@ -35,6 +44,15 @@ def bonferroni(p: ArrayLike) -> Floats:
 
 def holm(p: ArrayLike) -> Floats:
     """From the smallest up, each times the number of those that are left (Holm 1979).
+
+    Args:
+        p: Numbers from 0 to 1.
+
+    Returns:
+        As many adjusted p, at most 1, in the same order.
+
+    Raises:
+        UsageError: One is no number from 0 to 1.
 
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
@@ -46,6 +64,15 @@ def holm(p: ArrayLike) -> Floats:
 def hochberg(p: ArrayLike) -> Floats:
     """As Holm, from the largest down (Hochberg 1988).
 
+    Args:
+        p: Numbers from 0 to 1.
+
+    Returns:
+        As many adjusted p, at most 1, in the same order.
+
+    Raises:
+        UsageError: One is no number from 0 to 1.
+
     >>> hochberg([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.04, 0.04]
     """
@@ -56,6 +83,15 @@ def hochberg(p: ArrayLike) -> Floats:
 def benjamini_hochberg(p: ArrayLike) -> Floats:
     """Each times their number over its rank (Benjamini & Hochberg 1995).
 
+    Args:
+        p: Numbers from 0 to 1.
+
+    Returns:
+        As many adjusted p, at most 1, in the same order.
+
+    Raises:
+        UsageError: One is no number from 0 to 1.
+
     >>> benjamini_hochberg([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.04, 0.04]
     """
@@ -64,7 +100,17 @@ def benjamini_hochberg(p: ArrayLike) -> Floats:
 
 
 def benjamini_yekutieli(p: ArrayLike) -> Floats:
-    """As Benjamini & Hochberg, times 1 + 1/2 + … + 1/m (Benjamini & Yekutieli 2001)."""
+    """As Benjamini & Hochberg, times 1 + 1/2 + … + 1/m (Benjamini & Yekutieli 2001).
+
+    Args:
+        p: Numbers from 0 to 1.
+
+    Returns:
+        As many adjusted p, at most 1, in the same order.
+
+    Raises:
+        UsageError: One is no number from 0 to 1.
+    """
     given = _checked(p)
     ranks = _ranks(given)
     return _step(given, len(given) / ranks * np.sum(1 / ranks), _down)
@@ -81,6 +127,12 @@ def max_t(observed: ArrayLike, resampled: ArrayLike, tolerance: ArrayLike = 0.0)
         resampled: B × m: the same under the hypothesis that nothing differs, from one and the same resamples. NaN
             counts as extreme.
         tolerance: By how much, at most, a resampled statistic may fall short and still be a tie; one, or m.
+
+    Returns:
+        m adjusted p, in the order of `observed`.
+
+    Raises:
+        UsageError: The shapes do not fit, or an observed statistic is undefined.
 
     >>> max_t([3.0, 1.0], [[1, 1], [-1, 1], [1, -1], [-1, -1]]).tolist()
     [0.2, 1.0]

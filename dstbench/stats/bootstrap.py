@@ -79,7 +79,11 @@ class Replicates:
         return self.resampled[~np.isnan(self.resampled)]
 
     def estimate(self, level: float = 0.95) -> Estimate:
-        """Standard error and intervals."""
+        """Standard error and intervals.
+
+        Args:
+            level: Of the intervals.
+        """
         check_level(level)
         found = self._defined
         undefined = len(self.resampled) - len(found)
@@ -149,6 +153,9 @@ class Bootstrap:
             sums: Runs × dialogues × statistics, as `resampling.as_exact_floats` gives them.
             resamples: How often.
             seed: One seed gives the same bits anywhere.
+
+        Raises:
+            UsageError: The sums have another shape, or cannot be added up without rounding.
         """
         exact = checked(sums)
         whole = exact.sum(axis=1)
@@ -160,7 +167,14 @@ class Bootstrap:
         )
 
     def replicates(self, score: Score) -> list[Replicates]:
-        """A metric's replicates, per run."""
+        """A metric's replicates, per run.
+
+        Args:
+            score: From sums (B × statistics) to scores (B); NaN where undefined.
+
+        Returns:
+            One per run, in their order.
+        """
         observed, resampled, left_out = (scores_of(score, s) for s in (self.whole, self.resampled, self.left_out))
         return [
             Replicates(float(value), resampled[:, run], left_out[:, run], abs(float(value)))
@@ -177,6 +191,12 @@ class Bootstrap:
         Args:
             score: The metric.
             models: Per model, which runs are its seeds.
+
+        Returns:
+            One per model, in their order; without `Replicates.left_out`.
+
+        Raises:
+            UsageError: A model has no run.
         """
         observed, resampled = scores_of(score, self.whole), scores_of(score, self.resampled)
         found = []

@@ -187,6 +187,17 @@ def compare_independent(r1: float, n1: int, r2: float, n2: int, *, level: float 
 def interval(r: float, n: int, level: float = 0.95) -> tuple[float, float]:
     """The interval of one correlation by Fisher's z; of ±1, the point.
 
+    Args:
+        r: The correlation.
+        n: Of how many independent units.
+        level: Of the interval.
+
+    Returns:
+        Its lower and upper end.
+
+    Raises:
+        UsageError: r is beyond ±1, or there are fewer than four units.
+
     >>> [round(limit, 4) for limit in interval(0.5, 103)]
     [0.3393, 0.6323]
     """
@@ -211,6 +222,9 @@ def pearson(x: ArrayLike, y: ArrayLike) -> tuple[float, int]:
 
     Returns:
         r, NaN where a column does not vary; and the number of rows in which both are defined.
+
+    Raises:
+        UsageError: The columns are not of one length.
 
     >>> pearson([1, 2, float("nan"), 4], [2, 4, 5, 8])
     (1.0, 3)
@@ -251,6 +265,12 @@ def matrix(columns: Mapping[str, ArrayLike] | Sequence[ArrayLike], level: float 
     Args:
         columns: Columns of one length; NaN where undefined.
         level: Of the intervals.
+
+    Returns:
+        Columns × columns, in their order.
+
+    Raises:
+        UsageError: The columns are not of one length, or the level is not between 0 and 1.
 
     >>> matrix({"a": [1, 2, 3, 4], "b": [1, 3, 2, 4]}).r.round(3).tolist()
     [[1.0, 0.8], [0.8, 1.0]]

@@ -44,7 +44,20 @@ def linearised_se(numerators: ArrayLike, denominators: ArrayLike) -> float:
 def linearised_se_of_difference(
     numerators: ArrayLike, denominators: ArrayLike, other_numerators: ArrayLike, other_denominators: ArrayLike
 ) -> float:
-    """The standard error of the difference of two runs' ratios over the same dialogues, linearised."""
+    """The standard error of the difference of two runs' ratios over the same dialogues, linearised.
+
+    Args:
+        numerators: Per dialogue, of the one run.
+        denominators: Likewise.
+        other_numerators: Per dialogue, in the same order, of the other run.
+        other_denominators: Likewise.
+
+    Returns:
+        NaN where a ratio is undefined.
+
+    Raises:
+        UsageError: Not all have one number per dialogue.
+    """
     one, other = _residuals(numerators, denominators), _residuals(other_numerators, other_denominators)
     if one.shape != other.shape:
         raise UsageError(f"{len(one)} dialogues cannot be paired with {len(other)}")
@@ -53,6 +66,9 @@ def linearised_se_of_difference(
 
 def jackknife_se(left_out: ArrayLike) -> float:
     """The standard error of any score, from the scores without each dialogue (`Replicates.left_out`).
+
+    Args:
+        left_out: A score per dialogue: that of all others.
 
     >>> scores = np.array([0.0, 0.5, 1.0, 0.5])
     >>> jackknife_se((scores.sum() - scores) / 3), float(scores.std(ddof=1) / 2)
@@ -65,6 +81,9 @@ def jackknife_se(left_out: ArrayLike) -> float:
 def smallest_detectable(se: float) -> float:
     """The difference that a two-sided test at 5 % finds in 80 of 100 cases, from the standard error of the difference.
 
+    Args:
+        se: The standard error of the difference, in any unit.
+
     >>> smallest_detectable(0.5)
     1.4
     """
@@ -73,7 +92,14 @@ def smallest_detectable(se: float) -> float:
 
 @dataclass(frozen=True)
 class Tally:
-    """In how many dialogues one run is better than another, equal, worse, or undefined in either."""
+    """In how many dialogues one run is better than another, equal, worse, or undefined in either.
+
+    Attributes:
+        wins: Dialogues in which the first is better.
+        ties: Those in which both are equal, up to `TIE`.
+        losses: Those in which the second is better.
+        undefined: Those in which either has no score.
+    """
 
     wins: int
     ties: int
@@ -83,6 +109,13 @@ class Tally:
 
 def tally(first: ArrayLike, second: ArrayLike) -> Tally:
     """Count dialogues by which run has the higher score; NaN is undefined.
+
+    Args:
+        first: A score per dialogue.
+        second: The other run's, in the same order.
+
+    Raises:
+        UsageError: They are not as many.
 
     >>> tally([1, 0.5, 0.1 + 0.2, 0], [0, 0.5, 0.3, float("nan")])
     Tally(wins=1, ties=2, losses=0, undefined=1)

@@ -19,6 +19,9 @@ def wilson(share: float, n: float, *, level: float = 0.95) -> tuple[float, float
     Returns:
         Its lower and upper end, both from 0 to 1.
 
+    Raises:
+        UsageError: The share is not one, or it is of nothing.
+
     Source: Wilson 1927 (JASA 22:209); with effective numbers Korn & Graubard 1998 (Survey Methodology 24:193).
 
     >>> [round(end, 4) for end in wilson(0.9, 10)], [round(end, 4) for end in wilson(1.0, 10)]

@@ -68,12 +68,21 @@ class Randomisation:
             sums: Runs × dialogues × statistics, as `resampling.as_exact_floats` gives them.
             resamples: How often.
             seed: One seed gives the same bits anywhere.
+
+        Raises:
+            UsageError: The sums have another shape, or cannot be added up without rounding.
         """
         exact = checked(sums)
         return cls(exact.sum(axis=1), multiply(swaps(exact.shape[1], resamples, seed), exact, resamples))
 
     def null(self, score: Score, first: int, second: int) -> Null:
-        """A metric's difference of two runs, by their numbers, and its resamples."""
+        """A metric's difference of two runs, by their numbers, and its resamples.
+
+        Args:
+            score: From sums (B × statistics) to scores (B); NaN where undefined.
+            first: The number of one run, from 0.
+            second: That of the other, whose score is taken from the first's.
+        """
         # What one run keeps and what it is given by the other are sums of dialogues: exact again.
         given = self.swapped[:, second] - self.swapped[:, first]
         one, other = (scores_of(score, self.whole[run][np.newaxis])[0] for run in (first, second))

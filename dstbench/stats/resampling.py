@@ -44,6 +44,12 @@ def as_exact_floats(sums: ArrayLike) -> Floats:
     Args:
         sums: Runs × dialogues × statistics.
 
+    Returns:
+        The sums in the same shape.
+
+    Raises:
+        UsageError: They have another shape, less than two dialogues, or one that is undefined.
+
     >>> as_exact_floats([[[3.0, 2.0**62 + 2**20], [5.0, 2.0**60]]]).tolist() == [[[3, 2**62 + 2**20], [5, 2**60]]]
     True
     """
@@ -82,6 +88,17 @@ def _unit(sums: Floats, spare: int = 0) -> Floats:
 def weights(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
     """Blocks (rows × dialogues) of how often a resample has each dialogue, of as many drawn with replacement.
 
+    Args:
+        dialogues: How many there are.
+        resamples: How many rows in all.
+        seed: What the draws come from; 0 or more.
+
+    Yields:
+        Counts that add up to `dialogues` in each row, a row per resample.
+
+    Raises:
+        UsageError: There is no dialogue, or no resample; or the seed is negative.
+
     >>> [block.sum(axis=1).tolist() for block in weights(5, 3)]
     [[5.0, 5.0, 5.0]]
     """
@@ -94,6 +111,17 @@ def weights(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
 
 def swaps(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
     """Blocks (rows × dialogues) of 1 for each dialogue whose runs are swapped and 0 for others, as a coin falls.
+
+    Args:
+        dialogues: How many there are.
+        resamples: How many rows in all.
+        seed: What the draws come from; 0 or more.
+
+    Yields:
+        1 or 0 per dialogue, a row per resample.
+
+    Raises:
+        UsageError: There is no dialogue, or no resample; or the seed is negative.
 
     >>> {float(coin) for block in swaps(5, 30) for coin in block.ravel()} == {0.0, 1.0}
     True
