@@ -340,7 +340,7 @@ def _parquet(name: str, source: Source) -> Run:
     if version != SCHEMA_VERSION:
         raise source.error(
             f"its long table has schema version {version}; this dstbench reads {SCHEMA_VERSION}",
-            "a newer dstbench reads it (pip install --upgrade dstbench), or convert it again with this one",
+            "it needs a newer dstbench; or convert it again with this one",
         )
     if not meta.keys() >= {"missing", "coverage"}:
         return _foreign(name, table, source.name)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
+import dstbench
+from dstbench.cli.app import app
 from dstbench.metrics import REGISTRY
 from dstbench.profiles import PROFILES
 from dstbench.readers import FORMATS
 from tests import formats
+from tests.corpora import EXAMPLE
 from tests.test_architecture import STEPS
 from tests.test_cli import run
 
@@ -22,9 +29,65 @@ def test_the_two_commands_stand_alone_and_ci_runs_the_second() -> None:
     blocks = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
     assert blocks[:2] == ["pip install uv && uv run dstbench demo\n", "uv run pytest\n"]
     assert "README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    assert set(re.findall(r"- run: (\S+)", workflow)) == {".ci/run", ".ci/versions"}
 
 
-def test_the_examples_of_scoring_run(here: Path) -> None:
+#: Words with which a command begins.
+STARTS = ("dstbench", "uv", "pip", "ray", "ssh", "python", ".ci/run", ".ci/versions")
+
+#: Commands of the README that no test runs as they stand, and why.
+NOT_RUN = {
+    "pip install uv && uv run dstbench demo": "installs; .ci/versions and tests/test_demo.py run the demo",
+    "uv run pytest": "is what runs this",
+    "pip install 'dstbench[report]'": "installs; .ci/versions does",
+    "pip install 'dstbench[ray]'": "installs; .ci/run does",
+    "ray start --head": "tests/test_engine_ray.py starts a cluster of its own",
+    "ray start --address=first:6379": "the same",
+    "ssh first dstbench score /shared/model.parquet --engine ray --address auto": "the same, and scores on it",
+    "dstbench --install-completion": "writes into a shell's files; tests/test_completion.py",
+    "uv run python -m benchmarks.papers --all": "needs other people's files; tests/test_published.py does it",
+    ".ci/run": "runs the tests",
+    ".ci/versions lowest-direct": "installs, and runs tests",
+    ".ci/versions highest 3.13": "the same",
+    "uv run python -m benchmarks.NAME": "all of them say what they do in a test of its own, below",
+}
+
+#: What follows `dstbench`, `uv` or nothing where a command is only named.
+NAMES = {"", "run", *(command.callback.__name__ for command in app.registered_commands if command.callback)}
+
+#: What stands for something of the reader's.
+STANDS_FOR = {
+    "COMMAND": "score",
+    "S": "jga|profile:verbatim.1|d:5",
+    "S1": "jga|profile:verbatim.1|d:5",
+    "S2": "jga|profile:trade@fixed.1|d:5",
+}
+
+
+def commands() -> list[str]:
+    """The README's commands, in order: lines of its shell blocks, and what its text has between backticks."""
+    found = []
+    for block, span in re.findall(r"```(?:sh\n(.*?)|.*?)```|`([^`]+)`", README, re.DOTALL):
+        lines = block.splitlines() if block else [" ".join(span.split())]
+        found += [line.partition("  #")[0].strip() for line in lines]
+    begun = [line for line in dict.fromkeys(found) if line.split(" ")[0] in STARTS]
+    return [line for line in begun if line.startswith(".ci/") or line.partition(" ")[2] not in NAMES]
+
+
+def fill(sheet: Path) -> None:
+    """A review of which nothing is wrong."""
+    with sheet.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        row.update(right="1" if row["row"] == "addition" else "", missed="0" if row["row"] == "dialogue" else "")
+    with sheet.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_every_command_runs_or_has_a_reason_not_to(here: Path) -> None:
     dialogues = json.loads(formats.gtpr())
     several = {**dialogues, **{f"{name}9": turns for name, turns in dialogues.items()}}  # `compare` needs two
     for name in ("predictions.json", "model_a.json", "model_b.json"):
@@ -33,29 +96,53 @@ def test_the_examples_of_scoring_run(here: Path) -> None:
     for name in ("test.tsv", "train.tsv"):
         Path(name).write_text(formats.star_tsv())
     Path("data.json").write_text(formats.multiwoz())
-    Path("train.tsv").write_text(formats.star_tsv())
     Path("test20.tsv").write_text(formats.sumbt_tsv())
-    commands = re.findall(r"^dstbench (\w+) (.*)$", README, re.MULTILINE)
-    commands += re.findall(r"`dstbench (convert|check|contexts) (.*?)`", README)
-    assert {command for command, _ in commands} == {
-        "score",
-        "compare",
-        "sweep",
-        "pairs",
-        "convert",
-        "check",
-        "contexts",
-        "diagnose",
-        "traits",
-        "correlate",
-        "audit",
-        "report",
-        "show",
-        "query",
-    }
-    for command, words in commands:
-        code, _, err = run(command, *shlex.split(words))
-        assert code == 0, err
+    for folder, text in (("predictions", formats.sgd_pred()), ("sgd/test", formats.sgd_gold())):
+        Path(folder).mkdir(parents=True)
+        Path(folder, "dialogues_001.json").write_text(text)
+    ran = set()
+    for line in commands():
+        if line in NOT_RUN:
+            continue
+        first, *words = shlex.split(line)
+        assert first == "dstbench", f"{line}: run it here, or say in NOT_RUN why not"
+        if words[:2] == ["audit", "review"]:
+            fill(Path(words[2]))
+        code, _, err = run(*(STANDS_FOR.get(word, word) for word in words))
+        assert code == 0, f"{line}: {err}"
+        ran.add(words[0])
+    assert ran >= (NAMES | {"audit"}) - {"", "run", "demo"}
+    assert set(NOT_RUN) <= set(commands())
+
+
+def test_the_benchmarks_are_those_of_the_table_and_say_what_they_do() -> None:
+    named = re.findall(r"^\| `(\w+)\.py` \|", README, re.MULTILINE)
+    scripts = [path.stem for path in (ROOT / "benchmarks").glob("*.py") if "__main__" in path.read_text("utf-8")]
+    assert sorted(named) == sorted(scripts)
+    for name in named:
+        words = [sys.executable, "-m", f"benchmarks.{name}", "--help"]
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603
+        assert done.returncode == 0, done.stderr
+        assert "usage" in done.stdout.lower()
+
+
+def test_the_code_for_models_that_write_nothing_writes_what_is_scored(here: Path) -> None:
+    (code,) = (block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if ">>>" not in block)
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102 (our own README)
+    names["dump"](EXAMPLE, "dumped.jsonl")
+    (line,) = re.findall(r"```json\n(.*?)```", README, re.DOTALL)
+    Path("shown.jsonl").write_text(line, encoding="utf-8")
+    for file, jga in (("dumped.jsonl", 0.5), ("shown.jsonl", 1.0)):
+        assert dstbench.score(file, metrics="jga")["value"].item() == jga
+
+
+def test_its_links_lead_to_chapters_and_it_is_of_this_version() -> None:
+    headings = re.findall(r"^#+ (.*)$", README, re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    assert set(re.findall(r"\]\(#([^)]*)\)", README)) <= anchors
+    assert f"version = {{{dstbench.__version__}}}" in README
+    assert f"**{dstbench.__version__}**" in README
 
 
 def test_it_names_every_format_metric_and_profile() -> None:
