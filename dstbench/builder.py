@@ -6,6 +6,7 @@ Names are made canonical and checked once per distinct name, and from then on co
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,6 +128,12 @@ class _SideBuilder:
         self.present.append(at)
         self.sizes.append(len(state))
         self.value.extend(state)
+
+    def all_pairs(self, states: Sequence[Sequence[str]]) -> None:
+        """Take such a state for each turn, of a file whose turns all have one."""
+        self.present.extend(range(len(states)))
+        self.sizes.extend(map(len, states))
+        self.value.extend(chain.from_iterable(states))
 
     def listed(self) -> Listed | None:
         """The columns; None if no turn has this side."""

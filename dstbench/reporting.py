@@ -24,7 +24,14 @@ from dstbench.metrics import Metric, parse_all
 from dstbench.pairing import pair_up
 from dstbench.profiles import as_convention
 from dstbench.rendering import chapters
-from dstbench.rendering.charts import Chart, correlation_charts, diagnosis_charts, leaderboard_charts, trait_charts
+from dstbench.rendering.charts import (
+    Chart,
+    correlation_charts,
+    diagnosis_charts,
+    leaderboard_charts,
+    scores_by_turn,
+    trait_charts,
+)
 from dstbench.rendering.diagnoses import render_traits
 from dstbench.rendering.leaderboards import render_leaderboard
 from dstbench.rendering.page import render_frame, render_html, render_markdown
@@ -102,6 +109,7 @@ class Report:
         return {
             **leaderboard_charts(self.leaderboard),
             **diagnosis_charts(self.diagnosis),
+            "scores_by_turn": scores_by_turn(self.by_turn),
             **trait_charts(self.traits),
             **correlation_charts(self.correlations),
         }

@@ -125,7 +125,7 @@ def test_several_runs_stand_side_by_side(form: Any) -> None:
 def test_figures_are_written_with_their_data(model: Path) -> None:
     code, _, err = run("diagnose", "model.json", "--charts", "new/figures")
     assert code == 0
-    names = ["first_failures", "gold_slots", "by_turn", "by_length"]
+    names = ["first_failures", "gold_slots", "by_turn", "by_length", "errors"]
     assert err.splitlines() == [f"wrote {Path('new/figures') / name}.vl.json" for name in names]
     code, _, err = run("traits", "model.json", "--charts", "new/figures", "--to", "sum")
     names += ["to_sum", "nu_paper"]
@@ -134,7 +134,8 @@ def test_figures_are_written_with_their_data(model: Path) -> None:
         chart = json.loads(Path(f"new/figures/{name}.vl.json").read_text(encoding="utf-8"))
         assert chart["$schema"].endswith("/vega-lite/v5.json")
         columns = set(chart["data"]["values"][0])
-        assert {part["field"] for part in chart["encoding"].values()} <= columns
+        encoding = chart.get("spec", chart)["encoding"]
+        assert {part["field"] for part in encoding.values()} <= columns
     Path("taken").write_text("")
     code, _, err = run("diagnose", "model.json", "--charts", "taken")
     assert code == 1

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import dstbench
@@ -115,3 +116,21 @@ def test_without_the_package_one_message_says_so(here: Path, monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(dstbench.DstbenchError, match=r"not installed\nhint: pip install 'dstbench\[report\]'"):
         figures.check_drawing()
+
+
+def test_kinds_of_errors_are_the_diagnosis_s_counts() -> None:
+    found = dstbench.diagnose(RUNS)
+    chart = charts.diagnosis_charts(found)["errors"]
+    counts = {(row["run"], row["class"]): row["n"] for row in chart["data"]["values"]}
+    wrong = found.errors.filter((pl.col("kind") != "correct") & (pl.col("n") > 0))
+    assert counts == {(run, name): n for run, name, n in wrong.select("run", "class", "n").iter_rows()}
+    shown = chart["spec"]["encoding"]["y"]["sort"]
+    assert shown == [name for name in found.errors["class"].unique(maintain_order=True) if name in set(wrong["class"])]
+
+
+def test_scores_by_turn_have_a_panel_per_run_and_a_line_per_metric() -> None:
+    scores = dstbench.score(RUNS, metrics="jga,rsa", by="turn")
+    chart = charts.scores_by_turn(scores)
+    assert chart["facet"]["row"]["field"] == "run"
+    assert [chart["spec"]["encoding"][name]["field"] for name in ("color", "shape", "strokeDash")] == ["metric"] * 3
+    assert [row["value"] for row in chart["data"]["values"]] == scores["value"].to_list()

@@ -382,6 +382,8 @@ def test_charts_are_vega_lite(demo: Report) -> None:
         "to_mean",
         "nu_paper",
         "correlations",
+        "scores_by_turn",
+        "errors",
     } <= demo.charts.keys()
     assert all(chart["$schema"].endswith("v5.json") for chart in demo.charts.values())
 

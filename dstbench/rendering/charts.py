@@ -26,12 +26,13 @@ _CONFIG: Final = {"range": {"category": list(_COLOURS)}}
 
 
 def diagnosis_charts(found: Diagnosis) -> dict[str, Chart]:
-    """The figures of a diagnosis, by name: those of Kim et al. 2022, and JGA by turn and by length."""
+    """The figures of a diagnosis: those of Kim et al. 2022, JGA by turn and by length, and kinds of errors."""
     return {
         "first_failures": first_failures(found.first_failures),
         "gold_slots": gold_slots(found.gold_slots),
         "by_turn": jga_line(found.by_turn, "turn", "turn"),
         "by_length": jga_line(found.by_length, "length", "turns of the dialogue"),
+        "errors": kinds_of_errors(found.errors),
     }
 
 
@@ -145,6 +146,24 @@ def jga_line(rows: pl.DataFrame, by: str, title: str) -> Chart:
     return _chart(f"Joint goal accuracy by {by}", "line", shown, {"x": x, "y": y})
 
 
+def scores_by_turn(rows: pl.DataFrame) -> Chart:
+    """Scores of several metrics by turn, from `score(…, by="turn")`, a panel per run."""
+    x = {"field": "turn", "type": "quantitative"}
+    y = {"field": "value", "type": "quantitative", "scale": {"domain": [0, 1]}, "title": "score"}
+    shown = rows.select("run", "turn", "metric", "value", "turns")
+    return _in_panels(_chart("Scores by turn", "line", shown, {"x": x, "y": y}, by="metric"))
+
+
+def kinds_of_errors(rows: pl.DataFrame) -> Chart:
+    """How many slots of turns are in each class of errors, from `Diagnosis.errors`, a panel per run."""
+    wrong = rows.filter(pl.col("kind") != "correct").select("run", "class", "kind", "n")
+    shown = wrong.filter(pl.col("n") > 0)
+    classes = wrong.filter(pl.col("class").is_in(shown["class"].unique().implode()))["class"]
+    x = {"field": "n", "type": "quantitative", "title": "slots of turns"}
+    y = {"field": "class", "type": "nominal", "sort": classes.unique(maintain_order=True).to_list(), "title": None}
+    return _in_panels(_chart("Kinds of errors", "bar", shown, {"x": x, "y": y}, by="kind"))
+
+
 def binned(rows: pl.DataFrame) -> Chart:
     """Mean scores by bins of one trait, from `Traits.bins`: dashes tell metrics apart, colours and shapes runs."""
     trait = rows["trait"].item(0)
@@ -174,6 +193,12 @@ def heat_map(rows: pl.DataFrame) -> Chart:
         "columns": 2,
         "spec": {"width": 320, "height": 320, "encoding": {"x": x, "y": y}, "layer": [squares, numbers]},
     }
+
+
+def _in_panels(chart: Chart) -> Chart:
+    """A chart as one panel per run, below each other."""
+    spec = {name: chart.pop(name) for name in ("mark", "encoding")}
+    return {**chart, "facet": {"row": {"field": "run", "type": "nominal", "sort": None, "title": None}}, "spec": spec}
 
 
 def _r(**look: Any) -> dict[str, Any]:
