@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -23,6 +25,7 @@ def test_by_hand() -> None:
     assert benjamini_hochberg(p).tolist() == pytest.approx([0.04] * 4)
     assert benjamini_yekutieli(p).tolist() == pytest.approx([0.04 * 25 / 12] * 4)
     p = [0.5, 0.001, 0.02]
+    assert bonferroni(p).tolist() == pytest.approx([1, 0.003, 0.06])
     assert holm(p).tolist() == pytest.approx([0.5, 0.003, 0.04])
     assert benjamini_hochberg(p).tolist() == pytest.approx([0.5, 0.003, 0.03])
 
@@ -62,6 +65,13 @@ def test_what_is_no_p_is_refused(p: list[float]) -> None:
             adjust(p)
 
 
+def test_numbers_of_any_type_are_taken_as_doubles() -> None:
+    for adjust in ALL:
+        assert adjust(np.array([0.01, 0.5], np.float32)).dtype == np.float64
+    # −128 has no absolute value in a byte.
+    assert max_t(np.array([-128], np.int8), np.array([[127], [-128]], np.int8)).tolist() == [2 / 3]
+
+
 def test_max_t_by_hand() -> None:
     resampled = [[1, 2], [-1, 4], [1, 0], [-1, 0], [1, 0], [-1, 2], [1, 4], [-1, 0]]
     assert np.sqrt(np.mean(np.square(resampled), axis=0)) == pytest.approx([1, np.sqrt(5)])
@@ -77,16 +87,17 @@ def test_max_t_by_hand() -> None:
 def test_max_t_is_its_definition_and_never_below_single_p(seed: int, hypotheses: int) -> None:
     rng = np.random.default_rng(seed)
     resampled = rng.standard_normal((199, hypotheses)) + rng.standard_normal((199, 1))
+    resampled[rng.random(resampled.shape) < 0.01 * (seed % 3)] = np.nan  # counts as extreme
     observed = rng.standard_normal(hypotheses) * 3
-    alone = (1 + (np.abs(resampled) >= np.abs(observed)).sum(axis=0)) / 200
+    alone = (1 + (~(np.abs(resampled) < np.abs(observed))).sum(axis=0)) / 200
     found = max_t(observed, resampled)
     assert (found >= alone - 1e-12).all()
-    scale = [sum(float(t) ** 2 for t in column) ** 0.5 for column in resampled.T]
+    scale = [statistics.fmean(float(t) ** 2 for t in column if not np.isnan(t)) ** 0.5 for column in resampled.T]
     sizes = {j: abs(float(observed[j])) / scale[j] for j in range(hypotheses)}
     reached = 0.0
     for j in sorted(sizes, key=lambda j: -sizes[j]):  # the largest is compared with all, the last with itself only
         left = [i for i in sizes if sizes[i] <= sizes[j]]
-        extreme = [row for row in resampled if max(abs(row[i]) / scale[i] for i in left) >= sizes[j]]
+        extreme = [row for row in resampled if any(not abs(row[i]) / scale[i] < sizes[j] for i in left)]
         reached = max(reached, (1 + len(extreme)) / 200)
         assert found[j] == pytest.approx(reached)
     if hypotheses == 1:
@@ -101,7 +112,14 @@ def test_max_t_of_nothing_and_of_undefined() -> None:
     assert max_t([0.0], [[0.0], [0.0]]).tolist() == [1.0]
     assert max_t([], np.empty((3, 0))).tolist() == []
     assert max_t([5.0], [[1.0], [np.nan], [1.0]]).tolist() == [0.5]
+    # In units of the one resample that is defined, that resample is 1, which does not reach 1.2.
+    assert max_t([0.5, 1.2], [[2, 1], [np.nan, 1]]).tolist() == [1, 2 / 3]
+    # What no resample moves stands as it is: 3, which 2 does not reach.
+    assert max_t([3.0, 1.9], [[0, 2], [0, 0], [0, 0], [0, 0]]).tolist() == [1 / 5, 2 / 5]
     with pytest.raises(dstbench.UsageError, match="undefined statistic"):
         max_t([np.nan], [[1.0]])
     with pytest.raises(dstbench.UsageError, match="no resamples of shape"):
         max_t([1.0, 2.0], [[1.0]])
+    for observed, resampled in ((np.ones((1, 2)), np.ones((1, 1))), (np.ones(1), np.ones(1))):
+        with pytest.raises(dstbench.UsageError, match="no resamples of shape"):
+            max_t(observed, resampled)

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, REGISTRY, parse_all
+from dstbench.metrics.change import GCA
+from dstbench.metrics.flexible import FGA
 from tests.corpora import EXAMPLE
 
 _VALUES = {
@@ -63,7 +65,9 @@ def test_defaults_are_left_out() -> None:
         ("jga:x=1", "no parameter 'x'\nhint: jga takes no parameters"),
         ("fga:lam", "no value in 'lam'"),
         ("fga:lam=1,alpha=0.5", "there is no metric 'alpha=0.5'\nhint: a metric's parameters follow it after colons"),
+        ("gca:x=1", "gca takes alpha=…, counting=…"),
         ("fga:lam=1:lam=2", "'lam' twice"),
+        ("fga:lam=1=2", "lam is '1=2', not a number"),
         ("fga:lam=fast", "lam is 'fast', not a number"),
         ("fga:lam=-1", "lam is -1.0, not a number from 0"),
         ("fga:lam=1/0", "lam is '1/0', not a number"),
@@ -108,6 +112,13 @@ def test_slot_accuracy_finds_the_smallest_set_of_a_dataset(slots: list[str], hea
     assert rows["metric"].to_list() == ["sa", "sa:T=5"]
 
 
+def test_slot_accuracy_takes_the_slots_of_the_convention() -> None:
+    convention = dstbench.Convention(slots="multiwoz-31")  # though 30 would do
+    rows = dstbench.score(EXAMPLE, metrics="sa", profile=convention)
+    assert rows["signature"].item().startswith("sa(T=31,slots=multiwoz-31)")
+    assert rows["value"].item() == 61 / 62
+
+
 def test_metrics_may_come_from_any_iterable() -> None:
     for listed in (["jga", "rsa"], iter(["jga", "rsa"]), (dstbench.parse(name) for name in ("jga", "rsa"))):
         assert dstbench.score(EXAMPLE, metrics=listed)["metric"].to_list() == ["jga", "rsa"]
@@ -140,9 +151,30 @@ def test_gca_does_not_overflow_on_billions_of_changes() -> None:
 
 
 def test_one_parameter_is_written_in_one_way() -> None:
-    from dstbench.metrics.flexible import FGA
+    assert FGA(lam=1).settings() == FGA(lam=1.0).settings() == "fga(lam=1.0)"
+    assert GCA(alpha=1).settings() == GCA(alpha=1.0).settings() == "gca(alpha=1.0,counting=released)"
+    assert dstbench.parse("jga").settings() == "jga"
 
-    assert FGA(lam=1).settings() == FGA(lam=1.0).settings()
+
+@pytest.mark.parametrize("notation", ["fga:lam=0.0", "gca:alpha=0.0", "gca:alpha=1.0", "sa:T=1000000"])
+def test_parameters_reach_their_bounds(notation: str) -> None:
+    assert str(dstbench.parse(notation)) == notation
+
+
+def test_gca_without_a_correct_change_is_0_whatever_values_weigh() -> None:
+    turns = pl.DataFrame({"gca_correct": [0], "gca_wrong": [1], "gca_missed": [0], "gca_over": [0]})
+    for alpha in (0, 0.5, 1):
+        assert turns.select(GCA(alpha=alpha).expr()).item() == 0
+
+
+def test_a_value_that_is_charged_again_is_two_slots() -> None:
+    """TRADE cuts the slot off at the last hyphen: a wrong value with one is a slot of its own."""
+    states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-name": "a-b", "hotel-area": "north"}, "pred": {}}]
+    states[0]["pred"] = {"hotel-name": "c", "hotel-area": "north"}
+    twice = dstbench.Convention(wrong_costs="twice")
+    found = dstbench.score(states, metrics="sa:T=30,rsa", profile=twice)["value"].to_list()
+    assert found == pytest.approx([28 / 30, 1 / 3])
+    assert dstbench.score(states, metrics="sa:T=30,rsa")["value"].to_list() == pytest.approx([29 / 30, 1 / 2])
 
 
 def test_every_metric_says_what_it_is_and_whence() -> None:

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
@@ -52,6 +52,7 @@ def corpus(runs: int, dialogues: int, seed: int = 0) -> Floats:
 
 
 @given(st.integers(1, 200), st.integers(1, 40), st.integers(0, 9), st.integers(1, 20_000))
+@example(dialogues=10, resamples=7, seed=0, size=240)  # blocks of 3, 3 and 1
 def test_blocks_change_nothing(dialogues: int, resamples: int, seed: int, size: int) -> None:
     for draw in (weights, swaps):
         whole = np.concatenate(list(draw(dialogues, resamples, seed)))
@@ -62,6 +63,37 @@ def test_blocks_change_nothing(dialogues: int, resamples: int, seed: int, size: 
         assert all(block.nbytes <= max(size, 8 * dialogues) for block in blocks)
         assert (np.concatenate(blocks) == whole).all()
         assert (np.concatenate(list(draw(dialogues, resamples + 3, seed)))[:resamples] == whole).all()
+
+
+def test_totals_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    sums = corpus(2, 10)
+    whole = Bootstrap.draw(sums, 7), Randomisation.draw(sums, 7)
+    monkeypatch.setattr(module, "_BLOCK", 240)
+    assert (Bootstrap.draw(sums, 7).resampled == whole[0].resampled).all()
+    assert (Randomisation.draw(sums, 7).swapped == whole[1].swapped).all()
+
+
+def test_a_seed_draws_the_same_for_ever() -> None:
+    """What others published can be computed again; and the streams of a seed are independent of each other."""
+    assert np.concatenate(list(weights(6, 2, 7))).tolist() == [[0, 0, 0, 2, 2, 2], [1, 3, 0, 0, 0, 2]]
+    assert np.concatenate(list(swaps(6, 2, 7))).tolist() == [[1, 1, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]
+    shares = module.draw_seeds(runs=3, resamples=4, seed=7, model=1)
+    assert shares.tolist() == [[0.5, 0.5, 0], [1, 0, 0], [0.5, 0.5, 0], [0, 1, 0]]
+    assert set(module.draw_seeds(runs=2, resamples=50, seed=0, model=0).ravel()) == {0, 1}  # of two, one is drawn
+
+
+def test_ten_thousand_resamples_of_seed_0_unless_others_are_asked_for() -> None:
+    sums = corpus(2, 3)
+    for found, asked, other in (
+        (Bootstrap.draw(sums).resampled, Bootstrap.draw(sums, 10_000, 0).resampled, Bootstrap.draw(sums, seed=1)),
+        (
+            Randomisation.draw(sums).swapped,
+            Randomisation.draw(sums, 10_000, 0).swapped,
+            Randomisation.draw(sums, seed=1),
+        ),
+    ):
+        assert np.array_equal(found, asked)
+        assert not np.array_equal(found, other.resampled if isinstance(other, Bootstrap) else other.swapped)
 
 
 def test_draws_are_those_of_their_distributions() -> None:
@@ -113,6 +145,15 @@ def test_counts_stay_as_they_are(sums: NDArray[np.int64]) -> None:
     Bootstrap.draw(sums, resamples=1)
 
 
+def test_rounding_keeps_what_it_can() -> None:
+    tiny = [[[2.0**-60], [3 * 2.0**-60]]]
+    assert as_exact_floats(tiny).tolist() == tiny
+    Bootstrap.draw([[[2**51 + 1], [1]]], resamples=1)  # twice the largest still is a double
+    # The first is rounded up to a power of two, beside which three times 2⁷ has a digit too many.
+    Bootstrap.draw(as_exact_floats([[[2.0**59 - 2.0**6], [3 * 2.0**7]]]), resamples=1)
+    assert Bootstrap.draw(np.empty((0, 2, 1)), resamples=3).resampled.shape == (3, 0, 1)
+
+
 def test_sums_that_would_be_rounded_are_refused() -> None:
     sums = corpus(1, 40)
     for wrong, message in (
@@ -122,6 +163,7 @@ def test_sums_that_would_be_rounded_are_refused() -> None:
         (np.where(sums == sums.max(), np.inf, sums), "undefined sum"),
         (sums[:, :1], "at least two dialogues"),
         (sums[0], "runs by dialogues by statistics"),
+        (np.array([[[None, 1], [1, 1]]], object), "undefined sum"),
     ):
         for kind in (Bootstrap, Randomisation):
             with pytest.raises(dstbench.UsageError, match=message):
@@ -207,6 +249,33 @@ def test_a_difference_is_paired_and_the_negative_of_its_reverse(seed: int) -> No
     assert there.se < one.estimate().se
 
 
+def test_two_resamples_have_a_standard_error_and_one_has_none() -> None:
+    assert Replicates(1.0, np.array([1.0, 3.0]), None, 1.0).estimate().se == pytest.approx(2**0.5)
+    assert np.isnan(Replicates(1.0, np.array([1.0]), None, 1.0).estimate().se)
+
+
+def test_ties_with_the_score_count_by_half() -> None:
+    # One below, one above and two ties: no bias, so that the corrected interval is the quantiles themselves.
+    for scale, last_bits in ((0.0, 0.0), (10.0, 5e-9)):
+        found = Replicates(0.0, np.array([-1, -last_bits, last_bits, 1]), np.array([-1.0, 1.0]), scale).estimate()
+        assert found.bca == pytest.approx(found.percentile)
+
+
+@pytest.mark.parametrize("observed", [np.nan, 1.0])
+def test_what_is_undefined_has_no_interval_and_no_p(observed: float) -> None:
+    resampled = np.array([1.0, np.nan, 2.0]) if np.isnan(observed) else np.array([np.nan])
+    found = Replicates(observed, resampled, np.array([1.0, 2.0]), 1.0)
+    estimate = found.estimate(0.9)
+    assert np.isnan([estimate.se, *estimate.percentile, found.p()]).all()
+    assert (estimate.bca, estimate.level, estimate.undefined) == (None, 0.9, 1)
+
+
+def test_a_score_may_be_infinite() -> None:
+    assert module.scores_of(ratio, np.array([[1.0, 0.0], [0.0, 0.0]])).tolist() == pytest.approx(
+        [np.inf, np.nan], nan_ok=True
+    )
+
+
 def test_undefined_resamples_are_counted() -> None:
     sums = np.zeros((1, 10, 2))
     sums[0, 0] = [1, 2]  # every other dialogue has nothing: about a third of the resamples are undefined
@@ -214,6 +283,7 @@ def test_undefined_resamples_are_counted() -> None:
     estimate = found.estimate()
     assert estimate.value == 0.5
     assert 250 < estimate.undefined < 450
+    assert estimate.level == 0.95
     assert estimate.percentile == (0.5, 0.5)
     assert estimate.bca is None
     (found,) = Bootstrap.draw(np.zeros((1, 10, 2)), 10).replicates(ratio)
@@ -234,6 +304,7 @@ def test_p_of_the_recentred_bootstrap_by_hand() -> None:
     assert Replicates(-1.5, resampled, None, 10.0).p() == 5 / 9
     assert Replicates(2.5, resampled, None, 10.0).p() == 1 / 9
     assert Replicates(2.5, np.append(resampled, np.nan), None, 10.0).p() == 1 / 9
+    assert Replicates(1.0, np.array([0.0, 2.0]), None, 0.0).p() == 1  # a scale of 0 has ties, too
 
 
 def test_seeds_are_resampled_too() -> None:
@@ -253,8 +324,17 @@ def test_seeds_are_resampled_too() -> None:
     assert estimate.se > 3 * runs[3].estimate().se
     assert estimate.bca is None
     assert (model - other).estimate().se > estimate.se  # each model has seeds of its own
+    for difference in (model - runs[3], runs[3] - model):
+        assert difference.estimate().bca is None
     with pytest.raises(dstbench.UsageError, match="model 1 has no run"):
         bootstrap.over_seeds(ratio, [[0], []])
+
+
+def test_a_seed_that_is_not_drawn_does_not_make_the_mean_undefined() -> None:
+    sums = np.zeros((2, 10, 2))
+    sums[0, :] = sums[1, 0] = [1, 2]  # the second run is undefined in about a third of the resamples
+    (found,) = Bootstrap.draw(sums, 1000).over_seeds(ratio, [[0, 1]])
+    assert 100 < found.estimate().undefined < 250
 
 
 # --- randomisation -------------------------------------------------------------------------------------------------
@@ -290,6 +370,7 @@ def test_ties_count() -> None:
     assert coins.null(ratio, 0, 2).p() == 1
     # The same where scores are equal but for their last bits.
     assert Null(0.3, np.array([0.3 - 1e-16, 0.1 + 0.2, -0.3 + 1e-12, 0.2999]), 1e-9).p() == 4 / 5
+    assert Null(1.0, np.array([1.0, 0.5]), 0.0).p() == 2 / 3
     first, second = corpus(2, 30)
     half = np.concatenate([[first, second], [second, first]], axis=1)  # as good as each other, by other dialogues
     null = Randomisation.draw(half, 99).null(lambda s: np.log(s[:, 0]) * 0.1 + s[:, 1] * 0.7, 0, 1)
@@ -334,12 +415,26 @@ def test_linearised_by_hand() -> None:
     assert linearised_se(values, ones) == pytest.approx(reference.sem(values))
     others = values + np.random.default_rng(2).normal(size=50)
     assert linearised_se_of_difference(values, ones, others, ones) == pytest.approx(reference.sem(values - others))
+    assert linearised_se([1, 0], [1, 1]) == pytest.approx(0.5)
     assert np.isnan(linearised_se([0, 0], [0, 0]))
     assert np.isnan(linearised_se([1], [2]))
     with pytest.raises(dstbench.UsageError, match="make no ratio"):
         linearised_se([1, 2], [1, 2, 3])
     with pytest.raises(dstbench.UsageError, match="cannot be paired"):
         linearised_se_of_difference([1, 2], [1, 2], [1, 2, 3], [1, 2, 3])
+
+
+def test_the_jackknife_of_a_mean_is_its_standard_error() -> None:
+    scores = np.array([0.0, 0.5, 1.0, 0.5])
+    assert jackknife_se((scores.sum() - scores) / 3) == pytest.approx(reference.sem(scores))
+
+
+def test_numbers_of_any_type_are_taken_as_doubles() -> None:
+    one, other = np.random.default_rng(4).random((2, 50)).astype(np.float32)
+    assert jackknife_se(one) == jackknife_se(one.tolist())
+    assert linearised_se(one, other) == linearised_se(one.tolist(), other.tolist())
+    missing = np.array([1, None], object)  # as a column's list has it
+    assert tally(missing, [0, 1]).undefined == tally([0, 1], missing).undefined == 1
 
 
 def test_power_at_the_smallest_detectable_difference() -> None:

@@ -93,7 +93,7 @@ def count(name: str) -> pl.Expr:
 
 def divide(numerator: pl.Expr, denominator: pl.Expr, *, empty: float | None = None) -> pl.Expr:
     """A ratio of counts; where the denominator is 0, `empty` (None: undefined, null)."""
-    return pl.when(denominator > 0).then(numerator / denominator).otherwise(pl.lit(empty, pl.Float64))
+    return pl.when(denominator > 0).then(numerator / denominator).otherwise(empty)
 
 
 def mean(total: pl.Expr, number: pl.Expr, *, more: pl.Expr | None = None) -> pl.Expr:

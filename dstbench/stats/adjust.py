@@ -149,7 +149,7 @@ def max_t(observed: ArrayLike, resampled: ArrayLike, tolerance: ArrayLike = 0.0)
     scale[scale == 0] = 1  # no resample differs: neither does what is observed, or nothing is as extreme
     tied = (given - tolerance) / scale
     extreme = np.where(undefined, np.inf, drawn / scale)
-    order = np.argsort(-given / scale, kind="stable")
+    order = np.argsort(-given / scale)
     # The largest among a hypothesis and all after it.
     largest = np.maximum.accumulate(extreme[:, order][:, ::-1], axis=1)[:, ::-1]
     reached = (largest >= tied[order]).sum(axis=0)
@@ -166,7 +166,7 @@ def _checked(p: ArrayLike) -> Floats:
 
 
 def _ranks(given: Floats) -> Floats:
-    return np.arange(1, len(given) + 1, dtype=np.float64)
+    return np.arange(1.0, len(given) + 1)
 
 
 def _up(products: Floats) -> Floats:
@@ -181,7 +181,7 @@ def _down(products: Floats) -> Floats:
 
 def _step(given: Floats, factors: Floats, ordered: Callable[[Floats], Floats]) -> Floats:
     """The p, from the smallest to the largest, times their factors, put in order and back in their places."""
-    order = np.argsort(given, kind="stable")
+    order = np.argsort(given)
     adjusted = np.empty(len(given))
     adjusted[order] = np.minimum(ordered(given[order] * factors), 1)
     return adjusted
