@@ -74,7 +74,7 @@ def replacing_folder(path: str | Path) -> Iterator[Path]:
 def sharing(folder: Path, path: str | Path) -> Iterator[None]:
     """A folder, made if need be, in which one process at a time works to write `path`; the others are told, and wait.
 
-    It is removed when the block ends well.
+    It is removed when the block ends well; when it does not, what is finished in it is kept.
 
     Raises:
         DstbenchError: It cannot be made.
@@ -88,8 +88,13 @@ def sharing(folder: Path, path: str | Path) -> Iterator[None]:
         with _locked(folder, wait=waits) as locked:
             is_ours = locked is not False
             if is_ours:
-                yield
-                shutil.rmtree(folder, ignore_errors=True)
+                try:
+                    yield
+                    shutil.rmtree(folder, ignore_errors=True)
+                finally:
+                    _sweep(folder, ".*")
+                    with suppress(OSError):  # it is not empty, or not there any more
+                        folder.rmdir()
         if not (is_ours or waits):
             warnings.warn(f"{path}: another process is writing it; waiting until it is done", DstbenchWarning, 3)
             waits = True
@@ -107,17 +112,22 @@ def cannot_write(path: str | Path, error: OSError) -> DstbenchError:
 @contextmanager
 def _part_of(target: Path) -> Iterator[Path]:
     """A new hidden name beside the target; what killed writers of this target have left is removed, and what has it."""
-    left = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.part")
-    with suppress(PermissionError):  # a folder that may be written to, but not looked into
-        for name in filter(left.fullmatch, os.listdir(target.parent)):
-            with _locked(target.with_name(name)) as is_ours:
-                if is_ours:
-                    _remove(target.with_name(name))
+    _sweep(target.parent, re.escape(target.name))
     part = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
     try:
         yield part
     finally:
         _remove(part)
+
+
+def _sweep(folder: Path, name: str) -> None:
+    """Remove what killed writers of targets of this name (a pattern) have left in a folder."""
+    left = re.compile(rf"\.{name}\.[0-9a-f]{{16}}\.part")
+    with suppress(OSError):  # a folder that is not there is told when it is written to, or may be removed already
+        for part in map(folder.joinpath, filter(left.fullmatch, os.listdir(folder))):
+            with _locked(part) as is_ours:
+                if is_ours:
+                    _remove(part)
 
 
 def _remove(path: Path) -> None:

@@ -1,11 +1,13 @@
 """The command line: the only package that prints or exits.
 
-stdout is data, stderr is notes and progress. Exit 0: done; 1: the data cannot be used; 2: wrong usage.
+stdout is data, stderr is notes and progress. Exit 0: done; 1: the data cannot be used; 2: wrong usage; 130 or 143 (128
+and the signal's number): interrupted or terminated.
 """
 
 from __future__ import annotations
 
 import io
+import signal
 import sys
 
 # They add their commands, in the order of --help.
@@ -18,4 +20,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter shows its code instead
             stream.reconfigure(errors="backslashreplace")
+    for name in ("SIGTERM", "SIGHUP"):  # an interrupt raises an exception, so that all is tidied up; these do as well
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:  # not under nohup, which ignores one
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
     app()
