@@ -157,6 +157,10 @@ def _in_parts(
         coverage = _put_together(name, files, output, pieces, reading)
     except MissingTurnsError:  # by itself, but others may have them
         raise _DividedError from None
+    except DstbenchError as error:
+        if error.file is None or Path(error.file).parent != pieces[0].part.parent:
+            raise
+        raise DstbenchError(error.what, file=str(output), hint=error.hint) from None  # a part is no user's concern
     finally:
         _gold_states.cache_clear()
     return Converted(coverage, len(pieces), len(kept))

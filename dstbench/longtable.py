@@ -57,14 +57,16 @@ def write_groups(
     path: str | PathLike[str], groups: Iterable[pl.DataFrame], meta: Mapping[str, Any], cuts: tuple[int, ...]
 ) -> None:
     """Write a run whose rows come group by group, each a row group of the file; `meta` and `cuts` are the `Run`'s."""
-    import pyarrow.parquet as pq  # 0.2 s, and only writing needs it
+    import pyarrow as pa  # 0.2 s, and only writing needs it
+    import pyarrow.parquet as pq
 
     keys = {_METADATA: json.dumps(dict(meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(cuts)}
     schema = LONG.schema.to_frame().to_arrow().schema
     schema = schema.with_metadata({**(schema.metadata or {}), **keys})
     with (
         replacing(Path(path)) as part,
-        pq.ParquetWriter(part, schema, compression="zstd", use_dictionary=True, write_page_checksum=True) as writer,
+        pa.OSFile(str(part), "wb") as file,  # which is closed even if the writer cannot be
+        pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=True, write_page_checksum=True) as writer,
     ):
         for group in groups:
             # One chunk, thus one dictionary: where a second begins within a row group, its values are written

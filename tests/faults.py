@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import dstbench.cli  # noqa: F401 (adds its commands)
 from dstbench.cli.app import app
 from tests.planted import consistent
 
@@ -93,10 +94,10 @@ def write_inputs() -> None:
         Path(f"{name}.jsonl").write_text("".join(f"{line}\n" for line in own))
 
 
-def call(words: str) -> int:
+def call(words: str | list[str]) -> int:
     """Run a command in this process; its exit code."""
     with pytest.raises(SystemExit) as ended:
-        app(words.split())
+        app(words.split() if isinstance(words, str) else words)
     return int(ended.value.code or 0)
 
 
