@@ -82,19 +82,14 @@ def sharing(folder: Path, path: str | Path) -> Iterator[None]:
     is_ours, waits = False, False
     while not is_ours:  # who has waited finds it removed
         try:
-            folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise cannot_write(path, error) from None
-        with _locked(folder, wait=waits) as locked:
-            is_ours = locked is not False
-            if is_ours:
-                try:
+            _make(folder, path)
+            with _locked(folder, wait=waits) as locked:
+                is_ours = locked is not False
+                if is_ours:
                     yield
                     shutil.rmtree(folder, ignore_errors=True)
-                finally:
-                    _sweep(folder, ".*")
-                    with suppress(OSError):  # it is not empty, or not there any more
-                        folder.rmdir()
+        finally:
+            _tidy(folder)
         if not (is_ours or waits):
             warnings.warn(f"{path}: another process is writing it; waiting until it is done", DstbenchWarning, 3)
             waits = True
@@ -118,6 +113,21 @@ def _part_of(target: Path) -> Iterator[Path]:
         yield part
     finally:
         _remove(part)
+
+
+def _make(folder: Path, path: str | Path) -> None:
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what is not finished in a folder that nobody works in, and the folder if nothing is left in it."""
+    with _locked(folder) as is_ours, suppress(OSError):
+        if is_ours is not False:
+            _sweep(folder, ".*")
+            folder.rmdir()
 
 
 def _sweep(folder: Path, name: str) -> None:

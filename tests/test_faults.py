@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import COMMANDS, call, disturbed, moments, there, undisturbed, write_inputs
+from tests.faults import COMMANDS, disturbed, moments, there, undisturbed, write_inputs
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no signals here")
 
@@ -20,7 +20,7 @@ def is_whole(found: dict[str, bytes], before: dict[str, bytes], after: dict[str,
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_killed_at_any_moment(command: str, here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_killed_at_any_moment(command: str, here: Path) -> None:
     write_inputs()
     words, outputs = COMMANDS[command]
     inputs = there()
@@ -34,7 +34,7 @@ def test_killed_at_any_moment(command: str, here: Path, capfd: pytest.CaptureFix
         code, _ = disturbed(words, signal.SIGKILL, moment)
         assert code in (-signal.SIGKILL, 0)
         is_whole(there(), before, after)
-        assert call(words) == 0, capfd.readouterr().err
+        undisturbed(words)  # not in this process: figures that are drawn in one have numbers that go on
         assert there() == after, moment
 
 
