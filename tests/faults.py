@@ -19,7 +19,7 @@ from dstbench.cli.app import app
 from tests.planted import consistent
 
 #: Moments of each kind that are tried for each command; by hand, many.
-MOMENTS = int(os.environ.get("DSTBENCH_FAULTS", "2"))
+MOMENTS = int(os.environ.get("DSTBENCH_FAULTS", "1"))
 
 _FIGURES = (
     "by_length", "by_turn", "correlations", "first_failures", "gold_slots", "nu_paper", "scores", "to_mean",
