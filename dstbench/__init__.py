@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from dstbench.diagnosis import diagnose
     from dstbench.engines import engine
     from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
-    from dstbench.longtable import Run, open_runs, scan, write_long
+    from dstbench.longtable import open_runs, scan, write_long
     from dstbench.metrics import Metric, parse
     from dstbench.pairs import fuzzy_pairs
     from dstbench.profiles import profile
     from dstbench.queries import query
     from dstbench.readers import read
     from dstbench.reporting import Report, report
+    from dstbench.runs import Run
     from dstbench.scoring import score, turns
     from dstbench.significance import compare
     from dstbench.slots import canonical_slot
@@ -43,7 +44,7 @@ _HOME = {
     "DstbenchWarning": "errors",
     "Metric": "metrics",
     "Report": "reporting",
-    "Run": "longtable",
+    "Run": "runs",
     "UsageError": "errors",
     "canonical_slot": "slots",
     "check": "checks",

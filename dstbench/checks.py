@@ -13,12 +13,13 @@ import polars as pl
 
 from dstbench.conventions import Convention
 from dstbench.errors import DstbenchError
-from dstbench.longtable import Data, Run, open_under
+from dstbench.longtable import Data, open_under
 from dstbench.metrics import parse
 from dstbench.ontology import read_ontology
 from dstbench.options import Dontcare
 from dstbench.partition import over_partitions
 from dstbench.profiles import as_convention
+from dstbench.runs import Run
 from dstbench.schema import BETWEEN
 from dstbench.scoring import score_run
 from dstbench.slots import KNOWN_SLOTS

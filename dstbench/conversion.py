@@ -15,12 +15,12 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shutil
 import signal
 import threading
 import warnings
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import blake2b
@@ -34,6 +34,7 @@ import polars as pl
 import dstbench
 from dstbench.align import MissingTurnsError, split_of_predictions, to_long, unpredicted
 from dstbench.errors import DstbenchError, DstbenchWarning
+from dstbench.files import sharing
 from dstbench.longtable import cuts_at, of_split, open_gold, read_run, run_meta, write_groups, write_long, written_meta
 from dstbench.readers import Source, find_files, read
 from dstbench.readers.folder import split_of
@@ -129,20 +130,16 @@ def convert(
     """
     folder = output.with_name(f".{output.name}.parts")
     pieces = list(_pieces(files, format, split, folder))
-    done = None
-    if len(pieces) > 1 and not any(Source(path).is_pipe for path in (*files, *filter(None, [gold]))):
-        try:
-            reading = Reading(gold, missing, split)
-            done = _in_parts(name, files, output, pieces=pieces, reading=reading, jobs=jobs)
-        except _DividedError:
-            _LOG.info("a dialogue is in several files: reading all at once")
-            shutil.rmtree(folder, ignore_errors=True)
-    if done is None:
+    in_parts = len(pieces) > 1 and not any(Source(path).is_pipe for path in (*files, *filter(None, [gold])))
+    with sharing(folder, output) if in_parts or os.path.exists(folder) else nullcontext():
+        if in_parts:
+            try:
+                return _in_parts(name, files, output, pieces=pieces, reading=Reading(gold, missing, split), jobs=jobs)
+            except _DividedError:
+                _LOG.info("a dialogue is in several files: reading all at once")
         run = read_run(name, files, gold=gold, format=format, missing=missing, split=split)
         write_long(run, output)
-        done = Converted(run.meta["coverage"], len(pieces), 0)
-    shutil.rmtree(folder, ignore_errors=True)
-    return done
+        return Converted(run.meta["coverage"], len(pieces), 0)
 
 
 class _DividedError(Exception):
@@ -152,13 +149,6 @@ class _DividedError(Exception):
 def _in_parts(
     name: str, files: Sequence[str], output: Path, *, pieces: Sequence[Piece], reading: Reading, jobs: int | None
 ) -> Converted:
-    folder = pieces[0].part.parent
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise DstbenchError(
-            f"cannot be written: {error.strerror or error}", file=str(output), hint="is the folder there, and writable?"
-        ) from None
     try:
         if reading.gold is not None:
             _gold_states(reading.gold, reading.split)  # says what there is to say, before the first file takes its time
@@ -167,6 +157,10 @@ def _in_parts(
         coverage = _put_together(name, files, output, pieces, reading)
     except MissingTurnsError:  # by itself, but others may have them
         raise _DividedError from None
+    except DstbenchError as error:
+        if error.file is None or Path(error.file).parent != pieces[0].part.parent:
+            raise
+        raise DstbenchError(error.what, file=str(output), hint=error.hint) from None  # a part is no user's concern
     finally:
         _gold_states.cache_clear()
     return Converted(coverage, len(pieces), len(kept))

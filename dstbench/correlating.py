@@ -31,11 +31,12 @@ from dstbench.associations import (
 from dstbench.conventions import Convention
 from dstbench.dialogues import per_dialogue
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, did_you_mean
-from dstbench.longtable import Data, Run, open_under
+from dstbench.longtable import Data, open_under
 from dstbench.metrics import REGISTRY, Metric, parse, parse_all
 from dstbench.options import Per
 from dstbench.partition import over_partitions
 from dstbench.profiles import as_convention
+from dstbench.runs import Run
 from dstbench.schema import DIALOGUES, TURNS
 from dstbench.scoring import score_run, warn_of_alternatives
 from dstbench.stats.normal import check_level

@@ -13,9 +13,10 @@ import polars as pl
 from dstbench.conventions import Convention
 from dstbench.dialogues import FAILURE_BINS, per_dialogue
 from dstbench.errors import UsageError
-from dstbench.longtable import Data, Run, open_under
+from dstbench.longtable import Data, open_under
 from dstbench.metrics import parse
 from dstbench.profiles import as_convention
+from dstbench.runs import Run
 from dstbench.schema import ERRORS, FAILURES, FIRST_FAILURES, GOLD_SLOTS
 from dstbench.scoring import score_run, warn_of_alternatives
 from dstbench.sums import LENGTH

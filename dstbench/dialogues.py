@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dstbench.conventions import Convention
-    from dstbench.longtable import Run
     from dstbench.metrics import Metric
+    from dstbench.runs import Run
 
 #: Into how many equal parts of a dialogue first failures are counted.
 FAILURE_BINS: Final = 10

@@ -13,6 +13,7 @@ import pickle
 import platform
 import socket
 import warnings
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -24,13 +25,12 @@ import polars as pl
 
 from dstbench import __version__
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
-from dstbench.longtable import collect
 from dstbench.partition import partitions
+from dstbench.runs import Run, stamp_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dstbench.longtable import Run
 
 T = TypeVar("T")
 
@@ -52,19 +52,13 @@ class _Work(NamedTuple):
     """What the tasks of a run have in common.
 
     Attributes:
-        name: The run's name, for messages.
-        path: Its file; None: its rows are sent.
-        mark: What the file is known by.
-        table: The file's table, not read yet; empty where rows are sent.
-        derive: See `Run.derive`.
+        run: The run, its table not read yet, and empty where rows are sent.
+        mark: What the run's file is known by on every machine; None: rows are sent.
         function: What is applied to each partition.
     """
 
-    name: str
-    path: str | None
+    run: Run
     mark: str | None
-    table: pl.LazyFrame
-    derive: Callable[[pl.DataFrame], pl.DataFrame] | None
     function: Callable[[pl.DataFrame], Any]
 
 
@@ -111,12 +105,14 @@ class Cluster:
                 DstbenchWarning,
                 stacklevel=2,
             )
+        run.check()
         mark = None if run.path is None else _mark(run.path)
-        work = _Work(run.name, run.path, mark, pl.LazyFrame() if is_sent else run.table, run.derive, function)
+        table = pl.LazyFrame() if is_sent else run.table
+        work = _Work(replace(run, table=table, meta={}, cuts=()), mark, function)
         shared = ray.put(ray.cloudpickle.dumps(work))
 
         def start(parts: Sequence[tuple[int, int]]) -> Any:
-            rows = [pickle.dumps(collect(run.table.slice(*part), run.name)) for part in parts] if is_sent else None
+            rows = [pickle.dumps(run.read(run.table.slice(*part))) for part in parts] if is_sent else None
             return self._task.remote(_VERSIONS, shared, rows or parts)
 
         try:
@@ -264,7 +260,8 @@ def work_off(packed: bytes, parts: Sequence[tuple[int, int] | bytes]) -> list[An
         work = _unpacked(packed)
         for part in parts:
             table = _rows(work, part)
-            results.append(work.function(table if work.derive is None else work.derive(table)))
+            derive = work.run.derive
+            results.append(work.function(table if derive is None else derive(table)))
     except DstbenchError as error:
         return error
     return results
@@ -272,7 +269,7 @@ def work_off(packed: bytes, parts: Sequence[tuple[int, int] | bytes]) -> list[An
 
 def _rows(work: _Work, part: tuple[int, int] | bytes) -> pl.DataFrame:
     if isinstance(part, tuple):
-        return collect(work.table.slice(*part), work.name)
+        return work.run.read(work.run.table.slice(*part))
     rows: pl.DataFrame = pickle.loads(part)  # noqa: S301 (of our own driver)
     return rows
 
@@ -284,9 +281,13 @@ def _unpacked(packed: bytes) -> _Work:
     The table is kept with it, and with the table what Polars has read of the footer.
     """
     work: _Work = pickle.loads(packed)  # noqa: S301 (of our own driver)
-    if work.path is not None and _mark(work.path) != work.mark:
-        raise _unshared(work.path, f"another file on {platform.node()} than where the command runs")
-    return work
+    path = work.run.path
+    if path is None:
+        return work
+    mark = _mark(path)
+    if mark != work.mark:
+        raise _unshared(path, f"another file on {platform.node()} than where the command runs")
+    return work._replace(run=replace(work.run, stamp=stamp_of(path)))  # here it has a number of its own
 
 
 def _outcome(result: Any) -> list[Any]:

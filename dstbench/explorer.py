@@ -15,7 +15,6 @@ import polars as pl
 
 from dstbench.comparison import ABSENT
 from dstbench.layout import lay_out, row_changes
-from dstbench.longtable import collect
 from dstbench.schema import DIALOGUES
 from dstbench.scoring import score_run
 from dstbench.taxonomy import CLASSES, classify
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dstbench.conventions import Convention
-    from dstbench.longtable import Run
     from dstbench.metrics import Metric
+    from dstbench.runs import Run
 
 #: How many dialogues a page holds, unless more or fewer are asked for.
 MOST: Final = 1000
@@ -154,9 +153,7 @@ def choose(
 
 def _rows(run: Run, chosen: pl.DataFrame) -> pl.DataFrame:
     """The chosen dialogues' rows of a long table, in its order."""
-    table = collect(
-        run.table.join(chosen.lazy().select("dialogue"), on="dialogue", how="semi", maintain_order="left"), run.name
-    )
+    table = run.read(run.table.join(chosen.lazy().select("dialogue"), on="dialogue", how="semi", maintain_order="left"))
     return table if run.derive is None else run.derive(table)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -23,6 +23,7 @@ from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.files import replacing
 from dstbench.longrules import check_long, conform_long
 from dstbench.readers.source import Source
+from dstbench.runs import Run, collect, stamp_of, unreadable
 from dstbench.schema import LONG, SCHEMA_VERSION
 from dstbench.states import States, merge_states, only_split
 
@@ -42,28 +43,6 @@ _ROW_GROUP: Final = 65_536
 _SORTED: Final = ("dialogue", "slot", "turn")
 
 
-@dataclass(frozen=True)
-class Run:
-    """One model on one dataset.
-
-    Attributes:
-        name: What tables call it.
-        table: The long table, schema `LONG`, sorted.
-        meta: What was read and how: ``schema_version``, ``run``, ``files``, ``format``, ``gold`` (its file; null: it
-            was inside), ``missing``, ``coverage`` (counts of turns and dialogues).
-        cuts: Row numbers at which the table may be cut, as a dialogue begins there; 0 and the number of rows too.
-        derive: What makes another run's rows of each partition's, such as those of a baseline; None: nothing.
-        path: The Parquet file, from the root of the file system, that `table` is read from; None: it is in memory.
-    """
-
-    name: str
-    table: pl.LazyFrame
-    meta: Mapping[str, Any]
-    cuts: tuple[int, ...]
-    derive: Callable[[pl.DataFrame], pl.DataFrame] | None = None
-    path: str | None = None
-
-
 def write_long(run: Run, path: str | PathLike[str]) -> None:
     """Write a run as Parquet: sorted, zstd, row groups that end at dialogue boundaries, `Run.meta` in the footer.
 
@@ -77,7 +56,7 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
         DstbenchError: The file cannot be written.
     """
     _LOG.info("writing %s (%s rows)", path, f"{run.cuts[-1]:,}")
-    table = collect(run.table, run.name)
+    table = run.read()
     write_groups(path, (table.slice(start, end - start) for start, end in pairwise(run.cuts)), run.meta, run.cuts)
 
 
@@ -85,14 +64,16 @@ def write_groups(
     path: str | PathLike[str], groups: Iterable[pl.DataFrame], meta: Mapping[str, Any], cuts: tuple[int, ...]
 ) -> None:
     """Write a run whose rows come group by group, each a row group of the file; `meta` and `cuts` are the `Run`'s."""
-    import pyarrow.parquet as pq  # 0.2 s, and only writing needs it
+    import pyarrow as pa  # 0.2 s, and only writing needs it
+    import pyarrow.parquet as pq
 
     keys = {_METADATA: json.dumps(dict(meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(cuts)}
     schema = LONG.schema.to_frame().to_arrow().schema
     schema = schema.with_metadata({**(schema.metadata or {}), **keys})
     with (
         replacing(Path(path)) as part,
-        pq.ParquetWriter(part, schema, compression="zstd", use_dictionary=True, write_page_checksum=True) as writer,
+        pa.OSFile(str(part), "wb") as file,  # which is closed even if the writer cannot be
+        pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=True, write_page_checksum=True) as writer,
     ):
         for group in groups:
             # One chunk, thus one dictionary: where a second begins within a row group, its values are written
@@ -204,7 +185,7 @@ def open_gold(gold: Data, split: str | None = None) -> States:
             for note in states.notes:
                 warnings.warn(note, DstbenchWarning, stacklevel=2)
             return states
-        states = from_long(collect(_parquet(name, source).table, source.name), source.name)
+        states = from_long(_parquet(name, source).read(), source.name)
     elif _is_frame(item):
         states = from_long(_foreign(name, _only(item), name).table.collect(), name)
     else:
@@ -307,7 +288,7 @@ def _open(name: str, item: Any, gold: States | None, form: str | None, missing: 
     before = run.meta["missing"]
     if gold is not None:
         # What was scored as empty is there as empty turns: the signature must go on to say so.
-        again = _aligned(name, from_long(collect(run.table, name), name), gold, missing)
+        again = _aligned(name, from_long(run.read(), name), gold, missing)
         return replace(again, meta={**again.meta, "missing": f"{before}+{missing}"}) if before == "empty" else again
     if missing not in ("error", before):
         warnings.warn(
@@ -327,11 +308,12 @@ def _parquet(name: str, source: Source) -> Run:
     """A Parquet file: one that dstbench wrote is taken at its word, any other is sorted and checked."""
     path = str(source.path.absolute())  # whoever reads it later may be somewhere else
     try:
+        stamp = stamp_of(path)
         table = pl.scan_parquet(path, glob=False)
         metadata = pl.read_parquet_metadata(source.path)
         conformed = conform_long(table, source=source.name)
-    except pl.exceptions.PolarsError as error:
-        raise _damaged(source.name, error) from None
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise unreadable(source.name, error) from None
     try:
         meta, cuts = dict(json.loads(metadata[_METADATA])), tuple(json.loads(metadata[_CUTS]))
     except (KeyError, TypeError, ValueError):  # not ours, or no longer
@@ -346,20 +328,7 @@ def _parquet(name: str, source: Source) -> Run:
         return _foreign(name, table, source.name)
     if cuts[-1:] != (collect(table.select(pl.len()), source.name).item(),):  # edited since
         return _foreign(name, table, source.name)
-    return Run(name, conformed, meta, cuts, path=path)
-
-
-def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
-    """Read a table; `source` names it if that fails."""
-    try:
-        return table.collect()
-    except pl.exceptions.PolarsError as error:
-        raise _damaged(source, error) from None
-
-
-def _damaged(source: str, error: Exception) -> DstbenchError:
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return DstbenchError(f"a damaged Parquet file: {reason}", file=source, hint="write it again (dstbench convert)")
+    return Run(name, conformed, meta, cuts, path=path, stamp=stamp)
 
 
 def _foreign(name: str, frame: pl.LazyFrame, source: str) -> Run:

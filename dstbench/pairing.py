@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 
 from dstbench.errors import DstbenchError, DstbenchWarning
-from dstbench.longtable import collect
 from dstbench.partition import over_partitions
 from dstbench.scoring import score_run, warn_of_alternatives
 from dstbench.signature import differences, parse, sign
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dstbench.conventions import Convention
-    from dstbench.longtable import Run
     from dstbench.metrics import Metric
+    from dstbench.runs import Run
 
     Floats: TypeAlias = NDArray[np.float64]
 
@@ -171,7 +170,7 @@ def _gold_of_turns(run: Run, convention: Convention) -> pl.DataFrame:
 def _first_slot(one: Run, other: Run, place: dict[str, object]) -> tuple[str | None, str, str]:
     """The first slot of a turn whose gold differs, with the other's value and the one's."""
     here, there = (
-        collect(run.table.filter(**place).drop_nulls("slot").select(pl.col("slot", "gold").cast(pl.String)), run.name)
+        run.read(run.table.filter(**place).drop_nulls("slot").select(pl.col("slot", "gold").cast(pl.String)))
         for run in (one, other)
     )
     both = here.join(there, on="slot", how="full", coalesce=True, suffix="_other")

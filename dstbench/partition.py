@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 import numpy as np
 import polars as pl
 
-from dstbench.longtable import collect
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dstbench.longtable import Run
+    from dstbench.runs import Run
 
 T = TypeVar("T")
 
@@ -85,7 +83,7 @@ def _in_threads(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
     np.empty(_KEPT, np.uint8)
 
     def apply(part: tuple[int, int]) -> T:
-        table = collect(run.table.slice(*part), run.name)
+        table = run.read(run.table.slice(*part))
         return function(table if run.derive is None else run.derive(table))
 
     if len(parts) == 1:

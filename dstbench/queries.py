@@ -14,10 +14,11 @@ import polars as pl
 from dstbench.conventions import Convention
 from dstbench.dialogues import per_dialogue
 from dstbench.errors import UsageError, did_you_mean
-from dstbench.longtable import Data, Run, open_under
+from dstbench.longtable import Data, open_under
 from dstbench.metrics import Metric, parse_all
 from dstbench.partition import over_partitions
 from dstbench.profiles import as_convention
+from dstbench.runs import Run
 from dstbench.schema import DIALOGUES, LONG, SCORES, TURNS
 from dstbench.scoring import choose_metrics, score_run, warn_of_alternatives
 from dstbench.taxonomy import list_classes
@@ -83,9 +84,14 @@ def query(
     schemas = _schemas(chosen, convention)
     found = _ask(sql, _tables(runs, chosen, convention, schemas))
     try:
+        for run in runs:
+            run.check()
         return found.collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _fault(sql, error, schemas) from None
+    finally:
+        for run in runs:
+            run.check()
 
 
 def _schemas(metrics: Sequence[Metric], convention: Convention) -> dict[str, pl.Schema]:

@@ -12,10 +12,11 @@ import polars as pl
 from dstbench import __version__
 from dstbench.conventions import Convention
 from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
-from dstbench.longtable import Data, Run, open_under
+from dstbench.longtable import Data, open_under
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all
 from dstbench.precision import moments_of, standard_errors
 from dstbench.profiles import as_convention
+from dstbench.runs import Run
 from dstbench.schema import SCORES, TURNS
 from dstbench.signature import differences, sign
 from dstbench.sums import LENGTH, Sums, sum_up
@@ -73,10 +74,7 @@ def turns(
     convention = as_convention(profile)
     runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
     return pl.concat(
-        [
-            to_turns(run.table.collect(), convention, view=view).select(pl.lit(run.name).alias("run"), pl.all())
-            for run in runs
-        ]
+        [to_turns(run.read(), convention, view=view).select(pl.lit(run.name).alias("run"), pl.all()) for run in runs]
     )
 
 

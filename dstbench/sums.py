@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dstbench.conventions import Convention
-    from dstbench.longtable import Run
     from dstbench.options import View
+    from dstbench.runs import Run
 
     Numbers: TypeAlias = NDArray[np.int64]
     # One row per group; without groups, plain numbers: a frame of one row is slow to make.

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dstbench.conventions import Convention
-    from dstbench.longtable import Run
     from dstbench.options import Missing
+    from dstbench.runs import Run
     from dstbench.spelling import Table
 
 # What two neighbours in a sweep may differ in, beside the convention: nothing, or what follows from it.
@@ -96,7 +96,7 @@ def _convention(name: str, labels: str | Table | None, typos: str | Table | None
 
 
 def _slots(run: Run) -> frozenset[str]:
-    listed = run.table.select(pl.col("slot").unique()).collect().to_series()
+    listed = run.read(run.table.select(pl.col("slot").unique())).to_series()
     return frozenset(listed.drop_nulls().cast(pl.String))
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dstbench.conventions import Convention
-    from dstbench.longtable import Run
+    from dstbench.runs import Run
 
     Flags: TypeAlias = NDArray[np.bool_]
     Codes: TypeAlias = NDArray[np.uint32]

@@ -15,10 +15,11 @@ import polars as pl
 from dstbench.context import contexts
 from dstbench.conventions import Convention
 from dstbench.errors import DstbenchError, DstbenchWarning
-from dstbench.longtable import Data, Run, collect, open_under
+from dstbench.longtable import Data, open_under
 from dstbench.metrics import Metric, parse_all
 from dstbench.profiles import as_convention
 from dstbench.readers.utterances import UTTERANCES
+from dstbench.runs import Run
 from dstbench.schema import CONTEXTS
 from dstbench.scoring import choose_metrics, score_run
 from dstbench.slots import canonical_dialogue
@@ -113,7 +114,7 @@ def walk_through(
 
 def _only(run: Run, dialogue: str) -> Run:
     """The run, cut down to a dialogue."""
-    part = collect(run.table.filter(pl.col("dialogue") == dialogue), run.name)
+    part = run.read(run.table.filter(pl.col("dialogue") == dialogue))
     if part.is_empty():
         raise DstbenchError("no such dialogue", file=run.name, dialogue=dialogue, hint=_near(run, dialogue))
     return replace(run, table=part.lazy(), cuts=(0, part.height))
@@ -124,7 +125,7 @@ def _near(run: Run, dialogue: str) -> str:
     from rapidfuzz import process
     from rapidfuzz.distance import JaroWinkler
 
-    known = collect(run.table.select(pl.col("dialogue").unique(maintain_order=True)), run.name)["dialogue"]
+    known = run.read(run.table.select(pl.col("dialogue").unique(maintain_order=True)))["dialogue"]
     spelled = {name.lower(): name for name in known.to_list()}
     near = process.extract(dialogue.lower(), list(spelled), scorer=JaroWinkler.similarity, limit=3, score_cutoff=0.7)
     if near:
@@ -151,7 +152,7 @@ def _of_run(
     run: Run, metrics: Sequence[Metric], convention: Convention
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """The frames of one run, in the order of `Walkthrough` but for what was said."""
-    table, named = run.table.collect(), pl.lit(run.name).alias("run")
+    table, named = run.read(), pl.lit(run.name).alias("run")
     turns = to_turns(table, convention)
     whole = score_run(run, metrics, [], convention)[0]
     scores = pl.concat(

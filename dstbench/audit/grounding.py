@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from dstbench.conventions import Convention
-    from dstbench.longtable import Data, Run
+    from dstbench.longtable import Data
     from dstbench.options import Missing
+    from dstbench.runs import Run
     from dstbench.schema import Table
 
 _VALUE: Final = ["slot", "kind", "pred"]

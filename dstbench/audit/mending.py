@@ -56,4 +56,4 @@ def write_log(found: Inconsistency, path: str | PathLike[str]) -> None:
         DstbenchError: The file cannot be written.
     """
     with replacing(str(path)) as part:
-        found.proposals.write_csv(part)
+        part.write_text(found.proposals.write_csv(), encoding="utf-8")

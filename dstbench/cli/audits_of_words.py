@@ -82,7 +82,7 @@ def inconsistency(
         if review is not None:
             sheet = audit.review_sheet(as_path(data), found, split=split, sample=sample, seed=seed)
             with replacing(review) as part:
-                sheet.write_csv(part, include_bom=True)  # so that spreadsheets take it for UTF-8
+                part.write_text(sheet.write_csv(), encoding="utf-8-sig")  # so that spreadsheets take it for UTF-8
         if apply and output is not None:
             audit.correct(as_path(data), output, found)
         if log is not None:

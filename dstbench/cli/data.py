@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from pathlib import Path
 from typing import Annotated, Final
@@ -89,8 +90,10 @@ def contexts(
         from dstbench.files import replacing
 
         table = read_contexts([as_path(path) for path in files], split, format=from_format)
+        content = io.BytesIO()  # not the file itself: of a full disk, Polars says that the Parquet file is damaged
+        table.write_parquet(content)
         with replacing(output) as part:
-            table.write_parquet(part)
+            part.write_bytes(content.getvalue())
     typer.echo(f"{output}: {table['dialogue'].n_unique():,} dialogues, {table.height:,} turns", err=True)
 
 

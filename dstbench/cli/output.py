@@ -130,12 +130,16 @@ def emit(text: str, output: Path | None) -> None:
             except BrokenPipeError:
                 raise
             except OSError as error:
-                # What could not be written is still in the buffer, and would fail once more when Python ends.
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                discard_output()
                 raise DstbenchError(f"cannot print: {error.strerror}") from None
             return
         with replacing(output) as part:
             part.write_text(text, encoding="utf-8")
+
+
+def discard_output() -> None:
+    """Let stdout lead nowhere: what could not be written is in its buffer, and would fail once more at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _is_same(one: Path, other: Path) -> bool:

@@ -70,7 +70,7 @@ class File:
     def stamps(self) -> list[tuple[str, int, int]]:
         """(path, bytes, time of change in ns) of the file, or of each in the folder: they tell if it has changed."""
         paths = [self._place[0]] if not os.path.isdir(self.path) else sorted(self._walk())
-        found = [(os.path.abspath(path), path.stat()) for path in paths]
+        found = [(os.path.abspath(path), self._guarded(path.stat)) for path in paths]
         return [(path, stat.st_size, stat.st_mtime_ns) for path, stat in found]
 
     def sibling(self, *names: str) -> Self | None:
@@ -108,7 +108,7 @@ class File:
         with self.open() as stream:
             if self.is_pipe:
                 return self._guarded(stream.read)
-            size = self._place[0].stat().st_size
+            size = self._guarded(self._place[0].stat).st_size
             _LOG.info("reading %s (%.1f MB)", self.name, size / 1e6)
             content = self._guarded(lambda: stream.read(size))  # not copied once more, as it would be without a size
             return content + self._guarded(stream.read)

@@ -1,0 +1,157 @@
+"""Whatever ends a writer: there is the old file or the new one, whole, and the next run leaves nothing but its own."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from dstbench.files import replacing, replacing_folder, sharing
+from tests.faults import COMMANDS, MOMENTS, Undisturbed, begin, disturbed, moments, there, undisturbed, write_inputs
+
+Usual: TypeAlias = Callable[[str], tuple[Undisturbed, dict[str, bytes]]]
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no signals here")
+
+
+def is_whole(found: dict[str, bytes], before: dict[str, bytes], after: dict[str, bytes]) -> None:
+    """Every file that is not hidden is as it was before, or as it is in the end."""
+    for name in {*found, *before}:
+        if not any(part.startswith(".") for part in Path(name).parts) and not name.endswith("/"):
+            assert found.get(name) in (before.get(name), after.get(name)), name
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> Usual:
+    """What a command does that is left alone, and all files thereafter."""
+
+    @cache
+    def done(command: str) -> tuple[Undisturbed, dict[str, bytes]]:
+        with contextlib.chdir(tmp_path_factory.mktemp(command)):
+            write_inputs()
+            found = undisturbed(COMMANDS[command][0])
+            assert {*found.files} == {*COMMANDS[command][1]}
+            return found, there()
+
+    return done
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_killed_at_any_moment(command: str, usual: Usual, here: Path) -> None:
+    write_inputs()
+    words, outputs = COMMANDS[command]
+    alone, after = usual(command)
+    for name in outputs:
+        Path(name).parent.mkdir(exist_ok=True)
+    for moment in moments(command, alone):
+        for name in outputs:
+            Path(name).write_text("what was there before")
+        before = there()
+        code, _ = disturbed(words, signal.SIGKILL, moment)
+        assert code in (-signal.SIGKILL, 0)
+        is_whole(there(), before, after)
+        undisturbed(words)  # not in this process: figures that are drawn in one have numbers that go on
+        assert there() == after, moment
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_interrupted_at_any_moment(command: str, number: signal.Signals, usual: Usual, here: Path) -> None:
+    write_inputs()
+    words, outputs = COMMANDS[command]
+    alone, after = usual(command)
+    for name in outputs:
+        Path(name).parent.mkdir(exist_ok=True)
+    for moment in moments(f"{command} {number}", alone):
+        for name in outputs:
+            Path(name).write_text("what was there before")
+        before = there()
+        code, err = disturbed(words, number, moment)
+        found = there()
+        assert "Traceback" not in err, moment
+        assert "ignored" not in err, moment
+        assert code in (128 + number, -number, 0), (moment, err)  # Python, at its end, no more handles signals
+        is_whole(found, before, after)
+        kept = {name for name in found if name.startswith(".out.parquet.parts/") and name.endswith(".parquet")}
+        assert {*found} - kept == {*before}, moment
+        shutil.rmtree(".out.parquet.parts", ignore_errors=True)
+
+
+@pytest.mark.parametrize("command", ["score {} -o out.json --format json", "convert {} small.jsonl -o out.parquet"])
+def test_two_that_write_one_file(command: str, here: Path) -> None:
+    """Both end well, one after the other or not, and what they leave is what one of them wrote."""
+    write_inputs()
+    lines = Path("one.jsonl").read_text().splitlines(keepends=True)
+    Path("small.jsonl").write_text("".join(lines[-12:]).replace("D1", "E1"))
+    inputs = there()
+    wanted = []
+    for name in ("one", "two"):
+        undisturbed(command.format(f"{name}.jsonl"))
+        (new,) = {*there()} - {*inputs}
+        wanted.append(Path(new).read_bytes())
+        Path(new).unlink()
+    for _ in range(MOMENTS):
+        both = [begin(command.format(f"{name}.jsonl")) for name in ("one", "two")]
+        said = [running.communicate(timeout=120)[1] for running in both]
+        assert [running.returncode for running in both] == [0, 0], said
+        assert {*there()} == {*inputs, new}
+        assert Path(new).read_bytes() in wanted
+
+
+def test_who_comes_second_waits_and_says_so(here: Path) -> None:
+    write_inputs()
+    with sharing(Path(".out.parquet.parts"), "out.parquet"):
+        second = begin("convert one.jsonl two.jsonl -o out.parquet")
+        assert second.stderr is not None
+        said = second.stderr.readline()
+        assert said == "note: out.parquet: another process is writing it; waiting until it is done\n"
+        assert not Path("out.parquet").exists()
+    _, err = second.communicate(timeout=120)
+    assert (second.returncode, Path("out.parquet").exists()) == (0, True), err
+    assert not Path(".out.parquet.parts").exists()
+
+
+def test_only_what_is_left_behind_is_removed(here: Path) -> None:
+    """Not what a living process writes, nor what only looks like it."""
+    left, other, alike = (Path(f".{name}.part") for name in ("x.txt." + "0" * 16, "y.txt." + "0" * 16, "x.txt.mine"))
+    for path in (left, other, alike):
+        path.write_text("")
+    with replacing("x.txt") as first:
+        first.write_text("first")
+        with replacing("x.txt") as second:
+            second.write_text("second")
+            assert {*Path().iterdir()} == {other, alike, Path(first.name), Path(second.name)}
+        assert Path("x.txt").read_text() == "second"
+    assert Path("x.txt").read_text() == "first"
+    assert {*Path().iterdir()} == {other, alike, Path("x.txt")}
+    left.mkdir()
+    with replacing_folder("x.txt.d") as folder:
+        (folder / "file").touch()
+    assert left.exists()
+    with replacing("x.txt") as first:
+        first.write_text("third")
+    assert not left.exists()
+
+
+def test_a_closed_stdout(here: Path) -> None:
+    """One that nobody reads any more, or that never was there, is no error; one that is full is."""
+    write_inputs()
+    full = "/dev/full" if Path("/dev/full").exists() else "/dev/null"
+    ways = {
+        "score one.jsonl --by dialogue,turn | head -n 1": (0, ""),
+        "score one.jsonl >&-": (0, ""),
+        "score one.jsonl >&- 2>&-": (0, ""),
+        f"--help > {full}": (1, "error: No space left on device\n"),
+    }
+    for words, outcome in ways.items():
+        line = f"set -o pipefail; {sys.executable} -m dstbench {words}"
+        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)  # noqa: S603, S607
+        assert done.returncode in (outcome[0], 1 if "head" in words else outcome[0])
+        assert done.stderr == outcome[1]

@@ -1,0 +1,149 @@
+"""Places that cannot be written to: one message, what was there before is there still, and nothing else is."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+import dstbench
+from tests.faults import call, there, write_inputs
+
+resource = pytest.importorskip("resource", reason="no limits of processes here")
+
+#: Commands, and the file in the folder `out` that they cannot write.
+WRITERS = {
+    "convert": (["convert", "one.jsonl", "-o", "out/x.parquet"], "out/x.parquet"),
+    "parts": (["convert", "one.jsonl", "two.jsonl", "-o", "out/x.parquet", "--jobs", "1"], "out/x.parquet"),
+    "contexts": (["contexts", "gold.json", "-o", "out/x.parquet"], "out/x.parquet"),
+    "score": (["score", "one.jsonl", "--by", "dialogue", "-o", "out/x.txt"], "out/x.txt"),
+    "query": (["query", "SELECT * FROM long", "one.jsonl", "-o", "out/x.txt"], "out/x.txt"),
+    "sweep": (
+        ["sweep", "one.jsonl", "--profiles", "verbatim,trade", "--format", "json", "-o", "out/x.json"],
+        "out/x.json",
+    ),
+    "apply": (["audit", "inconsistency", "gold.json", "--support", "2", "--apply", "-o", "out/x.json"], "out/x.json"),
+    "log": (["audit", "inconsistency", "gold.json", "--support", "2", "--log", "out/x.csv"], "out/x.csv"),
+    "review": (["audit", "inconsistency", "gold.json", "--support", "2", "--review", "out/x.csv"], "out/x.csv"),
+    "report": (["report", "small.jsonl", "-m", "jga", "--most", "1", "-o", "out/x.html"], "out/x.html"),
+    "charts": (["audit", "bias", "gold.json", "--charts", "out"], "out/bias.vl.json"),
+    "demo": (["demo", "--dialogues", "30", "-o", "out"], "out/careful.parquet"),
+}
+
+
+@pytest.fixture
+def written(here: Path) -> Path:
+    """The files that are read, and the folder that is written to."""
+    write_inputs()
+    out = here / "out"
+    out.mkdir()
+    return out
+
+
+@pytest.fixture
+def disk(written: Path) -> Iterator[Path]:
+    """The folder that is written to, as a disk of its own, a small one."""
+    if shutil.which("mount") is None:
+        pytest.skip("no disks can be mounted here")
+    mounted = subprocess.run(  # noqa: S603
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(written)],  # noqa: S607
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if mounted.returncode:
+        pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield written
+    finally:
+        subprocess.run(["umount", "-l", str(written)], check=True)  # noqa: S603, S607
+
+
+def refused(command: str, reason: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command fails for this reason, names the file, says what to do, and leaves everything as it was."""
+    words, target = WRITERS[command]
+    before = there()
+    assert call(words) == 1
+    err = capsys.readouterr().err.splitlines()
+    assert err[-2] == f"error: {target}: cannot be written: {os.strerror(reason)}", err
+    assert err[-1].startswith("hint: "), err
+    assert there() == before
+
+
+@pytest.mark.parametrize("command", WRITERS)
+def test_a_full_disk(command: str, disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path(WRITERS[command][1]).touch()
+    with (disk / "filler").open("wb", buffering=0) as filler, suppress(OSError):
+        while filler.write(bytes(4096)):
+            pass
+    refused(command, errno.ENOSPC, capsys)
+
+
+@pytest.mark.parametrize("command", WRITERS)
+def test_a_disk_that_becomes_full_in_mid_file(command: str, written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As files may not be larger than so many bytes."""
+    Path(WRITERS[command][1]).touch()
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (600, usual[1]))
+    try:
+        refused(command, errno.EFBIG, capsys)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+
+
+@pytest.mark.parametrize("command", WRITERS)
+def test_a_disk_that_is_read_only(command: str, disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path(WRITERS[command][1]).touch()
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)  # noqa: S603, S607
+    refused(command, errno.EROFS, capsys)
+
+
+def obey_permissions() -> None:
+    """Be an ordinary user: the superuser may read and write everything."""
+    system = ctypes.CDLL(None, use_errno=True)
+    for capability in (1, 2):  # to write, and to read, what one may not
+        system.prctl(24, capability)
+
+
+def test_what_may_not_be_read_or_written(written: Path) -> None:
+    dstbench.write_long(dstbench.open_runs("one.jsonl")[0], "one.parquet")
+    (written / "old.parquet").touch()
+
+    def command(*words: str) -> tuple[int, str]:
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-m", "dstbench", *words],
+            capture_output=True, text=True, check=False, preexec_fn=obey_permissions,
+        )  # fmt: skip
+        return done.returncode, done.stderr
+
+    written.chmod(0o555)
+    for name in ("one.jsonl", "one.parquet", "gold.json"):
+        Path(name).chmod(0)
+    try:
+        probe = subprocess.run(["cat", "one.jsonl"], capture_output=True, check=False, preexec_fn=obey_permissions)  # noqa: S607
+        if probe.returncode == 0:
+            pytest.skip("this user may read everything")
+        before = there()
+        for words, file in (
+            (["score", "one.jsonl"], "one.jsonl"),
+            (["score", "one.parquet"], "one.parquet"),
+            (["score", "two.jsonl", "--gold", "gold.json"], "gold.json"),
+            (["convert", "two.jsonl", "one.jsonl", "-o", "new.parquet"], "one.jsonl"),
+        ):
+            code, err = command(*words)
+            assert (code, f"Path '{file}' is not readable." in err) == (2, True)  # Typer looks before we do
+        for words in (["convert", "two.jsonl", "-o", "out/old.parquet"], ["score", "two.jsonl", "-o", "out/new.txt"]):
+            code, err = command(*words)
+            said = (
+                f"error: {words[-1]}: cannot be written: Permission denied\nhint: is the folder there, and writable?\n"
+            )
+            assert (code, err) == (1, said)
+        assert there() == before
+    finally:
+        written.chmod(0o755)
