@@ -160,6 +160,8 @@ class Cluster:
         found: dict[int, list[Any]] = {}
         waiting: dict[Any, int] = {}
         while len(found) < len(tasks):
+            if self.address is not None:
+                _reach(self.address)  # when the head is lost, Ray waits for a minute, and then ends the process
             cpus = self._cpus()  # counted anew each time, as machines come and go
             begun = len(found) + len(waiting)
             for number in range(begun, min(len(tasks), len(found) + max(_AHEAD * cpus, 1))):
