@@ -113,7 +113,7 @@ def test_max_t_of_nothing_and_of_undefined() -> None:
     assert max_t([], np.empty((3, 0))).tolist() == []
     assert max_t([5.0], [[1.0], [np.nan], [1.0]]).tolist() == [0.5]
     # In units of the one resample that is defined, that resample is 1, which does not reach 1.2.
-    assert max_t([0.5, 1.2], [[2, 1], [np.nan, 1]]).tolist() == [1, 2 / 3]
+    assert max_t([0.5, 1.2], [[2.0, 1.0], [np.nan, 1.0]]).tolist() == [1, 2 / 3]
     # What no resample moves stands as it is: 3, which 2 does not reach.
     assert max_t([3.0, 1.9], [[0, 2], [0, 0], [0, 0], [0, 0]]).tolist() == [1 / 5, 2 / 5]
     with pytest.raises(dstbench.UsageError, match="undefined statistic"):

@@ -53,6 +53,9 @@ def test_what_a_comparison_holds() -> None:
     with_df = {name: test.df for name, test in found.tests.items() if test.df is not None}
     assert with_df == dict.fromkeys(("hotelling1940", "williams1959", "hendrickson1970"), 1341)
     found = compare_nonoverlapping(0.3, 0.4, 0.5, 0.8, 0.6, 0.7, 100)
+    assert found.level == 0.95
+    assert compare_overlapping(0.59, 0.40, 0.69, 1344, level=0.9).level == 0.9
+    assert compare_independent(0.4, 100, 0.5, 100, level=0.9).level == 0.9
     assert list(found.tests) == ["pearson1898", "dunn1969", "steiger1980", "raghunathan1996", "silver2004"]
 
 
@@ -66,6 +69,15 @@ def test_small_samples_by_hand() -> None:
         "hendrickson1970": 0.4 * (2 * 1.2 / (1.44 + 0.4**2 * 0.8**3 / 16)) ** 0.5,
     }
     assert {name: tests[name].statistic for name in by_hand} == pytest.approx(by_hand, rel=1e-12)
+    # Where the two share nothing, their variances add up.
+    apart = compare_nonoverlapping(0.5, 0.1, 0, 0, 0, 0, 5).tests
+    assert apart["pearson1898"].statistic == pytest.approx(0.4 * (5 / (0.75**2 + 0.99**2)) ** 0.5, rel=1e-12)
+    # Silver's c is at the r whose z is the mean of both.
+    across, z = (0.5, 0.8, 0.6, 0.7), (math.atanh(0.3) + math.atanh(0.4)) / 2
+    c = _twice_covariance(math.tanh(z), math.tanh(z), across) / (2 * (1 - math.tanh(z) ** 2) ** 2)
+    silver = compare_nonoverlapping(0.3, 0.4, *across, 100).tests["silver2004"]
+    by_z = (math.atanh(0.3) - math.atanh(0.4)) * (97 / (2 - 2 * c)) ** 0.5
+    assert silver.statistic == pytest.approx(by_z, rel=1e-12)
     # Meng's f would be 1.9 / 1.83, but is at most 1, with which h is 1.
     meng = compare_overlapping(0.4, -0.1, -0.9, 28).tests["meng1992"]
     assert meng.statistic == pytest.approx((math.atanh(0.4) - math.atanh(-0.1)) * (25 / 3.8) ** 0.5, rel=1e-12)
@@ -75,7 +87,7 @@ def test_p_is_the_tail_and_does_not_vanish() -> None:
     found = compare_overlapping(0.59, 0.40, 0.69, 1344)
     for test in found.tests.values():
         law = reference.norm if test.df is None else reference.t(test.df)
-        assert test.p == pytest.approx(2 * law.sf(abs(test.statistic)), rel=1e-9)
+        assert test.p == pytest.approx(2 * law.sf(abs(test.statistic)), rel=1e-9, abs=0)
         assert 0 < test.p < 1e-20
 
 
@@ -179,6 +191,11 @@ def test_correlations_that_cannot_be_compared_are_refused(r: float) -> None:
             compare_nonoverlapping(six[0], six[1], six[2], six[3], six[4], six[5], 100)
     with pytest.raises(dstbench.UsageError, match="r2 = "):
         compare_independent(0.1, 100, r, 100)
+    with pytest.raises(dstbench.UsageError, match="r1 = "):
+        compare_independent(r, 100, 0.1, 100)
+    if abs(r) != 1:
+        with pytest.raises(dstbench.UsageError, match="r = "):
+            interval(r, 100)
 
 
 @pytest.mark.parametrize("n", [3, 0, -5, 10.5, math.nan, math.inf])
@@ -201,6 +218,9 @@ def test_correlations_that_cannot_be_together_are_refused() -> None:
         compare_overlapping(0.6, 0.8, 0.48 + math.sqrt(1 - 0.36) * math.sqrt(1 - 0.64), 100)  # exactly singular
     with pytest.raises(dstbench.UsageError, match="no 4 variables"):
         compare_nonoverlapping(0.9, 0.9, 0.9, -0.9, 0.9, 0.9, 100)
+    for jh, jm, kh, km in ((0.8, 0, 0.2, 0), (0, 0.8, 0, 0.2)):  # of two that correlate by 0.2, none is as near to both
+        with pytest.raises(dstbench.UsageError, match="no 4 variables"):
+            compare_nonoverlapping(0.8, 0, jh, jm, kh, km, 100)
 
 
 @pytest.mark.parametrize("level", [0, 1, 95, -0.5, math.nan])
@@ -247,6 +267,23 @@ def test_a_matrix_is_each_pair_over_its_complete_rows(columns: list[list[float]]
             else:
                 assert found.lo[i, j] <= found.r[i, j] <= found.hi[i, j]
                 assert (found.lo[i, j], found.hi[i, j]) == pytest.approx(interval(found.r[i, j], len(kept)))
+
+
+def test_a_matrix_is_of_lists_or_named_columns_and_has_numbers() -> None:
+    lists = [[1, 2, 3, 4], [1, 3, 2, 4], [4, 1, 3, 2]]
+    found = matrix(lists, 0.5)
+    for one, other in zip(found, matrix(dict(zip("abc", lists, strict=True)), 0.5), strict=True):
+        assert np.array_equal(one, other)
+    assert (found.lo[0, 1], found.hi[0, 1]) == interval(found.r[0, 1], 4, 0.5)
+    assert [each.dtype for each in found] == [np.float64, np.int64, np.float64, np.float64]
+
+
+def test_a_correlation_is_at_most_1_and_two_points_lie_on_a_line() -> None:
+    for x, y in (([8, 6, 5], [57, 43, 36]), ([5, 5, 9, 2, 8], [15, 15, 27, 6, 24])):  # 1 and a last bit
+        assert pearson(x, y) == (1, len(x))
+        assert pearson(x, np.negative(y)) == (-1, len(x))
+    missing = np.array([1, 2, None], object)  # as a column's list has it
+    assert pearson([1, 2, 3], missing) == pearson(missing, [1, 2, 3]) == (1, 2)
 
 
 def test_columns_that_do_not_vary_have_no_correlation() -> None:
