@@ -24,7 +24,7 @@ import polars as pl
 
 from dstbench import __version__
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
-from dstbench.longtable import collect
+from dstbench.longfile import collect
 from dstbench.partition import partitions
 
 if TYPE_CHECKING:

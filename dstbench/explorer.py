@@ -15,7 +15,7 @@ import polars as pl
 
 from dstbench.comparison import ABSENT
 from dstbench.layout import lay_out, row_changes
-from dstbench.longtable import collect
+from dstbench.longfile import collect
 from dstbench.schema import DIALOGUES
 from dstbench.scoring import score_run
 from dstbench.taxonomy import CLASSES, classify

@@ -6,10 +6,9 @@ prediction file, from a frame, or from states in memory; whatever it comes from,
 
 from __future__ import annotations
 
-import json
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from os import PathLike
@@ -20,10 +19,10 @@ import polars as pl
 
 from dstbench.align import Aligned, check_missing, from_long, report_unknown_slots, to_long
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
-from dstbench.files import replacing
+from dstbench.longfile import UNREADABLE, collect, damaged, fits, read_footer, write_groups
 from dstbench.longrules import check_long, conform_long
 from dstbench.readers.source import Source
-from dstbench.schema import LONG, SCHEMA_VERSION
+from dstbench.schema import SCHEMA_VERSION
 from dstbench.states import States, merge_states, only_split
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 Data: TypeAlias = Any
 
 _LOG: Final = logging.getLogger(__name__)
-_METADATA: Final = "dstbench"
-_CUTS: Final = "dstbench.cuts"
 # Rows after which a row group ends, at the next dialogue: larger ones are decoded no faster, and cut no finer.
 _ROW_GROUP: Final = 65_536
 _SORTED: Final = ("dialogue", "slot", "turn")
@@ -72,30 +69,6 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
     _LOG.info("writing %s (%s rows)", path, f"{run.cuts[-1]:,}")
     table = collect(run.table, run.name)
     write_groups(path, (table.slice(start, end - start) for start, end in pairwise(run.cuts)), run.meta, run.cuts)
-
-
-def write_groups(
-    path: str | PathLike[str], groups: Iterable[pl.DataFrame], meta: Mapping[str, Any], cuts: tuple[int, ...]
-) -> None:
-    """Write a run whose rows come group by group, each a row group of the file; `meta` and `cuts` are the `Run`'s."""
-    import pyarrow.parquet as pq  # 0.2 s, and only writing needs it
-
-    keys = {_METADATA: json.dumps(dict(meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(cuts)}
-    schema = LONG.schema.to_frame().to_arrow().schema
-    schema = schema.with_metadata({**(schema.metadata or {}), **keys})
-    with (
-        replacing(Path(path)) as part,
-        pq.ParquetWriter(part, schema, compression="zstd", use_dictionary=True, write_page_checksum=True) as writer,
-    ):
-        for group in groups:
-            # One chunk, thus one dictionary: where a second begins within a row group, its values are written
-            # without any, and are decoded at half the speed.
-            writer.write_table(group.rechunk().to_arrow(), row_group_size=max(group.height, 1))
-
-
-def written_meta(path: Path) -> dict[str, Any]:
-    """The `Run.meta` in a file that `write_groups` wrote; a `KeyError` or `ValueError` if it did not."""
-    return dict(json.loads(pl.read_parquet_metadata(path)[_METADATA]))
 
 
 def open_runs(
@@ -315,37 +288,22 @@ def _parquet(name: str, source: Source) -> Run:
     path = str(source.path.absolute())  # whoever reads it later may be somewhere else
     try:
         table = pl.scan_parquet(path, glob=False)
-        metadata = pl.read_parquet_metadata(source.path)
+        footer = read_footer(source.path, source.name)
         conformed = conform_long(table, source=source.name)
-    except pl.exceptions.PolarsError as error:
-        raise _damaged(source.name, error) from None
-    try:
-        meta, cuts = dict(json.loads(metadata[_METADATA])), tuple(json.loads(metadata[_CUTS]))
-    except (KeyError, TypeError, ValueError):  # not ours, or no longer
+    except UNREADABLE as error:
+        raise damaged(source.name, error) from None
+    if footer is None:  # not ours, or edited since
         return _foreign(name, table, source.name)
+    meta, cuts = footer
     version = meta.get("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
         raise source.error(
             f"its long table has schema version {version}; this dstbench reads {SCHEMA_VERSION}", "convert it again"
         )
-    if not meta.keys() >= {"missing", "coverage"}:
-        return _foreign(name, table, source.name)
-    if cuts[-1:] != (collect(table.select(pl.len()), source.name).item(),):  # edited since
+    height = collect(table.select(pl.len()), source.name).item()
+    if not fits(meta, cuts, height):  # edited since
         return _foreign(name, table, source.name)
     return Run(name, conformed, meta, cuts, path=path)
-
-
-def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
-    """Read a table; `source` names it if that fails."""
-    try:
-        return table.collect()
-    except pl.exceptions.PolarsError as error:
-        raise _damaged(source, error) from None
-
-
-def _damaged(source: str, error: Exception) -> DstbenchError:
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return DstbenchError(f"a damaged Parquet file: {reason}", file=source, hint="write it again (dstbench convert)")
 
 
 def _foreign(name: str, frame: pl.LazyFrame, source: str) -> Run:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.errors import DstbenchError, DstbenchWarning
-from dstbench.longtable import collect
+from dstbench.longfile import collect
 from dstbench.partition import over_partitions
 from dstbench.scoring import score_run, warn_of_alternatives
 from dstbench.signature import differences, parse, sign

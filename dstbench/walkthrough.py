@@ -15,7 +15,8 @@ import polars as pl
 from dstbench.context import contexts
 from dstbench.conventions import Convention
 from dstbench.errors import DstbenchError, DstbenchWarning
-from dstbench.longtable import Data, Run, collect, open_under
+from dstbench.longfile import collect
+from dstbench.longtable import Data, Run, open_under
 from dstbench.metrics import Metric, parse_all
 from dstbench.profiles import as_convention
 from dstbench.readers.utterances import UTTERANCES
