@@ -140,7 +140,8 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
     """
     slot, gold, pred = all_codes(long.select("slot", "gold", "pred"))
     first_row, dialogue = _runs(long["dialogue"])
-    if dialogue.null_count() or long["turn"].null_count() or (dialogue[1:] <= dialogue[:-1]).any():
+    lacks = long["dialogue"].null_count() or long["turn"].null_count() or (gold[slot == ABSENT] != ABSENT).any()
+    if lacks or (dialogue[1:] <= dialogue[:-1]).any():
         raise unsorted()
     number = np.arange(1, len(first_row) + 1, dtype=np.uint32)
     bare, turn, part = slot == ABSENT, long["turn"].to_numpy(), None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 import numpy as np
 import polars as pl
 
+from dstbench.errors import DstbenchError
 from dstbench.longfile import collect
 from dstbench.longrules import unsorted
 
@@ -89,7 +90,12 @@ def _in_threads(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
     def apply(part: tuple[int, int]) -> T:
         table = collect(run.table.slice(*part), run.name)
         ends[part[0]] = table["dialogue"][0], table["dialogue"][-1]
-        return function(table if run.derive is None else run.derive(table))
+        try:
+            return function(table if run.derive is None else run.derive(table))
+        except DstbenchError as error:
+            if error.file is None and type(error) is DstbenchError:  # a fault of these rows
+                raise DstbenchError(error.what, file=run.name, hint=error.hint) from None
+            raise
 
     ends: dict[int, tuple[str, str]] = {}
     if len(parts) == 1:

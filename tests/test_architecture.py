@@ -11,8 +11,8 @@ ROOT = Path(dstbench.__file__).parent
 
 #: The data's way. A module may import from those above it; a package stands for all its modules.
 STEPS = (
-    "errors", "limits", "options", "stats", "slots", "schema", "standings", "turnwise", "longrules", "files", "states",
-    "builder", "readers", "context", "spreading", "align", "longfile", "longtable", "conversion", "partition",
+    "errors", "escapes", "limits", "options", "stats", "slots", "schema", "standings", "turnwise", "longrules", "files",
+    "states", "builder", "readers", "context", "spreading", "align", "longfile", "longtable", "conversion", "partition",
     "engine_ray", "engines", "ratios", "spelling", "ontology", "matching", "conventions", "profiles", "signature",
     "comparison", "fingerprint", "layout", "turntable", "sums", "taxonomy", "pairs", "metrics", "precision", "scoring",
     "pairing", "significance", "dialogues", "associations", "correlating", "tendencies", "diagnosis", "walkthrough",

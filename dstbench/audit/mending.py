@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from dstbench.audit.detection import additions
 from dstbench.audit.rewriting import rewrite
 from dstbench.errors import DstbenchError
+from dstbench.escapes import csv_text
 from dstbench.files import replacing
 from dstbench.longtable import open_gold
 
@@ -52,4 +53,4 @@ def write_log(found: Inconsistency, path: str | PathLike[str]) -> None:
         DstbenchError: The file cannot be written.
     """
     with replacing(str(path)) as part:
-        found.proposals.write_csv(part)
+        part.write_text(csv_text(found.proposals), encoding="utf-8")

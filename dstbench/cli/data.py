@@ -21,6 +21,7 @@ from dstbench.cli.output import (
     emit,
     progress,
     reporting,
+    say,
     spare_inputs,
     tell_written,
     wants_parquet,
@@ -71,7 +72,7 @@ def convert(
         )
     kept = f" ({done.kept} of {done.files} files were ready from before)" if done.kept else ""
     dialogues, turns = done.coverage["dialogues"], done.coverage["turns"]
-    typer.echo(f"{output}: {dialogues:,} dialogues, {turns:,} turns{kept}", err=True)
+    say(f"{output}: {dialogues:,} dialogues, {turns:,} turns{kept}")
 
 
 @app.command(epilog="Example: dstbench contexts gold.json -o said.parquet")
@@ -91,7 +92,7 @@ def contexts(
         table = read_contexts([as_path(path) for path in files], split, format=from_format)
         with replacing(output) as part:
             table.write_parquet(part)
-    typer.echo(f"{output}: {table['dialogue'].n_unique():,} dialogues, {table.height:,} turns", err=True)
+    say(f"{output}: {table['dialogue'].n_unique():,} dialogues, {table.height:,} turns")
 
 
 @app.command(epilog="Example: dstbench demo --dialogues 1000 -o sample")

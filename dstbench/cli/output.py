@@ -21,7 +21,7 @@ def reporting() -> Iterator[None]:
     from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, shortened
 
     def tell(kind: str, message: object) -> None:
-        from dstbench.rendering.escapes import visible  # a user's value commands no terminal
+        from dstbench.escapes import visible  # a user's value commands no terminal
 
         lines = f"{kind}: {message}".split("\n")
         typer.echo("\n".join(visible(shortened(line, 4000)) for line in lines), err=True)
@@ -117,10 +117,15 @@ def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
 
 def tell_written(paths: list[Path]) -> None:
     """Name the files that were written."""
-    from dstbench.rendering.escapes import visible
-
     for path in paths:
-        typer.echo(visible(f"wrote {path}"), err=True)
+        say(f"wrote {path}")
+
+
+def say(text: str) -> None:
+    """Write a line to stderr; a file's name commands no terminal."""
+    from dstbench.escapes import visible
+
+    typer.echo(visible(text), err=True)
 
 
 def emit(text: str, output: Path | None) -> None:
