@@ -92,7 +92,7 @@ def unpredicted(source: str, gold: States, dialogues: pl.Series, *, missing: Mis
 
 def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool) -> Aligned:
     spine, coverage = _spine(source, gold, pred, missing, embedded=embedded)
-    table = spread(spine, gold, pred)
+    table = spread(source, spine, gold, pred)
     report_unknown_slots(source, table)
     left_out: tuple[str, ...] = ()
     if missing == "intersect":

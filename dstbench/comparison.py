@@ -33,6 +33,8 @@ _KEPT: Final = pl.Series([""], dtype=pl.Categorical)
 #: The code of what is not in a state.
 ABSENT: Final = 2**32 - 1
 _UNKNOWN: Final = 2**32 - 2  # not looked up yet
+# Places of a table of slots and values (4 bytes each): hundreds of slots with as many values as there are anywhere.
+_PLACES: Final = 2**26
 # Distinct values that one table of values per slot may hold (4 bytes each).
 _DENSE: Final = 2**25
 
@@ -200,7 +202,13 @@ class _Values:
         if not len(at):
             return found
         slot, verbatim = slot[at], verbatim[at]
-        row, table = self._reserve(int(slot.max()), slot, int(verbatim.max()))
+        tables = self._reserve(int(slot.max()), slot, int(verbatim.max()))
+        if tables is None:
+            pairs, of_pair = np.unique(slot.astype(np.uint64) << np.uint64(32) | verbatim, return_inverse=True)
+            becomes = self._become_all((pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32))
+            found[at] = becomes[of_pair]
+            return found
+        row, table = tables
         values = table[row[slot], verbatim]
         unknown = np.flatnonzero(values == _UNKNOWN)
         if len(unknown):
@@ -209,8 +217,8 @@ class _Values:
         found[at] = values
         return found
 
-    def _reserve(self, most: int, slot: Codes, value: int) -> tuple[NDArray[np.int64], Codes]:
-        """Tables in which every given slot and value has a place."""
+    def _reserve(self, most: int, slot: Codes, value: int) -> tuple[NDArray[np.int64], Codes] | None:
+        """Tables in which every given slot and value has a place; None where so many slots and values have none."""
         row, table = self._tables
         if most < len(row) and value < table.shape[1] and (row[slot] >= 0).all():
             return row, table
@@ -222,6 +230,8 @@ class _Values:
             row = row.copy()
             row[new] = np.arange(len(new)) + row.max() + 1
             height, width = int(row.max()) + 1, value + 1
+            if max(table.shape[0], height) * max(table.shape[1], width) > _PLACES:
+                return None
             if height > table.shape[0] or width > table.shape[1]:
                 grown = np.full(
                     (max(table.shape[0], height), max(table.shape[1], min(2 * width, width + 65_536))),
@@ -235,11 +245,14 @@ class _Values:
 
     def _learn(self, row: NDArray[np.int64], table: Codes, slot: Codes, verbatim: Codes) -> None:
         pairs = np.unique(np.stack([slot, verbatim]), axis=1)
-        values = [self._become(*pair) for pair in zip(*map(to_strings, pairs), strict=True)]
+        table[row[pairs[0]], pairs[1]] = self._become_all(*pairs)
+
+    def _become_all(self, slot: Codes, verbatim: Codes) -> Codes:
+        values = [self._become(*pair) for pair in zip(to_strings(slot), to_strings(verbatim), strict=True)]
         there = [value for value in values if value is not None]
         becomes = np.full(len(values), ABSENT, np.uint32)
         becomes[[value is not None for value in values]] = to_codes(there)
-        table[row[pairs[0]], pairs[1]] = becomes
+        return becomes
 
     def _become(self, slot: str, value: str) -> str | None:
         if self._normalise is not None:

@@ -35,7 +35,8 @@ import dstbench
 from dstbench.align import MissingTurnsError, split_of_predictions, to_long, unpredicted
 from dstbench.errors import DstbenchError, DstbenchWarning
 from dstbench.files import sharing
-from dstbench.longtable import cuts_at, of_split, open_gold, read_run, run_meta, write_groups, write_long, written_meta
+from dstbench.longfile import write_groups, written_meta
+from dstbench.longtable import cuts_at, of_split, open_gold, read_run, run_meta, write_long
 from dstbench.readers import Source, find_files, read
 from dstbench.readers.folder import split_of
 from dstbench.schema import LONG, SCHEMA_VERSION

@@ -45,12 +45,13 @@ class DstbenchError(ValueError):
             slot,
             hint,
         )
-        place = [f"{k} {v}" for k, v in (("dialogue", dialogue), ("turn", turn), ("slot", slot)) if v is not None]
-        message = f"{file}: {what}" if file else what
+        named = (("dialogue", dialogue), ("turn", turn), ("slot", slot))
+        place = [f"{key} {shortened(str(value), 200)}" for key, value in named if value is not None]
+        message = shortened(f"{file}: {what}" if file else what)
         if place:
             message += f" ({', '.join(place)})"
         if hint:
-            message += f"\nhint: {hint}"
+            message += "\nhint: " + "\n".join(map(shortened, hint.split("\n")))
         super().__init__(message)
 
 
@@ -68,5 +69,30 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     >>> did_you_mean("jgaa", ["jga", "sa", "fga"])
     'did you mean jga or fga?'
     """
+    if len(word) > 100:  # which is near nothing, and takes long to find out
+        return None
     near = get_close_matches(word.lower(), list(known), n=3, cutoff=0.55)
     return f"did you mean {' or '.join(near)}?" if near else None
+
+
+def first_repeated(names: Iterable[str]) -> str | None:
+    """The first name that is there a second time; None if there is none.
+
+    >>> first_repeated(["a", "b", "a", "b"])
+    'a'
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+def shortened(text: str, most: int = 1000) -> str:
+    """The text, or of a longer one its beginning and how long it is: nobody reads ten million letters.
+
+    >>> shortened("a" * 5), shortened("a" * 5000, 10)
+    ('aaaaa', 'aaaaaaaaaa… (5,000 characters)')
+    """
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"

@@ -16,6 +16,8 @@ import polars as pl
 from dstbench import fingerprint
 from dstbench.comparison import ABSENT, all_codes, codes, to_codes, to_column, to_strings
 from dstbench.errors import DstbenchError
+from dstbench.limits import FREE, NUMBERS
+from dstbench.longrules import unsorted
 from dstbench.slots import domain_of
 
 if TYPE_CHECKING:
@@ -133,12 +135,16 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
         view: The view in which turns will be counted.
 
     Raises:
-        DstbenchError: The table is not sorted, or a slot ends before its dialogue does.
+        DstbenchError: The table is not sorted, a slot ends before its dialogue does, a row has no dialogue or turn, or
+            turn numbers leave out far more than there are (`limits.NUMBERS`).
     """
     slot, gold, pred = all_codes(long.select("slot", "gold", "pred"))
     first_row, dialogue = _runs(long["dialogue"])
-    number = np.arange(1, len(first_row) + 1, dtype=np.uint32)
     bare, turn, part = slot == ABSENT, long["turn"].to_numpy(), None
+    lacks = long["dialogue"].null_count() or long["turn"].null_count() or (gold[np.flatnonzero(bare)] != ABSENT).any()
+    if lacks or (dialogue[1:] <= dialogue[:-1]).any():
+        raise unsorted()
+    number = np.arange(1, len(first_row) + 1, dtype=np.uint32)
     if view:
         kept = np.flatnonzero(~bare)
         numbers = np.repeat(number, np.diff(first_row, append=len(bare)))[kept]
@@ -154,6 +160,12 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
     starts, last_row = np.searchsorted(changed, first_row), first_row + np.diff(first_row, append=len(turn)) - 1
     base = np.minimum.reduceat(turn[changed], starts).astype(np.int64) if len(turn) else first_row
     size = turn[last_row] - base + 1  # a group's last row is of its last turn
+    if (total := int(size.sum())) > max(FREE, NUMBERS.value * len(turn)):
+        raise DstbenchError(
+            f"{total:,} turn numbers from dialogues' first to last turns, for {len(turn):,} rows, is above the limit "
+            f"of {NUMBERS.value} each",
+            hint=f"number user turns from 0, without gaps; {NUMBERS.hint}",
+        )
     offset = np.cumsum(size) - size
     changes = np.diff(starts, append=len(changed))
     place = np.repeat(offset - base, changes) + turn[changed]
@@ -162,11 +174,7 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
     falls = (turn[changed] <= turn[changed - 1]) & ~begins
     misses_end = (after < end) & np.append(begins[1:], True)[: len(begins)] & ~bare[changed]
     if (falls | misses_end | (after > end)).any():
-        raise DstbenchError(
-            "the long table is not sorted by dialogue, slot and turn, or a slot ends early",
-            hint="convert the run again, or sort it and drop its metadata",
-        )
-    total = int(size.sum())
+        raise unsorted()
     is_turn = np.cumsum(np.bincount(place, minlength=total + 1) - np.bincount(after, minlength=total + 1))[:-1] > 0
     group = np.repeat(np.arange(len(size)), size)
     return Layout(

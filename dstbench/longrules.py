@@ -101,3 +101,12 @@ def check_long(frame: pl.LazyFrame) -> pl.DataFrame:
         ]
     )
     return broken.filter(pl.col("rows") > 0).collect()
+
+
+def unsorted(source: str | None = None) -> DstbenchError:
+    """The error for a table whose metadata say that it is a long table, and whose rows are not."""
+    return DstbenchError(
+        "the long table is not sorted by dialogue, slot and turn, or a slot ends early",
+        file=source,
+        hint="convert the run again, or sort it and drop its metadata",
+    )

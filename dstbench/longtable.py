@@ -6,10 +6,9 @@ prediction file, from a frame, or from states in memory; whatever it comes from,
 
 from __future__ import annotations
 
-import json
 import logging
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from os import PathLike
@@ -20,11 +19,11 @@ import polars as pl
 
 from dstbench.align import Aligned, check_missing, from_long, report_unknown_slots, to_long
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
-from dstbench.files import replacing
+from dstbench.longfile import fits, read_footer, write_groups
 from dstbench.longrules import check_long, conform_long
 from dstbench.readers.source import Source
-from dstbench.runs import Run, collect, stamp_of, unreadable
-from dstbench.schema import LONG, SCHEMA_VERSION
+from dstbench.runs import UNREADABLE, Run, collect, stamp_of, unreadable
+from dstbench.schema import SCHEMA_VERSION
 from dstbench.states import States, merge_states, only_split
 
 if TYPE_CHECKING:
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 Data: TypeAlias = Any
 
 _LOG: Final = logging.getLogger(__name__)
-_METADATA: Final = "dstbench"
-_CUTS: Final = "dstbench.cuts"
 # Rows after which a row group ends, at the next dialogue: larger ones are decoded no faster, and cut no finer.
 _ROW_GROUP: Final = 65_536
 _SORTED: Final = ("dialogue", "slot", "turn")
@@ -58,32 +55,6 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
     _LOG.info("writing %s (%s rows)", path, f"{run.cuts[-1]:,}")
     table = run.read()
     write_groups(path, (table.slice(start, end - start) for start, end in pairwise(run.cuts)), run.meta, run.cuts)
-
-
-def write_groups(
-    path: str | PathLike[str], groups: Iterable[pl.DataFrame], meta: Mapping[str, Any], cuts: tuple[int, ...]
-) -> None:
-    """Write a run whose rows come group by group, each a row group of the file; `meta` and `cuts` are the `Run`'s."""
-    import pyarrow as pa  # 0.2 s, and only writing needs it
-    import pyarrow.parquet as pq
-
-    keys = {_METADATA: json.dumps(dict(meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(cuts)}
-    schema = LONG.schema.to_frame().to_arrow().schema
-    schema = schema.with_metadata({**(schema.metadata or {}), **keys})
-    with (
-        replacing(Path(path)) as part,
-        pa.OSFile(str(part), "wb") as file,  # which is closed even if the writer cannot be
-        pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=True, write_page_checksum=True) as writer,
-    ):
-        for group in groups:
-            # One chunk, thus one dictionary: where a second begins within a row group, its values are written
-            # without any, and are decoded at half the speed.
-            writer.write_table(group.rechunk().to_arrow(), row_group_size=max(group.height, 1))
-
-
-def written_meta(path: Path) -> dict[str, Any]:
-    """The `Run.meta` in a file that `write_groups` wrote; a `KeyError` or `ValueError` if it did not."""
-    return dict(json.loads(pl.read_parquet_metadata(path)[_METADATA]))
 
 
 def open_runs(
@@ -310,23 +281,21 @@ def _parquet(name: str, source: Source) -> Run:
     try:
         stamp = stamp_of(path)
         table = pl.scan_parquet(path, glob=False)
-        metadata = pl.read_parquet_metadata(source.path)
+        footer = read_footer(source.path)
         conformed = conform_long(table, source=source.name)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except UNREADABLE as error:
         raise unreadable(source.name, error) from None
-    try:
-        meta, cuts = dict(json.loads(metadata[_METADATA])), tuple(json.loads(metadata[_CUTS]))
-    except (KeyError, TypeError, ValueError):  # not ours, or no longer
+    if footer is None:  # not ours, or edited since
         return _foreign(name, table, source.name)
+    meta, cuts = footer
     version = meta.get("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
         raise source.error(
             f"its long table has schema version {version}; this dstbench reads {SCHEMA_VERSION}",
             "it needs a newer dstbench; or convert it again with this one",
         )
-    if not meta.keys() >= {"missing", "coverage"}:
-        return _foreign(name, table, source.name)
-    if cuts[-1:] != (collect(table.select(pl.len()), source.name).item(),):  # edited since
+    height = collect(table.select(pl.len()), source.name).item()
+    if not fits(meta, cuts, height):  # edited since
         return _foreign(name, table, source.name)
     return Run(name, conformed, meta, cuts, path=path, stamp=stamp)
 

@@ -9,10 +9,14 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
+
+from dstbench.errors import DstbenchError
+from dstbench.longrules import unsorted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,10 +88,21 @@ def _in_threads(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
 
     def apply(part: tuple[int, int]) -> T:
         table = run.read(run.table.slice(*part))
-        return function(table if run.derive is None else run.derive(table))
+        ends[part[0]] = table["dialogue"][0], table["dialogue"][-1]
+        try:
+            return function(table if run.derive is None else run.derive(table))
+        except DstbenchError as error:
+            if error.file is None and type(error) is DstbenchError:  # a fault of these rows
+                raise DstbenchError(error.what, file=run.name, hint=error.hint) from None
+            raise
 
+    ends: dict[int, tuple[str, str]] = {}
     if len(parts) == 1:
         return [apply(parts[0])]
     # One more than there are cores, so that one reads while the others count.
     with ThreadPoolExecutor(min(len(parts), pl.thread_pool_size() + 1)) as pool:
-        return list(pool.map(apply, parts))
+        results = list(pool.map(apply, parts))
+    for one, other in pairwise(start for start, _ in parts):
+        if ends[one][1] >= ends[other][0]:
+            raise unsorted(run.name)
+    return results

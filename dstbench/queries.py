@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # What a query begins with; others would seem to change tables, and these are made anew for each query.
 _READS: Final = ("SELECT", "WITH", "FROM", "VALUES", "EXPLAIN", "SHOW")
+# Functions that read a file or an address, however they are spelt and wherever they stand.
+_FOREIGN: Final = re.compile(r"\b((?:read|scan)_\w+)[\"`\s]*(?:\(|--|/\*)", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -153,6 +155,10 @@ def _check(sql: str, schemas: Mapping[str, pl.Schema]) -> None:
         raise UsageError("the query is empty", hint='"SELECT slot, count(*) AS n FROM long GROUP BY slot"')
     if words[0].upper() in ("DROP", "DELETE", "TRUNCATE", "CREATE", "INSERT", "UPDATE", "ALTER"):
         raise UsageError(f"{words[0].upper()} changes tables; a query only reads", hint=f"one of {', '.join(_READS)}")
+    if foreign := _FOREIGN.search(sql):
+        raise UsageError(
+            f"{foreign[1]} reads files, and a query reads tables of runs", hint="name the file among the runs"
+        )
     _ask(sql, {name: pl.LazyFrame(schema=schema) for name, schema in schemas.items()})
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import polars as pl
 
 from dstbench.errors import DstbenchError
 
+#: What reading a Parquet file may end in; a panic is no `Exception`, as Polars means to end the process with it.
+UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 #: What a file is known by on one machine: device, number, size, time of change.
 Stamp: TypeAlias = tuple[int, int, int, int]
 
@@ -80,11 +82,11 @@ def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
     """Read a table; `source` names it if that fails."""
     try:
         return table.collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except UNREADABLE as error:
         raise unreadable(source, error) from None
 
 
-def unreadable(source: str, error: Exception) -> DstbenchError:
+def unreadable(source: str, error: BaseException) -> DstbenchError:
     """What is said of a Parquet file that cannot be read."""
     if isinstance(error, FileNotFoundError):
         return DstbenchError("no such file any more", file=source, hint="it was there when it was opened")

@@ -77,6 +77,10 @@ _BOOKING: Final = {
 }
 
 
+# No spelling of a known slot is longer.
+_LONGEST: Final = 64
+
+
 @lru_cache(maxsize=65_536)
 def canonical_slot(name: str) -> str:
     """A slot's canonical name, ``domain-slot``; a name that is not MultiWOZ's comes back as it is.
@@ -88,7 +92,7 @@ def canonical_slot(name: str) -> str:
     ['hotel-pricerange', 'train-leaveat', 'hotel-book day', 'train-day', 'x-y']
     """
     prefix = _DOMAIN_PREFIX.match(name)
-    if prefix is None:
+    if prefix is None or len(name) > _LONGEST:
         return name
     domain = prefix[1].lower()
     slot = re.sub(r"^semi[- ]", "", name[prefix.end() :].lower())
@@ -114,7 +118,7 @@ def split_pair(pair: str) -> tuple[str, str] | None:
     hyphens = [i for i, letter in enumerate(pair) if letter == "-"]
     if len(hyphens) < 2:
         return None
-    for cut in reversed(hyphens[1:]):
+    for cut in reversed([at for at in hyphens[1:] if at <= _LONGEST]):
         slot = canonical_slot(pair[:cut])
         if slot in KNOWN_SLOTS and pair[cut - 1] != "-":  # a value may begin with a hyphen
             return slot, pair[cut + 1 :]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from dstbench.errors import DstbenchError
+from dstbench.limits import FREE, SPREAD
 from dstbench.schema import LONG
 from dstbench.states import Side, same_turns
 
@@ -15,13 +17,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def spread(spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
+def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
     """The long table of both sides.
 
     Integers stand for everything while rows are laid out: a slot of a dialogue is a *group* of rows, and where a group
     begins and in which turn says where each of its cells goes, so that nothing is sorted or joined.
 
     Args:
+        source: Name of the file, for messages.
         spine: The turns to score, sorted: (at: their row in gold's turns, dialogue, turn, predicted: whether there is
             a prediction).
         gold: The gold side; cells of turns that the spine lacks are left out.
@@ -29,6 +32,9 @@ def spread(spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
 
     Returns:
         Schema `LONG`, sorted; a turn without a prediction has a row without a slot that says so.
+
+    Raises:
+        DstbenchError: There would be far more rows than the sides list slots (`limits.SPREAD`).
     """
     if spine.is_empty():
         return LONG.schema.to_frame()
@@ -63,6 +69,13 @@ def spread(spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
     size[bare] = np.bincount(dialogue[without], minlength=len(bare))
     offset = np.cumsum(size) - size
     total = int(size.sum())
+    if total > max(FREE, SPREAD.value * (len(listed) + spine.height)):
+        raise DstbenchError(
+            f"{total:,} rows for {spine.height:,} turns that list {len(listed):,} slots is above the limit of "
+            f"{SPREAD.value} rows each",
+            file=source,
+            hint=SPREAD.hint,
+        )
     turn = np.arange(total) + np.repeat(start - offset, size)
     numbered = np.arange(len(without)) - (np.cumsum(size[bare]) - size[bare])[dialogue[without]]
     at_without = offset[bare][dialogue[without]] + numbered

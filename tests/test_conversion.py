@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench import conversion
 from dstbench.conversion import convert
-from dstbench.longtable import read_run, write_long, written_meta
+from dstbench.longfile import written_meta
+from dstbench.longtable import read_run, write_long
 from dstbench.options import Missing
 from dstbench.readers import Source
 from tests import formats

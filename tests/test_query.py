@@ -106,7 +106,7 @@ FAULTS = {
     " -- nothing\n": "the query is empty",
     "/* x */ DROP TABLE long": "DROP changes tables",
     "(DELETE FROM long)": "DELETE changes tables",
-    "SELECT * FROM read_csv('none.csv')": "none.csv",
+    "SELECT * FROM read_csv('none.csv')": "read_csv reads files",
     "SELECT jga FROM dialogues WHERE CAST(run AS INT) > 0": "the query fails",
 }
 

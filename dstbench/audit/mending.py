@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from dstbench.audit.detection import additions
 from dstbench.audit.rewriting import rewrite
 from dstbench.errors import DstbenchError
+from dstbench.escapes import csv_text
 from dstbench.files import replacing
 from dstbench.longtable import open_gold
 
@@ -56,4 +57,4 @@ def write_log(found: Inconsistency, path: str | PathLike[str]) -> None:
         DstbenchError: The file cannot be written.
     """
     with replacing(str(path)) as part:
-        part.write_text(found.proposals.write_csv(), encoding="utf-8")
+        part.write_text(csv_text(found.proposals), encoding="utf-8")

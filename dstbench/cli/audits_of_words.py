@@ -68,6 +68,7 @@ def inconsistency(
         if len({path.absolute() for path in written}) < len(written):
             raise UsageError("two files to write have one name", hint="-o, --log and --review each need their own")
         from dstbench import audit
+        from dstbench.escapes import csv_text
         from dstbench.files import replacing
         from dstbench.rendering.audits_of_words import render_inconsistency
 
@@ -82,7 +83,7 @@ def inconsistency(
         if review is not None:
             sheet = audit.review_sheet(as_path(data), found, split=split, sample=sample, seed=seed)
             with replacing(review) as part:
-                part.write_text(sheet.write_csv(), encoding="utf-8-sig")  # so that spreadsheets take it for UTF-8
+                part.write_text(csv_text(sheet), encoding="utf-8-sig")  # so that spreadsheets take it for UTF-8
         if apply and output is not None:
             audit.correct(as_path(data), output, found)
         if log is not None:

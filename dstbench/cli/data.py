@@ -22,6 +22,7 @@ from dstbench.cli.output import (
     emit,
     progress,
     reporting,
+    say,
     spare_inputs,
     tell_written,
     wants_parquet,
@@ -72,7 +73,7 @@ def convert(
         )
     kept = f" ({done.kept} of {done.files} files were ready from before)" if done.kept else ""
     dialogues, turns = done.coverage["dialogues"], done.coverage["turns"]
-    typer.echo(f"{output}: {dialogues:,} dialogues, {turns:,} turns{kept}", err=True)
+    say(f"{output}: {dialogues:,} dialogues, {turns:,} turns{kept}")
 
 
 @app.command(epilog="Example: dstbench contexts gold.json -o said.parquet")
@@ -94,7 +95,7 @@ def contexts(
         table.write_parquet(content)
         with replacing(output) as part:
             part.write_bytes(content.getvalue())
-    typer.echo(f"{output}: {table['dialogue'].n_unique():,} dialogues, {table.height:,} turns", err=True)
+    say(f"{output}: {table['dialogue'].n_unique():,} dialogues, {table.height:,} turns")
 
 
 @app.command(epilog="Example: dstbench demo --dialogues 1000 -o sample")

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 @contextmanager
 def reporting() -> Iterator[None]:
     """Notes go to stderr; an error becomes one message and an exit code."""
-    from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+    from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, shortened
 
     def tell(kind: str, message: object) -> None:
-        from dstbench.rendering.escapes import visible  # a user's value commands no terminal
+        from dstbench.escapes import visible  # a user's value commands no terminal
 
-        typer.echo(visible(f"{kind}: {message}", keep="\n"), err=True)
+        lines = f"{kind}: {message}".split("\n")
+        typer.echo("\n".join(visible(shortened(line, 4000)) for line in lines), err=True)
 
     def note(message: Warning | str, *_: object, **__: object) -> None:
         tell("note", message)
@@ -36,6 +37,9 @@ def reporting() -> Iterator[None]:
         except DstbenchError as error:
             tell("error", error)
             raise typer.Exit(2 if isinstance(error, UsageError) else 1) from None
+        except MemoryError:
+            tell("error", "there is not enough memory for this\nhint: convert the files to a long table, one by one")
+            raise typer.Exit(1) from None
 
 
 @contextmanager
@@ -114,7 +118,14 @@ def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
 def tell_written(paths: list[Path]) -> None:
     """Name the files that were written."""
     for path in paths:
-        typer.echo(f"wrote {path}", err=True)
+        say(f"wrote {path}")
+
+
+def say(text: str) -> None:
+    """Write a line to stderr; a file's name commands no terminal."""
+    from dstbench.escapes import visible
+
+    typer.echo(visible(text), err=True)
 
 
 def emit(text: str, output: Path | None) -> None:

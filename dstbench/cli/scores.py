@@ -211,6 +211,7 @@ def signature(
     """Say in words what a signature means, or how two of them differ."""
     with reporting():
         from dstbench.errors import UsageError
+        from dstbench.escapes import plain_text
         from dstbench.signature import differences, explain
 
         if len(texts) > 2:
@@ -219,4 +220,5 @@ def signature(
             lines = explain(texts[0])
         else:
             lines = differences(*texts) or ["no difference: scores with them are comparable"]
-    emit("".join(f"{line}\n" for line in lines), None)
+        text = "".join(f"{plain_text(line)}\n" for line in lines)
+    emit(text, None)

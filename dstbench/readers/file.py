@@ -15,7 +15,6 @@ from dstbench.readers import packed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Self
-    from zipfile import ZipFile
 
 T = TypeVar("T")
 
@@ -129,7 +128,7 @@ class File:
         return self.path, ""
 
     @cached_property
-    def _archive(self) -> ZipFile | None:
+    def _archive(self) -> packed.Archive | None:
         """The zip that this is, or lies in."""
         disk, inside = self._place
         if not os.path.isfile(disk):
@@ -145,7 +144,7 @@ class File:
         """The files in the zip at or below the path inside of it."""
         return packed.members(self._archive, self._place[1]) if self._archive else []
 
-    def _member(self, archive: ZipFile) -> tuple[io.BufferedReader, int]:
+    def _member(self, archive: packed.Archive) -> tuple[io.BufferedReader, int]:
         """The content and the packed size of the zip's one file that is meant."""
         if not self._members:
             raise self.error("no such file in the zip" if self._place[1] else "a zip without a file")
@@ -178,7 +177,8 @@ class File:
             new = {name: os.path.realpath(Path(folder, name)) for name in folders}
             folders[:] = [name for name in folders if new[name] not in seen]  # links may go round in circles
             seen.update(new.values())
-            yield from (Path(folder, name) for name in names)
+            paths = (Path(folder, name) for name in names)  # without pipes, which may never end; a broken link is told
+            yield from (path for path in paths if os.path.isfile(path) or not os.path.exists(path))
 
     def _refuse(self, error: OSError) -> None:
         raise self.error(f"cannot be read: {error.strerror} ({error.filename})")

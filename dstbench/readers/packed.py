@@ -16,7 +16,8 @@ import zipfile
 import zlib
 from typing import IO, TYPE_CHECKING, Final
 
-from dstbench.errors import UsageError
+from dstbench.errors import first_repeated
+from dstbench.limits import RATIO, UNPACKED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,9 +29,6 @@ GZIP: Final = b"\x1f\x8b"
 #: How a zip starts: with a member, or, if it has none, with its table of contents.
 ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 
-#: The variables that set the limits, and what holds without them: MB unpacked, and times the packed size.
-MAX_UNPACKED: Final = ("DSTBENCH_MAX_UNPACKED", 4096)
-MAX_RATIO: Final = ("DSTBENCH_MAX_RATIO", 200)
 _MB: Final = 10**6
 # The ratio is not looked at before: real files of many equal keys are packed to a hundredth.
 _FREE: Final = 64 * _MB
@@ -38,15 +36,44 @@ _FREE: Final = 64 * _MB
 _DAMAGES: Final = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile)
 
 
+class Archive(zipfile.ZipFile):
+    """A zip that knows how much of it has been unpacked: many small members make a large trap, too.
+
+    Attributes:
+        packed: Its size in bytes.
+        unpacked: Bytes unpacked of all members, each counted once however often it is read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.packed, self.unpacked = os.path.getsize(path), 0
+        self._members: dict[str, int] = {}
+
+    def already(self, name: str) -> int:
+        """Bytes unpacked of this member."""
+        return self._members.get(name, 0)
+
+    def count(self, name: str, done: int) -> None:
+        """Say how many bytes of a member have been unpacked."""
+        self.unpacked += max(0, done - self.already(name))
+        self._members[name] = max(done, self.already(name))
+
+
 class _Guarded(io.RawIOBase):
     """An unpacking stream that counts, and that says what is wrong with the archive."""
 
     def __init__(
-        self, stream: IO[bytes] | gzip.GzipFile, packed: int, what: str, fail: Callable[..., DstbenchError]
+        self,
+        stream: IO[bytes] | gzip.GzipFile,
+        packed: int,
+        what: str,
+        fail: Callable[..., DstbenchError],
+        archive: Archive | None = None,
     ) -> None:
-        self._stream, self._packed, self._what, self._fail = stream, packed, what, fail
+        self._stream, self._packed, self._what, self._fail, self._archive = stream, packed, what, fail, archive
         self._done = 0
-        self._most, self._ratio = _limit(*MAX_UNPACKED) * _MB, _limit(*MAX_RATIO)
+        self._most, self._ratio = UNPACKED.value * _MB, RATIO.value
+        self._before = archive.unpacked - archive.already(stream.name or "") if archive else 0
 
     def readable(self) -> bool:
         return True
@@ -57,20 +84,20 @@ class _Guarded(io.RawIOBase):
         except _DAMAGES as error:
             raise damaged(self._what, error, self._fail) from None
         self._done += len(data)
-        if self._done > self._most:
+        done = self._before + self._done
+        if done > self._most:
             raise self._fail(
                 f"more than {self._most // _MB:,} MB when unpacked",
-                f"if that is right, set {MAX_UNPACKED[0]} to more MB",
+                f"if that is right, set {UNPACKED.variable} to more MB",
             )
-        if self._done > max(_FREE, self._ratio * self._packed):
-            raise self._fail(
-                f"more than {self._ratio} times its packed size when unpacked",
-                f"such a file may be a trap; if it is not, set {MAX_RATIO[0]} to more",
-            )
+        if done > max(_FREE, self._ratio * self._packed):
+            raise self._fail(f"more than {self._ratio} times its packed size when unpacked", RATIO.hint)
         buffer[: len(data)] = data
         return len(data)
 
     def close(self) -> None:
+        if self._archive is not None:
+            self._archive.count(self._stream.name or "", self._done)
         self._stream.close()
         super().close()
 
@@ -101,10 +128,10 @@ class _Gunzip(gzip.GzipFile):
         self._inner.close()
 
 
-def open_archive(path: Path, fail: Callable[..., DstbenchError]) -> zipfile.ZipFile:
+def open_archive(path: Path, fail: Callable[..., DstbenchError]) -> Archive:
     """A zip, checked: no member lies outside of it, none is there twice."""
     try:
-        archive = zipfile.ZipFile(path)
+        archive = Archive(path)
     except (*_DAMAGES, NotImplementedError, ValueError, OSError) as error:
         raise damaged("zip", error, fail) from None
     names = archive.namelist()
@@ -113,13 +140,12 @@ def open_archive(path: Path, fail: Callable[..., DstbenchError]) -> zipfile.ZipF
     for name in names:
         if re.match(r"[/\\]|[A-Za-z]:", name) or ".." in re.split(r"[/\\]", name):
             raise fail(f"a zip whose member {name!r} would lie outside of it", "such an archive is not to be trusted")
-    if len(set(names)) < len(names):
-        again = next(name for i, name in enumerate(names) if name in names[:i])
+    if again := first_repeated(names):
         raise fail(f"a zip with the member {again!r} twice", "pack it again")
     return archive
 
 
-def members(archive: zipfile.ZipFile, inside: str) -> list[str]:
+def members(archive: Archive, inside: str) -> list[str]:
     """The files of an archive that lie at or below a path, sorted, without hidden ones."""
     prefix = f"{inside}/" if inside else ""
     return sorted(
@@ -135,7 +161,7 @@ def is_hidden(path: str) -> bool:
     return any(part.startswith(".") or part == "__MACOSX" for part in path.split("/"))
 
 
-def open_member(archive: zipfile.ZipFile, name: str, fail: Callable[..., DstbenchError]) -> io.BufferedReader:
+def open_member(archive: Archive, name: str, fail: Callable[..., DstbenchError]) -> io.BufferedReader:
     """The content of one member."""
     info = archive.getinfo(name)
     if info.flag_bits & 1:
@@ -144,7 +170,7 @@ def open_member(archive: zipfile.ZipFile, name: str, fail: Callable[..., Dstbenc
         stream = archive.open(info)
     except (*_DAMAGES, NotImplementedError, RuntimeError, OSError, ValueError) as error:
         raise damaged("zip", error, fail) from None
-    return io.BufferedReader(_Guarded(stream, info.compress_size, "zip", fail), _MB)
+    return io.BufferedReader(_Guarded(stream, archive.packed, "zip", fail, archive), _MB)
 
 
 def damaged(what: str, error: Exception, fail: Callable[..., DstbenchError]) -> DstbenchError:
@@ -152,10 +178,3 @@ def damaged(what: str, error: Exception, fail: Callable[..., DstbenchError]) -> 
     if isinstance(error, EOFError):
         return fail(f"a {what} file that ends too early", "it is cut off; copy it again")
     return fail(f"a damaged {what} file: {str(error) or type(error).__name__}", "copy it again, or pack it anew")
-
-
-def _limit(variable: str, default: int) -> int:
-    text = os.environ.get(variable, str(default))
-    if not text.isdecimal() or not int(text):
-        raise UsageError(f"{variable}={text!r} is no number above 0", hint=f"leave it away for {default}")
-    return int(text)

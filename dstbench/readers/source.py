@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeVar, get_ar
 
 import msgspec
 
+from dstbench.errors import first_repeated
 from dstbench.readers.file import File
 from dstbench.readers.stream import items
 
@@ -226,8 +227,7 @@ class Source(File):
         """An object of these keys and values; for ``json.loads``, which alone shows a key that is there twice."""
         document = dict(pairs)
         if len(document) != len(pairs):
-            keys = [key for key, _ in pairs]
-            again = next(key for i, key in enumerate(keys) if key in keys[:i])
+            again = first_repeated([key for key, _ in pairs])
             raise self.error(
                 f"the key {again!r} twice in one object",
                 "the same dialogue, turn or slot is there twice; keep one",

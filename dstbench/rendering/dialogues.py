@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from dstbench.escapes import plain_text
 from dstbench.metrics import parse
-from dstbench.rendering.escapes import visible
 from dstbench.rendering.tables import draw, render_frames, render_page, share_text, signature_lines, text_table
 
 if TYPE_CHECKING:
@@ -59,16 +59,16 @@ def render_walkthrough(found: Walkthrough, form: TableFormat, *, width: int = 12
     if form != "text":
         tables = [(_one_line(head, told), table) for head, told, table in pages if table is not None]
         return render_page([(title, overview), *tables], [*above, *signed], form)
-    text = f"{visible(title)}\n\n{draw(overview, form)}" + "".join(f"{line}\n" for line in above)
+    text = f"{plain_text(title)}\n\n{draw(overview, form)}" + "".join(f"{line}\n" for line in above)
     for head, told, table in pages:
-        lines = [line for part in told for line in _wrapped(visible(part), width)]
+        lines = [line for part in told for line in _wrapped(plain_text(part), width)]
         shown = (
             ("" if _UNSCORED in told else "  no slot\n")
             if table is None
             else textwrap.indent(_table(table, colour=colour).rstrip("\n"), "  ") + "\n"
         )
         text += f"\n{head}\n" + "".join(f"  {line}\n" for line in lines) + shown
-    return text + "\n" + "".join(f"{visible(line)}\n" for line in signed)
+    return text + "\n" + "".join(f"{plain_text(line)}\n" for line in signed)
 
 
 def _lettered(found: Walkthrough) -> tuple[Walkthrough, list[str]]:

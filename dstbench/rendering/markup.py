@@ -11,7 +11,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from dstbench.rendering.escapes import visible
+from dstbench.escapes import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

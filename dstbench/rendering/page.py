@@ -16,7 +16,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any, Final
 
 from dstbench.rendering.markup import Markup, element, join, json_text, table
-from dstbench.rendering.tables import draw
+from dstbench.rendering.tables import draw, lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,10 +71,10 @@ def render_markdown(title: str, chapters: Sequence[Chapter], notes: Sequence[str
     parts = [f"# {title}\n"]
     for chapter in chapters:
         parts.append(f"## {chapter.title}\n\n{chapter.lead}\n")
-        parts += [f"### {block.title}\n\n{draw(block.table, 'md')}" for block in chapter.blocks]
-        parts.append("".join(f"{line}\n" for line in chapter.below))
+        parts += [f"### {lines([block.title], 'md')}\n{draw(block.table, 'md')}" for block in chapter.blocks]
+        parts.append(lines(chapter.below, "md"))
     if notes:
-        parts.append("## Notes\n\n" + "".join(f"- {note}\n" for note in notes))
+        parts.append("## Notes\n\n" + "".join(f"- {lines([note], 'md')}" for note in notes))
     return "\n".join(part for part in parts if part)
 
 

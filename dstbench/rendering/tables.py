@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import polars as pl
 
+from dstbench.escapes import csv_text, json_text, markdown_text, plain_text
 from dstbench.metrics import parse
-from dstbench.rendering.escapes import visible
 from dstbench.rendering.latex import latex_page
 from dstbench.schema import SCORES
 
@@ -27,6 +27,8 @@ _UNDEFINED: Final = "-"
 _EXACT: Final = "exact"
 # What a line of standard errors begins with.
 _ERROR: Final = "±"
+# A line may name many runs.
+_LONGEST: Final = 100_000
 # Text wider than this goes on in the next line of its cell; numbers never do.
 _WIDEST: Final = 60
 
@@ -44,7 +46,7 @@ def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
     if form == "json":
         return render_object({"scores": scores.to_dicts()})
     if form == "csv":
-        return scores.write_csv()
+        return csv_text(scores)
     table, told = wide(scores), "values in percent, counts as they are"
     if table.select((pl.first() == _ERROR).any()).item():
         told += f"; {_ERROR} one standard error over dialogues"
@@ -58,8 +60,8 @@ def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
     if form == "latex":
         by = [name for name in _groups(scores) if name != "run"]
         return latex_page([(table, ["Scores" + (f" by {' and '.join(by)}" if by else ""), *below])])
-    text = "\n".join(below)
-    return f"{_markdown(table)}\n\n{text}\n" if form == "md" else f"{text_table(table)}{text}\n"
+    text = lines(below, form)
+    return f"{_markdown(table)}\n\n{text}" if form == "md" else f"{text_table(table)}{text}"
 
 
 def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
@@ -74,7 +76,7 @@ def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
     if form == "latex":
         return render_page(*sweep_page(rows), form)
     return "\n".join(
-        f"{draw(texts, form)}\n{told}\n" if form == "md" else draw(texts, form) + told + "\n"
+        f"{draw(texts, form)}\n{lines([told], form)}" if form == "md" else draw(texts, form) + lines([told], form)
         for told, texts in sweep_page(rows)[0]
     )
 
@@ -113,7 +115,7 @@ def render_rows(rows: pl.DataFrame, name: str, form: TableFormat) -> str:
     if form == "json":
         return render_object({name: rows.to_dicts()})
     if form == "csv":
-        return rows.write_csv()
+        return csv_text(rows)
     return draw(rows.select(pl.all().cast(pl.String).fill_null(_UNDEFINED)), form)
 
 
@@ -132,11 +134,11 @@ def render_answer(rows: pl.DataFrame, form: TableFormat) -> str:
     floats = pl.selectors.float()
     rows = rows.with_columns(pl.when(floats.is_finite()).then(floats))
     if form == "json":
-        return json.dumps({"rows": rows.to_dicts()}, ensure_ascii=False, indent=1, default=str) + "\n"
+        return json_text({"rows": rows.to_dicts()}, default=str)
     lists = [name for name, dtype in rows.schema.items() if dtype.is_nested()]
     texts = (pl.Series(name, [_as_json(value) for value in rows[name].to_list()], pl.String) for name in lists)
     rows = rows.with_columns(*texts)
-    return rows.write_csv() if form == "csv" else render_rows(rows.with_columns(floats.round_sig_figs(6)), "rows", form)
+    return csv_text(rows) if form == "csv" else render_rows(rows.with_columns(floats.round_sig_figs(6)), "rows", form)
 
 
 def _as_json(value: Any) -> str | None:
@@ -155,7 +157,7 @@ def render_frames(found: Any, form: TableFormat) -> str:
     if form == "json":
         return render_object({name: frame.to_dicts() for name, frame in frames.items()})
     named = [frame.select(pl.lit(name).alias("table"), pl.all()) for name, frame in frames.items()]
-    return pl.concat(named, how="diagonal_relaxed").write_csv()
+    return csv_text(pl.concat(named, how="diagonal_relaxed"))
 
 
 def render_page(
@@ -172,8 +174,14 @@ def render_page(
         told = captions or {}
         return latex_page([(table, [title, *told.get(title, below)]) for title, table in sections])
     marks = "### " if form == "md" else ""
-    pages = [f"{marks}{title}\n\n{draw(table, form)}" for title, table in sections]
-    return "\n".join([*pages, "\n".join(below), ""])
+    pages = [f"{marks}{lines([title], form)}\n{draw(table, form)}" for title, table in sections]
+    return "\n".join([*pages, lines(below, form) or "\n"])
+
+
+def lines(texts: Sequence[str], form: TableFormat) -> str:
+    """Lines of text or of Markdown, each with its end."""
+    escaped = markdown_text if form == "md" else plain_text
+    return "".join(f"{escaped(line, _LONGEST)}\n" for text in texts for line in text.split("\n"))
 
 
 def draw(texts: pl.DataFrame, form: TableFormat) -> str:
@@ -185,7 +193,7 @@ def draw(texts: pl.DataFrame, form: TableFormat) -> str:
 
 def render_object(content: dict[str, object]) -> str:
     """One JSON object, indented."""
-    return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json_text(content, allow_nan=False)
 
 
 def wide(scores: pl.DataFrame) -> pl.DataFrame:
@@ -274,7 +282,7 @@ def _markdown(table: pl.DataFrame) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+    return markdown_text(text.replace("\n", " ")).replace("|", "\\|")
 
 
 def text_table(table: pl.DataFrame, styles: Sequence[Sequence[str]] | None = None) -> str:
@@ -294,7 +302,7 @@ def text_table(table: pl.DataFrame, styles: Sequence[Sequence[str]] | None = Non
     for name in table.columns:
         numeric = _is_numeric(table[name])
         drawn.add_column(
-            Text(visible(name)),
+            Text(plain_text(name)),
             justify="right" if numeric else "left",
             no_wrap=numeric,
             overflow="fold",
@@ -302,7 +310,7 @@ def text_table(table: pl.DataFrame, styles: Sequence[Sequence[str]] | None = Non
         )
     for number, row in enumerate(table.iter_rows()):
         looks = styles[number] if styles else [""] * len(row)
-        drawn.add_row(*(Text(visible(text), style=look) for text, look in zip(row, looks, strict=True)))
+        drawn.add_row(*(Text(plain_text(text), style=look) for text, look in zip(row, looks, strict=True)))
     page = io.StringIO()
     colours: Any = {"color_system": "standard", "force_terminal": True} if styles else {"color_system": None}
     Console(file=page, width=1_000_000, legacy_windows=False, **colours).print(drawn)

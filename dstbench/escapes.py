@@ -1,0 +1,112 @@
+r"""Users' texts as text only: what a terminal, a page or a spreadsheet would take for a command is spelt out.
+
+>>> print(visible("a\x1b[2Jb"), latex_text("50 % of a_b"))
+a\x1b[2Jb 50 \% of a\_b
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+import polars as pl
+
+from dstbench.errors import shortened
+
+# Control characters, and those that turn the direction of what follows or cannot be seen.
+_UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_LATEX: Final = {
+    "\\": r"\textbackslash{}",
+    **{letter: f"\\{letter}" for letter in "{}$&#_%"},
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\char34{}",  # a quotation mark of its own in some languages
+    "`": r"\textasciigrave{}",
+    "'": r"\textquotesingle{}",
+    "[": "{[}",  # at the beginning of a row it would be an option of the one before
+    "]": "{]}",
+    "*": "{*}",
+    "±": r"\textpm{}",
+    "→": r"$\rightarrow$",
+}
+_SPECIAL: Final = re.compile(f"[{re.escape(''.join(_LATEX))}]")
+# What Markdown takes for markup, HTML included: underscores only where a word does not go on, as slots have some.
+_MARKS: Final = re.compile(r"[\\`*\[\]~$]|(?<![^\W_])_|_(?![^\W_])|(?<=:)//|(?<=www)\.", re.IGNORECASE)
+_HTML: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_TEXTS: Final = (pl.String, pl.Categorical, pl.Enum)
+# Of these (the last four are wide ones), spreadsheets make a formula; of a number, they do not. In Rust's syntax.
+_FORMULA: Final = r"^[=+\-@\t\n\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]"
+_NUMBER: Final = r"^[-+]?[0-9.,]*(?:[eE][-+]?[0-9]+)?$"
+_HIDDEN: Final = (
+    r"[\x00-\x08\x0b-\x1f\x7f-\x{9f}\x{ad}\x{61c}\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2060}-\x{2069}\x{feff}]"
+)
+_LIGATURE: Final = re.compile(r"([-,])(?=\1)")  # two of them would become a dash, or a quotation mark
+
+
+def visible(text: str, keep: str = "") -> str:
+    r"""The text with control characters as their escapes (``\x1b``), but for those to keep: no terminal obeys them."""
+    return _UNSEEN.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
+
+
+def plain_text(text: str, most: int = 1000) -> str:
+    """The text in one line of a terminal, shortened if it is longer than anyone reads."""
+    return visible(shortened(text, most))
+
+
+def markdown_text(text: str, most: int = 1000) -> str:
+    r"""The text as Markdown that shows it: no markup, no HTML, no link.
+
+    >>> print(markdown_text("hotel_area, *not* <b> ![x](http://y)"))
+    hotel_area, \*not\* &lt;b&gt; !\[x\](http:\//y)
+    """
+    marked = _MARKS.sub(lambda found: f"\\{found[0]}", plain_text(text, most))
+    return re.sub(r"[<>]|&(?=#|\w+;)", lambda found: _HTML[found[0]], marked)
+
+
+def json_text(content: object, **how: Any) -> str:
+    r"""One JSON document, indented, with what is not to be seen as its escapes: it means the same.
+
+    >>> print(json_text(["\x9b", "é"], indent=None))
+    ["\u009b", "é"]
+    """
+    text = json.dumps(content, ensure_ascii=False, **{"indent": 1, **how})
+    return _UNSEEN.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text) + "\n"
+
+
+def csv_text(table: pl.DataFrame) -> str:
+    r"""A table as CSV whose texts are texts in a spreadsheet, too.
+
+    What would begin a formula stands behind an apostrophe; numbers stay, negative ones also in columns of texts.
+    Control characters are shown as their escapes. Who needs a text to the letter takes JSON.
+
+    >>> print(csv_text(pl.DataFrame({"value": ["=1+1", "-0.5", "a\x1b"]})), end="")
+    value
+    '=1+1
+    -0.5
+    a\x1b
+    """
+    texts = [_inert(table[name].cast(pl.String)) for name, dtype in table.schema.items() if dtype in _TEXTS]
+    shown = table.with_columns(texts)
+    return shown.rename(dict(zip(shown.columns, _inert(pl.Series(shown.columns)), strict=True))).write_csv()
+
+
+def _inert(texts: pl.Series) -> pl.Series:
+    hidden = texts.unique().drop_nulls()
+    hidden = hidden.filter(hidden.str.contains(_HIDDEN))
+    if len(hidden):
+        texts = texts.replace(hidden, pl.Series([visible(text, keep="\t\n") for text in hidden], dtype=pl.String))
+    is_formula = texts.str.contains(_FORMULA) & ~texts.str.contains(_NUMBER)
+    return pl.select(pl.when(is_formula).then("'" + texts).otherwise(texts).alias(texts.name)).to_series()
+
+
+def latex_text(text: str) -> str:
+    """The text as LaTeX that typesets it, in any font encoding."""
+    return _LIGATURE.sub(r"\1{}", _SPECIAL.sub(lambda found: _LATEX[found[0]], plain_text(text)))
+
+
+def _escape(letter: str) -> str:
+    return letter.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,59 @@
+"""What input may cost, each limit a variable of the environment: an archive or a table may be a trap.
+
+They are meant to be far above what any real file needs; what is above one is refused in a message that names it.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Final
+
+from dstbench.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit.
+
+    Attributes:
+        variable: The variable that sets it.
+        default: What holds without it.
+        meaning: What it is a limit of.
+    """
+
+    variable: str
+    default: int
+    meaning: str
+
+    @property
+    def value(self) -> int:
+        """What holds.
+
+        Raises:
+            UsageError: The variable is set to something else than a number above 0.
+        """
+        text = os.environ.get(self.variable, str(self.default))
+        if not (text.isascii() and text.isdecimal() and int(text)):
+            raise UsageError(f"{self.variable}={text!r} is no number above 0", hint=f"leave it away for {self.default}")
+        return int(text)
+
+    @property
+    def hint(self) -> str:
+        """What to do where it is in the way."""
+        return f"such a file may be a trap; if it is not, set {self.variable} to more than {self.value}"
+
+
+#: MB that a packed file, or all files of an archive together, may be when unpacked.
+UNPACKED: Final = Limit("DSTBENCH_MAX_UNPACKED", 4096, "MB of a packed file when unpacked")
+RATIO: Final = Limit("DSTBENCH_MAX_RATIO", 200, "times its packed size that a file has when unpacked, beyond 64 MB")
+SPREAD: Final = Limit(
+    "DSTBENCH_MAX_SPREAD", 50, "rows of the long table per turn and slot that a file lists, beyond 10 million rows"
+)
+NUMBERS: Final = Limit(
+    "DSTBENCH_MAX_NUMBERS", 50, "turn numbers from first to last per turn that is there, beyond 10 million numbers"
+)
+#: All of them.
+LIMITS: Final = (UNPACKED, RATIO, SPREAD, NUMBERS)
+#: Rows, or numbers, that are looked at only beyond so many.
+FREE: Final = 10_000_000
