@@ -8,13 +8,15 @@ from typing import Any, Final, get_args
 
 import polars as pl
 
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, shortened
 from dstbench.options import Missing
 from dstbench.slots import KNOWN_SLOTS
 from dstbench.spreading import spread
 from dstbench.states import Side, States, only_split, only_turns, same_turns
 
 _KEY: Final = ["dialogue", "turn"]
+# Letters of a slot that may be a slip of one that is known.
+_LONGEST: Final = 100
 
 
 class MissingTurnsError(DstbenchError):
@@ -298,8 +300,9 @@ def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
 
     said = []
     for slot, n_gold, n_pred in unknown.head(5).iter_rows():
-        near = get_close_matches(slot, sorted(KNOWN_SLOTS), n=2)
-        said.append(f"{slot} ({n_gold} in gold, {n_pred} predicted{'; near: ' + ', '.join(near) if near else ''})")
+        near = get_close_matches(slot, sorted(KNOWN_SLOTS), n=2) if len(slot) <= _LONGEST else []
+        named = shortened(slot, _LONGEST)
+        said.append(f"{named} ({n_gold} in gold, {n_pred} predicted{'; near: ' + ', '.join(near) if near else ''})")
     more = f" and {unknown.height - 5} more" if unknown.height > 5 else ""
     _warn(f"{source}: {_number(unknown.height, 'unknown slot')}, scored as written: {', '.join(said)}{more}")
 

@@ -45,7 +45,13 @@ class Run:
     stamp: Stamp | None = None
 
     def read(self, table: pl.LazyFrame | None = None) -> pl.DataFrame:
-        """The rows, or what `table`, made of the run's, asks of them.
+        """The rows, or what is asked of them.
+
+        Args:
+            table: A query over `Run.table`; None: all rows.
+
+        Returns:
+            Schema `LONG`, sorted; or what the query selects.
 
         Raises:
             DstbenchError: They cannot be read, or the file is not the one that was opened.
@@ -57,7 +63,11 @@ class Run:
             self.check()
 
     def check(self) -> None:
-        """Raise a `DstbenchError` if the file that the rows come from is not as it was when it was opened."""
+        """See that the file that the rows come from is as it was when it was opened; rows in memory always are.
+
+        Raises:
+            DstbenchError: It is another by now, or gone.
+        """
         if self.path is None or self.stamp is None:
             return
         try:

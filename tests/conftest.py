@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ from hypothesis import settings
 
 from benchmarks.measured import find_data
 
+# HYPOTHESIS_PROFILE=long looks for hours where CI looks for a minute.
 settings.register_profile("default", deadline=None, max_examples=60)
-settings.load_profile("default")
+settings.register_profile("long", deadline=None, max_examples=5_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 @pytest.fixture(scope="session")

@@ -206,6 +206,8 @@ def main() -> None:
             content = text().encode()
             (Path(folder) / f"{name} found").write_bytes(b"\0" + content)
             (Path(folder) / f"{name} given").write_bytes(bytes([names.index(name.partition(" ")[0])]) + content)
+        for path in (ROOT / "tests" / "corpus").iterdir():
+            (Path(folder) / path.name).write_bytes(b"\0" + path.read_bytes())
         options = [f"-max_total_time={given.seconds}", f"-timeout={SECONDS}", "-max_len=16384", f"-seed={given.seed}"]
         options += [f"-artifact_prefix={tempfile.gettempdir()}/"]  # where an input that fails is written
         atheris.Setup([sys.argv[0], *options, folder], one)

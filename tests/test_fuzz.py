@@ -1,6 +1,7 @@
 """Every format's example, damaged in every way: read to states that hold together, or refused in one message.
 
-`fuzz_readers` does the same for hours, guided by coverage.
+`fuzz_readers` does the same for hours, guided by coverage, and this does under ``HYPOTHESIS_PROFILE=long``. What either
+has found, or might have, is kept in ``corpus/``, each file called after its format and what is wrong with it.
 """
 
 from __future__ import annotations
@@ -8,17 +9,20 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dstbench
 from dstbench.readers import FORMATS, Source
 from dstbench.states import Side, States
 from tests import formats
 from tests.fuzz_readers import SECONDS, TURNS, examine
 
+CORPUS = Path(__file__).parent / "corpus"
 ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT | formats.MARKS
 #: What may stand where something else is meant.
 STRANGE: list[Any] = [
@@ -86,7 +90,6 @@ def damaged(draw: st.DrawFn, name: str) -> bytes:
 
 
 @pytest.mark.parametrize("name", ALL)
-@settings(max_examples=80)
 @given(data=st.data())
 def test_a_damaged_file_is_read_as_a_whole_or_refused(name: str, data: st.DataObject) -> None:
     content = data.draw(damaged(name))
@@ -96,6 +99,84 @@ def test_a_damaged_file_is_read_as_a_whole_or_refused(name: str, data: st.DataOb
 @pytest.mark.parametrize("name", ALL)
 def test_an_example_itself_is_read(name: str) -> None:
     assert _examined(ALL[name]().encode(), None) == name.partition(" ")[0]
+
+
+@pytest.mark.parametrize("path", sorted(CORPUS.iterdir()), ids=lambda path: path.name)
+def test_what_is_kept_is_read_as_a_whole_or_refused(path: Path) -> None:
+    name = path.name.partition(" ")[0]
+    _examined(path.read_bytes(), None)  # it may well look like another format
+    found = _examined(path.read_bytes(), name)
+    assert found == name or found.startswith("refused: ")
+
+
+@pytest.mark.parametrize("name", formats.WITH_BOTH)
+@settings(max_examples=settings.default.max_examples // 4 if settings.default else 15)
+@given(data=st.data())
+@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+def test_what_is_read_is_written_read_again_and_scored_alike(
+    name: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("again")
+    (folder / "file").write_bytes(data.draw(damaged(name)))
+    try:
+        run = dstbench.open_runs(folder / "file", missing="wrong")[0]
+    except dstbench.DstbenchError:
+        return
+    dstbench.write_long(run, folder / "file.parquet")
+    again = dstbench.open_runs(folder / "file.parquet")[0]
+    assert again.table.collect().equals(run.table.collect())
+    assert (again.meta, again.cuts) == (run.meta, run.cuts)
+    told = [dstbench.score([one], metrics="jga,f1,fga,gca").drop("run") for one in (run, again)]
+    assert told[0].equals(told[1])
+
+
+#: What made readers slow, or might: much of what they look for, and nothing else.
+TIRING = [
+    "-",
+    " ",
+    "][",
+    "|||",
+    "[hotel] ",
+    "hotel-",
+    "hotel book day ",
+    "\\",
+    '"',
+    "{",
+    ", ",
+    "\n",
+    "\t",
+    "\0",
+    "a|",
+    "é",
+]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_long_strings_take_no_long_time(name: str) -> None:
+    """In the place of the example's strings, one after the other: what takes the square of the length is found."""
+    text = ALL[name]()
+    form = name.partition(" ")[0]
+    if form in ("star-tsv", "sumbt-tsv", "woz-tsv", "ldst"):
+        for tiring in TIRING:
+            _examined((text[: len(text) // 2] + tiring * 20_000 + text[len(text) // 2 :]).encode(), form)
+        return
+    try:
+        document = json.loads(text)
+    except ValueError:
+        document = json.loads(text.splitlines()[0])
+    paths = [path for path in _paths(document) if path and isinstance(_at(document, path), str)]
+    for number, tiring in enumerate(TIRING if paths else []):  # one format has but numbers
+        path = paths[number % len(paths)]
+        holder = _at(document, path[:-1])
+        kept, holder[path[-1]] = holder[path[-1]], tiring * 20_000
+        _examined(json.dumps(document).encode(), form)
+        holder[path[-1]] = kept
+
+
+def _at(document: Any, path: tuple[Any, ...]) -> Any:
+    for step in path:
+        document = document[step]
+    return document
 
 
 def test_the_turns_of_every_format_are_counted() -> None:

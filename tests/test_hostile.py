@@ -1,0 +1,422 @@
+"""Input that means harm: refused in one message that says what and where, in bounded memory, with nothing written."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import resource
+import stat
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dstbench
+from dstbench import comparison, limits, partition
+from dstbench.conventions import Convention
+from dstbench.demo import synthetic
+from dstbench.longtable import open_runs
+from dstbench.readers import packed
+from dstbench.slots import split_pair
+from tests import formats
+from tests.test_cli import run
+from tests.test_packed import pack_zip
+
+pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+
+MB = 1_000_000
+#: Address space of a command: what is read here fits many times over, what would be made of it does not.
+ROOM = 3_000 * MB
+
+
+def line(dialogue: str = "D", turn: Any = 0, gold: Any = None, pred: Any = None) -> dict[str, Any]:
+    return {"dialogue_id": dialogue, "turn": turn, "gold": gold or {}, "pred": pred or {}}
+
+
+def write(path: str, lines: list[dict[str, Any]]) -> str:
+    Path(path).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def bounded(*words: str) -> tuple[int, str]:
+    """A command in little memory: its exit code and what it says."""
+    done = subprocess.run(  # noqa: S603 (our own command)
+        [sys.executable, "-m", "dstbench", *words],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=120,
+        env={**os.environ, "POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (ROOM, ROOM)),
+    )
+    assert "Traceback" not in done.stderr
+    assert "panicked" not in done.stderr
+    return done.returncode, done.stderr
+
+
+# --- JSON ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("depth", [900, 1_100, 1_000_000])
+@pytest.mark.parametrize("begin", ["[", '{"a":', '[{"dialogue_id":"D","turn":0,"z":[', '{"D":{"0":{"gold":['])
+def test_nested_json_is_refused(begin: str, depth: int, here: Path) -> None:
+    Path("deep.json").write_text(begin * depth)
+    with pytest.raises(dstbench.DstbenchError, match=r"^deep\.json: (?:the JSON|item 0: the JSON|no known|broken)"):
+        dstbench.score("deep.json")
+    Path("deep.json").write_text(json.dumps(line())[:-1] + ', "z": ' + "[" * depth + "]" * depth + "}\n")
+    try:
+        assert dstbench.score("deep.json", metrics="jga")["turns"].item() == 1
+    except dstbench.DstbenchError as error:
+        assert "nested too deeply" in str(error)  # noqa: PT017 (what is not deep may be read)
+
+
+@pytest.mark.parametrize("place", ["dialogue_id", "slot", "value", "user"])
+@pytest.mark.parametrize("half", [r"\ud800", r"\udc00", r"a\udbff\ud800", r"\ud800\u0041"])
+def test_half_characters_are_refused(half: str, place: str, here: Path) -> None:
+    text = json.dumps({**line("dialogue_id", 0, {"slot": "value"}), "user": "user"})
+    Path("s.jsonl").write_text(text.replace(f'"{place}"', f'"{half}"', 1 + (place == "dialogue_id")) + "\n")
+    with pytest.raises(dstbench.DstbenchError, match=r"^s\.jsonl: broken JSON: .*surrogate"):
+        dstbench.score("s.jsonl")
+
+
+@pytest.mark.parametrize("number", ["9" * 100_000, "1e400", "-1", "65536", "NaN", "Infinity", "1.5", "true"])
+def test_numbers_that_are_no_turns_are_refused(number: str, here: Path) -> None:
+    Path("n.jsonl").write_text(json.dumps(line()).replace('"turn": 0', f'"turn": {number}') + "\n")
+    with pytest.raises(dstbench.DstbenchError, match=r"^n\.jsonl: ") as caught:
+        dstbench.score("n.jsonl")
+    assert len(str(caught.value)) < 1_000
+
+
+STRANGE = ["\0", "\x1b[2J", "\u202eabc", "\u2066", "\r", "\t", "\n", "\x9b", "é\u0301", "\U0001f600", " ", "=1+1", "-"]
+
+
+@pytest.mark.parametrize("text", STRANGE)
+def test_any_character_is_kept_from_file_to_table_and_back(text: str, here: Path) -> None:
+    states = [line(f"D{text}", turn, {f"hotel-{text}": text, text: "x"}, {f"hotel-{text}": text}) for turn in (0, 1)]
+    write("model.jsonl", states)
+    straight = dstbench.scan("model.jsonl").drop("run").collect()
+    dstbench.write_long(open_runs("model.jsonl")[0], "model.parquet")
+    assert dstbench.scan("model.parquet").drop("run").collect().equals(straight)
+    assert set(straight["dialogue"]) == {f"D{text}"}
+    assert {f"hotel-{text}", text} == set(straight["slot"].cast(pl.String))
+    assert dstbench.score("model.parquet")["value"].equals(dstbench.score("model.jsonl")["value"])
+
+
+# --- size ----------------------------------------------------------------------------------------------------------
+
+
+def test_messages_stay_short(here: Path) -> None:
+    long = "x" * 3 * MB
+    cases = [
+        {long: {"0": 1}},
+        {"D": {long: 1}},
+        [{long: 1}],
+        [line(turn=long)],
+        [line(long, -1)],
+        [line(gold={long: 5})],
+        [line(gold={"a-b": [long]})],
+    ]
+    for document in cases:
+        Path("p.json").write_text(json.dumps(document))
+        with pytest.raises(dstbench.DstbenchError) as caught:
+            dstbench.score("p.json")
+        assert len(str(caught.value)) < 3_000
+    write("p.json", [line(long, 0, {long: long}, {"hotel-area": long})])
+    code, _, err = run("score", "p.json")
+    assert code == 0
+    assert err.startswith("note: ")
+    assert len(err) < 5_000
+
+
+def test_values_of_ten_megabytes_are_scored_and_shown(here: Path) -> None:
+    long = "x" * 10 * MB
+    write("p.jsonl", [line("D", 0, {"hotel-area": long}, {"hotel-area": long + "y"}), line("D", 1, {}, {long: "a"})])
+    code, out, _ = run("show", "p.jsonl", "D")
+    assert code == 0
+    assert "characters)" in out
+    assert len(out) < 50_000
+    code, out, _ = run("score", "p.jsonl", "--by", "slot", "-m", "correct")
+    assert code == 0
+    assert len(out) < 50_000
+
+
+@pytest.mark.parametrize("hyphens", [100_000, 1_000_000])
+def test_a_pair_of_hyphens_only_is_split_at_once(hyphens: int) -> None:
+    assert split_pair("-" * hyphens) == ("-", "-" * (hyphens - 2))
+    assert split_pair("hotel-name-" + "a-" * hyphens) == ("hotel-name", "a-" * hyphens)
+
+
+def test_gaps_between_turns_are_limited(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write("gaps.jsonl", [line(f"D{n}", turn, {"hotel-area": "east"}) for n in range(2_000) for turn in (0, 65_535)])
+    code, err = bounded("score", "gaps.jsonl", "-m", "jga,fga")
+    assert code == 1
+    assert "error: gaps: 131,072,000 turn numbers" in err
+    assert "set DSTBENCH_MAX_NUMBERS to more than 50" in err
+    write("few.jsonl", [line("D", turn, {"hotel-area": "east"}) for turn in (0, 65_535)])
+    assert dstbench.score("few.jsonl", metrics="jga")["value"].item() == 0
+    monkeypatch.setattr("dstbench.layout.FREE", 0)
+    with pytest.raises(dstbench.DstbenchError, match=r"65,536 turn numbers .* limit of 50 each"):
+        dstbench.score("few.jsonl")
+    monkeypatch.setenv("DSTBENCH_MAX_NUMBERS", "40000")
+    assert dstbench.score("few.jsonl", metrics="jga")["value"].item() == 0
+
+
+def test_rows_made_of_a_few_slots_are_limited(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slots = {f"hotel-{number}": "x" for number in range(5_000)}
+    write("wide.jsonl", [line(gold=slots), *(line(turn=turn) for turn in range(1, 60_000))])
+    code, err = bounded("convert", "wide.jsonl", "-o", "wide.parquet")
+    assert code == 1
+    assert "error: wide.jsonl: 300,000,000 rows for 60,000 turns that list 5,000 slots" in err
+    assert "set DSTBENCH_MAX_SPREAD to more than 50" in err
+    assert not Path("wide.parquet").exists()
+    write("few.jsonl", [line(gold={"hotel-area": "east"}), *(line(turn=turn) for turn in range(1, 4))])
+    monkeypatch.setattr("dstbench.spreading.FREE", 0)
+    assert dstbench.scan("few.jsonl").collect().height == 4
+    monkeypatch.setenv("DSTBENCH_MAX_SPREAD", "0")
+    with pytest.raises(dstbench.UsageError, match="DSTBENCH_MAX_SPREAD='0' is no number above 0"):
+        dstbench.scan("few.jsonl")
+
+
+def test_many_slots_with_many_values_need_no_table_of_all(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    states = [line(f"D{n}", 0, {f"a-{n}": f"v{n}"}, {f"a-{n}": f"{'V' if n % 2 else 'w'}{n}"}) for n in range(40_000)]
+    write("many.jsonl", states)
+    code, err = bounded("check", "many.jsonl")
+    assert code in (0, 1)
+    assert "memory" not in err
+    few = Convention(gold_steps=("case",), pred_steps=("case",), dontcare="drop")
+    wanted = dstbench.score("many.jsonl", metrics="jga,f1", profile=few)["value"]
+    assert wanted[0] == 0.5
+    comparison.comparison.cache_clear()
+    monkeypatch.setattr(comparison, "_PLACES", 1)
+    assert dstbench.score("many.jsonl", metrics="jga,f1", profile=few)["value"].equals(wanted)
+    comparison.comparison.cache_clear()
+
+
+def test_want_of_memory_is_told(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import typer
+
+    from dstbench.cli.output import reporting
+
+    with pytest.raises(typer.Exit), reporting():
+        raise MemoryError
+    assert capsys.readouterr().err.startswith("error: there is not enough memory")
+
+
+# --- archives ------------------------------------------------------------------------------------------------------
+
+
+def test_bombs_are_refused_in_bounded_memory(here: Path) -> None:
+    blank = io.BytesIO()
+    with gzip.GzipFile(fileobj=blank, mode="wb", compresslevel=9) as file:
+        for _ in range(200):
+            file.write(b" " * MB)
+    Path("bomb.json.gz").write_bytes(blank.getvalue())
+    code, err = bounded("score", "bomb.json.gz")
+    assert code == 1
+    assert "error: bomb.json.gz: more than 200 times its packed size when unpacked" in err
+    assert "set DSTBENCH_MAX_RATIO to more than 200" in err
+
+
+def test_many_small_members_are_a_bomb_too(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = pack_zip({f"{number}.json": b"[" + b" " * MB + b"]" for number in range(8)})
+    Path("many.zip").write_bytes(content)
+    monkeypatch.setenv("DSTBENCH_MAX_UNPACKED", "5")
+    with pytest.raises(dstbench.DstbenchError, match=r"many\.zip/\d\.json: more than 5 MB when unpacked"):
+        dstbench.score("many.zip")
+    monkeypatch.setenv("DSTBENCH_MAX_UNPACKED", "9")
+    with pytest.raises(dstbench.DstbenchError, match="without a file of a known format"):
+        dstbench.score("many.zip")  # each is counted once, however often it is looked at
+    monkeypatch.setattr(packed, "_FREE", 5 * MB)
+    with pytest.raises(dstbench.DstbenchError, match="more than 200 times its packed size"):
+        dstbench.score("many.zip")
+
+
+def _zipped(content: bytes) -> bytes:
+    return pack_zip({"x.json": content})
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer"), [(gzip.compress, gzip.compress), (_zipped, gzip.compress), (_zipped, _zipped)]
+)
+def test_what_is_packed_twice_is_refused(
+    inner: Callable[[bytes], bytes], outer: Callable[[bytes], bytes], here: Path
+) -> None:
+    Path("p").write_bytes(outer(inner(formats.gtpr().encode())))
+    with pytest.raises(dstbench.DstbenchError, match=r"^p: packed \((gzip|zip)\)\nhint: unpack it first"):
+        dstbench.score("p")
+
+
+def test_a_bomb_in_a_zip_is_measured_by_what_the_zip_holds(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("p.zip").write_bytes(_zipped(gzip.compress(formats.gtpr().encode())))  # as some datasets come
+    assert dstbench.score("p.zip", metrics="jga")["value"].item() == 0.5
+    monkeypatch.setattr(packed, "_FREE", MB)
+    Path("p.zip").write_bytes(_zipped(gzip.compress(b" " * 5 * MB)))
+    with pytest.raises(dstbench.DstbenchError, match=r"more than 200 times its packed size"):
+        dstbench.score("p.zip")
+
+
+def test_links_in_a_zip_lead_nowhere(here: Path) -> None:
+    secret = here.parent / "secret.json"
+    secret.write_text(formats.gtpr())
+    with zipfile.ZipFile("p.zip", "w") as archive:
+        link = zipfile.ZipInfo("p.json")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, str(secret))
+    with pytest.raises(dstbench.DstbenchError, match=r"^p\.zip: no known format"):
+        dstbench.score("p.zip")
+
+
+def test_pipes_in_a_folder_are_passed_over(here: Path) -> None:
+    Path("data").mkdir()
+    os.mkfifo("data/a.json")
+    Path("data/b.json").write_text(formats.gtpr())
+    assert dstbench.score("data", metrics="jga")["value"].item() == 0.5
+    Path("data/c.json").symlink_to("nowhere.json")
+    with pytest.raises(dstbench.DstbenchError, match=r"c\.json: no such file"):
+        dstbench.score("data")
+
+
+# --- Parquet -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def long(here: Path) -> pa.Table:
+    dstbench.write_long(open_runs(synthetic(40, trackers=["eager"]))[0], "true.parquet")
+    return pq.read_table("true.parquet")
+
+
+def claim(table: pa.Table, cuts: Any = None, **meta: Any) -> str:
+    """A file whose footer claims to be ours."""
+    keys = {key.decode(): text for key, text in pq.read_metadata("true.parquet").metadata.items()}
+    said = {**json.loads(keys["dstbench"]), **meta}
+    cuts = [0, table.num_rows] if cuts is None else cuts
+    text = cuts if isinstance(cuts, str) else json.dumps(cuts)
+    pq.write_table(table.replace_schema_metadata({"dstbench": json.dumps(said), "dstbench.cuts": text}), "x.parquet")
+    return "x.parquet"
+
+
+def scores(path: str) -> list[float]:
+    return dstbench.score(path, metrics="jga,fga,f1,gca", profile="kim2022")["value"].to_list()
+
+
+N: Any = "rows"
+CUTS = [[N], [1, N], [0, 7, N], [0, -5, N], [N, 0, N], [0, 10**6, N], [0.0, N], ["0", N], [None, N], [[0], N],
+        [0, N, N], [True, N], [10**30, N], [], {}, 5, "x", "[" * 10_000]  # fmt: skip
+
+
+@pytest.mark.parametrize("cuts", CUTS, ids=str)
+def test_cuts_that_do_not_fit_the_rows_are_not_believed(cuts: Any, long: pa.Table) -> None:
+    there = [long.num_rows if cut == N else cut for cut in cuts] if isinstance(cuts, list) else cuts
+    assert scores(claim(long, there)) == scores("true.parquet")
+    assert dstbench.score("x.parquet", by="dialogue", metrics="jga").height == 40
+
+
+def test_a_cut_within_a_dialogue_is_found(long: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    dialogues = pl.DataFrame(long)["dialogue"]
+    monkeypatch.setattr(partition.partitions, "__defaults__", (1,))
+    ends = dialogues.ne_missing(dialogues.shift(1)).arg_true().to_list()
+    assert scores(claim(long, [0, ends[1], ends[2], long.num_rows])) == scores("true.parquet")
+    within = next(at for at in range(ends[3], long.num_rows) if at not in ends)
+    with pytest.raises(dstbench.DstbenchError, match=r"^x: the long table is not sorted"):
+        scores(claim(long, [0, within, long.num_rows]))
+
+
+META = [
+    *[("missing", value) for value in (5, None, ["wrong"], "\x1b[2J", "a|b")],
+    *[("coverage", value) for value in (5, None, {}, {"turns": "x", "dialogues": 1}, {"turns": -1, "dialogues": 1})],
+    *[("only", value) for value in (5, [5], "jga", {"jga": 1})],
+]
+
+
+@pytest.mark.parametrize(("key", "value"), META)
+def test_a_footer_that_says_what_none_says_is_not_believed(key: str, value: Any, long: pa.Table) -> None:
+    assert scores(claim(long, **{key: value})) == scores("true.parquet")
+    assert dstbench.check("x.parquet").height > 5
+
+
+ROWS: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "reversed": lambda rows: rows.reverse(),
+    "shuffled": lambda rows: rows.sample(fraction=1, shuffle=True, seed=1),
+    "by turn": lambda rows: rows.sort("dialogue", "turn", "slot"),
+    "a dialogue in two places": lambda rows: pl.concat([rows[100:], rows[:100]]),
+    "a row twice": lambda rows: pl.concat([rows[:-1], rows[-2:-1]]),
+    "no dialogue": lambda rows: rows.with_columns(dialogue=pl.when(pl.int_range(pl.len()) != 3).then("dialogue")),
+    "no turn": lambda rows: rows.with_columns(turn=pl.when(pl.int_range(pl.len()) != 3).then("turn")),
+    "gold without slot": lambda rows: rows.with_columns(slot=pl.when(pl.int_range(pl.len()) != 3).then("slot")),
+    "one turn": lambda rows: rows.with_columns(turn=pl.lit(0, pl.UInt16)),
+    "none": lambda rows: rows.clear(),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("by", [(), "slot"])
+def test_rows_that_claim_to_be_a_long_table_and_are_none(name: str, by: Any, long: pa.Table) -> None:
+    path = claim(ROWS[name](pl.DataFrame(long)).to_arrow())
+    with pytest.raises(dstbench.DstbenchError, match=r"^x.*: (?:the long table is not sorted|no dialogue)"):
+        dstbench.score(path, metrics="jga", by=by)
+
+
+def test_a_damaged_page_gives_no_other_number(long: pa.Table) -> None:
+    content, wanted = Path("true.parquet").read_bytes(), scores("true.parquet")
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    for at in range(4, footer, footer // 60):
+        Path("x.parquet").write_bytes(content[:at] + bytes([content[at] ^ 0x10]) + content[at + 1 :])
+        try:
+            assert scores("x.parquet") == wanted  # what a page's header tells of its values is not asked for
+        except dstbench.DstbenchError as error:
+            assert str(error).startswith("x.parquet: a damaged Parquet file")  # noqa: PT017
+    for at in range(footer, len(content), 7):  # what says where the pages are
+        Path("x.parquet").write_bytes(content[:at] + bytes([content[at] ^ 0x10]) + content[at + 1 :])
+        try:
+            assert scores("x.parquet") == wanted
+        except dstbench.DstbenchError as error:
+            assert str(error).startswith("x")  # noqa: PT017 (some bytes do not matter)
+
+
+TYPES: dict[str, pa.Array] = {
+    "list": pa.array([["a"], ["b"]]),
+    "struct": pa.array([{"a": 1}, {"a": 2}]),
+    "float": pa.array([0.5, 1.0]),
+    "bytes": pa.array([b"\xff", b"\0"]),
+    "bool": pa.array([True, False]),
+    "duration": pa.array([1, 2], pa.duration("us")),
+    "decimal": pa.array([1, 2], pa.int64()).cast(pa.decimal128(38, 2)),
+    "map": pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int64())),
+    "large": pa.array([-1, 2**62]),
+}
+
+
+@pytest.mark.parametrize("column", ["dialogue", "turn", "slot", "gold", "pred"])
+@pytest.mark.parametrize("kind", TYPES)
+def test_columns_of_absurd_types_are_refused(column: str, kind: str, here: Path) -> None:
+    table = {"dialogue": ["D", "D"], "turn": [0, 1], "slot": ["a-b"] * 2, "gold": ["x"] * 2, "pred": ["y"] * 2}
+    pq.write_table(pa.table({**table, column: TYPES[kind]}), "t.parquet")
+    with pytest.raises(dstbench.DstbenchError, match=r"^t\.parquet: not a long table: "):
+        dstbench.score("t.parquet")
+
+
+def test_a_panic_of_polars_is_a_damaged_file(long: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    def panic(*_: Any, **__: Any) -> Any:
+        raise pl.exceptions.PanicException("called `Option::unwrap()` on a `None` value")
+
+    monkeypatch.setattr(pl.LazyFrame, "collect", panic)
+    with pytest.raises(dstbench.DstbenchError, match=r"a damaged Parquet file: called"):
+        dstbench.score("true.parquet")
+
+
+def test_every_limit_is_documented() -> None:
+    told = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    for limit in limits.LIMITS:
+        assert f"`{limit.variable}`" in told
+        assert str(limit.default) in told
