@@ -101,7 +101,7 @@ def test_no_output_is_obeyed(table: str, form: str, hostile: Path, monkeypatch: 
 @pytest.mark.parametrize("words", [
     ["score", f"none{EVIL}"], ["score", "plain.jsonl", "-m", TERMINAL], ["score", "plain.jsonl", "--profile", EVIL],
     ["show", "plain.jsonl", EVIL], ["score", "plain.jsonl", "-o", f"none/{TERMINAL}"], ["signature", EVIL],
-    ["query", f"SELECT '{TERMINAL}' FROM {MARKUP}", "plain.jsonl"], ["convert", "plain.jsonl", "-o", f"{TERMINAL}.parquet"],
+    ["query", f"SELECT {EVIL}", "plain.jsonl"], ["convert", "plain.jsonl", "-o", f"{TERMINAL.replace('/', '')}.parquet"],
 ], ids=lambda words: words[0])  # fmt: skip
 def test_no_message_is_obeyed(words: list[str], hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(hostile)
