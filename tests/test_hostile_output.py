@@ -101,7 +101,8 @@ def test_no_output_is_obeyed(table: str, form: str, hostile: Path, monkeypatch: 
 @pytest.mark.parametrize("words", [
     ["score", f"none{EVIL}"], ["score", "plain.jsonl", "-m", TERMINAL], ["score", "plain.jsonl", "--profile", EVIL],
     ["show", "plain.jsonl", EVIL], ["score", "plain.jsonl", "-o", f"none/{TERMINAL}"], ["signature", EVIL],
-    ["query", f"SELECT {EVIL}", "plain.jsonl"], ["convert", "plain.jsonl", "-o", f"{TERMINAL.replace('/', '')}.parquet"],
+    ["query", f"SELECT {EVIL}", "plain.jsonl"],
+    ["convert", "plain.jsonl", "-o", TERMINAL.replace("/", "") + ".parquet"],
 ], ids=lambda words: words[0])  # fmt: skip
 def test_no_message_is_obeyed(words: list[str], hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(hostile)
@@ -116,7 +117,8 @@ def test_formulas_are_texts_and_numbers_stay_numbers() -> None:
     rows = list(csv.reader(io.StringIO(csv_text(table), newline="")))
     assert rows[0] == ["'=x", "n"]
     assert [row[0] for row in rows[1:]] == [
-        "'=1", "+1", "'+1+1", "-1", "-1.5e-3", "'-1+2", "-", "'@x", "'\t=1", "'\n=1", "\\r=1", "a=1", "", "", "'\uff1d1",
+        "'=1", "+1", "'+1+1", "-1", "-1.5e-3", "'-1+2", "-", "'@x", "'\t=1", "'\n=1", "\\r=1", "a=1", "", "",
+        "'\uff1d1",
     ]  # fmt: skip
     assert [float(row[1]) for row in rows[1:]] == table["n"].to_list()
 
@@ -138,11 +140,12 @@ def test_any_text_is_inert(text: str) -> None:
 @pytest.mark.parametrize("between", ["", " /**/", "--\n"])
 def test_a_query_reads_no_file(function: str, between: str, here: Path) -> None:
     Path("t.csv").write_text("a\nsecret\n")
-    for sql in (
-        f"SELECT * FROM {function}{between}('t.csv')",
-        f"WITH x AS (SELECT * FROM {function}{between}('http://127.0.0.1:1/t.csv')) SELECT * FROM x",
-        f"SELECT slot FROM long WHERE slot IN (SELECT a FROM {function}{between}('t.csv'))",
+    for template in (
+        "SELECT * FROM CALL('t.csv')",
+        "WITH x AS (SELECT * FROM CALL('http://127.0.0.1:1/t.csv')) SELECT * FROM x",
+        "SELECT slot FROM long WHERE slot IN (SELECT a FROM CALL('t.csv'))",
     ):
+        sql = template.replace("CALL", function + between)
         with pytest.raises(dstbench.UsageError, match=r"reads files, and a query reads tables of runs"):
             dstbench.query(sql, states())
     assert dstbench.query("SELECT slot FROM long WHERE pred = 'read_more' LIMIT 1", states()).is_empty()
