@@ -200,8 +200,8 @@ def _by_place(rows: Layout, place: Numbers, numbers: NDArray[np.int64]) -> NDArr
 
 
 def _most(rows: Layout) -> int:
-    """No count of a turn is above: two events in each row of its group."""
-    return 2 * int(np.diff(rows.first_row, append=len(rows.turn)).max(initial=1))
+    """No count of a turn is above: one in each row of its group."""
+    return int(np.diff(rows.first_row, append=len(rows.turn)).max(initial=1))
 
 
 def _free(rows: Layout, convention: Convention) -> Flags:
@@ -248,11 +248,11 @@ def _gold_hash(rows: Layout, changes: Changes) -> NDArray[np.uint64]:
     return rows.of_turns(sums)
 
 
-def _what_changed(changes: Changes) -> dict[str, Callable[[], NDArray[Any]]]:
-    """Of each changed row: whether it is in the states whose size is counted, and how many events of a kind it is.
+def _what_changed(changes: Changes) -> dict[str, Callable[[], Flags]]:
+    """Of each changed row: whether it is in the states whose size is counted, and whether it is an event of a kind.
 
     Returns:
-        Column name to a function that gives flags or numbers: what nobody asks for is not computed.
+        Column name to a function that gives flags: what nobody asks for is not computed.
     """
     compared, first, convention = changes.compared, changes.first, changes.convention
     g, p, ok = compared.gold, compared.pred, compared.ok
@@ -260,7 +260,7 @@ def _what_changed(changes: Changes) -> dict[str, Callable[[], NDArray[Any]]]:
     g_new, p_new = g != before(g, first), p != before(p, first)
     g_set, p_set = g_new & g_is, p_new & p_is
 
-    def released() -> dict[str, NDArray[np.uint8]]:
+    def released() -> dict[str, Flags]:
         if not cache:
             cache.update(_gca_released(compared, (g_new, p_new), first))
         return cache
@@ -270,7 +270,7 @@ def _what_changed(changes: Changes) -> dict[str, Callable[[], NDArray[Any]]]:
             return np.zeros(len(g), np.bool_)
         return comparison(convention).charged_again(changes.slot, g, p, ok)
 
-    cache: dict[str, NDArray[np.uint8]] = {}
+    cache: dict[str, Flags] = {}
     return {
         "n_gold": lambda: g_is,
         "n_pred": lambda: p_is,
@@ -300,12 +300,12 @@ def before(column: NDArray[Any], first: Flags) -> NDArray[Any]:
     return earlier
 
 
-def _gca_released(compared: Compared, new: tuple[Flags, Flags], first: Flags) -> dict[str, NDArray[np.uint8]]:
+def _gca_released(compared: Compared, new: tuple[Flags, Flags], first: Flags) -> dict[str, Flags]:
     """C, W, M, O as the authors' code counts them (SPEC §2, `released`).
 
     A slot that was listed and now is absent has the value "none", and a slot listed for the first time is a change,
     also if it is listed with what means absent. Gold's change and the prediction's change in the same cell are two
-    events, of which the second is not counted as C (W) if the first was.
+    events, of which the second is not counted as C (W) if the first was: no row is two of one kind.
     """
     g, p, ok = compared.gold, compared.pred, compared.ok
     g_seen, p_seen = _since(compared.gold_listed, first), _since(compared.pred_listed, first)
@@ -325,10 +325,10 @@ def _gca_released(compared: Compared, new: tuple[Flags, Flags], first: Flags) ->
     p_missed = again & no_p & ~(equal & ~g_correct)
     p_wrong = again & ~no_p & ~equal & ~g_wrong
     return {
-        "correct": np.add(g_correct, p_correct, dtype=np.uint8),
-        "wrong": np.add(g_wrong, p_wrong, dtype=np.uint8),
-        "missed": np.add(g_missed, p_missed, dtype=np.uint8),
-        "over": np.add(g_over, p_over, dtype=np.uint8),
+        "correct": g_correct | p_correct,
+        "wrong": g_wrong | p_wrong,
+        "missed": g_missed | p_missed,
+        "over": g_over | p_over,
     }
 
 
