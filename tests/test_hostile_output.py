@@ -101,7 +101,8 @@ def test_no_output_is_obeyed(table: str, form: str, hostile: Path, monkeypatch: 
 @pytest.mark.parametrize("words", [
     ["score", f"none{EVIL}"], ["score", "plain.jsonl", "-m", TERMINAL], ["score", "plain.jsonl", "--profile", EVIL],
     ["show", "plain.jsonl", EVIL], ["score", "plain.jsonl", "-o", f"none/{TERMINAL}"], ["signature", EVIL],
-    ["query", f"SELECT {EVIL}", "plain.jsonl"], ["convert", "plain.jsonl", "-o", f"{TERMINAL.replace('/', '')}.parquet"],
+    ["query", f"SELECT {EVIL}", "plain.jsonl"],
+    ["convert", "plain.jsonl", "-o", f"{TERMINAL.replace('/', '')}.parquet"],
 ], ids=lambda words: words[0])  # fmt: skip
 def test_no_message_is_obeyed(words: list[str], hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(hostile)
@@ -116,7 +117,8 @@ def test_formulas_are_texts_and_numbers_stay_numbers() -> None:
     rows = list(csv.reader(io.StringIO(csv_text(table), newline="")))
     assert rows[0] == ["'=x", "n"]
     assert [row[0] for row in rows[1:]] == [
-        "'=1", "+1", "'+1+1", "-1", "-1.5e-3", "'-1+2", "-", "'@x", "'\t=1", "'\n=1", "\\r=1", "a=1", "", "", "'\uff1d1",
+        "'=1", "+1", "'+1+1", "-1", "-1.5e-3", "'-1+2", "-", "'@x", "'\t=1", "'\n=1", "\\r=1", "a=1", "", "",
+        "'\uff1d1",
     ]  # fmt: skip
     assert [float(row[1]) for row in rows[1:]] == table["n"].to_list()
 
