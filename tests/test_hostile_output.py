@@ -141,9 +141,9 @@ def test_any_text_is_inert(text: str) -> None:
 def test_a_query_reads_no_file(function: str, between: str, here: Path) -> None:
     Path("t.csv").write_text("a\nsecret\n")
     for sql in (
-        f"SELECT * FROM {function}{between}('t.csv')",
-        f"WITH x AS (SELECT * FROM {function}{between}('http://127.0.0.1:1/t.csv')) SELECT * FROM x",
-        f"SELECT slot FROM long WHERE slot IN (SELECT a FROM {function}{between}('t.csv'))",
+        f"SELECT * FROM {function}{between}('t.csv')",  # noqa: S608
+        f"WITH x AS (SELECT * FROM {function}{between}('http://127.0.0.1:1/t.csv')) SELECT * FROM x",  # noqa: S608
+        f"SELECT slot FROM long WHERE slot IN (SELECT a FROM {function}{between}('t.csv'))",  # noqa: S608
     ):
         with pytest.raises(dstbench.UsageError, match=r"reads files, and a query reads tables of runs"):
             dstbench.query(sql, states())
