@@ -108,11 +108,11 @@ class Cluster:
         run.check()
         mark = None if run.path is None else _mark(run.path)
         table = pl.LazyFrame() if is_sent else run.table
-        work = _Work(replace(run, table=table, meta={}, cuts=()), mark, function)
+        work = _Work(replace(run, table=table, meta={}), mark, function)
         shared = ray.put(ray.cloudpickle.dumps(work))
 
         def start(parts: Sequence[tuple[int, int]]) -> Any:
-            rows = [pickle.dumps(run.read(run.table.slice(*part))) for part in parts] if is_sent else None
+            rows = [pickle.dumps(run.part(*part)) for part in parts] if is_sent else None
             return self._task.remote(_VERSIONS, shared, rows or parts)
 
         try:
@@ -271,7 +271,7 @@ def work_off(packed: bytes, parts: Sequence[tuple[int, int] | bytes]) -> list[An
 
 def _rows(work: _Work, part: tuple[int, int] | bytes) -> pl.DataFrame:
     if isinstance(part, tuple):
-        return work.run.read(work.run.table.slice(*part))
+        return work.run.part(*part)
     rows: pl.DataFrame = pickle.loads(part)  # noqa: S301 (of our own driver)
     return rows
 

@@ -1,7 +1,7 @@
 """Long tables as Parquet files: written with what is known of them in the footer, which is not believed blindly.
 
-Conventions: a file is one run's. Its footer has, beside the schema, ``dstbench`` (`runs.Run.meta`) and
-``dstbench.cuts`` (`Run.cuts`).
+Conventions: a file is one run's. Its footer has, beside the schema, ``dstbench`` (`runs.Run.meta`),
+``dstbench.cuts`` (`Run.cuts`) and ``dstbench.crc32`` (`Run.checksums`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from dstbench.files import replacing
+from dstbench.runs import checksums
 from dstbench.schema import LONG
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _METADATA: Final = "dstbench"
 _CUTS: Final = "dstbench.cuts"
+_CHECKSUMS: Final = "dstbench.crc32"
 
 
 def write_groups(
@@ -40,10 +42,13 @@ def write_groups(
         pa.OSFile(str(part), "wb") as file,  # which is closed even if the writer cannot be
         pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=True, write_page_checksum=True) as writer,
     ):
+        ends = []
         for group in groups:
             # One chunk, thus one dictionary: where a second begins within a row group, its values are written
             # without any, and are decoded at half the speed.
             writer.write_table(group.rechunk().to_arrow(), row_group_size=max(group.height, 1))
+            ends.append(file.tell())
+        writer.add_key_value_metadata({_CHECKSUMS: json.dumps(checksums(part, ends))})
 
 
 def written_meta(path: Path) -> dict[str, Any]:
@@ -51,20 +56,24 @@ def written_meta(path: Path) -> dict[str, Any]:
     return dict(json.loads(pl.read_parquet_metadata(path)[_METADATA]))
 
 
-def read_footer(path: Path) -> tuple[dict[str, Any], tuple[Any, ...]] | None:
-    """`Run.meta` and `Run.cuts` as a file's footer has them; None if it has none.
+def read_footer(path: Path) -> tuple[dict[str, Any], tuple[Any, ...], Any] | None:
+    """`Run.meta`, `Run.cuts` and `Run.checksums` as a file's footer has them; None if it has not the first two.
 
     Raises:
         PolarsError: The file cannot be read.
     """
     metadata = pl.read_parquet_metadata(path)
     try:
-        return dict(json.loads(metadata[_METADATA])), tuple(json.loads(metadata[_CUTS]))
+        return (
+            dict(json.loads(metadata[_METADATA])),
+            tuple(json.loads(metadata[_CUTS])),
+            json.loads(metadata.get(_CHECKSUMS, "null")),
+        )
     except (KeyError, TypeError, ValueError, RecursionError):
         return None
 
 
-def fits(meta: Mapping[str, Any], cuts: tuple[Any, ...], height: int) -> bool:
+def fits(meta: Mapping[str, Any], cuts: tuple[Any, ...], sums: Any, height: int) -> bool:
     """Whether a footer says what one that dstbench wrote can say of so many rows."""
     coverage, only = meta.get("coverage"), meta.get("only", [])
     return (
@@ -80,4 +89,15 @@ def fits(meta: Mapping[str, Any], cuts: tuple[Any, ...], height: int) -> bool:
         and cuts[-1:] == (height,)
         and all(start < end for start, end in pairwise(cuts))
         and len(cuts) > 1
+        and (sums is None or _are_checksums(sums, len(cuts) - 1))
+    )
+
+
+def _are_checksums(sums: Any, groups: int) -> bool:
+    return (
+        isinstance(sums, list)
+        and len(sums) == groups
+        and all(
+            isinstance(pair, list) and len(pair) == 2 and all(type(n) is int and n >= 0 for n in pair) for pair in sums
+        )
     )

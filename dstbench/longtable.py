@@ -287,7 +287,7 @@ def _parquet(name: str, source: Source) -> Run:
         raise unreadable(source.name, error) from None
     if footer is None:  # not ours, or edited since
         return _foreign(name, table, source.name)
-    meta, cuts = footer
+    meta, cuts, sums = footer
     version = meta.get("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
         raise source.error(
@@ -295,9 +295,9 @@ def _parquet(name: str, source: Source) -> Run:
             "it needs a newer dstbench; or convert it again with this one",
         )
     height = collect(table.select(pl.len()), source.name).item()
-    if not fits(meta, cuts, height):  # edited since
+    if not fits(meta, cuts, sums, height):  # edited since
         return _foreign(name, table, source.name)
-    return Run(name, conformed, meta, cuts, path=path, stamp=stamp)
+    return Run(name, conformed, meta, cuts, path=path, stamp=stamp, checksums=sums)
 
 
 def _foreign(name: str, frame: pl.LazyFrame, source: str) -> Run:

@@ -87,7 +87,7 @@ def _in_threads(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
     np.empty(_KEPT, np.uint8)
 
     def apply(part: tuple[int, int]) -> T:
-        table = run.read(run.table.slice(*part))
+        table = run.part(*part)
         ends[part[0]] = table["dialogue"][0], table["dialogue"][-1]
         try:
             return function(table if run.derive is None else run.derive(table))

@@ -7,9 +7,11 @@ error, and never some rows of one and some of the other.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
+from zlib import crc32
 
 import polars as pl
 
@@ -17,6 +19,8 @@ from dstbench.errors import DstbenchError
 
 #: What reading a Parquet file may end in; a panic is no `Exception`, as Polars means to end the process with it.
 UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+# With it a Parquet file begins.
+_MAGIC: Final = b"PAR1"
 #: What a file is known by on one machine: device, number, size, time of change.
 Stamp: TypeAlias = tuple[int, int, int, int]
 
@@ -34,6 +38,8 @@ class Run:
         derive: What makes another run's rows of each partition's, such as those of a baseline; None: nothing.
         path: The Parquet file, from the root of the file system, that `table` is read from; None: it is in memory.
         stamp: What that file was known by when it was opened.
+        checksums: Of the rows between one cut and the next: the byte of the file at which they end, and the CRC-32 of
+            their bytes, as a damaged page may be decoded all the same, to other rows; None: the file has none.
     """
 
     name: str
@@ -43,6 +49,33 @@ class Run:
     derive: Callable[[pl.DataFrame], pl.DataFrame] | None = None
     path: str | None = None
     stamp: Stamp | None = None
+    checksums: Sequence[Sequence[int]] | None = None
+
+    def part(self, start: int, rows: int) -> pl.DataFrame:
+        """So many rows from one cut to another, seen to be as they were written.
+
+        Args:
+            start: The first row, one of `cuts`.
+            rows: How many, up to another of `cuts`.
+
+        Returns:
+            Schema `LONG`, sorted.
+
+        Raises:
+            DstbenchError: They cannot be read, or are damaged; or the file is not the one that was opened.
+        """
+        table = self.read(self.table.slice(start, rows))
+        if self.path is not None and self.checksums is not None:
+            first, last = (bisect_left(self.cuts, row) for row in (start, start + rows))
+            begin = self.checksums[first - 1][0] if first else len(_MAGIC)
+            wanted = [list(pair) for pair in self.checksums[first:last]]
+            try:
+                found = checksums(self.path, [end for end, _ in wanted], begin)
+            except OSError as error:
+                raise unreadable(self.path, error) from None
+            if found != wanted:
+                raise unreadable(self.name, ValueError("its bytes are not those that were written"))
+        return table
 
     def read(self, table: pl.LazyFrame | None = None) -> pl.DataFrame:
         """The rows, or what is asked of them.
@@ -56,9 +89,11 @@ class Run:
         Raises:
             DstbenchError: They cannot be read, or the file is not the one that was opened.
         """
+        if table is None:
+            return self.part(0, self.cuts[-1])
         self.check()  # before, as a file that has shrunk lets Polars panic
         try:
-            return collect(self.table if table is None else table, self.name)
+            return collect(table, self.name)
         finally:
             self.check()
 
@@ -80,6 +115,17 @@ class Run:
                 file=self.path,
                 hint="run it again when nothing writes the file any more",
             ) from None
+
+
+def checksums(path: str | os.PathLike[str], ends: Sequence[int], begin: int = len(_MAGIC)) -> list[list[int]]:
+    """Of parts of a file, one behind the other: where each ends, and the CRC-32 of its bytes."""
+    found = []
+    with open(path, "rb") as file:
+        file.seek(begin)
+        for end in ends:
+            found.append([end, crc32(file.read(end - begin))])
+            begin = end
+    return found
 
 
 def stamp_of(path: str | os.PathLike[str]) -> Stamp:
