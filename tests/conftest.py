@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from benchmarks.measured import find_data
 
 settings.register_profile("default", deadline=None, max_examples=60)
+settings.register_profile(  # the same examples for every mutant, and none made smaller: pyproject.toml
+    "mutants", deadline=None, max_examples=20, derandomize=True, database=None, phases=[Phase.explicit, Phase.generate]
+)
 settings.load_profile("default")
 
 
