@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from tests import oracle
-from tests.corpora import SLOTS, States, corpora
+from tests.corpora import EXAMPLE, SLOTS, States, corpora
 
 T = 30
 
@@ -190,6 +190,20 @@ def test_a_dialogue_of_many_slots_counts_as_its_slots_in_many_dialogues() -> Non
     counts = [name for name, dtype in found.schema.items() if dtype == pl.UInt32]
     assert len(counts) == 14
     assert found.select(counts).equals(parts.group_by("turn").agg(pl.col(counts).sum()).sort("turn").select(counts))
+
+
+@pytest.mark.filterwarnings("ignore:.*have gaps:dstbench.errors.DstbenchWarning")
+def test_a_gap_is_seen_wherever_other_dialogues_begin() -> None:
+    area = {"hotel-area": "north"}
+    turns = [("A", 5), ("B", 4), ("B", 6)]
+    states = [{"dialogue_id": dialogue, "turn": turn, "gold": area, "pred": area} for dialogue, turn in turns]
+    found = dstbench.turns(states).select("dialogue", "turn", "n_correct")
+    assert found.rows() == [(*turn, 1) for turn in turns]
+
+
+def test_what_a_turn_table_has_when_it_is_asked_for() -> None:
+    found = dstbench.to_turns(dstbench.scan(EXAMPLE).collect(), columns=["number", "turn_hash", "gold_hash"])
+    assert found.schema == {"number": pl.UInt32, "turn_hash": pl.UInt64, "gold_hash": pl.UInt64}
 
 
 @pytest.mark.parametrize("over", ["count", "free", "gold-domains"])
