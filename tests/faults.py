@@ -22,7 +22,8 @@ from tests.planted import consistent
 MOMENTS = int(os.environ.get("DSTBENCH_FAULTS", "1"))
 
 _FIGURES = (
-    "by_length", "by_turn", "correlations", "first_failures", "gold_slots", "nu_paper", "scores", "to_mean",
+    "by_length", "by_turn", "correlations", "errors", "first_failures", "gold_slots", "nu_paper", "scores",
+    "scores_by_turn", "to_mean",
 )  # fmt: skip
 #: Commands, and what they write.
 COMMANDS = {
