@@ -6,7 +6,7 @@ A state may be empty, so the turns are kept apart from the cells: a turn is neve
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -14,8 +14,6 @@ from dstbench.errors import DstbenchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-
-SideName = Literal["gold", "pred"]
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,8 @@ STARTS = ("dstbench", "uv", "pip", "ray", "ssh", "python", ".ci/run", ".ci/versi
 NOT_RUN = {
     "pip install uv && uv run dstbench demo": "installs; .ci/versions and tests/test_demo.py run the demo",
     "uv run pytest": "is what runs this",
+    "uv run pytest --cov": "the same, slower",
+    "uv run --with mutmut mutmut run": "takes hours",
     "pip install .": "installs; .ci/versions does",
     "pip install 'dstbench[report]'": "installs; .ci/versions does",
     "pip install 'dstbench[ray]'": "installs; .ci/run does",
