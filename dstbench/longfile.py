@@ -73,8 +73,8 @@ def read_footer(path: Path) -> tuple[dict[str, Any], tuple[Any, ...], Any] | Non
         return None
 
 
-def fits(meta: Mapping[str, Any], cuts: tuple[Any, ...], sums: Any, height: int) -> bool:
-    """Whether a footer says what one that dstbench wrote can say of so many rows."""
+def fits(meta: Mapping[str, Any], cuts: tuple[Any, ...], sums: Any, *, height: int, size: int) -> bool:
+    """Whether a footer says what one that dstbench wrote can say of so many rows, in a file of so many bytes."""
     coverage, only = meta.get("coverage"), meta.get("only", [])
     return (
         isinstance(meta.get("missing"), str)
@@ -89,15 +89,16 @@ def fits(meta: Mapping[str, Any], cuts: tuple[Any, ...], sums: Any, height: int)
         and cuts[-1:] == (height,)
         and all(start < end for start, end in pairwise(cuts))
         and len(cuts) > 1
-        and (sums is None or _are_checksums(sums, len(cuts) - 1))
+        and (sums is None or _are_checksums(sums, len(cuts) - 1, size))
     )
 
 
-def _are_checksums(sums: Any, groups: int) -> bool:
+def _are_checksums(sums: Any, groups: int, size: int) -> bool:
     return (
         isinstance(sums, list)
         and len(sums) == groups
         and all(
             isinstance(pair, list) and len(pair) == 2 and all(type(n) is int and n >= 0 for n in pair) for pair in sums
         )
+        and all(start < end for (start, _), (end, _) in pairwise([*sums, [size, 0]]))
     )

@@ -295,7 +295,7 @@ def _parquet(name: str, source: Source) -> Run:
             "it needs a newer dstbench; or convert it again with this one",
         )
     height = collect(table.select(pl.len()), source.name).item()
-    if not fits(meta, cuts, sums, height):  # edited since
+    if not fits(meta, cuts, sums, height=height, size=stamp.size):  # edited since
         return _foreign(name, table, source.name)
     return Run(name, conformed, meta, cuts, path=path, stamp=stamp, checksums=sums)
 

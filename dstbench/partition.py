@@ -76,9 +76,29 @@ def over_partitions(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
         run: The run.
         function: What is applied. It may be called in several threads, or in other processes, and so holds on to
             nothing but what can be pickled, and returns such a thing: strings or dictionary columns, never codes.
+
+    Raises:
+        DstbenchError: Partitions cannot be read, or a dialogue stands in two of them.
     """
+    name = run.name
+
+    def of_part(table: pl.DataFrame) -> tuple[list[str | None], T]:
+        try:
+            result = function(table)
+        except DstbenchError as error:
+            if error.file is None and type(error) is DstbenchError:  # a fault of these rows
+                raise DstbenchError(
+                    error.what, file=name, dialogue=error.dialogue, turn=error.turn, slot=error.slot, hint=error.hint
+                ) from None
+            raise
+        return [] if table.is_empty() else table["dialogue"][[0, -1]].to_list(), result
+
     engine = _CHOSEN.get()
-    return _in_threads(run, function) if engine is None else engine(run, function)
+    found = _in_threads(run, of_part) if engine is None else engine(run, of_part)
+    for (*_, end), (begin, *_) in pairwise(ends for ends, _ in found if ends):
+        if end is None or begin is None or end >= begin:  # within a part, whoever lays it out looks
+            raise unsorted(name)
+    return [result for _, result in found]
 
 
 def _in_threads(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
@@ -88,21 +108,10 @@ def _in_threads(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
 
     def apply(part: tuple[int, int]) -> T:
         table = run.part(*part)
-        ends[part[0]] = table["dialogue"][0], table["dialogue"][-1]
-        try:
-            return function(table if run.derive is None else run.derive(table))
-        except DstbenchError as error:
-            if error.file is None and type(error) is DstbenchError:  # a fault of these rows
-                raise DstbenchError(error.what, file=run.name, hint=error.hint) from None
-            raise
+        return function(table if run.derive is None else run.derive(table))
 
-    ends: dict[int, tuple[str, str]] = {}
     if len(parts) == 1:
         return [apply(parts[0])]
     # One more than there are cores, so that one reads while the others count.
     with ThreadPoolExecutor(min(len(parts), pl.thread_pool_size() + 1)) as pool:
-        results = list(pool.map(apply, parts))
-    for one, other in pairwise(start for start, _ in parts):
-        if ends[one][1] >= ends[other][0]:
-            raise unsorted(run.name)
-    return results
+        return list(pool.map(apply, parts))

@@ -10,7 +10,7 @@ import os
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 import polars as pl
@@ -21,8 +21,15 @@ from dstbench.errors import DstbenchError
 UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 # With it a Parquet file begins.
 _MAGIC: Final = b"PAR1"
-#: What a file is known by on one machine: device, number, size, time of change.
-Stamp: TypeAlias = tuple[int, int, int, int]
+
+
+class Stamp(NamedTuple):
+    """What a file is known by on one machine."""
+
+    device: int
+    number: int
+    size: int
+    changed: int
 
 
 @dataclass(frozen=True)
@@ -131,7 +138,7 @@ def checksums(path: str | os.PathLike[str], ends: Sequence[int], begin: int = le
 def stamp_of(path: str | os.PathLike[str]) -> Stamp:
     """What a file is known by."""
     found = os.stat(path)
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return Stamp(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
