@@ -7,6 +7,7 @@ score's signature. `PROFILES` in `dstbench.profiles` are the named ones; `compar
 from __future__ import annotations
 
 from dataclasses import Field, dataclass, fields, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from dstbench.errors import UsageError, did_you_mean
@@ -75,7 +76,7 @@ class Convention:
     title: str = "values compared as written"
 
     def __post_init__(self) -> None:
-        for name, kind in get_type_hints(type(self)).items():
+        for name, kind in _kinds().items():
             value = getattr(self, name)
             if get_origin(kind) is Literal and value not in get_args(kind):
                 raise UsageError(f"{name}={value!r} is none of {', '.join(get_args(kind))}")
@@ -121,6 +122,12 @@ class Convention:
             for key, f in _signed()
             if f.name == "name" or getattr(self, f.name) != f.default
         }
+
+
+@cache
+def _kinds() -> Mapping[str, Any]:
+    """The types of a convention's choices."""
+    return get_type_hints(Convention)
 
 
 def _signed() -> Iterator[tuple[str, Field[Any]]]:

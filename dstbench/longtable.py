@@ -21,7 +21,7 @@ from dstbench.align import Aligned, check_missing, from_long, report_unknown_slo
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.longfile import fits, read_footer, write_groups
 from dstbench.longrules import check_long, conform_long
-from dstbench.readers.source import Source
+from dstbench.readers.file import File
 from dstbench.runs import UNREADABLE, Run, collect, stamp_of, unreadable
 from dstbench.schema import SCHEMA_VERSION
 from dstbench.states import States, merge_states, only_split
@@ -96,7 +96,7 @@ def open_runs(
         raise UsageError(f"two runs are called {sorted(repeated)[0]!r}", hint="give each a name of its own")
     for _, item in parts:  # before the first of them takes its time
         if isinstance(item, (str, PathLike)):
-            Source(str(item)).check()
+            File(str(item)).check()
     gold_states = None if gold is None else open_gold(gold, split)
     return [_open(name, item, gold_states, format, missing, split=split) for name, item in parts]
 
@@ -134,7 +134,7 @@ def read_run(
     gold_states = None if gold is None else open_gold(gold, split)
     if len(files) == 1:
         return _open(name, files[0], gold_states, format, missing, split=split)
-    states = merge_states([_read(Source(str(path)), format) for path in files])
+    states = merge_states([_read(File(str(path)), format) for path in files])
     states = of_split(states, split, gold_states)
     return _aligned(name, states, gold_states, missing, files=[str(path) for path in files])
 
@@ -150,13 +150,13 @@ def open_gold(gold: Data, split: str | None = None) -> States:
         raise UsageError(f"gold comes from one place, not from {len(parts)}")
     name, item = parts[0]
     if isinstance(item, (str, PathLike)):
-        source = Source(str(item))
-        if not source.is_parquet:
-            states = _read(source, split=split)
+        file = File(str(item))
+        if not file.is_parquet:
+            states = _read(file, split=split)
             for note in states.notes:
                 warnings.warn(note, DstbenchWarning, stacklevel=2)
             return states
-        states = from_long(_parquet(name, source).read(), source.name)
+        states = from_long(_parquet(name, file).read(), file.name)
     elif _is_frame(item):
         states = from_long(_foreign(name, _only(item), name).table.collect(), name)
     else:
@@ -213,7 +213,7 @@ def named_parts(data: Data) -> list[tuple[str, Any]]:
 
 def _named(paths: list[Path]) -> list[tuple[str, Path]]:
     """Each path with its title, and as many parent folders as it takes to tell them apart."""
-    parts = [[*path.absolute().parts[:-1], Source(path).title] for path in paths]
+    parts = [[*path.absolute().parts[:-1], File(path).title] for path in paths]
     for depth in range(1, max(map(len, parts))):
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
@@ -242,12 +242,12 @@ def _only(frame: Any) -> pl.LazyFrame:
 
 def _open(name: str, item: Any, gold: States | None, form: str | None, missing: Missing, *, split: str | None) -> Run:
     if isinstance(item, (str, PathLike)):
-        source = Source(str(item))
-        if not source.is_parquet:
-            return _aligned(name, of_split(_read(source, form), split, gold), gold, missing)
+        file = File(str(item))
+        if not file.is_parquet:
+            return _aligned(name, of_split(_read(file, form), split, gold), gold, missing)
         if form is not None:
-            raise source.error(f"a Parquet file, not one of format {form}", "leave --from away: it is a long table")
-        run = _parquet(name, source)
+            raise file.error(f"a Parquet file, not one of format {form}", "leave --from away: it is a long table")
+        run = _parquet(name, file)
     elif isinstance(item, Run):
         run = replace(item, name=name)
     elif _is_frame(item):
@@ -275,28 +275,28 @@ def of_split(states: States, split: str | None, gold: States | None) -> States:
     return states if split is None or (gold is not None and states.splits is None) else only_split(states, split)
 
 
-def _parquet(name: str, source: Source) -> Run:
+def _parquet(name: str, file: File) -> Run:
     """A Parquet file: one that dstbench wrote is taken at its word, any other is sorted and checked."""
-    path = str(source.path.absolute())  # whoever reads it later may be somewhere else
+    path = str(file.path.absolute())  # whoever reads it later may be somewhere else
     try:
         stamp = stamp_of(path)
         table = pl.scan_parquet(path, glob=False)
-        footer = read_footer(source.path)
-        conformed = conform_long(table, source=source.name)
+        footer = read_footer(file.path)
+        conformed = conform_long(table, source=file.name)
     except UNREADABLE as error:
-        raise unreadable(source.name, error) from None
+        raise unreadable(file.name, error) from None
     if footer is None:  # not ours, or edited since
-        return _foreign(name, table, source.name)
+        return _foreign(name, table, file.name)
     meta, cuts, sums = footer
     version = meta.get("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
-        raise source.error(
+        raise file.error(
             f"its long table has schema version {version}; this dstbench reads {SCHEMA_VERSION}",
             "it needs a newer dstbench; or convert it again with this one",
         )
-    height = collect(table.select(pl.len()), source.name).item()
+    height = collect(table.select(pl.len()), file.name).item()
     if not fits(meta, cuts, sums, height=height, size=stamp.size):  # edited since
-        return _foreign(name, table, source.name)
+        return _foreign(name, table, file.name)
     return Run(name, conformed, meta, cuts, path=path, stamp=stamp, checksums=sums)
 
 
@@ -323,10 +323,10 @@ def _foreign(name: str, frame: pl.LazyFrame, source: str) -> Run:
     return _run(name, Aligned(table, coverage), files=[source], format="long table", gold=None, missing=missing)
 
 
-def _read(source: Source, form: str | None = None, split: str | None = None) -> States:
-    from dstbench.readers import read  # many modules, and a long table needs none of them
+def _read(file: File, form: str | None = None, split: str | None = None) -> States:
+    from dstbench.readers import Source, read  # many modules, and a long table needs none of them
 
-    return read(source, form, split)
+    return read(Source.of(file), form, split)
 
 
 def _from_memory(item: Any, name: str) -> States:

@@ -61,8 +61,9 @@ def _errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> Iterator[pl.Series
     moved = np.concatenate([whole, (whole + ways).reshape(-1, len(names))])
     frame = pl.DataFrame(moved, schema={f"stat:{name}": pl.Float64 for name in names})
     dialogues = sums["dialogues"].to_numpy().astype(np.float64)
-    for metric in metrics:
-        scores = frame.select(metric.score(columns).alias("value"))["value"].cast(pl.Float64).to_numpy()
+    values = frame.select_seq(metric.score(columns).cast(pl.Float64).alias(str(metric)) for metric in metrics)
+    for metric, value in zip(metrics, values, strict=True):
+        scores = value.to_numpy()
         up, down = scores[len(whole) :].reshape(2, len(names), len(whole))
         gradient = dict(zip(names, (up - down) / (2 * steps.T) * units[:, None], strict=True))
         terms = [

@@ -317,7 +317,7 @@ def test_scoring_a_long_table_loads_no_more_than_it_needs(example: Path) -> None
         "try: main()\n"
         "except SystemExit: pass\n"
         "ours = {f'dstbench.{name}' for name in ('readers.finding', 'stats', 'audit', 'engine_ray')}\n"
-        "heavy = ({'pyarrow', 'scipy', 'rapidfuzz', 'pydantic', 'rich', 'ray'} | ours) & set(sys.modules)\n"
+        "heavy = ({'pyarrow', 'scipy', 'rapidfuzz', 'msgspec', 'pydantic', 'rich', 'ray'} | ours) & set(sys.modules)\n"
         "print(sorted(heavy), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603

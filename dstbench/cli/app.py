@@ -1,7 +1,5 @@
 """The application that commands are added to."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """Commands that audit the states of a dataset: audit bias, diff, scores."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Annotated

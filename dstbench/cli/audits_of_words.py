@@ -1,7 +1,5 @@
 """Commands that audit what is said in a dataset: audit inconsistency, review, replace, memorisation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Commands around the data: convert, contexts, demo, ls."""
 
-from __future__ import annotations
-
 import io
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commands that look at dialogues: diagnose, traits, correlate."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

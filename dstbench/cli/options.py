@@ -1,9 +1,12 @@
-"""The options that several commands share, and those of a convention."""
+"""The options that several commands share, and those of a convention.
 
-from __future__ import annotations
+Typer looks at the annotations of every command at every start, whichever is asked for: in the modules of commands they
+are no strings (``from __future__ import annotations``), which would be compiled each time.
+"""
 
 import functools
 import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
@@ -29,8 +32,6 @@ from dstbench.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-
     from dstbench.conventions import Convention
 
 
@@ -175,7 +176,7 @@ class Drawing:
 
 
 #: The convention that the options ask for, to be made where errors are reported.
-Choices: TypeAlias = "Callable[[], Convention]"
+Choices: TypeAlias = Callable[[], "Convention"]
 _CONVENTION = "Convention"  # the panel of these options in --help
 #: The single choices that can be made beside ``--profile``, by the convention's field.
 _CHOICES: dict[str, tuple[Any, str, str]] = {
@@ -257,21 +258,29 @@ def takes_convention(
         only: The choices that it offers, by the convention's fields, where others would change nothing.
     """
 
-    def asked_for(*, profile: str, **choices: Any) -> Callable[[], Convention]:
-        def convention() -> Convention:
+    def asked_for(*, profile: str, **choices: Any) -> Callable[[], "Convention"]:
+        def convention() -> "Convention":
             from dstbench.profiles import profile as named
 
             return named(profile, **{k: str(v) if isinstance(v, Path) else v for k, v in choices.items()})
 
         return convention
 
+    named, choices = _convention_options()
+    options = {"profile": (named, default)} | {name: option for name, option in choices.items() if name in only}
+    return _takes(command, "convention", options, asked_for)
+
+
+@functools.cache  # to make them takes long, and all commands have the same
+def _convention_options() -> tuple[Any, Mapping[str, tuple[Any, Any]]]:
+    """The type of ``--profile``, and of each choice its type and default."""
     help_of_profile = "Convention of values; see `ls profiles`."
     complete = _completed(_profiles)
     named = Annotated[str, typer.Option(help=help_of_profile, rich_help_panel=_CONVENTION, autocompletion=complete)]
-    options: dict[str, tuple[Any, Any]] = {"profile": (named, default)}
-    for name, (kind, flag, text) in ((name, choice) for name, choice in _CHOICES.items() if name in only):
-        options[name] = Annotated[kind | None, typer.Option(f"--{flag}", help=text, rich_help_panel=_CONVENTION)], None
-    return _takes(command, "convention", options, asked_for)
+    return named, {
+        name: (Annotated[kind | None, typer.Option(f"--{flag}", help=text, rich_help_panel=_CONVENTION)], None)
+        for name, (kind, flag, text) in _CHOICES.items()
+    }
 
 
 @functools.cache

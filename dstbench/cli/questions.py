@@ -1,7 +1,5 @@
 """Commands that answer a user's own questions: show, query."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Commands that write a report to be sent: report."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Commands that score: score, compare, pairs, sweep, check, signature."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Annotated, get_args

@@ -33,6 +33,13 @@ _SAMPLE: Final = 200
 class Source(File):
     """A file, read once and decoded once."""
 
+    @classmethod
+    def of(cls, file: File) -> Source:
+        """The same file, with what is known of it by now: a pipe cannot be opened twice."""
+        source = cls(file.path)
+        source.__dict__ |= file.__dict__
+        return source
+
     @cached_property
     def raw(self) -> bytes:
         """The file's content, without a byte order mark."""
