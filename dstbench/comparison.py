@@ -1,8 +1,7 @@
 """A convention at work: verbatim codes to values that can be compared, and whether they match.
 
 Dictionary codes are worked on, never strings: what a value becomes is found once per distinct (slot, value), whether
-two values match once per distinct (slot, gold, prediction), and looked up from then on. Codes are those of Polars'
-global dictionary, so that equal strings have equal codes in all columns and tables of a process.
+two values match once per distinct (slot, gold, prediction), and looked up from then on.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
-import polars as pl
 
+from dstbench.codes import ABSENT, to_codes, to_strings
 from dstbench.slots import SLOT_SETS
 from dstbench.spelling import alternatives, is_dontcare, normaliser
 
@@ -28,51 +27,11 @@ if TYPE_CHECKING:
     Flags: TypeAlias = NDArray[np.bool_]
     Codes: TypeAlias = NDArray[np.uint32]
 
-# The dictionary is forgotten with the last column that uses it, and codes with it: this one keeps it.
-_KEPT: Final = pl.Series([""], dtype=pl.Categorical)
-#: The code of what is not in a state.
-ABSENT: Final = 2**32 - 1
 _UNKNOWN: Final = 2**32 - 2  # not looked up yet
 # Places of a table of slots and values (4 bytes each): hundreds of slots with as many values as there are anywhere.
 _PLACES: Final = 2**26
 # Distinct values that one table of values per slot may hold (4 bytes each).
 _DENSE: Final = 2**25
-
-
-def codes(column: pl.Series) -> Codes:
-    """The codes of a dictionary column; `ABSENT` for null. Equal strings have equal codes in all columns."""
-    return all_codes(column.to_frame())[0]
-
-
-def all_codes(columns: pl.DataFrame) -> list[Codes]:
-    """The codes of dictionary columns: at once, as asking costs more than the answer."""
-    physical = columns.select_seq(pl.all().to_physical().fill_null(ABSENT))
-    return [column.to_numpy() for column in physical]
-
-
-def to_codes(strings: list[str]) -> Codes:
-    """The codes of strings."""
-    return codes(pl.Series(strings, dtype=pl.Categorical))
-
-
-def to_column(column: Codes) -> pl.Series:
-    """The dictionary column of codes; null for `ABSENT`."""
-    numbers = pl.Series(column, dtype=pl.UInt32)
-    return numbers.set(numbers == ABSENT, None).cat.to(pl.Categorical)
-
-
-def to_strings(column: Codes) -> list[str]:
-    """The strings of codes, none of them `ABSENT`."""
-    strings: list[str] = to_column(column).cast(pl.String).to_list()
-    return strings
-
-
-def distinct(column: Codes) -> Codes:
-    """The distinct codes of a column but `ABSENT`, ascending; codes are small numbers, so that nothing is sorted."""
-    after = column + np.uint32(1)  # `ABSENT` becomes 0
-    seen = np.zeros(int(after.max(initial=0)) + 1, dtype=np.bool_)
-    seen[after] = True
-    return np.flatnonzero(seen[1:]).astype(np.uint32)
 
 
 @dataclass(frozen=True)

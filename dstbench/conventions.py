@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.matching import Matcher, ValueMatcher
 from dstbench.options import DomainTurns, Dontcare, Fuzzy, Missing, Multi, NoneRule, Over, Turns, Unit, WrongCosts
+from dstbench.schema import NOTHING
 from dstbench.slots import SLOT_SETS
 from dstbench.spelling import STEPS, Table
 
@@ -55,7 +56,7 @@ class Convention:
 
     name: str = "verbatim.1"
     slots: str | None = None
-    absent: tuple[str, ...] = ("none", "")
+    absent: tuple[str, ...] = NOTHING
     none: NoneRule = "drop"
     dontcare: Dontcare = "keep"
     gold_steps: tuple[str, ...] = ()
@@ -102,6 +103,13 @@ class Convention:
     def is_fuzzy(self) -> bool:
         """Whether a prediction may match without being equal to gold or one of its alternatives."""
         return self.match != "exact" or self.labels is not None
+
+    @property
+    def takes_gold_as_written(self) -> bool:
+        """Whether gold is what the file says, but for what means "not in the state" in most files."""
+        drops_nothing_else = self.none in ("drop", "drop-gold") and self.absent == NOTHING
+        keeps_dontcare = self.dontcare in ("keep", "drop-pred")
+        return drops_nothing_else and keeps_dontcare and not self.gold_steps and self.slots is None
 
     def exact(self) -> Convention:
         """The same convention with exact matching."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
-from dstbench.comparison import ABSENT
+from dstbench.codes import ABSENT
 from dstbench.layout import lay_out, row_changes
 from dstbench.schema import DIALOGUES
 from dstbench.scoring import score_run

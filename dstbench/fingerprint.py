@@ -7,13 +7,12 @@ are hashed by arithmetic of our own, so that the fingerprint is the same with an
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from dstbench.comparison import to_strings
+from dstbench.codes import PerCode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,8 +38,7 @@ def of_strings(strings: pl.Series) -> Hashes:
 
 def of_codes(codes: Codes) -> Hashes:
     """A number per dictionary code, that of its string; one of its own for `ABSENT`."""
-    hashes = _known.up_to(int((codes + np.uint32(1)).max(initial=0)) - 1)  # `ABSENT` becomes 0, then −1
-    return hashes.take(codes, mode="clip")  # the last is that of `ABSENT`
+    return _known.of(codes)
 
 
 def of_turns(dialogue: Hashes, turn: NDArray[Any]) -> Hashes:
@@ -60,23 +58,4 @@ def _mix(x: Hashes) -> Hashes:
     return x ^ (x >> np.uint64(31))
 
 
-class _CodeHashes:
-    """The numbers of all codes so far, and at the end that of `ABSENT`."""
-
-    def __init__(self) -> None:
-        self._hashes = np.ones(1, np.uint64)
-        self._lock = Lock()
-
-    def up_to(self, most: int) -> Hashes:
-        hashes = self._hashes
-        if most < len(hashes) - 1:
-            return hashes
-        with self._lock:
-            hashes = self._hashes
-            new = np.arange(len(hashes) - 1, most + 1, dtype=np.uint32)
-            hashed = of_strings(pl.Series(to_strings(new), dtype=pl.String))
-            self._hashes = np.concatenate([hashes[:-1], hashed, hashes[-1:]])
-            return self._hashes
-
-
-_known: Final = _CodeHashes()
+_known: Final = PerCode(of_strings, np.uint64(1))

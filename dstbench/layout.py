@@ -14,10 +14,11 @@ import numpy as np
 import polars as pl
 
 from dstbench import fingerprint
-from dstbench.comparison import ABSENT, all_codes, codes, to_codes, to_column, to_strings
+from dstbench.codes import ABSENT, all_codes, codes, to_codes, to_column, to_strings
 from dstbench.errors import DstbenchError
 from dstbench.limits import FREE, NUMBERS
 from dstbench.longrules import unsorted
+from dstbench.schema import NOTHING
 from dstbench.slots import domain_of
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Layout:
         first: Whether a slot's rows begin with a row.
         changed: The rows that are changed in the file. Every slot and value of it stands in one of them.
         place: Of each changed row: the place of its turn.
+        after: The place after those of the rows that are like it.
         part: The column of the view; None without one.
         turn: Turn numbers.
         first_row: Of each group: its first row.
@@ -69,6 +71,7 @@ class Layout:
     first: Flags
     changed: Numbers
     place: Numbers
+    after: Numbers
     part: pl.Series | None
     turn: Numbers
     first_row: Numbers
@@ -121,24 +124,22 @@ class Layout:
         """What is known of places, of those that are turns."""
         return places if len(self.group) == self.total else places[self.is_turn]
 
-    def running(self, changes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Running sums that start anew in every group."""
-        running = np.cumsum(changes)
-        return running - np.repeat(running[self.offset] - changes[self.offset], self.size)
-
 
 def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
     """Where the rows of a long table stand, for `to_turns`.
 
     Args:
-        long: A long table, sorted by (dialogue, slot, turn), of whole dialogues.
+        long: A long table, sorted by (dialogue, slot, turn), of whole dialogues. Without its column `slot`, all that
+            is known of a slot is where another begins, or goes on with the next turn: enough for sizes of states, and
+            for no view.
         view: The view in which turns will be counted.
 
     Raises:
         DstbenchError: The table is not sorted, a slot ends before its dialogue does, a row has no dialogue or turn, or
             turn numbers leave out far more than there are (`limits.NUMBERS`).
     """
-    slot, gold, pred = all_codes(long.select("slot", "gold", "pred"))
+    gold, pred = all_codes(long.select("gold", "pred"))
+    slot = codes(long["slot"]) if "slot" in long.columns else np.broadcast_to(np.uint32(0), len(gold))
     first_row, dialogue = _runs(long["dialogue"])
     bare, turn, part = slot == ABSENT, long["turn"].to_numpy(), None
     lacks = long["dialogue"].null_count() or long["turn"].null_count() or (gold[np.flatnonzero(bare)] != ABSENT).any()
@@ -153,11 +154,15 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
         first_row = np.flatnonzero(row_changes(numbers) | row_changes(codes(part)))
         number = numbers[first_row]
     first = bare | row_changes(slot)
+    if "slot" not in long.columns:
+        first[1:] |= turn[1:] <= turn[:-1]
     first[first_row] = True
     differs = first | row_changes(gold) | row_changes(pred)
     differs[1:] |= turn[1:] - turn[:-1] != 1  # so that from one changed row to the next, no turn is left out
     changed = np.flatnonzero(differs)
-    starts, last_row = np.searchsorted(changed, first_row), first_row + np.diff(first_row, append=len(turn)) - 1
+    begins = np.zeros(len(turn), np.bool_)
+    begins[first_row] = True
+    starts, last_row = np.flatnonzero(begins[changed]), first_row + np.diff(first_row, append=len(turn)) - 1
     base = np.minimum.reduceat(turn[changed], starts).astype(np.int64) if len(turn) else first_row
     size = turn[last_row] - base + 1  # a group's last row is of its last turn
     if (total := int(size.sum())) > max(FREE, NUMBERS.value * len(turn)):
@@ -185,6 +190,7 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
         first=first,
         changed=changed,
         place=place,
+        after=after,
         part=part,
         turn=turn,
         first_row=first_row,
@@ -197,6 +203,48 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
         is_turn=is_turn,
         group=group if is_turn.all() else group[is_turn],
     )
+
+
+def gold_hashes(rows: Layout, place: Numbers, first: Flags, slot: Codes, gold: Codes) -> NDArray[np.uint64]:
+    """Of each turn: its part of the fingerprint that says what changed in gold.
+
+    Args:
+        rows: Where rows stand.
+        place: The places of rows of which one differs from the one before in its slot, or not.
+        first: Whether a slot's rows begin with them.
+        slot: Codes of their slots.
+        gold: Codes of their gold values.
+    """
+    new = np.flatnonzero(gold != before(gold, first))
+    hashed = fingerprint.of_cells(
+        rows.hash_of_place[place[new]], fingerprint.of_codes(slot[new]), fingerprint.of_codes(gold[new])
+    )
+    sums = np.zeros(rows.total, np.uint64)
+    np.add.at(sums, place[new], hashed)
+    return rows.of_turns(sums)
+
+
+def gold_fingerprint(long: pl.DataFrame) -> int:
+    """The fingerprint of a long table's gold as written (`fingerprint`), over all turns."""
+    rows = lay_out(long)
+    at = rows.changed
+    gold = rows.gold[at]
+    for nothing in to_codes(list(NOTHING)):
+        gold[gold == nothing] = ABSENT
+    turns = rows.of_turns(rows.hash_of_place)
+    changes = gold_hashes(rows, rows.place, rows.first[at], rows.slot[at], gold)
+    return sum(int(np.add.reduce(part, dtype=np.uint64)) for part in (turns, changes)) % 2**64
+
+
+def before(column: NDArray[Any], first: Flags) -> NDArray[Any]:
+    """The same slot's value (code or flag) in the row before; where there is none, `ABSENT` or False."""
+    earlier = np.empty_like(column)
+    earlier[:1] = ABSENT if column.dtype == np.uint32 else False
+    if column.dtype == np.bool_:
+        np.greater(column[:-1], first[1:], out=earlier[1:])  # the one, and not the other
+    else:
+        np.bitwise_or(column[:-1], first[1:] * np.uint32(ABSENT), out=earlier[1:])  # `ABSENT` has all bits
+    return earlier
 
 
 def over_distinct(column: pl.Series, function: Callable[[str], str]) -> pl.Series:
@@ -219,10 +267,10 @@ def row_changes(column: pl.Series | NDArray[Any]) -> Flags:
 def _runs(column: pl.Series) -> tuple[Numbers, pl.Series]:
     """Where runs of equal values begin, and these values."""
     # Chunk by chunk, as shifted columns of many chunks are slow to compare.
-    found = pl.concat([chunk.rle() for chunk in column.get_chunks()])
-    length, value = found.struct.field("len").to_numpy(), found.struct.field("value")
+    changes = np.concatenate([row_changes(chunk) for chunk in column.get_chunks()])
+    value = column.filter(changes)
     begins = row_changes(value)  # a run may go on in the next chunk
-    return (np.cumsum(length, dtype=np.int64) - length)[begins], value.filter(begins)
+    return np.flatnonzero(changes)[begins], value.filter(begins)
 
 
 def _places(first_row: Numbers, turn: Numbers) -> Numbers:

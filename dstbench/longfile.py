@@ -1,7 +1,7 @@
 """Long tables as Parquet files: written with what is known of them in the footer, which is not believed blindly.
 
 Conventions: a file is one run's. Its footer has, beside the schema, ``dstbench`` (`runs.Run.meta`),
-``dstbench.cuts`` (`Run.cuts`) and ``dstbench.crc32`` (`Run.checksums`).
+``dstbench.cuts`` (`Run.cuts`), ``dstbench.crc32`` (`Run.checksums`) and ``dstbench.gold`` (`Run.fingerprint`).
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import json
 import re
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import polars as pl
 
 from dstbench.files import replacing
+from dstbench.layout import gold_fingerprint
 from dstbench.runs import checksums
 from dstbench.schema import LONG
 
@@ -25,6 +26,16 @@ if TYPE_CHECKING:
 _METADATA: Final = "dstbench"
 _CUTS: Final = "dstbench.cuts"
 _CHECKSUMS: Final = "dstbench.crc32"
+_GOLD: Final = "dstbench.gold"
+
+
+class Footer(NamedTuple):
+    """What a file's footer says of its run, as JSON has it: it may be anything."""
+
+    meta: dict[str, Any]
+    cuts: tuple[Any, ...]
+    checksums: Any
+    fingerprint: Any
 
 
 def write_groups(
@@ -42,13 +53,15 @@ def write_groups(
         pa.OSFile(str(part), "wb") as file,  # which is closed even if the writer cannot be
         pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=True, write_page_checksum=True) as writer,
     ):
-        ends = []
+        ends, fingerprint = [], 0
         for group in groups:
+            fingerprint = (fingerprint + gold_fingerprint(group)) % 2**64
             # One chunk, thus one dictionary: where a second begins within a row group, its values are written
             # without any, and are decoded at half the speed.
             writer.write_table(group.rechunk().to_arrow(), row_group_size=max(group.height, 1))
             ends.append(file.tell())
-        writer.add_key_value_metadata({_CHECKSUMS: json.dumps(checksums(part, ends))})
+        sums = json.dumps(checksums(part, ends))
+        writer.add_key_value_metadata({_CHECKSUMS: sums, _GOLD: json.dumps(f"{fingerprint:016x}")})
 
 
 def written_meta(path: Path) -> dict[str, Any]:
@@ -56,25 +69,27 @@ def written_meta(path: Path) -> dict[str, Any]:
     return dict(json.loads(pl.read_parquet_metadata(path)[_METADATA]))
 
 
-def read_footer(path: Path) -> tuple[dict[str, Any], tuple[Any, ...], Any] | None:
-    """`Run.meta`, `Run.cuts` and `Run.checksums` as a file's footer has them; None if it has not the first two.
+def read_footer(path: Path) -> Footer | None:
+    """What a file's footer says of its run; None if it lacks what all that dstbench wrote have.
 
     Raises:
         PolarsError: The file cannot be read.
     """
     metadata = pl.read_parquet_metadata(path)
     try:
-        return (
+        return Footer(
             dict(json.loads(metadata[_METADATA])),
             tuple(json.loads(metadata[_CUTS])),
             json.loads(metadata.get(_CHECKSUMS, "null")),
+            json.loads(metadata.get(_GOLD, "null")),
         )
     except (KeyError, TypeError, ValueError, RecursionError):
         return None
 
 
-def fits(meta: Mapping[str, Any], cuts: tuple[Any, ...], sums: Any, *, height: int, size: int) -> bool:
+def fits(footer: Footer, *, height: int, size: int) -> bool:
     """Whether a footer says what one that dstbench wrote can say of so many rows, in a file of so many bytes."""
+    meta, cuts, sums, gold = footer
     coverage, only = meta.get("coverage"), meta.get("only", [])
     return (
         isinstance(meta.get("missing"), str)
@@ -90,6 +105,7 @@ def fits(meta: Mapping[str, Any], cuts: tuple[Any, ...], sums: Any, *, height: i
         and all(start < end for start, end in pairwise(cuts))
         and len(cuts) > 1
         and (sums is None or _are_checksums(sums, len(cuts) - 1, size))
+        and (gold is None or (isinstance(gold, str) and re.fullmatch("[0-9a-f]{16}", gold) is not None))
     )
 
 

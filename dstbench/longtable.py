@@ -287,17 +287,18 @@ def _parquet(name: str, file: File) -> Run:
         raise unreadable(file.name, error) from None
     if footer is None:  # not ours, or edited since
         return _foreign(name, table, file.name)
-    meta, cuts, sums = footer
-    version = meta.get("schema_version", SCHEMA_VERSION)
+    version = footer.meta.get("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
         raise file.error(
             f"its long table has schema version {version}; this dstbench reads {SCHEMA_VERSION}",
             "it needs a newer dstbench; or convert it again with this one",
         )
     height = collect(table.select(pl.len()), file.name).item()
-    if not fits(meta, cuts, sums, height=height, size=stamp.size):  # edited since
+    if not fits(footer, height=height, size=stamp.size):  # edited since
         return _foreign(name, table, file.name)
-    return Run(name, conformed, meta, cuts, path=path, stamp=stamp, checksums=sums)
+    meta, cuts, sums, gold = footer
+    fingerprint = None if gold is None else int(gold, 16)
+    return Run(name, conformed, meta, cuts, path=path, stamp=stamp, checksums=sums, fingerprint=fingerprint)
 
 
 def _foreign(name: str, frame: pl.LazyFrame, source: str) -> Run:

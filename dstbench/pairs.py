@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from dstbench.comparison import codes, comparison, to_column
+from dstbench.codes import codes, to_column
+from dstbench.comparison import comparison
 from dstbench.conventions import Convention
 from dstbench.errors import UsageError
 from dstbench.longtable import Data, open_under

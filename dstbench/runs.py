@@ -47,6 +47,7 @@ class Run:
         stamp: What that file was known by when it was opened.
         checksums: Of the rows between one cut and the next: the byte of the file at which they end, and the CRC-32 of
             their bytes, as a damaged page may be decoded all the same, to other rows; None: the file has none.
+        fingerprint: That of gold as written, over all turns; None: to be found out.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Run:
     path: str | None = None
     stamp: Stamp | None = None
     checksums: Sequence[Sequence[int]] | None = None
+    fingerprint: int | None = None
 
     def part(self, start: int, rows: int) -> pl.DataFrame:
         """So many rows from one cut to another, seen to be as they were written.

@@ -77,6 +77,9 @@ def _column_schema(column: Column) -> dict[str, Any]:
 _TEXT, _DICTIONARY, _COUNT, _NUMBER = pl.String(), pl.Categorical(), pl.UInt32(), pl.Float64()
 _LARGE: Final = pl.UInt64()
 
+#: Values that mean "not in the state", as most files have them.
+NOTHING: Final = ("none", "")
+
 LONG: Final = Table(
     "long table",
     "One row per (dialogue, turn, slot): a slot has a row from the first turn in which gold or prediction lists it "

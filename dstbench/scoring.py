@@ -164,7 +164,8 @@ def score_run(
             hint=f"-m {','.join(only)}",
         )
     stats = {name: stat for metric in metrics for name, stat in metric.stats().items()}
-    found = sum_up(run, stats, by, convention, moments_of(metrics))
+    named = any(metric.asks_for_slots for metric in metrics)
+    found = sum_up(run, stats, by, convention, moments_of(metrics), named=named)
     metrics = [metric.resolve(found.slots, convention.slots) for metric in metrics]
     settings = {
         **convention.settings(),

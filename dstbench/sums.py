@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from dstbench.comparison import codes, distinct, to_column, to_strings
+from dstbench.codes import PerCode, codes, distinct, to_strings
 from dstbench.errors import UsageError
 from dstbench.layout import Layout, lay_out, over_distinct, row_changes
 from dstbench.partition import over_partitions
 from dstbench.ratios import from_halves, from_parts, halves, in_parts, in_steps
 from dstbench.schema import BETWEEN, TURNS
 from dstbench.slots import domain_of
-from dstbench.turntable import to_turns
+from dstbench.turntable import needs_slots, to_turns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 LENGTH: Final = "length"
 _NAMES: Final = ("slot", "domain")
 _TURN: Final = ("number", "turn")
+# Whether a value lists alternatives.
+_LISTS: Final = PerCode(lambda values: values.str.contains(BETWEEN, literal=True).to_numpy(), absent=False)
 # A ratio's sums are in two columns, called by these and its name, until all are added up.
 _HALVES: Final = ("higher:", "lower:")
 # What a turn counts in which neither state has anything.
@@ -70,7 +72,7 @@ class Sums:
         table: One row per group: the `by` columns, ``stat:<name>`` for each statistic, `turns`, `dialogues`, and
             ``moment:<one>*<other>`` for each moment that is asked for.
         exact: The same with exact matching, where the convention is fuzzy; else None.
-        slots: The slots that gold or prediction lists.
+        slots: The slots that gold or prediction lists; none, where they are not asked for.
         fingerprint: That of gold under the convention, over the turns that are scored.
         turns: How many turns these are.
         dialogues: In how many dialogues.
@@ -92,6 +94,8 @@ def sum_up(
     by: Sequence[str],
     convention: Convention,
     moments: Collection[tuple[str, str]] = (),
+    *,
+    named: bool = True,
 ) -> Sums:
     """Sum statistics of the turn table over a run.
 
@@ -102,6 +106,7 @@ def sum_up(
         convention: What values mean and which turns count.
         moments: Pairs of statistics whose products, dialogue by dialogue, are summed too, ratios in units of
             `ratios.STEP`; for standard errors. There are none by slot or by dialogue.
+        named: Whether `Sums.slots` are asked for. If nobody asks for slots, they are not read.
     """
     if _has_no_moments(by):
         moments = ()
@@ -112,14 +117,17 @@ def sum_up(
     outer = [name for name in by if name not in _NAMES]
     view = _view(by, convention)
     of_turns = replace(convention, unit="turn")  # a slot's table is over turns, also where the unit is the frame
+    gold = _known_fingerprint(run, convention, view)
+    if gold is not None and not named and not needs_slots(_columns(stats, by, convention), convention):
+        run = replace(run, table=run.table.drop("slot"))
 
     def part(table: pl.DataFrame) -> _Part:
         layouts = {one: lay_out(table, one) for one in {None, view}}
-        sums, scored = _sums(layouts, stats, by, convention, moments=moments)
+        sums, scored = _sums(layouts, stats, by, convention, hashed=gold is None, moments=moments)
         tables = [sums, *(_sums(layouts, stats, by, one, hashed=False)[0] for one in conventions[1:])]
         everywhere = _sums(layouts, {}, outer, of_turns, hashed=False)[0] if "slot" in by else None
-        slots = frozenset(to_strings(distinct(layouts[None].slot[layouts[None].changed])))
-        return _Part(tables, everywhere, slots, scored, _alternatives(layouts[None], convention))
+        slots = to_strings(distinct(layouts[None].slot[layouts[None].changed])) if named else ()
+        return _Part(tables, everywhere, frozenset(slots), scored, _alternatives(layouts[None], convention))
 
     parts = over_partitions(run, part)
     tables = [_add_up(found, by) for found in zip(*(part.tables for part in parts), strict=True)]
@@ -132,7 +140,7 @@ def sum_up(
         table=tables[0],
         exact=tables[1] if len(tables) > 1 else None,
         slots=frozenset(slot for part in parts for slot in part.slots),
-        fingerprint=sum(part.scored.fingerprint for part in parts) % 2**64,
+        fingerprint=sum(part.scored.fingerprint for part in parts) % 2**64 if gold is None else gold,
         turns=sum(part.scored.turns for part in parts),
         dialogues=sum(part.scored.dialogues for part in parts),
         alternatives=next((part.alternatives for part in parts if part.alternatives), None),
@@ -149,8 +157,7 @@ def _sums(
     moments: Collection[tuple[str, str]] = (),
 ) -> tuple[Totals, _Scored]:
     """The sums over one partition, of the turns in which a group has rows; and which turns are scored."""
-    needed = {*_TURN, *by}
-    needed |= {name for stat in stats.values() for name in stat.meta.root_names()}
+    needed = _columns(stats, by, convention)
     view = _view(by, convention)
     of_gold = {"gold_hash"} if hashed else set()
     columns = {*_TURN, *({"turn_hash"} if hashed else ()), *(needed | of_gold if view is None else ())}
@@ -175,6 +182,18 @@ def _sums(
     fingerprint = sum(int(np.add.reduce(part.to_numpy(), dtype=np.uint64)) for part in parts)
     dialogues = int(row_changes(scored["number"].to_numpy()).sum())
     return grouped, _Scored(fingerprint, scored.height, dialogues)
+
+
+def _columns(stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> set[str]:
+    """The columns of the turn table that are needed."""
+    needed = {*_TURN, *by, *(name for stat in stats.values() for name in stat.meta.root_names())}
+    return needed | {"n_gold", "n_pred"} if convention.turns in ("gold", "pred") else needed
+
+
+def _known_fingerprint(run: Run, convention: Convention, view: View | None) -> int | None:
+    """The fingerprint of gold, where it is that of gold as written, over all turns, and the run's file says it."""
+    is_it = convention.takes_gold_as_written and convention.turns == "all" and view is None and run.derive is None
+    return run.fingerprint if is_it else None
 
 
 def _total(
@@ -285,9 +304,8 @@ def _alternatives(rows: Layout, convention: Convention) -> str | None:
     """A gold value that lists alternatives, where the convention takes it for one string."""
     if convention.multi != "literal":
         return None
-    values = to_column(distinct(rows.gold[rows.changed])).cast(pl.String)
-    found: str | None = values.filter(values.str.contains(BETWEEN, literal=True)).min()  # type: ignore[assignment]
-    return found
+    gold = rows.gold[rows.changed]
+    return min(to_strings(distinct(gold[_LISTS.of(gold)])), default=None)
 
 
 def _add_up(parts: Sequence[Totals], by: Sequence[str]) -> pl.DataFrame:

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 import polars as pl
 
-from dstbench.comparison import ABSENT, comparison, to_column, to_strings
-from dstbench.layout import Layout, lay_out, over_distinct
+from dstbench.codes import ABSENT, to_column, to_strings
+from dstbench.comparison import comparison
+from dstbench.layout import Layout, before, lay_out, over_distinct
 from dstbench.partition import over_partitions
 from dstbench.slots import domain_of
 from dstbench.spelling import tells_slot
 from dstbench.sums import scored_turns
-from dstbench.turntable import before, find_changes, to_turns
+from dstbench.turntable import find_changes, to_turns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

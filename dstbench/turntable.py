@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 import numpy as np
 import polars as pl
 
-from dstbench import fingerprint
-from dstbench.comparison import ABSENT, Compared, comparison
+from dstbench.codes import ABSENT
+from dstbench.comparison import Compared, comparison
 from dstbench.conventions import Convention
 from dstbench.errors import UsageError
-from dstbench.layout import Layout, lay_out, row_changes
+from dstbench.layout import Layout, before, gold_hashes, lay_out, row_changes
 from dstbench.options import View
 from dstbench.schema import TURNS
 
@@ -55,7 +55,7 @@ def to_turns(
 
     Args:
         long: A long table, sorted by (dialogue, slot, turn), of whole dialogues; or its layout in this view, which
-            several calls may share.
+            several calls may share. It may lack the column `slot` if `needs_slots` says so.
         convention: What values mean; None: ``verbatim``.
         view: Restrict states to each ``domain`` or each ``slot`` in turn, and give one row per turn and domain (slot)
             from the first turn in which gold or prediction lists it.
@@ -84,7 +84,7 @@ def to_turns(
         if needed & {"soft_correct", "soft_joint"}:
             found |= _soft(rows, changes)
         if "gold_hash" in needed:
-            found["gold_hash"] = _gold_hash(rows, changes)
+            found["gold_hash"] = gold_hashes(rows, changes.place, changes.first, changes.slot, changes.compared.gold)
 
     if "dialogue" in wanted:
         found["dialogue"] = rows.dialogue.gather(rows.number[rows.group] - 1)
@@ -97,13 +97,21 @@ def to_turns(
     return pl.DataFrame({name: found[name] for name in wanted})
 
 
-def _needs(columns: list[str]) -> set[str]:
+def _needs(columns: Collection[str]) -> set[str]:
     """The columns and those that they follow from."""
     needed = set(columns)
     for name, sources in _DERIVED.items():
         if name in needed:
             needed.update(sources)
     return needed
+
+
+def needs_slots(columns: Collection[str], convention: Convention) -> bool:
+    """Whether rows' slots are needed to count these columns: not for what each row adds by itself."""
+    c = convention
+    as_written = not (c.gold_steps or c.pred_steps or c.is_fuzzy) and c.multi == "literal" and c.dontcare == "keep"
+    by_itself = {*_NAMES, "n_gold", "n_pred", "n_correct", "n_union"}
+    return not (as_written and c.slots is None and c.over == "count" and _needs(columns) <= by_itself)
 
 
 @dataclass(frozen=True)
@@ -114,6 +122,7 @@ class Changes:
         convention: What values mean.
         row: The rows' numbers.
         place: The places of the rows' turns.
+        after: The places after those of the rows that are like them.
         first: Where a slot's rows begin.
         slot: Codes of the slots.
         compared: Values under the convention.
@@ -122,6 +131,7 @@ class Changes:
     convention: Convention
     row: Numbers
     place: Numbers
+    after: Numbers
     first: Flags
     slot: Codes
     compared: Compared
@@ -145,16 +155,17 @@ def find_changes(rows: Layout, convention: Convention) -> Changes:
 
 
 def _look_for_changes(rows: Layout, convention: Convention) -> Changes:
-    row, place, free = rows.changed, rows.place, None
+    row, place, after, free = rows.changed, rows.place, rows.after, None
     if convention.over == "gold-domains":
         free = _free(rows, convention)
         row = np.union1d(row, np.flatnonzero(row_changes(free)))
         place = rows.row_place[row]
+        after = place + np.diff(row, append=len(rows.turn))
     slot = rows.slot[row]
     compared = comparison(convention).compare(slot, rows.gold[row], rows.pred[row])
     if free is not None:
         compared.ignore(free[row])
-    return Changes(convention, row, place, rows.first[row], slot, compared)
+    return Changes(convention, row, place, after, rows.first[row], slot, compared)
 
 
 def _counts(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, NDArray[np.uint32]]:
@@ -180,16 +191,11 @@ def _counts(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, NDArr
 
 
 def _sizes(rows: Layout, changes: Changes, there: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How much is in the state, by place; `there`: what each changed row has in it until the slot's next."""
-    grown = there.copy()
-    grown[1:] -= there[:-1] * ~changes.first[1:]
-    sums = _by_place(rows, changes.place, grown)
-    # What is in a bare row is so for its turn only.
-    passing = np.flatnonzero(rows.bare[changes.row] & (changes.compared.pred != ABSENT))
-    if not len(passing):
-        return rows.running(sums)
-    passed = _by_place(rows, changes.place[passing], grown[passing])
-    return rows.running(sums - passed) + passed
+    """How much is in the state, by place; `there`: what each changed row, and those like it, have in it."""
+    sums = np.zeros(rows.total + 1, np.int64)
+    np.add.at(sums, changes.place, there)
+    np.subtract.at(sums, changes.after, there)
+    return np.cumsum(sums)[:-1]
 
 
 def _by_place(rows: Layout, place: Numbers, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -235,19 +241,6 @@ def _soft(rows: Layout, changes: Changes) -> dict[str, Any]:
     return {"soft_correct": rows.of_turns(correct), "soft_joint": rows.of_turns(joint)}
 
 
-def _gold_hash(rows: Layout, changes: Changes) -> NDArray[np.uint64]:
-    """Each turn's part of the fingerprint that says what changed in gold."""
-    gold = changes.compared.gold
-    new = np.flatnonzero(gold != before(gold, changes.first))
-    place = changes.place[new]
-    hashed = fingerprint.of_cells(
-        rows.hash_of_place[place], fingerprint.of_codes(changes.slot[new]), fingerprint.of_codes(gold[new])
-    )
-    sums = np.zeros(rows.total, np.uint64)
-    np.add.at(sums, place, hashed)
-    return rows.of_turns(sums)
-
-
 def _what_changed(changes: Changes) -> dict[str, Callable[[], Flags]]:
     """Of each changed row: whether it is in the states whose size is counted, and whether it is an event of a kind.
 
@@ -287,17 +280,6 @@ def _what_changed(changes: Changes) -> dict[str, Callable[[], Flags]]:
         "gca_paper_missed": lambda: g_set & ~p_is,
         "gca_paper_over": lambda: p_set & ~g_is,
     }
-
-
-def before(column: NDArray[Any], first: Flags) -> NDArray[Any]:
-    """The same slot's value (code or flag) in the row before; where there is none, `ABSENT` or False."""
-    earlier = np.empty_like(column)
-    earlier[:1] = ABSENT if column.dtype == np.uint32 else False
-    if column.dtype == np.bool_:
-        np.greater(column[:-1], first[1:], out=earlier[1:])  # the one, and not the other
-    else:
-        np.bitwise_or(column[:-1], first[1:] * np.uint32(ABSENT), out=earlier[1:])  # `ABSENT` has all bits
-    return earlier
 
 
 def _gca_released(compared: Compared, new: tuple[Flags, Flags], first: Flags) -> dict[str, Flags]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from dstbench.comparison import ABSENT, codes, comparison, to_column
+from dstbench.codes import ABSENT, codes, to_column
+from dstbench.comparison import comparison
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.longtable import Data, named_parts, open_gold
 from dstbench.states import only_split

@@ -19,7 +19,8 @@ import polars as pl
 from dstbench.audit.donors import gold_cells
 from dstbench.audit.word_tables import MEMORISED, MEMORISED_RUNS, UNGROUNDED
 from dstbench.audit.wording import WHOLE, said_pattern, squeezed
-from dstbench.comparison import ABSENT, codes, comparison
+from dstbench.codes import ABSENT, codes
+from dstbench.comparison import comparison
 from dstbench.context import contexts
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.layout import lay_out

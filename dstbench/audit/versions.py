@@ -28,7 +28,8 @@ import polars as pl
 from dstbench.align import to_long
 from dstbench.audit.golds import gold_of, open_golds, under
 from dstbench.audit.tables import CELLS, CHANGES, DIFFERENT, DIFFERENT_DOMAINS, DIFFERENT_SLOTS, KINDS, conform
-from dstbench.comparison import ABSENT, codes, comparison
+from dstbench.codes import ABSENT, codes
+from dstbench.comparison import comparison
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.profiles import as_convention
 from dstbench.slots import domain_of

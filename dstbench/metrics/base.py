@@ -59,6 +59,11 @@ class Metric:
         """
         return self.score({name: exact_sum(stat) for name, stat in self.stats().items()}).alias(str(self))
 
+    @property
+    def asks_for_slots(self) -> bool:
+        """Whether a parameter depends on the slots that a run has."""
+        return type(self).resolve is not Metric.resolve
+
     def resolve(self, slots: frozenset[str], slot_set: str | None = None) -> Metric:
         """The metric with every parameter filled in that depends on the slots: the run's, or the convention's set.
 
