@@ -139,7 +139,8 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
             turn numbers leave out far more than there are (`limits.NUMBERS`).
     """
     gold, pred = all_codes(long.select("gold", "pred"))
-    slot = codes(long["slot"]) if "slot" in long.columns else np.broadcast_to(np.uint32(0), len(gold))
+    named = "slot" in long.columns
+    slot = codes(long["slot"]) if named else np.broadcast_to(np.uint32(0), len(gold))
     first_row, dialogue = _runs(long["dialogue"])
     bare, turn, part = slot == ABSENT, long["turn"].to_numpy(), None
     lacks = long["dialogue"].null_count() or long["turn"].null_count() or (gold[np.flatnonzero(bare)] != ABSENT).any()
@@ -154,15 +155,15 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
         first_row = np.flatnonzero(row_changes(numbers) | row_changes(codes(part)))
         number = numbers[first_row]
     first = bare | row_changes(slot)
-    if "slot" not in long.columns:
+    if not named:
         first[1:] |= turn[1:] <= turn[:-1]
     first[first_row] = True
     differs = first | row_changes(gold) | row_changes(pred)
     differs[1:] |= turn[1:] - turn[:-1] != 1  # so that from one changed row to the next, no turn is left out
     changed = np.flatnonzero(differs)
-    begins = np.zeros(len(turn), np.bool_)
-    begins[first_row] = True
-    starts, last_row = np.flatnonzero(begins[changed]), first_row + np.diff(first_row, append=len(turn)) - 1
+    heads = np.zeros(len(turn), np.bool_)
+    heads[first_row] = True
+    starts, last_row = np.flatnonzero(heads[changed]), first_row + np.diff(first_row, append=len(turn)) - 1
     base = np.minimum.reduceat(turn[changed], starts).astype(np.int64) if len(turn) else first_row
     size = turn[last_row] - base + 1  # a group's last row is of its last turn
     if (total := int(size.sum())) > max(FREE, NUMBERS.value * len(turn)):
@@ -178,7 +179,7 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
     begins, end = first[changed], np.repeat(offset + size, changes)
     falls = (turn[changed] <= turn[changed - 1]) & ~begins
     misses_end = (after < end) & np.append(begins[1:], True)[: len(begins)] & ~bare[changed]
-    if (falls | misses_end | (after > end)).any():
+    if (after > end).any() or (named and (falls | misses_end).any()):
         raise unsorted()
     is_turn = np.cumsum(np.bincount(place, minlength=total + 1) - np.bincount(after, minlength=total + 1))[:-1] > 0
     group = np.repeat(np.arange(len(size)), size)

@@ -91,6 +91,14 @@ def test_checksums_that_do_not_fit_the_file_are_not_believed(sums: Any, long: pa
     assert scores("x.parquet") == scores("true.parquet")
 
 
+@pytest.mark.parametrize("gold", [5, [], "x", "0" * 15, "0" * 17, "-000000000000001", {"gold": 1}], ids=str)
+def test_a_fingerprint_that_is_none_is_not_believed(gold: Any, long: pa.Table) -> None:
+    keys = {key.decode(): text for key, text in pq.read_metadata("true.parquet").metadata.items()}
+    said = {key: keys[key] for key in ("dstbench", "dstbench.cuts")} | {"dstbench.gold": json.dumps(gold)}
+    pq.write_table(long.replace_schema_metadata(said), "x.parquet")
+    assert dstbench.score("x.parquet")["signature"].equals(dstbench.score("true.parquet")["signature"])
+
+
 def test_a_file_whose_checksums_are_of_other_bytes_is_damaged(long: pa.Table) -> None:
     keys = {key.decode(): text for key, text in pq.read_metadata("true.parquet").metadata.items()}
     said = {key: keys[key] for key in ("dstbench", "dstbench.cuts")} | {"dstbench.crc32": "[[9, 0]]"}

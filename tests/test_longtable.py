@@ -10,17 +10,22 @@ import sys
 import time
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import dstbench
+from dstbench import partition
 from dstbench.demo import synthetic
 from dstbench.longtable import open_runs
 from dstbench.options import Missing
+from dstbench.profiles import PROFILES
+from dstbench.runs import Run
 from dstbench.schema import LONG, SCHEMA_VERSION
 from tests import formats
 from tests.corpora import EXAMPLE, States, corpora
@@ -36,6 +41,40 @@ def test_what_is_written_is_read_back(states: States, tmp_path_factory: pytest.T
     assert back.table.collect_schema() == LONG.schema
     assert back.meta == run.meta
     assert dstbench.score(path).drop("run").equals(dstbench.score(states).drop("run"))
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+@given(states=corpora(), data=st.data())
+def test_a_file_scores_as_the_rows_that_it_was_written_from(
+    states: States, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Of the file, gold's fingerprint is known, and the slots are not read where nothing needs them."""
+    step = data.draw(st.sampled_from([1, 3]))
+    numbered = [{**state, "turn": state["turn"] * step} for state in states]
+    gold = [{key: state[key] for key in ("dialogue_id", "turn", "gold")} for state in numbered]
+    pred = [{key: state[key] for key in ("dialogue_id", "turn", "pred")} for state in numbered]
+    there = [state for state in pred if state["turn"] == 0 or data.draw(st.booleans())]
+    (run,) = open_runs(there, gold=gold, missing="wrong")
+    path = tmp_path_factory.mktemp("runs") / "run.parquet"
+    dstbench.write_long(run, path)
+    (back,) = open_runs({run.name: path})
+    profile = data.draw(st.just("verbatim") | st.sampled_from(list(PROFILES)))
+    by = data.draw(st.sampled_from(["run", "turn", "length", "dialogue", "n_gold", "domain", "slot"]))
+    metrics = data.draw(st.sampled_from(["jga", "jga,rsa", "jga,sa:T=30", "rsa", "jga,fga", "f1"]))
+    read: list[list[str]] = []
+
+    def watched(run: Run, function: Any) -> list[Any]:
+        read.append(run.table.collect_schema().names())
+        return [function(run.part(0, run.cuts[-1]))]
+
+    with partition.worked_on_by(watched):
+        assert dstbench.score([back], metrics=metrics, by=by, profile=profile).equals(
+            dstbench.score([run], metrics=metrics, by=by, profile=profile)
+        )
+        dstbench.score([back], metrics="jga")
+        dstbench.score([run], metrics="jga")
+    assert "slot" not in read[-2]
+    assert "slot" in read[-1]
 
 
 def test_the_same_run_gives_the_same_bytes(here: Path) -> None:
