@@ -130,8 +130,8 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
 
     Args:
         long: A long table, sorted by (dialogue, slot, turn), of whole dialogues. Without its column `slot`, all that
-            is known of a slot is where another begins, or goes on with the next turn: enough for sizes of states, and
-            for no view.
+            is known of a slot is where another begins, or goes on with the next turn: enough for sizes of states, but
+            for no view, nor to see that slots are sorted and none ends early.
         view: The view in which turns will be counted.
 
     Raises:
@@ -176,11 +176,15 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
     changes = np.diff(starts, append=len(changed))
     place = np.repeat(offset - base, changes) + turn[changed]
     after = place + np.diff(changed, append=len(turn))  # the place after those of the rows that are like it
-    begins, end = first[changed], np.repeat(offset + size, changes)
-    falls = (turn[changed] <= turn[changed - 1]) & ~begins
-    misses_end = (after < end) & np.append(begins[1:], True)[: len(begins)] & ~bare[changed]
-    if (after > end).any() or (named and (falls | misses_end).any()):
+    end = np.repeat(offset + size, changes)
+    if (after > end).any():
         raise unsorted()
+    if named:
+        begins = first[changed]
+        falls = (turn[changed] <= turn[changed - 1]) & ~begins
+        misses_end = (after < end) & np.append(begins[1:], True)[: len(begins)] & ~bare[changed]
+        if (falls | misses_end).any():
+            raise unsorted()
     is_turn = np.cumsum(np.bincount(place, minlength=total + 1) - np.bincount(after, minlength=total + 1))[:-1] > 0
     group = np.repeat(np.arange(len(size)), size)
     return Layout(
