@@ -58,7 +58,13 @@ def test_a_file_scores_as_the_rows_that_it_was_written_from(
     path = tmp_path_factory.mktemp("runs") / "run.parquet"
     dstbench.write_long(run, path)
     (back,) = open_runs({run.name: path})
-    profile = data.draw(st.just("verbatim") | st.sampled_from(list(PROFILES)))
+    choices = [
+        {}, {"over": "free"}, {"over": "gold-domains"}, {"dontcare": "skip"}, {"dontcare": "drop-gold"},
+        {"none": "keep"}, {"none": "drop-pred"}, {"multi": "any"}, {"slots": "multiwoz-30"}, {"turns": "gold"},
+        {"pred_steps": "case"}, {"gold_steps": "case"}, {"match": "partial"}, {"wrong_costs": "hyphen"},
+    ]  # fmt: skip
+    named = data.draw(st.just("verbatim") | st.sampled_from(list(PROFILES)))
+    profile = dstbench.profile(named, **data.draw(st.sampled_from(choices)))
     by = data.draw(st.sampled_from(["run", "turn", "length", "dialogue", "n_gold", "domain", "slot"]))
     metrics = data.draw(st.sampled_from(["jga", "jga,rsa", "jga,sa:T=30", "rsa", "jga,fga", "f1"]))
     read: list[list[str]] = []
