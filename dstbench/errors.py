@@ -54,6 +54,12 @@ class DstbenchError(ValueError):
             message += "\nhint: " + "\n".join(map(shortened, hint.split("\n")))
         super().__init__(message)
 
+    def in_file(self, file: str) -> DstbenchError:
+        """The same error, of this file."""
+        return DstbenchError(
+            self.what, file=file, dialogue=self.dialogue, turn=self.turn, slot=self.slot, hint=self.hint
+        )
+
 
 class UsageError(DstbenchError):
     """A request that means nothing (an unknown metric, parameter or option); the command line exits with 2."""

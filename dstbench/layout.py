@@ -215,10 +215,10 @@ def gold_hashes(rows: Layout, place: Numbers, first: Flags, slot: Codes, gold: C
 
     Args:
         rows: Where rows stand.
-        place: The places of rows of which one differs from the one before in its slot, or not.
-        first: Whether a slot's rows begin with them.
+        place: The places of some rows, such that all others are like the last of these before them.
+        first: Of these rows: whether a slot's rows begin with them.
         slot: Codes of their slots.
-        gold: Codes of their gold values.
+        gold: Codes of their gold values, `ABSENT` where gold has none.
     """
     new = np.flatnonzero(gold != before(gold, first))
     hashed = fingerprint.of_cells(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import polars as pl
 
+from dstbench.errors import DstbenchError
 from dstbench.files import replacing
 from dstbench.layout import gold_fingerprint
 from dstbench.runs import checksums
@@ -55,7 +56,10 @@ def write_groups(
     ):
         ends, fingerprint = [], 0
         for group in groups:
-            fingerprint = (fingerprint + gold_fingerprint(group)) % 2**64
+            try:
+                fingerprint = (fingerprint + gold_fingerprint(group)) % 2**64
+            except DstbenchError as error:  # its turns cannot be laid out
+                raise error.in_file(str(path)) from None
             # One chunk, thus one dictionary: where a second begins within a row group, its values are written
             # without any, and are decoded at half the speed.
             writer.write_table(group.rechunk().to_arrow(), row_group_size=max(group.height, 1))

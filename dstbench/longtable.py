@@ -297,7 +297,7 @@ def _parquet(name: str, file: File) -> Run:
     if not fits(footer, height=height, size=stamp.size):  # edited since
         return _foreign(name, table, file.name)
     meta, cuts, sums, gold = footer
-    fingerprint = None if gold is None else int(gold, 16)
+    fingerprint = None if gold is None or sums is None else int(gold, 16)  # as sums say that it is of these rows
     return Run(name, conformed, meta, cuts, path=path, stamp=stamp, checksums=sums, fingerprint=fingerprint)
 
 

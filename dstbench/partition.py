@@ -87,9 +87,7 @@ def over_partitions(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
             result = function(table)
         except DstbenchError as error:
             if error.file is None and type(error) is DstbenchError:  # a fault of these rows
-                raise DstbenchError(
-                    error.what, file=name, dialogue=error.dialogue, turn=error.turn, slot=error.slot, hint=error.hint
-                ) from None
+                raise error.in_file(name) from None
             raise
         return [] if table.is_empty() else table["dialogue"][[0, -1]].to_list(), result
 

@@ -154,6 +154,10 @@ def test_a_pair_of_hyphens_only_is_split_at_once(hyphens: int) -> None:
 
 def test_gaps_between_turns_are_limited(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write("gaps.jsonl", [line(f"D{n}", turn, {"hotel-area": "east"}) for n in range(2_000) for turn in (0, 65_535)])
+    code, err = bounded("convert", "gaps.jsonl", "-o", "gaps.parquet")
+    assert code == 1
+    assert "error: gaps.parquet: 131,072,000 turn numbers" in err
+    assert not Path("gaps.parquet").exists()
     code, err = bounded("score", "gaps.jsonl", "-m", "jga,fga")
     assert code == 1
     assert "error: gaps: 131,072,000 turn numbers" in err
