@@ -473,3 +473,13 @@ def test_marks_of_right_slots_give_what_can_be_had(here: Path) -> None:
     Path("trippy_result.json").write_text('{"D": {"0": [1, 1], "1": [1]}}')
     with pytest.raises(dstbench.DstbenchError, match="not 2 marks of 0 and 1"):
         dstbench.score("trippy_result.json")
+
+
+def test_what_was_read_is_not_kept(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text('{"D_0": [["hotel-area-north"], ["hotel-area-north"]]}', encoding="utf-8")
+    source = Source(path)
+    before = set(vars(source))
+    assert read(source).pred is not None
+    assert set(vars(source)) - before <= {"_place", "_archive", "_members", "_mark", "kind", "is_parquet"}
+    assert source.json == {"D_0": [["hotel-area-north"], ["hotel-area-north"]]}

@@ -155,6 +155,7 @@ def read(
     with without_collection():
         for file, form in find_files(source, format, split):
             states = form.read(file)
+            file.forget()  # now, so that nobody looks through millions of objects for garbage
             if states.splits is None and source.is_folder and (named := split_of(source, file)) is not None:
                 states = in_split(states, named)
             parts.append(states)

@@ -40,6 +40,11 @@ class Source(File):
         source.__dict__ |= file.__dict__
         return source
 
+    def forget(self) -> None:
+        """Let go of the content, in whatever form; it is read anew if it is asked for again."""
+        for name in ("raw", "text", "entries", "sample", "json"):
+            self.__dict__.pop(name, None)
+
     @cached_property
     def raw(self) -> bytes:
         """The file's content, without a byte order mark."""
