@@ -52,6 +52,8 @@ Dialogue = tuple[str, list[Turn]]
 
 SAID = "I am looking for a place to stay that has cheap price range and is in the north of town, please."
 SLOTS = sorted(DATASET_SLOTS["multiwoz-30"])
+#: How often the corpus is in each of the files that are converted in parallel.
+COPIES = 3
 
 
 def corpus(dialogues: int) -> list[Dialogue]:
@@ -222,11 +224,12 @@ def seconds(work: Callable[[], object], *, collecting: bool = False) -> tuple[fl
 def in_parts(dialogues: list[Dialogue], folder: Path, parts: int, runs: int) -> tuple[float, float]:
     """Median seconds of converting several files by one process, and by as many as there are processors.
 
-    Each file is the whole corpus, with other names: of little input, a process takes longer to start than to read it.
+    Each file is the whole corpus several times, with other names: of little input, a process takes longer to start than
+    to read it, and by itself the command starts none.
     """
     paths = []
     for number in range(parts):
-        named = [(f"{name}-{number}", turns) for name, turns in dialogues]
+        named = [(f"{name}-{number}-{copy}", turns) for copy in range(COPIES) for name, turns in dialogues]
         paths.append(str(folder / f"part{number}.jsonl"))
         Path(paths[-1]).write_text(jsonl(named), encoding="utf-8")
     times: dict[int | None, list[float]] = {1: [], os.cpu_count(): []}
@@ -246,7 +249,10 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5, help="counted runs of each measure")
     parser.add_argument("--formats", default=",".join(WRITERS), help="which formats, separated by commas")
     parser.add_argument(
-        "--parts", type=int, default=4, help="files, each of N dialogues, of the run that is read in parallel; 0: none"
+        "--parts",
+        type=int,
+        default=4,
+        help="files, each of three times N dialogues, of the run that is read in parallel; 0: none",
     )
     can_keep(parser)
     given = parser.parse_args()
