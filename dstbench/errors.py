@@ -55,7 +55,11 @@ class DstbenchError(ValueError):
         super().__init__(message)
 
     def in_file(self, file: str) -> DstbenchError:
-        """The same error, of this file."""
+        """The same error, of a file that was not known where it was found.
+
+        Args:
+            file: The file's name.
+        """
         return DstbenchError(
             self.what, file=file, dialogue=self.dialogue, turn=self.turn, slot=self.slot, hint=self.hint
         )
