@@ -4,7 +4,7 @@ Purpose: `dstbench --help` should take at most 1.5 times as long as importing Ty
 dialogues, as a whole process, at most 2.5 times as long as importing Polars.
 
 Steps: writes a corpus once; starts each process several times in turn, so that a noisy machine disturbs all of them
-alike; takes medians, of the clock and of the processor's time.
+alike; takes the medians of the ratios of each round, of the clock and of the processor's time.
 
 Caveats: the first round warms the file cache, keeps what Python compiles (also where the environment says it should
 not, as where an installer has compiled), and is not counted.
@@ -66,11 +66,12 @@ def main() -> None:
                 if number:
                     rows.append({"process": name, "run": number, "seconds": wall, "processor seconds": cpu})
     found = pl.DataFrame(rows)
-    medians = found.group_by("process").median()
-    clock = dict(medians.select("process", "seconds").iter_rows())
-    processor = dict(medians.select("process", "processor seconds").iter_rows())
     for name, base, bar in BARS:
-        ratio, used = clock[name] / clock[base], processor[name] / processor[base]
+        both = found.filter(process=name).join(found.filter(process=base), on="run", suffix=" of base")
+        ratio, used = (
+            both.select((pl.col(column) / pl.col(f"{column} of base")).median()).item()
+            for column in ("seconds", "processor seconds")
+        )
         print(f"{name:14} {ratio:.2f} times `{base}` (processor: {used:.2f}); asked for: {bar}")
     keep(
         given.output,
