@@ -53,9 +53,8 @@ class Compared:
     pred_listed: Flags
 
     def ignore(self, rows: Flags) -> None:
-        """Take what is predicted in these rows out of the state, as if it had never been listed."""
+        """Take what is predicted in these rows, of which gold has nothing, out of the state as if never listed."""
         self.pred[rows] = ABSENT
-        self.ok[rows] = False
         self.pred_listed[rows] = False
 
 

@@ -6,8 +6,10 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import polars as pl
 import pytest
@@ -118,6 +120,65 @@ def test_values_are_shares_or_undefined(states: States) -> None:
     for name, value in values(states).items():
         if not REGISTRY[name].is_count and name != "iaga":
             assert value is None or 0 <= value <= 1
+
+
+def under(states: States, metrics: str = ALL, **choices: Any) -> dict[str, float | None]:
+    rows = dstbench.score(states, metrics=metrics, profile=dstbench.profile("verbatim", **choices))
+    return dict(zip(rows["metric"], rows["value"], strict=True))
+
+
+def keeping(states: States, side: str, wanted: Callable[[str, str, dict[str, str]], bool]) -> States:
+    """The same states, of one side only the slots and values that are wanted, given gold's state."""
+    return [{**state, side: {s: v for s, v in state[side].items() if wanted(s, v, state["gold"])}} for state in states]
+
+
+@given(corpora())
+def test_slots_outside_the_set_are_as_if_they_had_never_been(states: States) -> None:
+    outside = "hospital-department"
+
+    def renamed(state: dict[str, str]) -> dict[str, str]:
+        return {outside if slot == "hotel-name" else slot: value for slot, value in state.items()}
+
+    all_slots = [{**state, "gold": renamed(state["gold"]), "pred": renamed(state["pred"])} for state in states]
+    inside = keeping(all_slots, "gold", lambda slot, *_: slot != outside)
+    inside = keeping(inside, "pred", lambda slot, *_: slot != outside)
+    assert under(all_slots, slots="multiwoz-30") == under(inside, slots="multiwoz-30")
+
+
+@given(corpora())
+def test_predictions_outside_golds_domains_are_as_if_they_had_never_been(states: States) -> None:
+    def is_inside(slot: str, _: str, gold: dict[str, str]) -> bool:
+        return any(s.split("-")[0] == slot.split("-", maxsplit=1)[0] and v not in ("none", "") for s, v in gold.items())
+
+    assert under(states, over="gold-domains") == under(keeping(states, "pred", is_inside))
+
+
+#: All but GCA as released, to which a slot that is listed is one that changes, whatever its value means.
+BY_VALUE = ",".join(["gca:counting=paper", *(name for name in REGISTRY if name != "gca")])
+
+
+@given(corpora())
+def test_what_means_absent_is_as_if_it_were_not_there(states: States) -> None:
+    def is_there(_: str, value: str, __: dict[str, str]) -> bool:
+        return value not in ("none", "")
+
+    gold, pred = keeping(states, "gold", is_there), keeping(states, "pred", is_there)
+    assert under(states, BY_VALUE, none="drop-gold") == under(gold, BY_VALUE, none="keep")
+    assert under(states, BY_VALUE, none="drop-pred") == under(pred, BY_VALUE, none="keep")
+    assert under(states, BY_VALUE, none="drop") == under(keeping(gold, "pred", is_there), BY_VALUE, none="keep")
+
+
+@given(corpora())
+def test_dontcare_is_dropped_or_skipped_as_if_it_were_not_there(states: States) -> None:
+    def is_other(_: str, value: str, __: dict[str, str]) -> bool:
+        return value != "dontcare"
+
+    gold, pred = keeping(states, "gold", is_other), keeping(states, "pred", is_other)
+    skipped = keeping(states, "pred", lambda slot, _, gold: gold.get(slot) != "dontcare")
+    assert under(states, BY_VALUE, dontcare="drop-gold") == under(gold, BY_VALUE)
+    assert under(states, BY_VALUE, dontcare="drop-pred") == under(pred, BY_VALUE)
+    assert under(states, BY_VALUE, dontcare="drop") == under(keeping(gold, "pred", is_other), BY_VALUE)
+    assert under(states, BY_VALUE, dontcare="skip") == under(keeping(skipped, "gold", is_other), BY_VALUE)
 
 
 def test_one_thread_and_many_give_the_same_bits() -> None:
