@@ -55,11 +55,13 @@ class DstbenchError(ValueError):
         super().__init__(message)
 
     def in_file(self, file: str) -> DstbenchError:
-        """The same error, of a file that was not known where it was found.
+        """The same error, of a file that was not known where it was found; as it is, if it names one or is of none.
 
         Args:
             file: The file's name.
         """
+        if self.file is not None or type(self) is not DstbenchError:  # wrong usage, say, is no fault of a file
+            return self
         return DstbenchError(
             self.what, file=file, dialogue=self.dialogue, turn=self.turn, slot=self.slot, hint=self.hint
         )

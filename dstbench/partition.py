@@ -86,9 +86,7 @@ def over_partitions(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
         try:
             result = function(table)
         except DstbenchError as error:
-            if error.file is None and type(error) is DstbenchError:  # a fault of these rows
-                raise error.in_file(name) from None
-            raise
+            raise error.in_file(name) from None
         return [] if table.is_empty() else table["dialogue"][[0, -1]].to_list(), result
 
     engine = _CHOSEN.get()

@@ -158,6 +158,11 @@ def test_gaps_between_turns_are_limited(here: Path, monkeypatch: pytest.MonkeyPa
     assert code == 1
     assert "error: gaps.parquet: 131,072,000 turn numbers" in err
     assert not Path("gaps.parquet").exists()
+    with monkeypatch.context() as setting:
+        setting.setenv("DSTBENCH_MAX_NUMBERS", "many")  # wrong usage, and no file's fault
+        for words in (("convert", "gaps.jsonl", "-o", "gaps.parquet"), ("score", "gaps.jsonl")):
+            code, err = bounded(*words)
+            assert (code, err.split("\n")[-3]) == (2, "error: DSTBENCH_MAX_NUMBERS='many' is no number above 0")
     code, err = bounded("score", "gaps.jsonl", "-m", "jga,fga")
     assert code == 1
     assert "error: gaps: 131,072,000 turn numbers" in err
