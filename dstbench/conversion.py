@@ -35,7 +35,7 @@ import dstbench
 from dstbench.align import MissingTurnsError, split_of_predictions, to_long, unpredicted
 from dstbench.errors import DstbenchError, DstbenchWarning
 from dstbench.files import sharing
-from dstbench.longfile import write_groups, written_meta
+from dstbench.longfile import write_groups, written_fingerprint, written_meta
 from dstbench.longtable import cuts_at, of_split, open_gold, read_run, run_meta, write_long
 from dstbench.readers import Source, find_files, read
 from dstbench.readers.folder import split_of
@@ -309,6 +309,7 @@ class _Part:
 
     def __init__(self, path: Path) -> None:
         self._path, self._next, self._rows = path, 0, LONG.schema.to_frame()
+        self.fingerprint = written_fingerprint(path)
 
     def dialogues(self) -> pl.DataFrame:
         """(dialogue: String, rows: UInt32), in the order of the rows."""
@@ -374,7 +375,9 @@ def _put_together(
     begins = index["end"] - index["rows"]
     cuts = cuts_at(begins.slice(1), int(index["rows"].sum()))
     _LOG.info("writing %s (%s rows)", output, f"{cuts[-1]:,}")
-    write_groups(output, _merged(parts, index, begins, cuts), meta, cuts)
+    said = [part.fingerprint for part in parts if part.fingerprint is not None]
+    fingerprint = sum(said) if len(said) == len(parts) else None  # it depends neither on order nor on cuts
+    write_groups(output, _merged(parts, index, begins, cuts), meta, cuts, fingerprint)
     return coverage
 
 

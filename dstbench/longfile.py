@@ -40,9 +40,16 @@ class Footer(NamedTuple):
 
 
 def write_groups(
-    path: str | PathLike[str], groups: Iterable[pl.DataFrame], meta: Mapping[str, Any], cuts: tuple[int, ...]
+    path: str | PathLike[str],
+    groups: Iterable[pl.DataFrame],
+    meta: Mapping[str, Any],
+    cuts: tuple[int, ...],
+    fingerprint: int | None = None,
 ) -> None:
-    """Write a run whose rows come group by group, each a row group of the file; `meta` and `cuts` are the `Run`'s."""
+    """Write a run whose rows come group by group, each a row group of the file.
+
+    `meta`, `cuts` and `fingerprint` are the `Run`'s; without the last, it is worked out.
+    """
     import pyarrow as pa  # 0.2 s, and only writing needs it
     import pyarrow.parquet as pq
 
@@ -54,23 +61,30 @@ def write_groups(
         pa.OSFile(str(part), "wb") as file,  # which is closed even if the writer cannot be
         pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=True, write_page_checksum=True) as writer,
     ):
-        ends, fingerprint = [], 0
+        ends, found = [], 0
         for group in groups:
-            try:
-                fingerprint = (fingerprint + gold_fingerprint(group)) % 2**64
-            except DstbenchError as error:  # its turns cannot be laid out
-                raise error.in_file(str(path)) from None
+            if fingerprint is None:
+                try:
+                    found += gold_fingerprint(group)
+                except DstbenchError as error:  # its turns cannot be laid out
+                    raise error.in_file(str(path)) from None
             # One chunk, thus one dictionary: where a second begins within a row group, its values are written
             # without any, and are decoded at half the speed.
             writer.write_table(group.rechunk().to_arrow(), row_group_size=max(group.height, 1))
             ends.append(file.tell())
-        sums = json.dumps(checksums(part, ends))
-        writer.add_key_value_metadata({_CHECKSUMS: sums, _GOLD: json.dumps(f"{fingerprint:016x}")})
+        sums, gold = checksums(part, ends), (found if fingerprint is None else fingerprint) % 2**64
+        writer.add_key_value_metadata({_CHECKSUMS: json.dumps(sums), _GOLD: json.dumps(f"{gold:016x}")})
 
 
 def written_meta(path: Path) -> dict[str, Any]:
     """The `Run.meta` in a file that `write_groups` wrote; a `KeyError` or `ValueError` if it did not."""
     return dict(json.loads(pl.read_parquet_metadata(path)[_METADATA]))
+
+
+def written_fingerprint(path: Path) -> int | None:
+    """The `Run.fingerprint` in a file that `write_groups` wrote; None if it did before there were any."""
+    gold = json.loads(pl.read_parquet_metadata(path).get(_GOLD, "null"))
+    return None if gold is None else int(gold, 16)
 
 
 def read_footer(path: Path) -> Footer | None:

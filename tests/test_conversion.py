@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench import conversion
 from dstbench.conversion import convert
-from dstbench.longfile import written_meta
+from dstbench.layout import gold_fingerprint
+from dstbench.longfile import written_fingerprint, written_meta
 from dstbench.longtable import read_run, write_long
 from dstbench.options import Missing
 from dstbench.readers import Source
@@ -92,6 +93,7 @@ def test_parts_put_together_are_the_run_read_at_once(
             table = at_once.table.collect()
             assert pl.read_parquet(OUT).equals(table)
             assert written_meta(OUT) == at_once.meta
+            assert written_fingerprint(OUT) == gold_fingerprint(table)
             assert dict(done.coverage) == at_once.meta["coverage"]
             assert not PARTS.exists()
 
