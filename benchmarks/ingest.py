@@ -252,7 +252,7 @@ def main() -> None:
         "--parts",
         type=int,
         default=4,
-        help="files, each of three times N dialogues, of the run that is read in parallel; 0: none",
+        help=f"files, each of {COPIES} times N dialogues, of the run that is read in parallel; 0: none",
     )
     can_keep(parser)
     given = parser.parse_args()

@@ -15,7 +15,8 @@ import polars as pl
 from dstbench.errors import shortened
 
 # Control characters, and those that turn the direction of what follows or cannot be seen.
-_UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_RANGES: Final = "\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+_UNSEEN: Final = re.compile(f"[{_RANGES}\ud800-\udfff]")  # and halves of characters, which no column can hold
 _LATEX: Final = {
     "\\": r"\textbackslash{}",
     **{letter: f"\\{letter}" for letter in "{}$&#_%"},
@@ -41,9 +42,6 @@ _TEXTS: Final = (pl.String, pl.Categorical, pl.Enum)
 # Of these (the last four are wide ones), spreadsheets make a formula; of a number, they do not. In Rust's syntax.
 _FORMULA: Final = r"^[=+\-@\t\n\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]"
 _NUMBER: Final = r"^[-+]?[0-9.,]*(?:[eE][-+]?[0-9]+)?$"
-_HIDDEN: Final = (
-    r"[\x00-\x08\x0b-\x1f\x7f-\x{9f}\x{ad}\x{61c}\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2060}-\x{2069}\x{feff}]"
-)
 _LIGATURE: Final = re.compile(r"([-,])(?=\1)")  # two of them would become a dash, or a quotation mark
 
 
@@ -96,7 +94,7 @@ def csv_text(table: pl.DataFrame) -> str:
 
 def _inert(texts: pl.Series) -> pl.Series:
     hidden = texts.unique().drop_nulls()
-    hidden = hidden.filter(hidden.str.contains(_HIDDEN))
+    hidden = hidden.filter(hidden.str.contains(f"[{_RANGES}]"))
     if len(hidden):
         texts = texts.replace(hidden, pl.Series([visible(text, keep="\t\n") for text in hidden], dtype=pl.String))
     is_formula = texts.str.contains(_FORMULA) & ~texts.str.contains(_NUMBER)

@@ -19,12 +19,10 @@ class Limit:
     Attributes:
         variable: The variable that sets it.
         default: What holds without it.
-        meaning: What it is a limit of.
     """
 
     variable: str
     default: int
-    meaning: str
 
     @property
     def value(self) -> int:
@@ -45,14 +43,13 @@ class Limit:
 
 
 #: MB that a packed file, or all files of an archive together, may be when unpacked.
-UNPACKED: Final = Limit("DSTBENCH_MAX_UNPACKED", 4096, "MB of a packed file when unpacked")
-RATIO: Final = Limit("DSTBENCH_MAX_RATIO", 200, "times its packed size that a file has when unpacked, beyond 64 MB")
-SPREAD: Final = Limit(
-    "DSTBENCH_MAX_SPREAD", 50, "rows of the long table per turn and slot that a file lists, beyond 10 million rows"
-)
-NUMBERS: Final = Limit(
-    "DSTBENCH_MAX_NUMBERS", 50, "turn numbers from first to last per turn that is there, beyond 10 million numbers"
-)
+UNPACKED: Final = Limit("DSTBENCH_MAX_UNPACKED", 4096)
+#: Times its packed size that a file may have when unpacked, beyond 64 MB.
+RATIO: Final = Limit("DSTBENCH_MAX_RATIO", 200)
+#: Rows of the long table for each turn and slot that a file lists, beyond `FREE`.
+SPREAD: Final = Limit("DSTBENCH_MAX_SPREAD", 50)
+#: Turn numbers from dialogues' first to last turns for each row, beyond `FREE`.
+NUMBERS: Final = Limit("DSTBENCH_MAX_NUMBERS", 50)
 #: All of them.
 LIMITS: Final = (UNPACKED, RATIO, SPREAD, NUMBERS)
 #: Rows, or numbers, that are looked at only beyond so many.
