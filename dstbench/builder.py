@@ -92,6 +92,18 @@ class Listed:
         return Listed(self.present, self.at[kept], self.slot and self.slot.only(kept), self.value.only(kept))
 
 
+def are_distinct(groups: Codes, codes: Codes, most: int) -> bool:
+    """Whether no code, of so many, is twice in a group; groups are numbers from 0, ascending."""
+    key = groups.astype(np.int64) * max(most, 1) + codes
+    places = (int(groups[-1]) + 1) * most if len(groups) else 0
+    if places > 32 * len(key):  # many codes, each in few groups: a table of all that could be would be large
+        key.sort()
+        return bool((key[1:] != key[:-1]).all())
+    there = np.zeros(places, dtype=np.bool_)
+    there[key] = True
+    return int(np.count_nonzero(there)) == len(key)
+
+
 class _SideBuilder:
     """Growing columns of one side."""
 
@@ -283,8 +295,7 @@ def _side(source: str, name: str, turns: pl.DataFrame, listed: Listed, notes: li
     slot, value = (listed.slot, listed.value) if listed.slot is not None else _split(source, turns, listed)
     slot = slot.renamed([canonical_slot(word) for word in slot.words])
     cells = pl.DataFrame({"at": listed.at.astype(np.uint32), "slot": slot.column(), "value": value.column()})
-    key = np.sort(listed.at.astype(np.int64) * max(len(slot.words), 1) + slot.code)
-    if (key[1:] == key[:-1]).any():
+    if not are_distinct(listed.at, slot.code, len(slot.words)):
         cells = _without_repeated(source, name, turns, cells, notes)
     if len(listed.present) == turns.height:
         return Side(turns, cells)

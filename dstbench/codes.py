@@ -55,10 +55,7 @@ def to_strings(column: Codes) -> list[str]:
 
 def distinct(column: Codes) -> Codes:
     """The distinct codes of a column but `ABSENT`, ascending; codes are small numbers, so that nothing is sorted."""
-    after = column + np.uint32(1)  # `ABSENT` becomes 0
-    seen = np.zeros(int(after.max(initial=0)) + 1, dtype=np.bool_)
-    seen[after] = True
-    return np.flatnonzero(seen[1:]).astype(np.uint32)
+    return np.flatnonzero(np.bincount(column + np.uint32(1))[1:]).astype(np.uint32)  # `ABSENT` becomes 0
 
 
 class PerCode:
@@ -76,11 +73,13 @@ class PerCode:
 
     def of(self, column: Codes) -> NDArray[Any]:
         """What is known of these codes."""
+        return self.up_to(column).take(column, mode="clip")
+
+    def up_to(self, column: Codes) -> NDArray[Any]:
+        """What is known of all codes, at least up to the largest of these; and at the end of `ABSENT`."""
         most = int((column + np.uint32(1)).max(initial=0)) - 1  # `ABSENT` becomes 0, then −1
         found = self._found
-        if most >= len(found) - 1:
-            found = self._learn(most)
-        return found.take(column, mode="clip")
+        return found if most < len(found) - 1 else self._learn(most)
 
     def _learn(self, most: int) -> NDArray[Any]:
         with self._lock:

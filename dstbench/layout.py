@@ -92,6 +92,11 @@ class Layout:
         return differs
 
     @cached_property
+    def cells(self) -> tuple[Codes, Codes, Codes]:
+        """Of each changed row: slot, gold and prediction."""
+        return self.slot[self.changed], self.gold[self.changed], self.pred[self.changed]
+
+    @cached_property
     def row_place(self) -> Numbers:
         """Of each row: the place of its turn."""
         return _places(self.first_row, self.turn)
@@ -232,12 +237,11 @@ def gold_hashes(rows: Layout, place: Numbers, first: Flags, slot: Codes, gold: C
 def gold_fingerprint(long: pl.DataFrame) -> int:
     """The fingerprint of a long table's gold as written (`fingerprint`), over all turns."""
     rows = lay_out(long)
-    at = rows.changed
-    gold = rows.gold[at]
+    slot, gold, _ = rows.cells
     for nothing in to_codes(list(NOTHING)):
         gold[gold == nothing] = ABSENT
     turns = rows.of_turns(rows.hash_of_place)
-    changes = gold_hashes(rows, rows.place, rows.first[at], rows.slot[at], gold)
+    changes = gold_hashes(rows, rows.place, rows.first[rows.changed], slot, gold)
     return sum(int(np.add.reduce(part, dtype=np.uint64)) for part in (turns, changes)) % 2**64
 
 

@@ -13,12 +13,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
+from dstbench.metrics import stats_of
 from dstbench.ratios import STEP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from dstbench.metrics import Metric
+
+    Floats = NDArray[np.float64]
 
 # The step of a central difference, as a part of the sum that is moved: its error and that of rounding are 10⁻¹⁰.
 _STEP: Final = 2.0**-17
@@ -32,56 +37,69 @@ def moments_of(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
     return list(dict.fromkeys(pairs))
 
 
-def standard_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> list[pl.Series]:
-    """The standard errors of metrics, per group.
+def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The scores of metrics, and their standard errors, per group.
 
     Args:
         metrics: The metrics.
         sums: One row per group: their statistics and moments (see `sums.Sums.table`).
 
     Returns:
-        A column (Float64) per metric. Null for counts, which are no shares; where the score is undefined; with a
-        single dialogue; without moments.
+        As `scores` gives them; and likewise their errors, null for counts, which are no shares; where the score is
+        undefined; with a single dialogue; without moments.
     """
-    nothing = pl.Series([None] * sums.height, dtype=pl.Float64)
-    smooth = [metric for metric in metrics if all(_name(pair) in sums.columns for pair in moments_of([metric]))]
-    smooth = [metric for metric in smooth if not metric.is_count]
-    found = dict(zip(smooth, _errors(smooth, sums), strict=True)) if smooth and sums.height else {}
-    return [found.get(metric, nothing) for metric in metrics]
-
-
-def _errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> Iterator[pl.Series]:
-    names = list(dict.fromkeys(name for metric in metrics for name in metric.stats()))
-    columns = {name: pl.col(f"stat:{name}") for name in names}
+    there = set(sums.columns)
+    smooth = [not metric.is_count and all(_name(pair) in there for pair in _pairs(metric)) for metric in metrics]
+    names = list(dict.fromkeys(name for metric in metrics for name in stats_of(metric)))
+    whole = sums.select(pl.col(f"stat:{name}").cast(pl.Float64) for name in names).to_numpy()
     units = np.array([STEP if sums.schema[f"stat:{name}"] == pl.Float64 else 1 for name in names])
-    whole = sums.select(columns[name].cast(pl.Float64) for name in names).to_numpy()
     steps = np.maximum(np.abs(whole), units) * _STEP
-    # Each group as it is, and with each statistic moved up and down: ways × statistics × groups × statistics.
-    ways = np.array([1, -1])[:, None, None, None] * np.eye(len(names))[:, None, :] * steps
-    moved = np.concatenate([whole, (whole + ways).reshape(-1, len(names))])
-    frame = pl.DataFrame(moved, schema={f"stat:{name}": pl.Float64 for name in names})
+    rows = whole
+    if any(smooth):
+        # Each group as it is, and with each statistic moved up and down: ways × statistics × groups × statistics.
+        ways = np.array([1, -1])[:, None, None, None] * np.eye(len(names))[:, None, :] * steps
+        rows = np.concatenate([whole, (whole + ways).reshape(-1, len(names))])
+    frame = pl.DataFrame(rows, schema={f"stat:{name}": pl.Float64 for name in names}, orient="row")
+    values = scores(metrics, frame)
+    nothing = pl.Series([None] * sums.height, dtype=pl.Float64)
+    errors = {}
+    for metric, value, is_smooth in zip(metrics, values, smooth, strict=True):
+        errors[value.name] = nothing
+        if is_smooth:
+            up, down = value.to_numpy()[sums.height :].reshape(2, len(names), sums.height)
+            gradient = dict(zip(names, (up - down) / (2 * steps.T) * units[:, None], strict=True))
+            errors[value.name] = pl.Series(_errors(metric, gradient, sums)).zip_with(
+                (sums["dialogues"] > 1) & value.head(sums.height).is_not_null(), nothing
+            )
+    return values.head(sums.height), pl.DataFrame(errors)
+
+
+def scores(metrics: Sequence[Metric], sums: pl.DataFrame) -> pl.DataFrame:
+    """The scores of metrics, a column (Float64) each, called by its number, from sums ``stat:<name>``."""
+    columns = {name: pl.col(f"stat:{name}") for metric in metrics for name in stats_of(metric)}
+    return sums.select_seq(
+        metric.score(columns).cast(pl.Float64).alias(str(number)) for number, metric in enumerate(metrics)
+    )
+
+
+def _errors(metric: Metric, gradient: Mapping[str, Floats], sums: pl.DataFrame) -> Floats:
+    """The standard errors of a metric, per group: √(D/(D−1) · Σ (g·s_d)²), from the moments of dialogues' sums s_d."""
+    terms = [
+        gradient[one]
+        * gradient[other]
+        * sums[_name((one, other))].cast(pl.Float64).to_numpy()
+        * (1 if one == other else 2)
+        for one, other in _pairs(metric)
+    ]
+    variance = np.sum(terms, axis=0)
+    variance[~(variance >= _NOTHING * np.sum(np.abs(terms), axis=0))] = 0
     dialogues = sums["dialogues"].to_numpy().astype(np.float64)
-    values = frame.select_seq(metric.score(columns).cast(pl.Float64).alias(str(metric)) for metric in metrics)
-    for metric, value in zip(metrics, values, strict=True):
-        scores = value.to_numpy()
-        up, down = scores[len(whole) :].reshape(2, len(names), len(whole))
-        gradient = dict(zip(names, (up - down) / (2 * steps.T) * units[:, None], strict=True))
-        terms = [
-            gradient[one]
-            * gradient[other]
-            * sums[_name((one, other))].cast(pl.Float64).to_numpy()
-            * (1 if one == other else 2)
-            for one, other in _pairs(metric)
-        ]
-        variance = np.sum(terms, axis=0)
-        variance[variance < _NOTHING * np.sum(np.abs(terms), axis=0)] = 0
-        known = (dialogues > 1) & ~np.isnan(scores[: len(whole)])
-        errors = np.sqrt(np.divide(dialogues * variance, dialogues - 1, where=known, out=np.zeros(len(known))))
-        yield pl.Series(errors).zip_with(pl.Series(known), pl.Series([None], dtype=pl.Float64))
+    errors: Floats = np.sqrt(variance * dialogues / np.maximum(dialogues - 1, 1))
+    return errors
 
 
 def _pairs(metric: Metric) -> list[tuple[str, str]]:
-    return list(combinations_with_replacement(metric.stats(), 2))
+    return list(combinations_with_replacement(stats_of(metric), 2))
 
 
 def _name(pair: tuple[str, str]) -> str:

@@ -13,8 +13,8 @@ from dstbench import __version__
 from dstbench.conventions import Convention
 from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
 from dstbench.longtable import Data, open_under
-from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all
-from dstbench.precision import moments_of, standard_errors
+from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all, stats_of
+from dstbench.precision import moments_of, scores, scores_and_errors
 from dstbench.profiles import as_convention
 from dstbench.runs import Run
 from dstbench.schema import SCORES, TURNS
@@ -135,12 +135,12 @@ def score(
         )
     tables = []
     for run in runs:
-        rows, found = score_run(run, chosen, groups, convention)
+        table, found = score_run(run, chosen, groups, convention)
         warn_of_alternatives(run, found)
-        tables.append(rows)
-    scores = pl.concat(tables)
-    _warn_of_differences(scores)
-    return scores
+        tables.append(table)
+    rows = pl.concat(tables)
+    _warn_of_differences(rows)
+    return rows
 
 
 def choose_metrics(
@@ -163,7 +163,7 @@ def score_run(
             f"{run.name}: it holds no states, and {', '.join(others)} cannot be had from it",
             hint=f"-m {','.join(only)}",
         )
-    stats = {name: stat for metric in metrics for name, stat in metric.stats().items()}
+    stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
     named = any(metric.asks_for_slots for metric in metrics)
     found = sum_up(run, stats, by, convention, moments_of(metrics), named=named)
     metrics = [metric.resolve(found.slots, convention.slots) for metric in metrics]
@@ -176,28 +176,28 @@ def score_run(
         "t": str(found.turns),
         "v": __version__,
     }
-    columns = {name: pl.col(f"stat:{name}") for name in stats}
+    sums = found.table.sort(by) if by else found.table
+    values, errors = scores_and_errors(metrics, sums)
+    per_metric = {
+        "metric": [str(metric) for metric in metrics],
+        "signature": [sign(metric.settings(), settings) for metric in metrics],
+    }
+    groups = sums.select(pl.lit(run.name).alias("run"), *by, pl.col("turns", "dialogues").cast(pl.UInt32))
+    rows = groups.join(pl.DataFrame(per_metric), how="cross", maintain_order="left_right").with_columns(
+        _by_group(values).alias("value"), _by_group(errors).alias("se")
+    )
     names = list(SCORES.columns)
-    sums = _beside_exact(found, by, stats)
-    exact = {name: pl.col(f"exact:{name}") for name in stats} if found.exact is not None else None
-    errors = standard_errors(metrics, sums)
-    rows = [
-        sums.select(
-            "group",
-            pl.lit(number).alias("order"),
-            pl.lit(run.name).alias("run"),
-            *by,
-            pl.lit(str(metric)).alias("metric"),
-            metric.score(columns).alias("value"),
-            errors[number].alias("se"),
-            *([metric.score(exact).alias("exact")] if exact else []),
-            pl.col("turns", "dialogues").cast(pl.UInt32),
-            pl.lit(sign(metric.settings(), settings)).alias("signature"),
-        )
-        for number, metric in enumerate(metrics)
-    ]
-    columns_shown = [names[0], *by, *names[1:4], *(["exact"] if exact else []), *names[4:]]
-    return pl.concat(rows).sort("group", "order").select(columns_shown), found
+    columns_shown = [names[0], *by, *names[1:4], *names[4:]]
+    if found.exact is not None:
+        exact = groups.select(by).join(found.exact, on=by, how="left", maintain_order="left") if by else found.exact
+        rows = rows.with_columns(_by_group(scores(metrics, exact)).alias("exact"))
+        columns_shown.insert(columns_shown.index("se") + 1, "exact")
+    return rows.select(columns_shown), found
+
+
+def _by_group(columns: pl.DataFrame) -> pl.Series:
+    """Groups × metrics as one column, group by group."""
+    return columns.select(pl.concat_list(pl.all()).explode()).to_series()
 
 
 def warn_of_alternatives(run: Run, found: Sums) -> None:
@@ -215,15 +215,6 @@ def _is_of(metric: Metric, notation: str) -> bool:
     """Whether a metric is the named one, whatever its other parameters, but for a number of slots."""
     named = parse(notation)
     return type(metric) is type(named) and getattr(metric, "T", 0) == getattr(named, "T", 0)
-
-
-def _beside_exact(found: Sums, by: Sequence[str], stats: Iterable[str]) -> pl.DataFrame:
-    """The sums, sorted and numbered, with those of exact matching as ``exact:<name>`` where there are such."""
-    sums = found.table
-    if found.exact is not None:
-        exact = found.exact.select(*by, *(pl.col(f"stat:{name}").alias(f"exact:{name}") for name in stats))
-        sums = sums.join(exact, on=by, how="left") if by else pl.concat([sums, exact], how="horizontal")
-    return (sums.sort(by) if by else sums).with_row_index("group")
 
 
 def _warn_of_differences(rows: pl.DataFrame) -> None:

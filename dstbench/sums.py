@@ -126,7 +126,7 @@ def sum_up(
         sums, scored = _sums(layouts, stats, by, convention, hashed=gold is None, moments=moments)
         tables = [sums, *(_sums(layouts, stats, by, one, hashed=False)[0] for one in conventions[1:])]
         everywhere = _sums(layouts, {}, outer, of_turns, hashed=False)[0] if "slot" in by else None
-        slots = to_strings(distinct(layouts[None].slot[layouts[None].changed])) if named else ()
+        slots = to_strings(distinct(layouts[None].cells[0])) if named else ()
         return _Part(tables, everywhere, frozenset(slots), scored, _alternatives(layouts[None], convention))
 
     parts = over_partitions(run, part)
@@ -304,8 +304,8 @@ def _alternatives(rows: Layout, convention: Convention) -> str | None:
     """A gold value that lists alternatives, where the convention takes it for one string."""
     if convention.multi != "literal":
         return None
-    gold = rows.gold[rows.changed]
-    return min(to_strings(distinct(gold[_LISTS.of(gold)])), default=None)
+    gold = rows.cells[1]
+    return min(to_strings(distinct(gold[_LISTS.of(gold)])), default=None) if _LISTS.up_to(gold).any() else None
 
 
 def _add_up(parts: Sequence[Totals], by: Sequence[str]) -> pl.DataFrame:

@@ -28,7 +28,7 @@ from dstbench.options import View
 from dstbench.schema import TURNS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
 
     from numpy.typing import NDArray
 
@@ -40,6 +40,11 @@ if TYPE_CHECKING:
 _LASTING: Final = ("n_gold", "n_pred", "n_correct", "n_union", "n_charged_again")
 _NAMES: Final = ("dialogue", "turn", "number", "turn_hash")
 _EXTRA: Final = ("number", "turn_hash", "gold_hash")
+# Columns that depend on the row before, and of these on whether a slot has ever been listed.
+_OF_RELEASED: Final = frozenset({"gca_correct", "gca_wrong", "gca_missed", "gca_over"})
+_OF_EVENTS: Final = frozenset(
+    {"n_fresh_errors", "gca_paper_correct", "gca_paper_wrong", "gca_paper_missed", "gca_paper_over", *_OF_RELEASED}
+)
 # Columns that follow from others of the turn table, and the columns they need.
 _DERIVED: Final = {"error_age": ("local_error",), "local_error": ("n_correct", "n_union", "n_fresh_errors")}
 
@@ -156,13 +161,15 @@ def find_changes(rows: Layout, convention: Convention) -> Changes:
 
 def _look_for_changes(rows: Layout, convention: Convention) -> Changes:
     row, place, after, free = rows.changed, rows.place, rows.after, None
+    cells = rows.cells
     if convention.over == "gold-domains":
         free = _free(rows, convention)
         row = np.union1d(row, np.flatnonzero(row_changes(free)))
         place = rows.row_place[row]
         after = place + np.diff(row, append=len(rows.turn))
-    slot = rows.slot[row]
-    compared = comparison(convention).compare(slot, rows.gold[row], rows.pred[row])
+        cells = rows.slot[row], rows.gold[row], rows.pred[row]
+    slot = cells[0]
+    compared = comparison(convention).compare(*cells)
     if free is not None:
         compared.ignore(free[row])
     return Changes(convention, row, place, after, rows.first[row], slot, compared)
@@ -171,22 +178,29 @@ def _look_for_changes(rows: Layout, convention: Convention) -> Changes:
 def _counts(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, NDArray[np.uint32]]:
     """Counts per turn: sums by place of what changed, and for what lasts their running sums.
 
-    As many counts as fit are added up at once, as digits of one number.
+    What a row adds to them depends on a few flags, so it is found once for all that these can be; and as many counts as
+    fit are added up at once, as digits of one number.
     """
-    kinds = _what_changed(changes)
-    bits = _most(rows).bit_length()
-    at_once = 63 // bits
+    flags = _what_changed(changes, needed)
+    case = np.zeros(len(changes.row), np.uint16)
+    for bit, flag in enumerate(flags.values()):
+        case |= flag.view(np.uint8).astype(np.uint16) << bit
+    cases = np.arange(2 ** len(flags), dtype=np.uint16)
+    kinds = _count(**{name: (cases >> bit & 1).astype(np.bool_) for bit, name in enumerate(flags)})
+    digit = next(kind for kind in (np.uint8, np.uint16, np.uint32) if _most(rows) <= np.iinfo(kind).max)
+    at_once = 8 // digit(0).nbytes
     found: dict[str, NDArray[np.uint32]] = {}
     for lasts in (True, False):
         names = [name for name in kinds if name in needed and (name in _LASTING) == lasts]
         for some in (names[start : start + at_once] for start in range(0, len(names), at_once)):
-            digits = np.zeros(len(changes.row), np.int64)
-            for digit, name in enumerate(some):
-                digits |= kinds[name]().astype(np.int64) << (digit * bits)
-            sums = _sizes(rows, changes, digits) if lasts else _by_place(rows, changes.place, digits)
-            sums = rows.of_turns(sums)
-            for digit, name in enumerate(some):
-                found[name] = (sums >> (digit * bits) & ((1 << bits) - 1)).astype(np.uint32)
+            digits = np.zeros((len(cases), at_once), digit)
+            for column, name in enumerate(some):
+                digits[:, column] = kinds[name]
+            adds = digits.view(np.int64)[:, 0].take(case)
+            sums = _sizes(rows, changes, adds) if lasts else _by_place(rows, changes.place, adds)
+            columns = rows.of_turns(sums).view(digit).reshape(-1, at_once)
+            for column, name in enumerate(some):
+                found[name] = columns[:, column].astype(np.uint32)
     return found
 
 
@@ -241,59 +255,64 @@ def _soft(rows: Layout, changes: Changes) -> dict[str, Any]:
     return {"soft_correct": rows.of_turns(correct), "soft_joint": rows.of_turns(joint)}
 
 
-def _what_changed(changes: Changes) -> dict[str, Callable[[], Flags]]:
-    """Of each changed row: whether it is in the states whose size is counted, and whether it is an event of a kind.
-
-    Returns:
-        Column name to a function that gives flags: what nobody asks for is not computed.
-    """
+def _what_changed(changes: Changes, needed: set[str]) -> dict[str, Flags]:
+    """What the counts that are needed depend on: flags of each changed row, by name."""
     compared, first, convention = changes.compared, changes.first, changes.convention
-    g, p, ok = compared.gold, compared.pred, compared.ok
-    g_is, p_is = g != ABSENT, p != ABSENT
-    g_new, p_new = g != before(g, first), p != before(p, first)
-    g_set, p_set = g_new & g_is, p_new & p_is
+    g, p = compared.gold, compared.pred
+    flags = {"g_is": g != ABSENT, "p_is": p != ABSENT, "ok": compared.ok}
+    if needed & _OF_EVENTS:
+        flags |= {"g_new": g != before(g, first), "p_new": p != before(p, first)}
+    if needed & _OF_RELEASED:
+        seen = {"g_seen": _since(compared.gold_listed, first), "p_seen": _since(compared.pred_listed, first)}
+        flags |= seen | {f"{name}_before": before(flag, first) for name, flag in seen.items()}
+    if "n_charged_again" in needed and convention.wrong_costs != "once":
+        flags["again"] = comparison(convention).charged_again(changes.slot, g, p, compared.ok)
+    return flags
 
-    def released() -> dict[str, Flags]:
-        if not cache:
-            cache.update(_gca_released(compared, (g_new, p_new), first))
-        return cache
 
-    def charged_again() -> Flags:
-        if convention.wrong_costs == "once":
-            return np.zeros(len(g), np.bool_)
-        return comparison(convention).charged_again(changes.slot, g, p, ok)
-
-    cache: dict[str, Flags] = {}
-    return {
-        "n_gold": lambda: g_is,
-        "n_pred": lambda: p_is,
-        "n_correct": lambda: ok,
-        "n_union": lambda: g_is | p_is,
-        "n_charged_again": charged_again,
-        "n_fresh_errors": lambda: (g_set | p_set) & ~ok,
-        "gca_correct": lambda: released()["correct"],
-        "gca_wrong": lambda: released()["wrong"],
-        "gca_missed": lambda: released()["missed"],
-        "gca_over": lambda: released()["over"],
-        "gca_paper_correct": lambda: (g_set | p_set) & ok,
-        "gca_paper_wrong": lambda: (g_set | p_set) & g_is & p_is & ~ok,
-        "gca_paper_missed": lambda: g_set & ~p_is,
-        "gca_paper_over": lambda: p_set & ~g_is,
+def _count(g_is: Flags, p_is: Flags, ok: Flags, again: Flags | None = None, **changed: Flags) -> dict[str, Flags]:
+    """By column: whether a row of such flags is in the states whose size is counted, or is an event of the kind."""
+    kinds = {
+        "n_gold": g_is,
+        "n_pred": p_is,
+        "n_correct": ok,
+        "n_union": g_is | p_is,
+        "n_charged_again": np.zeros_like(ok) if again is None else again,
     }
+    if changed:
+        g_set, p_set = changed["g_new"] & g_is, changed["p_new"] & p_is
+        kinds |= {
+            "n_fresh_errors": (g_set | p_set) & ~ok,
+            "gca_paper_correct": (g_set | p_set) & ok,
+            "gca_paper_wrong": (g_set | p_set) & g_is & p_is & ~ok,
+            "gca_paper_missed": g_set & ~p_is,
+            "gca_paper_over": p_set & ~g_is,
+        }
+    if "g_seen" in changed:
+        kinds |= _gca_released(~g_is, ~p_is, ok, **changed)
+    return kinds
 
 
-def _gca_released(compared: Compared, new: tuple[Flags, Flags], first: Flags) -> dict[str, Flags]:
+def _gca_released(
+    no_g: Flags,
+    no_p: Flags,
+    ok: Flags,
+    *,
+    g_new: Flags,
+    p_new: Flags,
+    g_seen: Flags,
+    p_seen: Flags,
+    g_seen_before: Flags,
+    p_seen_before: Flags,
+) -> dict[str, Flags]:
     """C, W, M, O as the authors' code counts them (SPEC §2, `released`).
 
     A slot that was listed and now is absent has the value "none", and a slot listed for the first time is a change,
     also if it is listed with what means absent. Gold's change and the prediction's change in the same cell are two
     events, of which the second is not counted as C (W) if the first was: no row is two of one kind.
     """
-    g, p, ok = compared.gold, compared.pred, compared.ok
-    g_seen, p_seen = _since(compared.gold_listed, first), _since(compared.pred_listed, first)
-    g_change = g_seen & (new[0] | ~before(g_seen, first))
-    p_change = p_seen & (new[1] | ~before(p_seen, first))
-    no_g, no_p = g == ABSENT, p == ABSENT
+    g_change = g_seen & (g_new | ~g_seen_before)
+    p_change = p_seen & (p_new | ~p_seen_before)
     equal = ok | (no_g & no_p)
 
     g_correct = g_change & np.where(p_seen, equal, no_g)
@@ -307,10 +326,10 @@ def _gca_released(compared: Compared, new: tuple[Flags, Flags], first: Flags) ->
     p_missed = again & no_p & ~(equal & ~g_correct)
     p_wrong = again & ~no_p & ~equal & ~g_wrong
     return {
-        "correct": g_correct | p_correct,
-        "wrong": g_wrong | p_wrong,
-        "missed": g_missed | p_missed,
-        "over": g_over | p_over,
+        "gca_correct": g_correct | p_correct,
+        "gca_wrong": g_wrong | p_wrong,
+        "gca_missed": g_missed | p_missed,
+        "gca_over": g_over | p_over,
     }
 
 

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench import partition
+from dstbench import longtable, partition
 from dstbench.demo import synthetic
 from dstbench.longtable import open_runs
 from dstbench.options import Missing
@@ -89,7 +89,10 @@ def test_the_same_run_gives_the_same_bytes(here: Path) -> None:
     assert Path("a.parquet").read_bytes() == Path("b.parquet").read_bytes()
 
 
-def test_row_groups_end_with_dialogues_are_sorted_zstd_and_dictionaries(here: Path) -> None:
+def test_row_groups_end_with_dialogues_are_sorted_zstd_and_dictionaries(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(longtable, "_ROW_GROUP", 65_536)
     table = synthetic(4_000, trackers=["careful"])["careful"]
     dstbench.write_long(open_runs({"careful": table})[0], "run.parquet")
     file = pq.ParquetFile("run.parquet")

@@ -25,7 +25,7 @@ def test_what_is_printed_comes_out_or_has_a_reason(line: Line, request: pytest.F
 
 
 def test_every_released_score_is_among_them(data: Path) -> None:
-    files = list((data / "published").glob("*.json"))
+    files = [file for file in (data / "published").glob("*.json") if "per_dialogue" not in file.stem]
     assert len(files) == 19
     lines = [line for line in papers.LINES if line.source.endswith("released scores")]
     assert sum(len(measure(line, data)) for line in lines) == sum(len(json.loads(file.read_text())) for file in files)

@@ -7,6 +7,7 @@ agree with the whole exactly, in any order and on any number of threads.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
@@ -81,6 +82,12 @@ class Metric:
     def __str__(self) -> str:
         given = (f"{f.name}={getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name) != f.default)
         return ":".join([self.name, *given])
+
+
+@lru_cache(maxsize=256)
+def stats_of(metric: Metric) -> dict[str, pl.Expr]:
+    """A metric's `stats`; expressions are slow to make, and are asked for again and again."""
+    return metric.stats()
 
 
 # --- pieces that metrics are made of -----------------------------------------------------------------------------

@@ -6,6 +6,7 @@ Parameters at their default are left out, and ``parse(str(m)) == m``.
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from dstbench.errors import UsageError, did_you_mean
@@ -31,6 +32,7 @@ REGISTRY: Final[dict[str, type[Metric]]] = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=1024)
 def parse(notation: str) -> Metric:
     """The metric that `notation` names.
 

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from dstbench.builder import Listed, Words
+from dstbench.builder import Listed, Words, are_distinct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -138,9 +138,9 @@ class Tokens:
         """Whether an object has a key twice."""
         for depth in range(1, int(self.depth.max()) + 1):
             at = np.flatnonzero((self.depth == depth) & (self.kind < _IS_KEY))
-            holder = np.cumsum(self.low[at] < depth)  # an object's first string is its first key
-            key = np.sort(holder * len(self.words.words) + self.words.code[at])
-            if (key[1:] == key[:-1]).any():
+            holder = np.cumsum(self.low[at] < depth, dtype=np.int32)  # an object's first string is its first key
+            names = self.words.only(at)
+            if not are_distinct(holder, names.code, len(names.words)):
                 return True
         return False
 
