@@ -65,7 +65,7 @@ class Correlations:
         matrix: Each pair of columns in each run and, where there are several, in all of them pooled.
         differences: The differences that were asked for, with Zou's interval; without a row if none were.
         tests: The tests of these.
-        signatures: (run, metric, signature) of the scores.
+        signatures: (run, metric, unit, signature) of the scores.
     """
 
     matrix: pl.DataFrame
@@ -245,12 +245,12 @@ def _per_turn(
     parts = over_partitions(run, lambda part: scored_turns(to_turns(part, convention, columns=needed), convention))
     table = pl.concat(parts)
     if not metrics:
-        return table, pl.DataFrame(schema=dict.fromkeys(("run", "metric", "signature"), pl.String))
+        return table, pl.DataFrame(schema=dict.fromkeys(("run", "metric", "unit", "signature"), pl.String))
     rows, sums = score_run(run, metrics, keys, convention)
     warn_of_alternatives(run, sums)
     names = [str(metric) for metric in metrics]
     scores = rows.pivot(on="metric", on_columns=names, index=keys, values="value")
-    signatures = rows.select("run", "metric", "signature").unique(maintain_order=True)
+    signatures = rows.select("run", "metric", "unit", "signature").unique(maintain_order=True)
     return table.join(scores, on=keys, how="left", maintain_order="left"), signatures
 
 

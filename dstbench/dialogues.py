@@ -48,17 +48,17 @@ def per_dialogue(run: Run, metrics: Sequence[Metric], convention: Convention) ->
 
     Returns:
         The columns of `schema.DIALOGUES` and one per metric, sorted by dialogue; dialogues without a scored turn are
-        left out. And the signature of each metric (run, metric, signature).
+        left out. And the signature of each metric (run, metric, unit, signature).
     """
     table = pl.concat(over_partitions(run, lambda part: _of_partition(part, convention)))
     found = table.select(pl.lit(run.name).alias("run"), pl.all())
     if not metrics:
-        return found, pl.DataFrame(schema=dict.fromkeys(("run", "metric", "signature"), pl.String))
+        return found, pl.DataFrame(schema=dict.fromkeys(("run", "metric", "unit", "signature"), pl.String))
     rows, sums = score_run(run, metrics, ["dialogue"], convention)
     warn_of_alternatives(run, sums)
     names = [str(metric) for metric in metrics]
     scores = rows.pivot(on="metric", on_columns=names, index="dialogue", values="value")
-    signatures = rows.select("run", "metric", "signature").unique(maintain_order=True)
+    signatures = rows.select("run", "metric", "unit", "signature").unique(maintain_order=True)
     return found.join(scores, on="dialogue", how="left", maintain_order="left"), signatures
 
 

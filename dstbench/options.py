@@ -42,6 +42,9 @@ Turns = Literal["all", "gold", "pred", "last"]
 #: What a score is a mean over: turns, or the domains (services) of turns.
 Unit = Literal["turn", "frame"]
 
+#: What a metric's value is: a share, which tables show in percent, or a count.
+ScoreUnit = Literal["share", "count"]
+
 #: A finer view than the turn: states restricted to one domain, or to one slot.
 View = Literal["domain", "slot"]
 

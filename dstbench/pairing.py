@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.errors import DstbenchError, DstbenchWarning
+from dstbench.metrics import score_of, stats_of
 from dstbench.partition import over_partitions
 from dstbench.scoring import score_run, warn_of_alternatives
 from dstbench.signature import differences, parse, sign
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
 
 _TURN: Final = ("dialogue", "turn")
-_SCORES: Final = ("run", "metric", "value", "turns", "dialogues", "signature")
+_SCORES: Final = ("run", "metric", "unit", "value", "turns", "dialogues", "signature")
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Paired:
         metrics: The metrics, with every parameter filled in that depends on slots.
         statistics: The names of what the metrics sum.
         sums: Runs × dialogues × statistics, as doubles that add up without rounding.
-        scores: The runs' score rows: `run`, `metric`, `value`, `turns`, `dialogues`, `signature`.
+        scores: The runs' score rows: `run`, `metric`, `unit`, `value`, `turns`, `dialogues`, `signature`.
     """
 
     runs: list[str]
@@ -56,8 +57,8 @@ class Paired:
 
     def score(self, metric: Metric) -> Callable[[Floats], Floats]:
         """A metric as a function from sums (B × statistics) to scores (B); NaN where undefined."""
-        columns = {name: pl.col(name) for name in metric.stats()}
-        value = metric.score(columns).cast(pl.Float64).fill_null(np.nan).alias("value")
+        columns = {name: pl.col(name) for name in stats_of(metric)}
+        value = score_of(metric, columns).fill_null(np.nan).alias("value")
         at = {name: self.statistics.index(name) for name in columns}
 
         def score(sums: Floats) -> Floats:
@@ -93,7 +94,7 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
         slots |= found.slots
     _warn_of_differences([run.name for run in runs], settings)
     resolved = [metric.resolve(slots, convention.slots) for metric in metrics]
-    statistics = list(dict.fromkeys(name for metric in resolved for name in metric.stats()))
+    statistics = list(dict.fromkeys(name for metric in resolved for name in stats_of(metric)))
     dialogues = pl.concat([table.select("dialogue") for table in tables]).unique().sort("dialogue")
     return Paired(
         runs=[run.name for run in runs],

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
-from dstbench.metrics import stats_of
+from dstbench.metrics import score_of, stats_of
 from dstbench.ratios import STEP
 
 if TYPE_CHECKING:
@@ -77,9 +77,7 @@ def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl
 def scores(metrics: Sequence[Metric], sums: pl.DataFrame) -> pl.DataFrame:
     """The scores of metrics, a column (Float64) each, called by its number, from sums ``stat:<name>``."""
     columns = {name: pl.col(f"stat:{name}") for metric in metrics for name in stats_of(metric)}
-    return sums.select_seq(
-        metric.score(columns).cast(pl.Float64).alias(str(number)) for number, metric in enumerate(metrics)
-    )
+    return sums.select_seq(score_of(metric, columns).alias(str(number)) for number, metric in enumerate(metrics))
 
 
 def _errors(metric: Metric, gradient: Mapping[str, Floats], sums: pl.DataFrame) -> Floats:
@@ -103,4 +101,4 @@ def _pairs(metric: Metric) -> list[tuple[str, str]]:
 
 
 def _name(pair: tuple[str, str]) -> str:
-    return "moment:" + "*".join(pair)
+    return f"moment:{pair}"

@@ -139,6 +139,7 @@ SCORES: Final = Table(
     {
         "run": Column(_TEXT, "Name of the run."),
         "metric": Column(_TEXT, "The metric in dstbench's notation, e.g. fga:lam=0.25."),
+        "unit": Column(_TEXT, "What the value is: share (tables show percent) or count."),
         "value": Column(pl.Float64(), "The score as a fraction (a count for count metrics); null: undefined.", True),
         "se": Column(
             pl.Float64(),

@@ -107,10 +107,10 @@ def score(
         split: The split to score, where gold has several; None: the one in which there are predictions.
 
     Returns:
-        One row per (run, group, metric): `run`, a column per `by`, `metric`, `value` (a fraction; a count for count
-        metrics; null: undefined), `se` (its standard error over dialogues, linearised; null for counts, by slot and
-        by dialogue), `turns` (frames, where the convention scores those), `dialogues`, `signature`; and `exact`, the
-        value with exact matching, where the convention matches fuzzily.
+        One row per (run, group, metric): `run`, a column per `by`, `metric`, `unit` (``share``, ``count``), `value` (a
+        fraction; a count for count metrics; null: undefined), `se` (its standard error over dialogues, linearised;
+        null for counts, by slot and by dialogue), `turns` (frames, where the convention scores those), `dialogues`,
+        `signature`; and `exact`, the value with exact matching, where the convention matches fuzzily.
 
     Raises:
         DstbenchError: Data cannot be used, or a metric, group or profile is unknown.
@@ -180,6 +180,7 @@ def score_run(
     values, errors = scores_and_errors(metrics, sums)
     per_metric = {
         "metric": [str(metric) for metric in metrics],
+        "unit": [metric.unit for metric in metrics],
         "signature": [sign(metric.settings(), settings) for metric in metrics],
     }
     groups = sums.select(pl.lit(run.name).alias("run"), *by, pl.col("turns", "dialogues").cast(pl.UInt32))
@@ -187,7 +188,7 @@ def score_run(
         _by_group(values).alias("value"), _by_group(errors).alias("se")
     )
     names = list(SCORES.columns)
-    columns_shown = [names[0], *by, *names[1:4], *names[4:]]
+    columns_shown = [names[0], *by, *names[1:]]
     if found.exact is not None:
         exact = groups.select(by).join(found.exact, on=by, how="left", maintain_order="left") if by else found.exact
         rows = rows.with_columns(_by_group(scores(metrics, exact)).alias("exact"))

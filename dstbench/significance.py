@@ -25,7 +25,7 @@ from dstbench import stats
 from dstbench.conventions import Convention
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.longtable import Data, open_under
-from dstbench.metrics import Metric, parse_all
+from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.options import Adjustment
 from dstbench.pairing import Paired, pair_up
 from dstbench.profiles import as_convention
@@ -193,7 +193,16 @@ def resample(
             for (model, runs), one in zip(models.items(), compared, strict=True):
                 seeds = {"runs": len(runs), "sd": _sd([of_runs[run].observed for run in runs])}
                 found = one.estimate(design.level)
-                means.append({"metric": name, "model": model, "value": found.value, **seeds, **_interval(found)})
+                means.append(
+                    {
+                        "metric": name,
+                        "unit": metric.unit,
+                        "model": model,
+                        "value": found.value,
+                        **seeds,
+                        **_interval(found),
+                    }
+                )
         nulls: list[Null] = []
         rows: list[Row] = []
         for a, b in pairs:
@@ -203,6 +212,7 @@ def resample(
             rows.append(
                 {
                     "metric": name,
+                    "unit": metric.unit,
                     "run": names[a],
                     "other": names[b],
                     "difference": found.value,
@@ -246,7 +256,7 @@ def _dialogues(paired: Paired, metric: Metric, first: int, second: int) -> Row:
     """In how many dialogues a run is better, and in how many there is anything to be better at."""
     score, (one, other) = paired.score(metric), paired.sums[[first, second]]
     counts = stats.tally(score(one), score(other))
-    own = [paired.statistics.index(name) for name in metric.stats()]
+    own = [paired.statistics.index(name) for name in stats_of(metric)]
     return {
         "wins": counts.wins,
         "ties": counts.ties,

@@ -9,7 +9,7 @@ import polars as pl
 from dstbench.schema import SCORES, Column, Table
 
 _TEXT, _COUNT, _NUMBER = pl.String(), pl.UInt32(), pl.Float64()
-_METRIC: Final = SCORES.columns["metric"]
+_METRIC: Final = {name: SCORES.columns[name] for name in ("metric", "unit")}
 # What resampling says of a value or a difference.
 _RESAMPLED: Final = {
     "se": Column(_NUMBER, "Standard deviation over the bootstrap's resamples; null: undefined.", nullable=True),
@@ -28,7 +28,7 @@ STANDINGS: Final = Table(
     "standings",
     "One row per (run, metric): scores, and how sure they are.",
     {
-        **{name: SCORES.columns[name] for name in ("run", "metric", "value")},
+        **{name: SCORES.columns[name] for name in ("run", "metric", "unit", "value")},
         **_RESAMPLED,
         **_BCA,
         **{name: SCORES.columns[name] for name in ("turns", "dialogues", "signature")},
@@ -39,7 +39,7 @@ MODELS: Final = Table(
     "models",
     "One row per (metric, model): mean scores over a model's runs (seeds), and how sure they are.",
     {
-        "metric": _METRIC,
+        **_METRIC,
         "model": Column(_TEXT, "Name of the model; of a run that no model names, that of the run."),
         "runs": Column(_COUNT, "How many runs it has."),
         "value": Column(_NUMBER, "Mean of its runs' scores; null: one of them is undefined.", nullable=True),
@@ -52,7 +52,7 @@ DIFFERENCES: Final = Table(
     "differences of runs",
     "One row per (metric, pair of runs, or of models if such were named): how far apart, and could it be chance?",
     {
-        "metric": _METRIC,
+        **_METRIC,
         "run": Column(_TEXT, "Name of the run, or of the model."),
         "other": Column(_TEXT, "Name of the other; of the baseline, if there is one."),
         "difference": Column(_NUMBER, "Value of run less value of other; null: undefined.", nullable=True),

@@ -41,6 +41,8 @@ _TURN: Final = ("number", "turn")
 _LISTS: Final = PerCode(lambda values: values.str.contains(BETWEEN, literal=True).to_numpy(), absent=False)
 # A ratio's sums are in two columns, called by these and its name, until all are added up.
 _HALVES: Final = ("higher:", "lower:")
+# Whole numbers that a dialogue adds up to are below this, so that the product of two of them is exact.
+_LARGEST: Final = 2**31
 # What a turn counts in which neither state has anything.
 _EMPTY: Final[Mapping[str, Any]] = {"local_error": False, "error_age": None, "soft_joint": 1.0}
 
@@ -70,7 +72,7 @@ class Sums:
 
     Attributes:
         table: One row per group: the `by` columns, ``stat:<name>`` for each statistic, `turns`, `dialogues`, and
-            ``moment:<one>*<other>`` for each moment that is asked for.
+            ``moment:('<one>', '<other>')`` for each moment that is asked for.
         exact: The same with exact matching, where the convention is fuzzy; else None.
         slots: The slots that gold or prediction lists; none, where they are not asked for.
         fingerprint: That of gold under the convention, over the turns that are scored.
@@ -208,12 +210,16 @@ def _total(
     ends = np.append(starts[1:], counted.height)[: len(starts)] - 1
     sums = {"turns": np.diff(ends, prepend=-1)}
     for name, column in zip(stats, values, strict=True):
-        numbers = column.to_numpy()
-        if numbers.dtype == np.float64:
-            defined = np.where(np.isnan(numbers), 0, numbers)
-            sums |= {half + name: _of_runs(part, ends) for half, part in zip(_HALVES, halves(defined), strict=True)}
+        if column.dtype.is_float():
+            ratios = _defined_ratios(name, column)
+            sums |= {half + name: _of_runs(part, ends) for half, part in zip(_HALVES, halves(ratios), strict=True)}
         else:
-            sums["stat:" + name] = _of_runs(numbers, ends)
+            counts = sums["stat:" + name] = _of_runs(column.cast(pl.Int64).fill_null(0).to_numpy(), ends)
+            if np.abs(counts).max(initial=0) >= _LARGEST:
+                raise UsageError(
+                    f"statistic {name!r} adds up to {np.abs(counts).max():,} in a dialogue, too much to sum exactly",
+                    hint="divide it by the largest that it can be in a turn, and it is a ratio",
+                )
     if not by:
         moments = {name: int(one @ other) for name, one, other in _factors(sums, pairs)}
         return {name: int(column.sum()) for name, column in sums.items()} | {"dialogues": len(ends)} | moments
@@ -225,6 +231,18 @@ def _total(
     dialogues = pl.col("number").n_unique().cast(pl.Int64).alias("dialogues")
     totals = table.group_by(by).agg(pl.exclude(keys.columns).sum(), dialogues)
     return totals.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES)
+
+
+def _defined_ratios(name: str, column: pl.Series) -> NDArray[np.float64]:
+    """The ratios of a statistic, 0 where it is undefined; others than from 0 to 1 cannot be summed exactly."""
+    ratios = column.cast(pl.Float64).fill_null(0).fill_nan(0).to_numpy()
+    outside = (ratios < 0) | (ratios > 1)
+    if outside.any():
+        raise UsageError(
+            f"statistic {name!r} is {ratios[outside][0]:g} in a turn, and a float must be a ratio from 0 to 1",
+            hint="make it a whole number (Int64), or divide it by the largest it can be",
+        )
+    return ratios
 
 
 def _of_runs(column: Numbers, ends: Numbers) -> Numbers:
@@ -249,7 +267,7 @@ def _factors(
         for name in dict.fromkeys(name for pair in moments for name in pair)
     }
     for one, other in moments:
-        yield f"moment:{one}*{other}", known[one], known[other]
+        yield f"moment:{(one, other)}", known[one], known[other]
 
 
 def _has_no_moments(by: Sequence[str]) -> bool:

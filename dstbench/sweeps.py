@@ -55,7 +55,7 @@ def sweep(
         split: The split to score, where gold has several; None: the one in which there are predictions.
 
     Returns:
-        (run, profile, metric, value, turns, dialogues, changed: the choices that differ from the profile above,
+        (run, profile, metric, unit, value, turns, dialogues, changed: the choices that differ from the profile above,
         signature), per run from the highest value of the first metric to the lowest; undefined ones last.
 
     Raises:
@@ -116,7 +116,7 @@ def _ordered(rows: pl.DataFrame, first: str) -> pl.DataFrame:
     return (
         rows.join(place, on="profile", maintain_order="left")
         .sort("place", maintain_order=True)
-        .select("run", "profile", "metric", "value", "turns", "dialogues", "changed", "signature")
+        .select("run", "profile", "metric", "unit", "value", "turns", "dialogues", "changed", "signature")
     )
 
 

@@ -56,7 +56,7 @@ class Traits:
             over the same dialogues, in which all are defined.
         differences: Of the correlations of each trait with the first two metrics, with Zou's interval.
         disagreements: The dialogues on which two metrics differ most, in each direction; empty if none were named.
-        signatures: (run, metric, signature) of the scores.
+        signatures: (run, metric, unit, signature) of the scores.
     """
 
     dialogues: pl.DataFrame

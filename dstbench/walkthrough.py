@@ -45,7 +45,7 @@ class Walkthrough:
         slots: Every slot of every turn that gold or a run has, with its class.
         changes: How many changes of state each run has right, wrong, missed and over, turn by turn.
         scores: The scores of each turn, and of the dialogue (turn: null).
-        signatures: (run, metric, signature) of the dialogue's scores.
+        signatures: (run, metric, unit, signature) of the dialogue's scores.
     """
 
     said: pl.DataFrame
@@ -169,5 +169,5 @@ def _of_run(
         scores.select(named, pl.lit(table["dialogue"][0]).alias("dialogue"), "turn", "metric", "value").match_to_schema(
             TURN_SCORES.schema
         ),
-        whole.select("run", "metric", "signature"),
+        whole.select("run", "metric", "unit", "signature"),
     )

@@ -171,7 +171,7 @@ def _models(rows: pl.DataFrame) -> pl.DataFrame:
     """`VERSION_MODELS` of score rows."""
     grouped = (
         _beside_exact(rows)
-        .group_by("version", "model", "metric", maintain_order=True)
+        .group_by("version", "model", "metric", "unit", maintain_order=True)
         .agg(pl.col("run").n_unique().alias("runs"), *_over_seeds("value", "sd"), *_over_seeds("exact", "exact_sd"))
     )
     return conform(grouped, VERSION_MODELS)

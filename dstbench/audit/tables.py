@@ -174,6 +174,7 @@ VERSION_MODELS: Final = Table(
         "version": _VERSION,
         "model": _MODEL,
         "metric": SCORES.columns["metric"],
+        "unit": SCORES.columns["unit"],
         "runs": _RUNS,
         "value": MODELS.columns["value"],
         "sd": MODELS.columns["sd"],

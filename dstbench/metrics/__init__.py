@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from dstbench.metrics.base import Metric, stats_of
+from dstbench.metrics.base import Metric, score_of, stats_of
 from dstbench.metrics.notation import REGISTRY, parse, parse_all
 
-__all__ = ["DEFAULT", "DEFAULT_PER_SLOT", "REGISTRY", "Metric", "parse", "parse_all", "stats_of"]
+__all__ = ["DEFAULT", "DEFAULT_PER_SLOT", "REGISTRY", "Metric", "parse", "parse_all", "score_of", "stats_of"]
 
 #: What is computed when nothing is asked for.
 DEFAULT: Final = "jga,sa,rsa,aga,f1,fga,gca,tla"

@@ -2,20 +2,32 @@
 
 One and the same metric therefore works per turn, dialogue, slot, domain, run, or anything a user groups by; and parts
 agree with the whole exactly, in any order and on any number of threads.
+
+Metrics may come from elsewhere, as subclasses of `Metric`. Nothing that such a metric calls its statistics can change
+another metric (`stats_of`), it signs with the module and version it is from, and `check_own` refuses one that borrows
+the name of a built-in metric or whose statistics cannot be summed.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
-from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import polars as pl
 
+from dstbench.errors import UsageError
 from dstbench.ratios import exact_sum
+from dstbench.schema import TURNS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
+
+    from dstbench.options import ScoreUnit
+
+_PACKAGE: Final = __name__.partition(".")[0]
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 @dataclass(frozen=True)
@@ -32,10 +44,10 @@ class Metric:
     is_count: ClassVar[bool] = False
 
     def stats(self) -> dict[str, pl.Expr]:
-        """Expressions over the turn table, by a name that belongs to the definition.
+        """Expressions over the turn table, each of a turn's own row, by name.
 
-        Each is a whole number (Int64), or a ratio from 0 to 1 (Float64; null: undefined, and adds nothing). Two
-        metrics that need the same statistic name it alike, and it is summed once.
+        Each is a whole number (integers, Boolean), or a ratio from 0 to 1 (floats); null is undefined and adds
+        nothing. Built-in metrics that need the same statistic name it alike, so that it is summed once.
 
         Returns:
             Name to expression.
@@ -74,20 +86,125 @@ class Metric:
         """
         return self
 
+    @property
+    def unit(self) -> ScoreUnit:
+        """Whether the value is a ``share``, which tables show in percent, or a ``count``."""
+        return "count" if self.is_count else "share"
+
     def settings(self) -> str:
-        """Name and all parameters, also those at their default: the metric's part of a signature."""
+        """Name and all parameters, also those at their default: the metric's part of a signature.
+
+        A metric that is not built in adds the module that it is from, and the module's version.
+        """
         given = ",".join(f"{f.name}={getattr(self, f.name)}" for f in fields(self))
-        return f"{self.name}({given})" if given else self.name
+        settings = f"{self.name}({given})" if given else self.name
+        return settings if is_built_in(self) else f"{settings}@{_origin(type(self))}"  # type: ignore[arg-type] # a class can be hashed
 
     def __str__(self) -> str:
         given = (f"{f.name}={getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name) != f.default)
         return ":".join([self.name, *given])
 
 
+def is_built_in(metric: Metric) -> bool:
+    """Whether a metric's class is one of dstbench's own."""
+    return type(metric).__module__.partition(".")[0] == _PACKAGE
+
+
 @lru_cache(maxsize=256)
 def stats_of(metric: Metric) -> dict[str, pl.Expr]:
-    """A metric's `stats`; expressions are slow to make, and are asked for again and again."""
-    return metric.stats()
+    """A metric's statistics, by names that no other statistic has.
+
+    A metric that is not built in has its settings in front of each name, so that its ``right`` is not JGA's. (They are
+    kept, as expressions are slow to make.)
+    """
+    return {_qualified(metric, name): stat for name, stat in metric.stats().items()}
+
+
+def score_of(metric: Metric, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+    """A metric's value (Float64) from the sums of its statistics, called as in `stats_of`."""
+    return metric.score({name: sums[_qualified(metric, name)] for name in metric.stats()}).cast(pl.Float64)
+
+
+def check_own(metric: Metric, built_in: Collection[str]) -> None:
+    """See that a metric from elsewhere can be told from the built-in ones, and that its statistics can be summed.
+
+    Args:
+        metric: Any metric; a built-in one is right as it is.
+        built_in: The names of the built-in metrics.
+
+    Raises:
+        UsageError: It has no name of its own; or a statistic cannot be computed from the turn table, depends on other
+            rows than the turn's own, or is not a number.
+    """
+    if is_built_in(metric):
+        return
+    where = f"{type(metric).__module__}.{type(metric).__qualname__}"
+    name = getattr(metric, "name", None)
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise UsageError(
+            f"metric {where}: its name is {name!r}", hint='letters, digits and hyphens: name = "my-metric"'
+        )
+    if name in built_in:
+        raise UsageError(
+            f"metric {where}: {name!r} is the name of a built-in metric", hint=f'a name of its own: name = "my-{name}"'
+        )
+    example = _example()
+    for stat, expression in metric.stats().items():
+        place = f"metric {where}: statistic {stat!r}"
+        try:
+            whole = example.select(value=expression)["value"]
+            by_itself = [example[row].select(value=expression)["value"] for row in range(example.height)]
+        except pl.exceptions.PolarsError as error:
+            reason = str(error).splitlines()[0]
+            raise UsageError(
+                f"{place} cannot be computed: {reason}", hint=f"the turn table has {', '.join(example.columns)}"
+            ) from None
+        if not whole.dtype.is_numeric() and whole.dtype != pl.Boolean:
+            raise UsageError(f"{place} is {whole.dtype}, not a number", hint="a whole number, or a ratio from 0 to 1")
+        if not whole.equals(pl.concat(by_itself), null_equal=True):
+            raise UsageError(
+                f"{place} is not a value of each turn by itself: it aggregates, looks at other rows or is a literal",
+                hint="dstbench sums it; what counts turns is dstbench.metrics.base.turns()",
+            )
+
+
+def _qualified(metric: Metric, stat: str) -> str:
+    return stat if is_built_in(metric) else f"{metric.settings()}:{stat}"
+
+
+@lru_cache(maxsize=256)
+def _origin(metric: type) -> str:
+    """The module of a metric's class, with its distribution's version, else a digest of the class's source."""
+    import inspect  # only metrics from elsewhere need these
+    from hashlib import sha256
+    from importlib.metadata import packages_distributions, version
+
+    module = metric.__module__
+    for distribution in packages_distributions().get(module.partition(".")[0], []):
+        return f"{module}-{version(distribution)}"
+    try:
+        source = inspect.getsource(metric)
+    except (OSError, TypeError):  # written in a prompt: there is no source
+        return module
+    return f"{module}#{sha256(source.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
+@cache
+def _example() -> pl.DataFrame:
+    """A turn table of some turns, no two alike, in which each column has several values, and null where it may."""
+    rows = range(1, 7)
+    columns = {}
+    for at, (name, column) in enumerate(TURNS.columns.items()):
+        if column.dtype == pl.Boolean:
+            values: list[Any] = [row % 2 == 0 for row in rows]
+        elif column.dtype == pl.String:
+            values = [f"D{row}" for row in rows]
+        elif column.dtype == pl.Float64:
+            values = [row / 10 for row in rows]
+        else:
+            values = [None if column.nullable and row % 3 == 0 else row * (at + 1) % 7 + row for row in rows]
+        columns[name] = pl.Series(values, dtype=column.dtype)
+    return pl.DataFrame(columns)
 
 
 # --- pieces that metrics are made of -----------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from dstbench.errors import UsageError, did_you_mean
+from dstbench.metrics.base import Metric, check_own
 from dstbench.metrics.change import GCA
 from dstbench.metrics.counts import Correct, ErrorTurns, Missed, Over, Wrong
 from dstbench.metrics.flexible import FGA, TLA
@@ -19,8 +20,6 @@ from dstbench.metrics.soft import SoftAGA, SoftJGA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from dstbench.metrics.base import Metric
 
 #: The metrics by name, in the order in which they are listed.
 REGISTRY: Final[dict[str, type[Metric]]] = {
@@ -69,14 +68,22 @@ def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
     """Several metrics, each once, in order; comma-separated text or an iterable.
 
     Raises:
-        UsageError: One message that names all that is wrong.
+        UsageError: One message that names all that is wrong. A metric that is not built in must have a name of its own
+            (`base.check_own`), and no two may be written alike.
     """
     parts = notations.split(",") if isinstance(notations, str) else list(notations)
     metrics: dict[Metric, None] = {}
+    written: dict[str, Metric] = {}
     wrong: list[UsageError] = []
     for part in parts:
         try:
-            metrics[parse(part) if isinstance(part, str) else part] = None
+            metric = parse(part) if isinstance(part, str) else part
+            if not isinstance(metric, Metric):
+                raise UsageError(f"{metric!r} is no metric", hint='its notation, as "fga:lam=0.25", or a Metric object')
+            check_own(metric, REGISTRY)
+            if written.setdefault(str(metric), metric) != metric:
+                raise UsageError(f"two metrics are called {str(metric)!r}", hint="give each a name of its own")
+            metrics[metric] = None
         except UsageError as error:
             wrong.append(error)
     if len(wrong) == 1:

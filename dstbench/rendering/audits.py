@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.audit.tables import KINDS
-from dstbench.metrics import parse
-from dstbench.rendering.tables import render_frames, render_page, share_text, signature_lines
+from dstbench.rendering.tables import IS_COUNT, render_frames, render_page, share_text, signature_lines, value_text
 
 if TYPE_CHECKING:
     from dstbench.audit import Bias, Differences, VersionScores
@@ -178,7 +177,7 @@ def render_version_scores(found: VersionScores, form: TableFormat) -> str:
     for metric in found.models["metric"].unique(maintain_order=True):
         rows = found.models.filter(metric=metric)
         several = ": mean ± standard deviation over n runs" if rows["runs"].max() != 1 else ""
-        sections.append((f"{metric}{several}", _over_versions(rows, metric, fuzzily=fuzzily)))
+        sections.append((f"{metric}{several}", _over_versions(rows, fuzzily=fuzzily)))
     for model in found.slots["model"].unique(maintain_order=True):
         rows = found.slots.filter(model=model).sort("slot", maintain_order=True)
         sections.append((f"{model}: turns in which a slot is wrong, and their share", _error_turns(rows)))
@@ -188,14 +187,14 @@ def render_version_scores(found: VersionScores, form: TableFormat) -> str:
     return render_page(sections, [told, *signature_lines(named)], form)
 
 
-def _over_versions(rows: pl.DataFrame, metric: str, *, fuzzily: bool) -> pl.DataFrame:
+def _over_versions(rows: pl.DataFrame, *, fuzzily: bool) -> pl.DataFrame:
     """A row per model, and per version its mean and standard deviation, those of exact matching beside."""
     shown = rows.select(
         "model",
         "version",
         _plain("runs")[0].alias("n"),
-        _spread("value", "sd", metric).alias("value"),
-        _spread("exact", "exact_sd", metric).alias("exact"),
+        _spread("value", "sd", is_count=IS_COUNT).alias("value"),
+        _spread("exact", "exact_sd", is_count=IS_COUNT).alias("exact"),
     )
     numbers = pl.col("n").unique(maintain_order=True).str.join(", ")  # of several, in the order of versions
     table = shown.group_by("model", maintain_order=True).agg(numbers)
@@ -211,16 +210,17 @@ def _error_turns(rows: pl.DataFrame) -> pl.DataFrame:
     table = rows.select("slot").unique(maintain_order=True)
     for version in rows["version"].unique(maintain_order=True):
         cells = rows.filter(version=version).select(
-            "slot", _spread("error_turns", "sd", None).alias(version), share_text(pl.col("share"), f"% of {version}")
+            "slot",
+            _spread("error_turns", "sd", is_count=True).alias(version),
+            share_text(pl.col("share"), f"% of {version}"),
         )
         table = table.join(cells, on="slot", how="left", maintain_order="left")
     return table.with_columns(pl.all().fill_null("-"))
 
 
-def _spread(value: str, sd: str, metric: str | None) -> pl.Expr:
-    """A mean, with its standard deviation where there is one: shares in percent, counts (no metric) as they are."""
-    counted = metric is None or parse(metric).is_count
-    mean, deviation = (share_text(pl.col(name) / 100 if counted else pl.col(name), name) for name in (value, sd))
+def _spread(value: str, sd: str, *, is_count: bool | pl.Expr) -> pl.Expr:
+    """A mean, with its standard deviation where there is one: shares in percent, counts as they are."""
+    mean, deviation = (value_text(name, is_count=is_count) for name in (value, sd))
     return pl.when(pl.col(sd).is_null()).then(mean).otherwise(pl.format("{} ± {}", mean, deviation))
 
 

@@ -11,7 +11,7 @@ from dstbench.rendering.diagnoses import correlations_page, diagnosis_page, trai
 from dstbench.rendering.drawing import heat_maps, histograms, intervals, lines, ranked
 from dstbench.rendering.leaderboards import leaderboard_page
 from dstbench.rendering.page import Block, Chapter
-from dstbench.rendering.tables import share_text, signature_lines, sweep_page, wide
+from dstbench.rendering.tables import IS_COUNT, signature_lines, sweep_page, value_text, wide
 
 if TYPE_CHECKING:
     from dstbench.correlating import Correlations
@@ -34,7 +34,7 @@ def leaderboard_chapter(found: Leaderboard) -> Chapter:
     limits = [pl.nth(2 * number + 2).str.replace_all(" ", "\N{NO-BREAK SPACE}") for number in range(len(metrics))]
     scores = [pl.format("{} ({})", metric, limit).alias(metric) for metric, limit in zip(metrics, limits, strict=True)]
     numbers = found.scores.select(
-        "run", "metric", *(share_text(pl.col(name), name) for name in ("value", "low", "high"))
+        "run", "metric", *(value_text(name, is_count=IS_COUNT) for name in ("value", "low", "high"))
     )
     blocks = [
         Block(title, standings.select(places, "run", *marks, *scores)),

@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.associations import POOLED
-from dstbench.metrics import parse
-from dstbench.rendering.tables import Page, plain, render_frames, render_page, share_text, signature_lines
+from dstbench.rendering.tables import (
+    Page,
+    counts,
+    plain,
+    render_frames,
+    render_page,
+    share_text,
+    signature_lines,
+    value_text,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from dstbench.correlating import Correlations
     from dstbench.diagnosis import Diagnosis
@@ -71,18 +79,18 @@ def render_traits(found: Traits, form: TableFormat) -> str:
 
 def traits_page(found: Traits) -> Page:
     """Their tables, each with its title, and what is to be said below them."""
-    sections = []
+    sections, counted = [], counts(found.signatures)
     for trait in found.bins["trait"].unique(maintain_order=True):
         title = f"Mean scores by {trait}, of dialogues that have both; n: how many"
-        sections.append((title, _binned(found.bins.filter(trait=trait))))
+        sections.append((title, _binned(found.bins.filter(trait=trait), counted)))
     sections += [*_matrices(found.correlations), *_differences(found.differences)]
     for higher, lower in found.disagreements.select("higher", "lower").unique(maintain_order=True).iter_rows():
         shown = found.disagreements.filter(higher=higher, lower=lower).select(
             "run",
             *plain("place"),
             "dialogue",
-            _mean(higher, "high"),
-            _mean(lower, "low"),
+            value_text("high", is_count=higher in counted),
+            value_text("low", is_count=lower in counted),
             *plain("turns", "mistakes"),
         )
         sections.append((f"Dialogues that {higher} scores highest above {lower}", shown))
@@ -146,7 +154,7 @@ def _kinds(errors: pl.DataFrame, by: str) -> pl.DataFrame:
     return grouped.with_columns(pl.col(by).fill_null("-"))
 
 
-def _binned(bins: pl.DataFrame) -> pl.DataFrame:
+def _binned(bins: pl.DataFrame, counted: Collection[str]) -> pl.DataFrame:
     metrics = bins["metric"].unique(maintain_order=True).to_list()
     wide = bins.pivot(
         on="metric",
@@ -158,15 +166,9 @@ def _binned(bins: pl.DataFrame) -> pl.DataFrame:
     return wide.select(
         "run",
         _interval().alias("bin"),
-        *(_mean(metric, f"value_{metric}").alias(metric) for metric in metrics),
+        *(value_text(f"value_{metric}", is_count=metric in counted).alias(metric) for metric in metrics),
         *(pl.col(f"dialogues_{metric}").cast(pl.String).alias(f"n of {metric}") for metric in metrics),
     )
-
-
-def _mean(metric: str, column: str) -> pl.Expr:
-    """A metric's values, or their means: shares in percent, counts as they are."""
-    value = pl.col(column)
-    return share_text(value / 100 if parse(metric).is_count else value, column)
 
 
 def _matrices(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:

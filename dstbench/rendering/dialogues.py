@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.escapes import plain_text
-from dstbench.metrics import parse
-from dstbench.rendering.tables import draw, render_frames, render_page, share_text, signature_lines, text_table
+from dstbench.rendering.tables import counts, draw, render_frames, render_page, signature_lines, text_table, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +46,9 @@ def render_walkthrough(found: Walkthrough, form: TableFormat, *, width: int = 12
     turns = pl.concat([found.changes["turn"], found.said["turn"]]).unique().sort().to_list()
     whole = found.scores.filter(pl.col("turn").is_null())
     title = f"{found.changes['dialogue'][0]}: {len(turns)} turn{'s' if len(turns) > 1 else ''}"
-    overview = _side_by_side(whole, found.changes.group_by("run", maintain_order=True).agg(pl.col(_EVENTS).sum()))
+    overview = _side_by_side(
+        whole, found.signatures, found.changes.group_by("run", maintain_order=True).agg(pl.col(_EVENTS).sum())
+    )
     if len(runs) > 1:
         named = pl.Series("run", found.signatures["run"].unique(maintain_order=True))
         overview = overview.with_columns(pl.format("{}: {}", "run", named))
@@ -82,7 +83,7 @@ def _lettered(found: Walkthrough) -> tuple[Walkthrough, list[str]]:
     return replace(found, **parts), list(letters.values())
 
 
-def _side_by_side(scores: pl.DataFrame, changes: pl.DataFrame) -> pl.DataFrame:
+def _side_by_side(scores: pl.DataFrame, signatures: pl.DataFrame, changes: pl.DataFrame) -> pl.DataFrame:
     """A row per run: its scores, and its changes of state."""
     metrics = scores["metric"].unique(maintain_order=True).to_list()
     wide = scores.pivot(on="metric", on_columns=metrics, index="run", values="value", maintain_order=True)
@@ -90,14 +91,9 @@ def _side_by_side(scores: pl.DataFrame, changes: pl.DataFrame) -> pl.DataFrame:
         "run",
         *(pl.col(kind).cast(pl.String).alias(f"{kind} changes") for kind in _EVENTS),
     )
-    return wide.select("run", *(_score(name) for name in metrics)).join(
+    return wide.select("run", *(value_text(name, is_count=name in counts(signatures)) for name in metrics)).join(
         counted, on="run", how="left", maintain_order="left"
     )
-
-
-def _score(metric: str) -> pl.Expr:
-    value = pl.col(metric)
-    return share_text(value / 100 if parse(metric).is_count else value, metric)
 
 
 def _told(found: Walkthrough, turn: int) -> list[str]:
@@ -114,7 +110,7 @@ def _told(found: Walkthrough, turn: int) -> list[str]:
         return [*said, _UNSCORED]
     several = changes["run"].n_unique() > 1
     lines = []
-    for row in _side_by_side(scores, changes).iter_rows(named=True):
+    for row in _side_by_side(scores, found.signatures, changes).iter_rows(named=True):
         run = row.pop("run")
         events = [
             f"{number} {name.partition(' ')[0]}"

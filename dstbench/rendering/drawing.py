@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dstbench.metrics import parse
 from dstbench.rendering.markup import Markup, element, join
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ def intervals(rows: pl.DataFrame) -> Markup:
     for (metric,), mine in rows.group_by("metric", maintain_order=True):
         limits = pl.concat([mine["low"], mine["high"], mine["value"]]).drop_nulls().to_list()
         room = (max(limits) - min(limits)) * 0.06 or 0.01 if limits else 0
-        is_share = not parse(str(metric)).is_count
+        is_share = mine["unit"].item(0) == "share"
         axis = Axis(
             "percent" if is_share else "count",
             min(limits, default=0) - room,

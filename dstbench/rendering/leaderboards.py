@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from dstbench.metrics import parse
-from dstbench.rendering.tables import Page, render_frames, render_page, share_text, signature_lines
+from dstbench.rendering.tables import IS_COUNT, Page, render_frames, render_page, signature_lines, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +54,7 @@ def leaderboard_page(found: Leaderboard) -> Page:
         rows = found.differences.filter(metric=metric)
         if rows.height:
             ordered = _in_order(rows, between.filter(metric=metric), design)
-            sections.append((f"{_DIFFERENCES} {metric}", _pairs(ordered, metric, design)))
+            sections.append((f"{_DIFFERENCES} {metric}", _pairs(ordered, design)))
             verdicts.append(_verdict(ordered, metric, design))
     return sections, [*verdicts, *_about(found, design), *_about_tests(found, design), *signature_lines(found.scores)]
 
@@ -67,9 +66,9 @@ def _standings(rows: pl.DataFrame, metrics: list[str], design: Design) -> pl.Dat
     for metric in metrics:
         shown = rows.filter(metric=metric).select(
             "run",
-            _number("value", metric).alias(metric),
-            *([_number("sd", metric).alias(f"sd of {metric}")] if "sd" in rows.columns else []),
-            _interval(metric).alias(f"{_percent(design['level'])} of {metric}"),
+            value_text("value", is_count=IS_COUNT).alias(metric),
+            *([value_text("sd", is_count=IS_COUNT).alias(f"sd of {metric}")] if "sd" in rows.columns else []),
+            _interval().alias(f"{_percent(design['level'])} of {metric}"),
         )
         table = table.join(shown, on="run", how="left", maintain_order="left")
     return table
@@ -97,22 +96,22 @@ def _in_order(rows: pl.DataFrame, standings: pl.DataFrame, design: Design) -> pl
     ).sort(place["run"], place["other"])
 
 
-def _pairs(rows: pl.DataFrame, metric: str, design: Design) -> pl.DataFrame:
+def _pairs(rows: pl.DataFrame, design: Design) -> pl.DataFrame:
     """A row per pair; between models without what is counted in dialogues."""
     digits = max(4, floor(log10(design["resamples"])))
     counted = [] if rows["wins"].null_count() == rows.height else ["wins", "losses", "discordant"]
     p = {"p": "p"} if design["adjustment"] == "none" else {"p": "p", "p_adjusted": f"p {design['adjustment']}"}
     return rows.select(
         *_SIDES,
-        _number("difference", metric),
-        _interval(metric).alias(_percent(design["level"])),
+        value_text("difference", is_count=IS_COUNT),
+        _interval().alias(_percent(design["level"])),
         *(
             pl.Series(title, ["-" if value is None else f"{value:.{digits}f}" for value in rows[name]], pl.String)
             for name, title in p.items()
         ),
         pl.when("significant").then(pl.lit("*")).otherwise(pl.lit("")).alias("*"),
         *(pl.col(name).cast(pl.String) for name in counted),
-        _number("detectable", metric),
+        value_text("detectable", is_count=IS_COUNT),
     )
 
 
@@ -174,11 +173,6 @@ def _percent(share: float) -> str:
     return f"{round(100 * share, 9):g} %"
 
 
-def _number(column: str, metric: str) -> pl.Expr:
-    value = pl.col(column)
-    return share_text(value / 100 if parse(metric).is_count else value, column)
-
-
-def _interval(metric: str) -> pl.Expr:
-    text = pl.format("{} to {}", _number("low", metric), _number("high", metric))
+def _interval() -> pl.Expr:
+    text = pl.format("{} to {}", *(value_text(end, is_count=IS_COUNT) for end in ("low", "high")))
     return pl.when(pl.col("low").is_null()).then(pl.lit("-")).otherwise(text)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import polars as pl
 
 from dstbench.escapes import csv_text, json_text, markdown_text, plain_text
-from dstbench.metrics import parse
 from dstbench.rendering.latex import latex_page
 from dstbench.schema import SCORES
 
@@ -27,6 +26,8 @@ _UNDEFINED: Final = "-"
 _EXACT: Final = "exact"
 # What a line of standard errors begins with.
 _ERROR: Final = "±"
+#: Whether a row with a column `unit` is of a count.
+IS_COUNT: Final = pl.col("unit") == "count"
 # A line may name many runs.
 _LONGEST: Final = 100_000
 # Text wider than this goes on in the next line of its cell; numbers never do.
@@ -89,7 +90,7 @@ def sweep_page(rows: pl.DataFrame) -> Page:
         table = part.pivot(
             on="metric", on_columns=metrics, index=["profile", "changed"], values="value", maintain_order=True
         )
-        numbers = [_number(metric, is_count=parse(metric).is_count) for metric in metrics]
+        numbers = [_number(metric, is_count=metric in counts(part)) for metric in metrics]
         texts = (
             table.select(pl.struct(metrics).rle_id().alias("line"), "profile", "changed", *numbers)
             .group_by("line", maintain_order=True)  # profiles that agree stand in one line
@@ -213,10 +214,15 @@ def wide(scores: pl.DataFrame) -> pl.DataFrame:
     )
     if by == ["run"]:
         table = table.sort(metrics[0], descending=True, nulls_last=True, maintain_order=True)
-    texts = [_number(metric, is_count=parse(metric.removesuffix(" exact")).is_count) for metric in metrics]
+    texts = [_number(metric, is_count=metric in counts(scores)) for metric in metrics]
     plain = [pl.col(name).cast(pl.String) for name in (*by, "turns", "dialogues")]
     shown = table.select(*plain[: len(by)], *texts, *plain[len(by) :])
     return _with_errors(shown, scores) if by == ["run"] and scores["se"].is_not_null().any() else shown
+
+
+def counts(rows: pl.DataFrame) -> frozenset[str]:
+    """The metrics of rows with `metric` and `unit` that are counts; the others are shares."""
+    return frozenset(rows.filter(IS_COUNT)["metric"])
 
 
 def _groups(scores: pl.DataFrame) -> list[str]:
@@ -234,6 +240,16 @@ def _with_errors(shown: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
     below = below.with_columns(run=pl.lit(_ERROR))
     both = pl.concat([lines, below], how="diagonal").sort("line", maintain_order=True).drop("line")
     return both.with_columns(pl.all().fill_null(""))
+
+
+def value_text(column: str, *, is_count: bool | pl.Expr) -> pl.Expr:
+    """Values of a metric, or their means, with two decimals: shares in percent, counts as they are.
+
+    Args:
+        column: The column that has them.
+        is_count: Whether the metric is a count: of all rows, or of each (`IS_COUNT`, where rows have `unit`).
+    """
+    return share_text(pl.when(is_count).then(pl.col(column) / 100).otherwise(pl.col(column)), column)
 
 
 def _number(metric: str, *, is_count: bool) -> pl.Expr:
