@@ -294,7 +294,7 @@ def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
     if unknown.is_empty():
         return
     if unknown.height == counts.height:
-        _warn(f"{source}: none of the {_number(counts.height, 'slot')} is MultiWOZ's; all are scored as they are")
+        _warn(f"{source}: none of the {_number(counts.height, 'slot')} is MultiWOZ's; their names are kept as written")
         return
     from difflib import get_close_matches
 
@@ -304,7 +304,10 @@ def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
         named = shortened(slot, _LONGEST)
         said.append(f"{named} ({n_gold} in gold, {n_pred} predicted{'; near: ' + ', '.join(near) if near else ''})")
     more = f" and {unknown.height - 5} more" if unknown.height > 5 else ""
-    _warn(f"{source}: {_number(unknown.height, 'unknown slot')}, scored as written: {', '.join(said)}{more}")
+    _warn(
+        f"{source}: {_number(unknown.height, 'slot')} that MultiWOZ does not have, kept as written: "
+        f"{', '.join(said)}{more}"
+    )
 
 
 def _new_dialogues(turns: pl.DataFrame, other: Side) -> int:

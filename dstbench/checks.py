@@ -13,7 +13,7 @@ import polars as pl
 
 from dstbench.conventions import Convention
 from dstbench.errors import DstbenchError
-from dstbench.longtable import Data, open_under
+from dstbench.longtable import Data
 from dstbench.metrics import parse
 from dstbench.ontology import read_ontology
 from dstbench.options import Dontcare
@@ -21,6 +21,7 @@ from dstbench.partition import over_partitions
 from dstbench.profiles import as_convention
 from dstbench.runs import Run
 from dstbench.schema import BETWEEN
+from dstbench.scope import open_under
 from dstbench.scoring import score_run
 from dstbench.slots import KNOWN_SLOTS
 from dstbench.spelling import LOOSE, is_dontcare, normaliser
@@ -82,8 +83,8 @@ def check(
     convention = as_convention(profile)
     allowed = None if ontology is None else read_ontology(ontology)
     rows = []
-    runs = open_under("wrong", data, gold=gold, format=format, names=names, missing=missing, split=split)
-    for run in runs:
+    wrong = replace(convention, missing="wrong")
+    for run in open_under(wrong, data, gold=gold, format=format, names=names, missing=missing, split=split):
         rows += [(run.name, found.name, found.status, found.found) for found in _checks(run, convention, allowed)]
     return pl.DataFrame(rows, schema=["run", "check", "status", "found"], orient="row")
 

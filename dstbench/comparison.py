@@ -44,6 +44,7 @@ class Compared:
         ok: Whether gold matches prediction: both are in the state, and the matcher accepts them.
         gold_listed: Whether gold lists the slot at all, be it with what means absent.
         pred_listed: The same of the prediction.
+        dropped: Whether gold has a value that is dropped, as the slot is outside the slot set; None: none is.
     """
 
     gold: Codes
@@ -51,6 +52,7 @@ class Compared:
     ok: Flags
     gold_listed: Flags
     pred_listed: Flags
+    dropped: Flags | None = None
 
     def ignore(self, rows: Flags) -> None:
         """Take what is predicted in these rows, of which gold has nothing, out of the state as if never listed."""
@@ -83,21 +85,25 @@ class Comparison:
 
         A row without a slot (the mark of a turn without a prediction) is a false prediction under any convention.
         """
-        listed = gold != ABSENT, pred != ABSENT
-        if self._scope is not None:
-            inside = np.isin(slot, self._scope) | (slot == ABSENT)
-            gold, pred = np.where(inside, gold, ABSENT), np.where(inside, pred, ABSENT)
-            listed = listed[0] & inside, listed[1] & inside
+        c = self.convention
         g, p = self._gold.of(slot, gold), self._pred.of(slot, pred)
         bare = slot == ABSENT
         np.copyto(p, pred, where=bare)
-        c = self.convention
+        listed, dropped = (gold != ABSENT, pred != ABSENT), None
+        if self._scope is not None:
+            inside = np.isin(slot, self._scope) | bare
+            if c.outside == "scored":
+                inside |= g != ABSENT
+            else:
+                dropped = ~inside & (g != ABSENT)
+            g[~inside] = p[~inside] = ABSENT
+            listed = listed[0] & inside, listed[1] & inside
         if c.dontcare == "skip":
             skipped = (self._dontcare.of(slot, gold) == ABSENT) & (gold != ABSENT)
             g[skipped] = p[skipped] = ABSENT
         if c.over == "free":
             p[(g == ABSENT) & ~bare] = ABSENT
-        return Compared(g, p, self.match(slot, g, p), *listed)
+        return Compared(g, p, self.match(slot, g, p), *listed, dropped)
 
     def match(self, slot: Codes, g: Codes, p: Codes) -> Flags:
         """Whether gold matches prediction: both are in the state, and equal or accepted."""

@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get
 
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.matching import Matcher, ValueMatcher
-from dstbench.options import DomainTurns, Dontcare, Fuzzy, Missing, Multi, NoneRule, Over, Turns, Unit, WrongCosts
+from dstbench.options import (
+    DomainTurns,
+    Dontcare,
+    Fuzzy,
+    Missing,
+    Multi,
+    NoneRule,
+    Outside,
+    Over,
+    Turns,
+    Unit,
+    WrongCosts,
+)
 from dstbench.schema import NOTHING
 from dstbench.slots import SLOT_SETS
 from dstbench.spelling import STEPS, Table
@@ -31,8 +43,9 @@ class Convention:
 
     Attributes:
         name: Name and version of the profile.
-        slots: The slots that are scored, as the name of a registered set; others are out of scope on both sides. None:
-            all slots. It also fixes T of slot accuracy.
+        slots: The slots that are scored, as the name of a registered set; None: all slots. It also fixes T of slot
+            accuracy. What is predicted of other slots counts only where `outside` says so.
+        outside: What gold's values of other slots count.
         absent: Literals that mean "not in the state".
         none: On which sides they are taken out.
         dontcare: What "dontcare" in any of its spellings is.
@@ -56,6 +69,7 @@ class Convention:
 
     name: str = "verbatim.1"
     slots: str | None = None
+    outside: Outside = "scored"
     absent: tuple[str, ...] = NOTHING
     none: NoneRule = "drop"
     dontcare: Dontcare = "keep"

@@ -31,16 +31,17 @@ from dstbench.associations import (
 from dstbench.conventions import Convention
 from dstbench.dialogues import per_dialogue
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, did_you_mean
-from dstbench.longtable import Data, open_under
+from dstbench.longtable import Data
 from dstbench.metrics import REGISTRY, Metric, parse, parse_all
 from dstbench.options import Per
 from dstbench.partition import over_partitions
 from dstbench.profiles import as_convention
 from dstbench.runs import Run
 from dstbench.schema import DIALOGUES, TURNS
+from dstbench.scope import open_under
 from dstbench.scoring import score_run, warn_of_alternatives
 from dstbench.stats.normal import check_level
-from dstbench.sums import scored_turns
+from dstbench.sums import columns_of_scored, scored_turns
 from dstbench.turntable import to_turns
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def correlate(
         )
     given = None if metrics is None else _variables(metrics, per)
     convention = as_convention(profile)
-    runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
     if given is None:
         given = _variables(next((run.meta["only"] for run in runs if run.meta.get("only")), CORRELATED), per)
     chosen = given | {name: metric for each in asked for name, metric in each.variables.items()}
@@ -241,7 +242,7 @@ def _per_turn(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Columns of the turns that the convention scores, and the metrics; see `per_dialogue`."""
     keys = ["dialogue", "turn"]
-    needed = {*keys, *columns, "number", "n_gold", "n_pred"}
+    needed = {*keys, *columns, "number", *columns_of_scored(convention)}
     parts = over_partitions(run, lambda part: scored_turns(to_turns(part, convention, columns=needed), convention))
     table = pl.concat(parts)
     if not metrics:

@@ -13,11 +13,12 @@ import polars as pl
 from dstbench.conventions import Convention
 from dstbench.dialogues import FAILURE_BINS, per_dialogue
 from dstbench.errors import UsageError
-from dstbench.longtable import Data, open_under
+from dstbench.longtable import Data
 from dstbench.metrics import parse
 from dstbench.profiles import as_convention
 from dstbench.runs import Run
 from dstbench.schema import ERRORS, FAILURES, FIRST_FAILURES, GOLD_SLOTS
+from dstbench.scope import open_under
 from dstbench.scoring import score_run, warn_of_alternatives
 from dstbench.sums import LENGTH
 from dstbench.taxonomy import count_classes, rate_classes
@@ -90,7 +91,7 @@ def diagnose(
     if few < 0:
         raise UsageError(f"few={few} is no number of slots", hint="12")
     convention = as_convention(profile)
-    runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
     tables = zip(*(_of_run(run, convention, few) for run in runs), strict=True)
     return Diagnosis(*(pl.concat(table) for table in tables))
 

@@ -20,7 +20,7 @@ import polars as pl
 from dstbench.partition import over_partitions
 from dstbench.schema import DIALOGUES
 from dstbench.scoring import score_run, warn_of_alternatives
-from dstbench.sums import scored_turns
+from dstbench.sums import columns_of_scored, scored_turns
 from dstbench.turntable import to_turns
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ def per_dialogue(run: Run, metrics: Sequence[Metric], convention: Convention) ->
 
 
 def _of_partition(part: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    turns = scored_turns(to_turns(part, convention, columns=_COLUMNS), convention)
+    columns = {*_COLUMNS, *columns_of_scored(convention)}
+    turns = scored_turns(to_turns(part, convention, columns=columns), convention)
     counted = turns.select(
         "dialogue",
         "number",

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from dstbench import fingerprint
-from dstbench.codes import ABSENT, all_codes, codes, to_codes, to_column, to_strings
+from dstbench.codes import ABSENT, all_codes, codes, distinct, to_codes, to_column, to_strings
 from dstbench.errors import DstbenchError
 from dstbench.limits import FREE, NUMBERS
 from dstbench.longrules import unsorted
@@ -232,6 +232,15 @@ def gold_hashes(rows: Layout, place: Numbers, first: Flags, slot: Codes, gold: C
     sums = np.zeros(rows.total, np.uint64)
     np.add.at(sums, place[new], hashed)
     return rows.of_turns(sums)
+
+
+def gold_slots(rows: Layout) -> frozenset[str]:
+    """The slots that have a value in gold: one that does not mean "not in the state" in most files."""
+    slot, gold, _ = rows.cells
+    there = gold != ABSENT
+    for nothing in to_codes(list(NOTHING)):
+        there &= gold != nothing
+    return frozenset(to_strings(distinct(slot[there])))
 
 
 def gold_fingerprint(long: pl.DataFrame) -> int:

@@ -102,17 +102,6 @@ def open_runs(
     return [_open(name, item, gold_states, format, missing, split=split) for name, item in parts]
 
 
-def open_under(default: Missing, data: Data, *, missing: Missing | None = None, **how: Any) -> list[Run]:
-    """`open_runs` with a convention's default for missing turns, unless the user says what.
-
-    A long table has settled it when it was made; that is told only to who has asked for something else.
-    """
-    with warnings.catch_warnings():
-        if missing is None:
-            warnings.filterwarnings("ignore", ".*changes nothing; it is a long table", DstbenchWarning)
-        return open_runs(data, missing=missing or default, **how)
-
-
 def read_run(
     name: str,
     files: Sequence[str | PathLike[str]],

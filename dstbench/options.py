@@ -32,6 +32,11 @@ Fuzzy = Literal["text", "all"]
 #: state of the turn has.
 Over = Literal["count", "free", "gold-domains"]
 
+#: What gold's values of slots outside the slot set count: what others count, with the predictions of these slots in the
+#: same turns (``scored``), so that no turn is right by leaving them out; or nothing (``dropped``), and a turn whose
+#: gold has no other values is not scored.
+Outside = Literal["scored", "dropped"]
+
 #: How many slot errors a wrong value is in SA (and slots in RSA): one; two; or two where a hyphen in it makes scripts
 #: that split ``domain-slot-value`` at the last hyphen see two slots.
 WrongCosts = Literal["once", "twice", "hyphen"]

@@ -1,7 +1,7 @@
 """Several runs over one gold: their sums per dialogue, side by side, if they can be compared at all.
 
 Conventions: runs are paired by dialogue, so all of them must have the same turns with the same gold, under the
-convention. What depends on the slots that a run lists (T of SA) is settled by those of all runs together.
+convention.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import polars as pl
 from dstbench.errors import DstbenchError, DstbenchWarning
 from dstbench.metrics import score_of, stats_of
 from dstbench.partition import over_partitions
-from dstbench.scoring import score_run, warn_of_alternatives
+from dstbench.scoring import score_run, total_of, warn_of_alternatives
 from dstbench.signature import differences, parse, sign
 from dstbench.stats import as_exact_floats
-from dstbench.sums import scored_turns
+from dstbench.sums import columns_of_scored, scored_turns
 from dstbench.turntable import to_turns
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
     """
     tables: list[pl.DataFrame] = []
     settings: list[dict[str, str]] = []
-    slots: frozenset[str] = frozenset()
+    gold_slots: frozenset[str] = frozenset()
+    is_multiwoz = True
     corpora: set[tuple[int, ...]] = set()
     for run in runs:
         rows, found = score_run(run, metrics, ["dialogue"], convention)
@@ -91,9 +92,11 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
             )
         tables.append(found.table)
         settings.append({**parse(rows["signature"][0]).settings, "by": "run"})
-        slots |= found.slots
+        gold_slots |= found.gold_slots
+        is_multiwoz &= found.is_multiwoz
     _warn_of_differences([run.name for run in runs], settings)
-    resolved = [metric.resolve(slots, convention.slots) for metric in metrics]
+    total = total_of(gold_slots, convention, is_multiwoz=is_multiwoz)
+    resolved = [metric.resolve(total) for metric in metrics]
     statistics = list(dict.fromkeys(name for metric in resolved for name in stats_of(metric)))
     dialogues = pl.concat([table.select("dialogue") for table in tables]).unique().sort("dialogue")
     return Paired(
@@ -160,7 +163,7 @@ def _difference(one: Run, other: Run, convention: Convention) -> DstbenchError:
 
 def _gold_of_turns(run: Run, convention: Convention) -> pl.DataFrame:
     """The scored turns, with the part of the fingerprint that says what changed in their gold."""
-    columns = ("number", *_TURN, "n_gold", "n_pred", "gold_hash")
+    columns = {"number", *_TURN, "gold_hash", *columns_of_scored(convention)}
 
     def of_part(part: pl.DataFrame) -> pl.DataFrame:
         return scored_turns(to_turns(part, convention, columns=columns), convention).select(*_TURN, "gold_hash")

@@ -11,9 +11,10 @@ from dstbench.codes import codes, to_column
 from dstbench.comparison import comparison
 from dstbench.conventions import Convention
 from dstbench.errors import UsageError
-from dstbench.longtable import Data, open_under
+from dstbench.longtable import Data
 from dstbench.partition import over_partitions
 from dstbench.profiles import as_convention
+from dstbench.scope import open_under
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,9 +72,7 @@ def fuzzy_pairs(
         return found.group_by(found.columns).agg(turns=pl.len())
 
     tables = []
-    for run in open_under(
-        convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split
-    ):
+    for run in open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split):
         parts = pl.concat(over_partitions(run, count)).group_by("slot", "gold", "pred").agg(pl.col("turns").sum())
         spelled = parts.with_columns(pl.col("slot", "gold", "pred").cast(pl.String))
         ordered = spelled.sort("turns", "slot", "gold", "pred", descending=[True, False, False, False])

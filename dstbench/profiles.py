@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from dstbench.conventions import Convention
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
-from dstbench.slots import KNOWN_SLOTS, SLOT_SETS, canonical_slot
+from dstbench.slots import KNOWN_SLOTS, SLOT_SETS, canonical_slot, domain_of
 from dstbench.spelling import Table, read_json
 
 # What the TRADE family does to gold, and to gold only.
@@ -27,22 +27,22 @@ _PROFILES: Final = (
         title="Kim et al. 2022: JGA, SA over 30 slots, AGA, RSA, exact strings",
     ),
     Convention(
-        name="fga2022@faithful.1", slots="multiwoz-30", none="keep", wrong_costs="hyphen",
+        name="fga2022@faithful.2", slots="multiwoz-30", absent=("none",), none="keep", wrong_costs="hyphen",
         metrics="jga,sa,aga,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1",
         title="Dey et al. 2022, released script: `none` is a value; values split at the last hyphen",
     ),
     Convention(
-        name="fga2022@fixed.1", slots="multiwoz-30", none="keep",
+        name="fga2022@fixed.2", slots="multiwoz-30", absent=("none",), none="keep",
         metrics="jga,sa,aga,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1",
         title="Dey et al. 2022: `none` is a value",
     ),
     Convention(
-        name="gca2024@faithful.1", slots="multiwoz-30", wrong_costs="hyphen",
+        name="gca2024@faithful.2", slots="multiwoz-30", absent=("none",), wrong_costs="hyphen",
         metrics="jga,sa,aga,iaga,rsa,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1,gca",
         title="Aksu & Chen 2024, released script: values split at the last hyphen",
     ),
     Convention(
-        name="gca2024@fixed.1", slots="multiwoz-30",
+        name="gca2024@fixed.2", slots="multiwoz-30", absent=("none",),
         metrics="jga,sa,aga,iaga,rsa,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1,gca",
         title="Aksu & Chen 2024",
     ),
@@ -137,9 +137,9 @@ _PROFILES: Final = (
         title="Hu et al. 2022: any gold alternative, the first predicted one",
     ),
     Convention(
-        name="dstc10.1", slots="dstc10-19", gold_steps=("case", "numbers"), pred_steps=("case", "numbers"),
+        name="dstc10.2", slots="dstc10-19", none="keep", gold_steps=("case", "numbers"), pred_steps=("case", "numbers"),
         multi="all", metrics="jga,sa",
-        title="DSTC10 track 2: 19 slots, the same set of alternatives on both sides",
+        title="DSTC10 track 2: 19 slots, the same set of alternatives on both sides; `none` is a value",
     ),
 )  # fmt: skip
 
@@ -157,6 +157,9 @@ def profile(name: str, **overrides: Any) -> Convention:
         name: A name in `PROFILES`; ``trade`` is ``trade@faithful``.
         **overrides: Fields of `Convention`; one that is None is not replaced. `typos`, `labels` and `exact_slots` may
             be the path of a file, and steps a text with commas (``-`` for none).
+
+    Whoever names the `slots` of one domain wants these slots only: gold's others are dropped, unless `outside` says
+    that they are scored.
 
     Returns:
         The convention; where a choice differs from the profile's own, its name ends in ``+``.
@@ -188,6 +191,8 @@ def profile(name: str, **overrides: Any) -> Convention:
             given[key] = Table.read(given[key])
     if "exact_slots" in given and not isinstance(given["exact_slots"], tuple):
         given["exact_slots"] = categorical_slots(given["exact_slots"])
+    if len({domain_of(slot) for slot in SLOT_SETS.get(given.get("slots", ""), ())}) == 1:
+        given.setdefault("outside", "dropped")
     changed = replace(found, **given)
     return found if changed == found else replace(changed, name=f"{found.name}+")
 
@@ -219,7 +224,7 @@ def categorical_slots(path: str) -> tuple[str, ...]:
 
 
 def suits(convention: Convention, slots: frozenset[str]) -> str | None:
-    """Why a convention does not suit a run with these slots; None if it does."""
+    """Why a convention does not suit a run in whose gold these slots have values; None if it does."""
     name = convention.name.partition(".")[0].partition("@")[0]
     of_multiwoz = bool(slots & KNOWN_SLOTS) or not slots
     if not of_multiwoz and name not in _ANY_DATASET:
@@ -227,7 +232,7 @@ def suits(convention: Convention, slots: frozenset[str]) -> str | None:
     if of_multiwoz and name == "sgd":
         return "it is for services with a schema"
     if convention.slots is not None and len(slots - SLOT_SETS[convention.slots]) > len(slots) / 4:
-        return f"more than a quarter of the run's slots are not in {convention.slots}"
+        return f"more than a quarter of gold's slots are not in {convention.slots}"
     if name == "trippy" and convention.labels is None:
         return "it needs a label map, --label-map FILE"
     return None

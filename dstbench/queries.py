@@ -14,12 +14,13 @@ import polars as pl
 from dstbench.conventions import Convention
 from dstbench.dialogues import per_dialogue
 from dstbench.errors import UsageError, did_you_mean
-from dstbench.longtable import Data, open_under
+from dstbench.longtable import Data
 from dstbench.metrics import Metric, parse_all
 from dstbench.partition import over_partitions
 from dstbench.profiles import as_convention
 from dstbench.runs import Run
 from dstbench.schema import DIALOGUES, LONG, SCORES, TURNS
+from dstbench.scope import open_under
 from dstbench.scoring import choose_metrics, score_run, warn_of_alternatives
 from dstbench.taxonomy import list_classes
 from dstbench.turntable import to_turns
@@ -81,7 +82,7 @@ def query(
     convention = as_convention(profile)
     asked = None if metrics is None else parse_all(metrics)
     _check(sql, _schemas(choose_metrics(asked, [], convention), convention))  # before files are read
-    runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
     chosen = choose_metrics(asked, runs, convention)
     schemas = _schemas(chosen, convention)
     found = _ask(sql, _tables(runs, chosen, convention, schemas))

@@ -19,7 +19,7 @@ from dstbench.correlating import CORRELATED, Correlations, correlate
 from dstbench.diagnosis import Diagnosis, diagnose
 from dstbench.errors import DstbenchWarning, UsageError
 from dstbench.explorer import MOST, Explorer, explore
-from dstbench.longtable import Data, open_under
+from dstbench.longtable import Data
 from dstbench.metrics import Metric, parse_all
 from dstbench.pairing import pair_up
 from dstbench.profiles import as_convention
@@ -36,6 +36,7 @@ from dstbench.rendering.diagnoses import render_traits
 from dstbench.rendering.leaderboards import render_leaderboard
 from dstbench.rendering.page import render_frame, render_html, render_markdown
 from dstbench.rendering.tables import render_object, render_scores
+from dstbench.scope import open_under
 from dstbench.scoring import score
 from dstbench.significance import Design, Leaderboard, resample
 from dstbench.sweeps import sweep
@@ -185,7 +186,7 @@ def report(
     said = None if context is None else contexts(context, split)
     notes: list[str] = []
     with _noting(notes, say=True):
-        runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
+        runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
         for run in runs:
             if run.meta.get("only"):
                 raise UsageError(f"{run.name}: it holds no states, and a report is of states", hint="`dstbench score`")

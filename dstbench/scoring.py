@@ -12,13 +12,16 @@ import polars as pl
 from dstbench import __version__
 from dstbench.conventions import Convention
 from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
-from dstbench.longtable import Data, open_under
+from dstbench.longtable import Data
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all, stats_of
+from dstbench.metrics.joint import ERRORS, SA
 from dstbench.precision import moments_of, scores, scores_and_errors
 from dstbench.profiles import as_convention
 from dstbench.runs import Run
 from dstbench.schema import SCORES, TURNS
+from dstbench.scope import open_under
 from dstbench.signature import differences, sign
+from dstbench.slots import SlotTotal, slot_total
 from dstbench.sums import LENGTH, Sums, sum_up
 from dstbench.turntable import to_turns
 
@@ -72,7 +75,7 @@ def turns(
     ('states', 0, 1, 0, 0)
     """
     convention = as_convention(profile)
-    runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
     return pl.concat(
         [to_turns(run.read(), convention, view=view).select(pl.lit(run.name).alias("run"), pl.all()) for run in runs]
     )
@@ -125,7 +128,7 @@ def score(
     asked = None if metrics is None else parse_all(metrics)  # what is wrong in them is said before files are read
     if asked == []:
         raise UsageError("no metric to compute", hint="leave metrics away for the default ones")
-    runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
     chosen = choose_metrics(asked, runs, convention, groups)
     if convention.match.startswith("token-sort") and convention.unit == "frame" and not convention.exact_slots:
         warnings.warn(
@@ -164,9 +167,12 @@ def score_run(
             hint=f"-m {','.join(only)}",
         )
     stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
-    named = any(metric.asks_for_slots for metric in metrics)
-    found = sum_up(run, stats, by, convention, moments_of(metrics), named=named)
-    metrics = [metric.resolve(found.slots, convention.slots) for metric in metrics]
+    named = any(metric.needs_total for metric in metrics)
+    most = [name for name in (ERRORS,) if name in stats]
+    found = sum_up(run, stats, by, convention, moments_of(metrics), named=named, most=most)
+    total = total_of(found.gold_slots, convention, is_multiwoz=found.is_multiwoz)
+    metrics = [metric.resolve(total) for metric in metrics]
+    _warn_of_negative_turns(run, metrics, found)
     settings = {
         **convention.settings(),
         "missing": run.meta["missing"],
@@ -199,6 +205,39 @@ def score_run(
 def _by_group(columns: pl.DataFrame) -> pl.Series:
     """Groups × metrics as one column, group by group."""
     return columns.select(pl.concat_list(pl.all()).explode()).to_series()
+
+
+def total_of(gold_slots: frozenset[str], convention: Convention, *, is_multiwoz: bool) -> SlotTotal:
+    """T of slot accuracy under a convention.
+
+    Args:
+        gold_slots: The slots that have a value in gold.
+        convention: If it has a slot set, that is T, with gold's further slots where they are scored.
+        is_multiwoz: Whether the dialogues are MultiWOZ's.
+    """
+    further = frozenset() if convention.slots is not None and convention.outside == "dropped" else gold_slots
+    return slot_total(further, is_multiwoz=is_multiwoz, slot_set=convention.slots)
+
+
+def resolve_metrics(run: Run, metrics: Sequence[Metric], convention: Convention) -> list[Metric]:
+    """Metrics with every parameter filled in that depends on the whole run, to score a part of it."""
+    if not any(metric.needs_total for metric in metrics):
+        return list(metrics)
+    found = sum_up(run, {}, [], convention)
+    total = total_of(found.gold_slots, convention, is_multiwoz=found.is_multiwoz)
+    return [metric.resolve(total) for metric in metrics]
+
+
+def _warn_of_negative_turns(run: Run, metrics: Sequence[Metric], found: Sums) -> None:
+    """Say it where a turn has more errors than slot accuracy has slots."""
+    for metric in metrics:
+        if isinstance(metric, SA) and 0 < metric.T < found.most.get(ERRORS, 0):
+            warnings.warn(
+                f"{run.name}: a turn has {found.most[ERRORS]} wrong slots, more than the T = {metric.T} of {metric}; "
+                "such turns score below 0",
+                DstbenchWarning,
+                stacklevel=3,
+            )
 
 
 def warn_of_alternatives(run: Run, found: Sums) -> None:

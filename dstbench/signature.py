@@ -23,6 +23,7 @@ _MEANINGS: Final = {
     "metric": "the metric",
     "profile": "the profile",
     "slots": "the slots that are scored",
+    "outside": "what gold's slots outside that set count",
     "absent": "the literals that mean absent",
     "none": "on which sides they are taken out",
     "dontcare": "what dontcare is",

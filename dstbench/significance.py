@@ -24,11 +24,12 @@ import polars as pl
 from dstbench import stats
 from dstbench.conventions import Convention
 from dstbench.errors import UsageError, did_you_mean
-from dstbench.longtable import Data, open_under
+from dstbench.longtable import Data
 from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.options import Adjustment
 from dstbench.pairing import Paired, pair_up
 from dstbench.profiles import as_convention
+from dstbench.scope import open_under
 from dstbench.standings import DESIGN, DIFFERENCES, MODELS, STANDINGS
 from dstbench.stats import Null
 from dstbench.stats.differences import TIE
@@ -154,7 +155,7 @@ def compare(
     asked = None if metrics is None else parse_all(metrics)
     if asked == []:
         raise UsageError("no metric to compare", hint=f"leave metrics away for {DEFAULT}")
-    runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
     if len(runs) < 2:
         raise UsageError("compare needs at least two runs", hint="`dstbench score` scores one")
     given = [run.name for run in runs]

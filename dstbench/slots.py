@@ -7,6 +7,7 @@ know are kept as they were written and reported by whoever called it.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -41,7 +42,7 @@ _DSTC10: Final = {
     "restaurant": _TRACKED["restaurant"],
 }
 
-#: Slot sets that stand for a whole dataset, smallest first: the candidates for T of slot accuracy.
+#: Slot sets that stand for the whole of MultiWOZ, smallest first: the candidates for T of slot accuracy.
 DATASET_SLOTS: Final[dict[str, frozenset[str]]] = {
     "multiwoz-30": _names(_TRACKED),
     "multiwoz-31": _names(_TRACKED | _HOSPITAL),
@@ -125,19 +126,43 @@ def split_pair(pair: str) -> tuple[str, str] | None:
     return pair[: hyphens[1]], pair[hyphens[1] + 1 :]
 
 
-def smallest_slot_set(slots: Iterable[str]) -> tuple[str, int]:
-    """Name and size T of the smallest registered dataset slot set that holds all of ``slots`` (SPEC §2).
+@dataclass(frozen=True)
+class SlotTotal:
+    """T of slot accuracy: how many slots a dataset has.
 
-    Where none does, the name is ``distinct`` and T the number of distinct slots (at least 1).
-
-    >>> smallest_slot_set(["hotel-area"]), smallest_slot_set(["bus-day"]), smallest_slot_set(["a-b", "a-c"])
-    (('multiwoz-30', 30), ('multiwoz-35', 35), ('distinct', 2))
+    Attributes:
+        size: The number.
+        source: Where it is from: a registered slot set, one with gold's further slots (``multiwoz-30+2``), or ``gold``.
     """
-    seen = frozenset(slots)
-    for name, members in DATASET_SLOTS.items():
-        if seen <= members:
-            return name, len(members)
-    return "distinct", len(seen)
+
+    size: int
+    source: str
+
+
+def slot_total(gold_slots: Iterable[str], *, is_multiwoz: bool, slot_set: str | None = None) -> SlotTotal:
+    """T of slot accuracy, a fact of the dataset: no tracker changes it by what it predicts.
+
+    Args:
+        gold_slots: The slots that have a value in gold.
+        is_multiwoz: Whether the dialogues are MultiWOZ's, by their ids: of its slot sets, the smallest is taken that
+            holds all of gold's slots. Of any other dataset, gold's slots are counted.
+        slot_set: The slots that are scored, by the name of a registered set, and gold's further ones; None: all.
+
+    >>> slot_total(["hotel-area"], is_multiwoz=True), slot_total(["bus-day"], is_multiwoz=True).size
+    (SlotTotal(size=30, source='multiwoz-30'), 35)
+    >>> slot_total(["a-b", "a-c"], is_multiwoz=False), slot_total(["a-b"], is_multiwoz=True).source
+    (SlotTotal(size=2, source='gold'), 'gold')
+    >>> slot_total(["a-b"], is_multiwoz=False, slot_set="multiwoz-30")
+    SlotTotal(size=31, source='multiwoz-30+1')
+    """
+    slots = frozenset(gold_slots)
+    if slot_set is not None:
+        further = len(slots - SLOT_SETS[slot_set])
+        return SlotTotal(len(SLOT_SETS[slot_set]) + further, f"{slot_set}+{further}" if further else slot_set)
+    for name, members in DATASET_SLOTS.items() if is_multiwoz else ():
+        if slots <= members:
+            return SlotTotal(len(members), name)
+    return SlotTotal(len(slots), "gold")
 
 
 def domain_of(slot: str) -> str:
@@ -149,6 +174,20 @@ def domain_of(slot: str) -> str:
     return slot.partition("-")[0]
 
 
+# Dialogue ids of MultiWOZ: its own, and ConvLab-3's.
+_OWN_ID: Final = r"^(?:P?MUL|S?SNG|WOZ)[0-9]+$"
+_MULTIWOZ_ID: Final = rf"{_OWN_ID}|^multiwoz2[0-9]-"
+
+
+def are_multiwoz(dialogues: pl.Series) -> bool:
+    """Whether these dialogues, of which there are some, are all MultiWOZ's, by their canonical ids.
+
+    >>> are_multiwoz(pl.Series(["PMUL4234", "multiwoz21-test-0"])), are_multiwoz(pl.Series(["PMUL4234", "1_00000"]))
+    (True, False)
+    """
+    return bool(len(dialogues)) and dialogues.str.contains(_MULTIWOZ_ID).all()
+
+
 def canonical_dialogue(dialogue: pl.Expr) -> pl.Expr:
     """Canonical dialogue ids: MultiWOZ's in upper case and without ``.json``, any other as it is.
 
@@ -157,4 +196,4 @@ def canonical_dialogue(dialogue: pl.Expr) -> pl.Expr:
     ['PMUL4234', 'MUL0484', 'SNG0073', '1_00000', 'my.json']
     """
     bare = dialogue.str.to_uppercase().str.strip_suffix(".JSON")
-    return pl.when(bare.str.contains(r"^(?:P?MUL|S?SNG|WOZ)[0-9]+$")).then(bare).otherwise(dialogue)
+    return pl.when(bare.str.contains(_OWN_ID)).then(bare).otherwise(dialogue)

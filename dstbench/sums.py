@@ -15,11 +15,11 @@ import polars as pl
 
 from dstbench.codes import PerCode, codes, distinct, to_strings
 from dstbench.errors import UsageError
-from dstbench.layout import Layout, lay_out, over_distinct, row_changes
+from dstbench.layout import Layout, gold_slots, lay_out, over_distinct, row_changes
 from dstbench.partition import over_partitions
 from dstbench.ratios import from_halves, from_parts, halves, in_parts, in_steps
 from dstbench.schema import BETWEEN, TURNS
-from dstbench.slots import domain_of
+from dstbench.slots import are_multiwoz, domain_of
 from dstbench.turntable import needs_slots, to_turns
 
 if TYPE_CHECKING:
@@ -49,11 +49,19 @@ _EMPTY: Final[Mapping[str, Any]] = {"local_error": False, "error_age": None, "so
 
 @dataclass(frozen=True)
 class _Scored:
-    """The turns of a partition that are scored: their part of the fingerprint (0: not asked for), and how many."""
+    """The turns of a partition that are scored.
+
+    Attributes:
+        fingerprint: Their part of the fingerprint; 0: not asked for.
+        turns: How many they are.
+        dialogues: In how many dialogues.
+        most: See `Sums`.
+    """
 
     fingerprint: int
     turns: int
     dialogues: int
+    most: Mapping[str, int]
 
 
 class _Part(NamedTuple):
@@ -61,7 +69,8 @@ class _Part(NamedTuple):
 
     tables: list[Totals]  # under the convention and, where it is fuzzy, with exact matching
     everywhere: Totals | None  # over all turns, where slots are padded to them
-    slots: frozenset[str]
+    gold_slots: frozenset[str]
+    is_multiwoz: bool
     scored: _Scored
     alternatives: str | None
 
@@ -74,7 +83,9 @@ class Sums:
         table: One row per group: the `by` columns, ``stat:<name>`` for each statistic, `turns`, `dialogues`, and
             ``moment:('<one>', '<other>')`` for each moment that is asked for.
         exact: The same with exact matching, where the convention is fuzzy; else None.
-        slots: The slots that gold or prediction lists; none, where they are not asked for.
+        gold_slots: The slots that have a value in gold; none, where they are not asked for.
+        is_multiwoz: Whether the dialogues are MultiWOZ's, likewise.
+        most: The largest value in a turn of each statistic of which it is asked for.
         fingerprint: That of gold under the convention, over the turns that are scored.
         turns: How many turns these are.
         dialogues: In how many dialogues.
@@ -83,7 +94,9 @@ class Sums:
 
     table: pl.DataFrame
     exact: pl.DataFrame | None
-    slots: frozenset[str]
+    gold_slots: frozenset[str]
+    is_multiwoz: bool
+    most: Mapping[str, int]
     fingerprint: int
     turns: int
     dialogues: int
@@ -98,6 +111,7 @@ def sum_up(
     moments: Collection[tuple[str, str]] = (),
     *,
     named: bool = True,
+    most: Collection[str] = (),
 ) -> Sums:
     """Sum statistics of the turn table over a run.
 
@@ -108,7 +122,8 @@ def sum_up(
         convention: What values mean and which turns count.
         moments: Pairs of statistics whose products, dialogue by dialogue, are summed too, ratios in units of
             `ratios.STEP`; for standard errors. There are none by slot or by dialogue.
-        named: Whether `Sums.slots` are asked for. If nobody asks for slots, they are not read.
+        named: Whether `Sums.gold_slots` are asked for. If nobody asks for slots, they are not read.
+        most: The statistics whose largest value in a turn is asked for: whole numbers.
     """
     if _has_no_moments(by):
         moments = ()
@@ -125,11 +140,13 @@ def sum_up(
 
     def part(table: pl.DataFrame) -> _Part:
         layouts = {one: lay_out(table, one) for one in {None, view}}
-        sums, scored = _sums(layouts, stats, by, convention, hashed=gold is None, moments=moments)
+        sums, scored = _sums(layouts, stats, by, convention, hashed=gold is None, moments=moments, most=most)
         tables = [sums, *(_sums(layouts, stats, by, one, hashed=False)[0] for one in conventions[1:])]
         everywhere = _sums(layouts, {}, outer, of_turns, hashed=False)[0] if "slot" in by else None
-        slots = to_strings(distinct(layouts[None].cells[0])) if named else ()
-        return _Part(tables, everywhere, frozenset(slots), scored, _alternatives(layouts[None], convention))
+        rows = layouts[None]
+        slots = gold_slots(rows) if named else frozenset()
+        is_multiwoz = named and are_multiwoz(rows.dialogue)
+        return _Part(tables, everywhere, slots, is_multiwoz, scored, _alternatives(rows, convention))
 
     parts = over_partitions(run, part)
     tables = [_add_up(found, by) for found in zip(*(part.tables for part in parts), strict=True)]
@@ -141,7 +158,9 @@ def sum_up(
     return Sums(
         table=tables[0],
         exact=tables[1] if len(tables) > 1 else None,
-        slots=frozenset(slot for part in parts for slot in part.slots),
+        gold_slots=frozenset(slot for part in parts for slot in part.gold_slots),
+        is_multiwoz=all(part.is_multiwoz for part in parts),
+        most={name: max(part.scored.most.get(name, 0) for part in parts) for name in most},
         fingerprint=sum(part.scored.fingerprint for part in parts) % 2**64 if gold is None else gold,
         turns=sum(part.scored.turns for part in parts),
         dialogues=sum(part.scored.dialogues for part in parts),
@@ -157,14 +176,14 @@ def _sums(
     *,
     hashed: bool = True,
     moments: Collection[tuple[str, str]] = (),
+    most: Collection[str] = (),
 ) -> tuple[Totals, _Scored]:
     """The sums over one partition, of the turns in which a group has rows; and which turns are scored."""
     needed = _columns(stats, by, convention)
     view = _view(by, convention)
     of_gold = {"gold_hash"} if hashed else set()
     columns = {*_TURN, *({"turn_hash"} if hashed else ()), *(needed | of_gold if view is None else ())}
-    if convention.turns in ("gold", "pred"):
-        columns |= {"n_gold", "n_pred"}
+    columns |= columns_of_scored(convention)
     whole = to_turns(layouts[None], convention, columns=columns)
     gold = counted = scored = scored_turns(whole, convention)
     if view is not None:
@@ -183,13 +202,14 @@ def _sums(
     parts = [scored["turn_hash"], gold["gold_hash"]] if hashed else []
     fingerprint = sum(int(np.add.reduce(part.to_numpy(), dtype=np.uint64)) for part in parts)
     dialogues = int(row_changes(scored["number"].to_numpy()).sum())
-    return grouped, _Scored(fingerprint, scored.height, dialogues)
+    largest = counted.select(stats[name].max().fill_null(0).alias(name) for name in most).row(0) if most else ()
+    return grouped, _Scored(fingerprint, scored.height, dialogues, dict(zip(most, largest, strict=True)))
 
 
 def _columns(stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> set[str]:
     """The columns of the turn table that are needed."""
-    needed = {*_TURN, *by, *(name for stat in stats.values() for name in stat.meta.root_names())}
-    return needed | {"n_gold", "n_pred"} if convention.turns in ("gold", "pred") else needed
+    of_stats = {name for stat in stats.values() for name in stat.meta.root_names()}
+    return {*_TURN, *by, *of_stats, *columns_of_scored(convention)}
 
 
 def _known_fingerprint(run: Run, convention: Convention, view: View | None) -> int | None:
@@ -281,8 +301,16 @@ def _view(by: Sequence[str], convention: Convention) -> View | None:
     return "domain" if "domain" in by or convention.unit == "frame" else None
 
 
+def columns_of_scored(convention: Convention) -> set[str]:
+    """The columns of the turn table that `scored_turns` needs beside ``number``."""
+    drops = convention.slots is not None and convention.outside == "dropped"
+    return {"n_gold", "n_pred", "n_dropped"} if convention.turns in ("gold", "pred") or drops else set()
+
+
 def scored_turns(whole: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """The turns that the convention scores."""
+    """The turns that the convention scores: not those whose gold has values, all of which are dropped."""
+    if "n_dropped" in columns_of_scored(convention):
+        whole = whole.filter((pl.col("n_gold") > 0) | (pl.col("n_dropped") == 0)).drop("n_dropped")
     match convention.turns:
         case "gold":
             return whole.filter(pl.col("n_gold") > 0)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.errors import DstbenchWarning, UsageError
-from dstbench.longtable import Data, open_under
+from dstbench.longtable import Data
 from dstbench.metrics import Metric, parse_all
 from dstbench.profiles import PROFILES, profile, suits
+from dstbench.scope import check_scope, gold_counts, open_under
 from dstbench.scoring import score_run
 from dstbench.signature import parse
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from dstbench.conventions import Convention
     from dstbench.options import Missing
-    from dstbench.runs import Run
     from dstbench.spelling import Table
 
 # What two neighbours in a sweep may differ in, beside the convention: nothing, or what follows from it.
@@ -70,17 +70,23 @@ def sweep(
         raise UsageError("no metric to compute", hint="name at least one: jga")
     conventions = {name: _convention(name, labels, typos) for name in profiles or PROFILES}
     tables = []
-    for run in open_under("error", data, gold=gold, format=format, names=names, missing=missing, split=split):
-        found, left_out = [], []
-        slots = _slots(run)
+    for run in open_under(
+        profile("verbatim"), data, gold=gold, format=format, names=names, missing=missing, split=split
+    ):
+        found: list[pl.DataFrame] = []
+        left_out: dict[str, list[str]] = {}
+        counts = gold_counts(run)
+        for one in {c.slots: c for c in conventions.values() if not suits(c, frozenset(counts["slot"]))}.values():
+            check_scope(run.name, counts, one)
         for name, convention in conventions.items():
-            if reason := suits(convention, slots):
-                left_out.append(f"{name} ({reason})")
+            if reason := suits(convention, frozenset(counts["slot"])):
+                left_out.setdefault(reason, []).append(name)
                 continue
             rows, _ = score_run(run, chosen, [], convention)
             found.append(rows.drop("exact", strict=False).with_columns(pl.lit(name).alias("profile")))
         if left_out:
-            warnings.warn(f"{run.name}: left out {'; '.join(left_out)}", DstbenchWarning, stacklevel=2)
+            reasons = (f"{', '.join(names)} ({reason})" for reason, names in left_out.items())
+            warnings.warn(f"{run.name}: left out {'; '.join(reasons)}", DstbenchWarning, stacklevel=2)
         if found:
             tables.append(_ordered(pl.concat(found), str(chosen[0])))
     if not tables:
@@ -93,11 +99,6 @@ def _convention(name: str, labels: str | Table | None, typos: str | Table | None
     found = profile(name)
     takes_typos = "typos" in (*found.gold_steps, *found.pred_steps)
     return profile(name, labels=labels if name.startswith("trippy") else None, typos=typos if takes_typos else None)
-
-
-def _slots(run: Run) -> frozenset[str]:
-    listed = run.read(run.table.select(pl.col("slot").unique())).to_series()
-    return frozenset(listed.drop_nulls().cast(pl.String))
 
 
 def _ordered(rows: pl.DataFrame, first: str) -> pl.DataFrame:

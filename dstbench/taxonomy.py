@@ -24,7 +24,7 @@ from dstbench.layout import Layout, before, lay_out, over_distinct
 from dstbench.partition import over_partitions
 from dstbench.slots import domain_of
 from dstbench.spelling import tells_slot
-from dstbench.sums import scored_turns
+from dstbench.sums import columns_of_scored, scored_turns
 from dstbench.turntable import find_changes, to_turns
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _cell(place: NDArray[Any], value: Codes) -> NDArray[np.uint64]:
 
 def scored_places(rows: Layout, convention: Convention) -> tuple[Flags, int]:
     """Of each place of a layout: whether its turn is one that the convention scores; and how many turns are."""
-    turns = to_turns(rows, convention, columns=("number", "turn", "n_gold", "n_pred"))
+    turns = to_turns(rows, convention, columns={"number", "turn", *columns_of_scored(convention)})
     kept = scored_turns(turns.with_columns(place=np.flatnonzero(rows.is_turn)), convention)["place"]
     scored = np.zeros(rows.total, dtype=np.bool_)
     scored[kept.to_numpy()] = True

@@ -18,13 +18,14 @@ from dstbench.associations import POOLED, Columns, Numbers, compare_pairs, corre
 from dstbench.conventions import Convention
 from dstbench.dialogues import per_dialogue
 from dstbench.errors import UsageError
-from dstbench.longtable import Data, open_under
+from dstbench.longtable import Data
 from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.base import mean
 from dstbench.options import NonUniformity, Protocol, TailOrientation
 from dstbench.profiles import as_convention
 from dstbench.ratios import exact_sum
 from dstbench.schema import DISAGREEMENTS, TRAIT_BINS
+from dstbench.scope import open_under
 from dstbench.stats.normal import check_level
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def traits(
     if protocol == "released" and len(chosen) < 2:
         raise UsageError("the released protocol is of two metrics", hint=f"-m {default}")
     convention = as_convention(profile)
-    runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
     tables, signatures = zip(*(per_dialogue(run, chosen, convention) for run in runs), strict=True)
     dialogues = pl.concat(tables)
     scores, both = [str(metric) for metric in chosen], [f"to_{to}", f"nu_{nu}"]

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = NDArray[np.integer[Any]]
 
 # Columns that are the size of something in the state: a turn has what the turn before had, and what changed.
-_LASTING: Final = ("n_gold", "n_pred", "n_correct", "n_union", "n_charged_again")
+_LASTING: Final = ("n_gold", "n_pred", "n_correct", "n_union", "n_charged_again", "n_dropped")
 _NAMES: Final = ("dialogue", "turn", "number", "turn_hash")
-_EXTRA: Final = ("number", "turn_hash", "gold_hash")
+_EXTRA: Final = ("number", "turn_hash", "gold_hash", "n_dropped")
 # Columns that depend on the row before, and of these on whether a slot has ever been listed.
 _OF_RELEASED: Final = frozenset({"gca_correct", "gca_wrong", "gca_missed", "gca_over"})
 _OF_EVENTS: Final = frozenset(
@@ -64,9 +64,10 @@ def to_turns(
         convention: What values mean; None: ``verbatim``.
         view: Restrict states to each ``domain`` or each ``slot`` in turn, and give one row per turn and domain (slot)
             from the first turn in which gold or prediction lists it.
-        columns: The columns that are wanted, to save the work of the others; None: all. Three more are there when
+        columns: The columns that are wanted, to save the work of the others; None: all. Four more are there when
             they are asked for: ``number`` (UInt32), the dialogue's place in `long`; ``turn_hash`` and ``gold_hash``
-            (UInt64), the parts of the fingerprint that say that the turn is there, and what changed in its gold.
+            (UInt64), the parts of the fingerprint that say that the turn is there, and what changed in its gold;
+            ``n_dropped`` (UInt32), gold's values that are dropped as their slots are outside the slot set.
 
     Returns:
         The turn table (schema `TURNS`; a view has its column after `turn`), sorted by dialogue, view, turn.
@@ -267,10 +268,20 @@ def _what_changed(changes: Changes, needed: set[str]) -> dict[str, Flags]:
         flags |= seen | {f"{name}_before": before(flag, first) for name, flag in seen.items()}
     if "n_charged_again" in needed and convention.wrong_costs != "once":
         flags["again"] = comparison(convention).charged_again(changes.slot, g, p, compared.ok)
+    if "n_dropped" in needed and compared.dropped is not None:
+        flags["dropped"] = compared.dropped
     return flags
 
 
-def _count(g_is: Flags, p_is: Flags, ok: Flags, again: Flags | None = None, **changed: Flags) -> dict[str, Flags]:
+def _count(
+    g_is: Flags,
+    p_is: Flags,
+    ok: Flags,
+    *,
+    again: Flags | None = None,
+    dropped: Flags | None = None,
+    **changed: Flags,
+) -> dict[str, Flags]:
     """By column: whether a row of such flags is in the states whose size is counted, or is an event of the kind."""
     kinds = {
         "n_gold": g_is,
@@ -278,6 +289,7 @@ def _count(g_is: Flags, p_is: Flags, ok: Flags, again: Flags | None = None, **ch
         "n_correct": ok,
         "n_union": g_is | p_is,
         "n_charged_again": np.zeros_like(ok) if again is None else again,
+        "n_dropped": np.zeros_like(ok) if dropped is None else dropped,
     }
     if changed:
         g_set, p_set = changed["g_new"] & g_is, changed["p_new"] & p_is

@@ -15,13 +15,14 @@ import polars as pl
 from dstbench.context import contexts
 from dstbench.conventions import Convention
 from dstbench.errors import DstbenchError, DstbenchWarning
-from dstbench.longtable import Data, open_under
+from dstbench.longtable import Data
 from dstbench.metrics import Metric, parse_all
 from dstbench.profiles import as_convention
 from dstbench.readers.utterances import UTTERANCES
 from dstbench.runs import Run
 from dstbench.schema import CONTEXTS
-from dstbench.scoring import choose_metrics, score_run
+from dstbench.scope import open_under
+from dstbench.scoring import choose_metrics, resolve_metrics, score_run
 from dstbench.slots import canonical_dialogue
 from dstbench.taxonomy import list_classes
 from dstbench.turntable import to_turns
@@ -97,17 +98,17 @@ def walk_through(
     convention = as_convention(profile)
     asked = None if metrics is None else parse_all(metrics)
     said = None if context is None else contexts(context)  # what is wrong with it is said before runs are read
-    runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
     if asked is None and not any(run.meta.get("only") for run in runs):
         asked = parse_all(SHOWN)
     chosen = choose_metrics(asked, runs, convention)
     name = pl.DataFrame({"dialogue": [dialogue]}).select(canonical_dialogue(pl.col("dialogue"))).item()
-    parts = [_only(run, name) for run in runs]
+    parts = [(_only(run, name), resolve_metrics(run, chosen, convention)) for run in runs]
     if said is None:
         said = said_in(runs)
     elif name not in said["dialogue"]:
         warnings.warn(f"{context} does not say what was said in {name}", DstbenchWarning, stacklevel=2)
-    frames = [_of_run(run, chosen, convention) for run in parts]
+    frames = [_of_run(run, resolved, convention) for run, resolved in parts]
     slots, changes, scores, signatures = (pl.concat(tables) for tables in zip(*frames, strict=True))
     return Walkthrough(said.filter(pl.col("dialogue") == name), slots, changes, scores, signatures)
 

@@ -24,11 +24,11 @@ from dstbench.comparison import comparison
 from dstbench.context import contexts
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.layout import lay_out
-from dstbench.longtable import open_under
 from dstbench.metrics import parse
 from dstbench.partition import over_partitions
 from dstbench.profiles import as_convention
 from dstbench.schema import BETWEEN, CONTEXTS
+from dstbench.scope import open_under
 from dstbench.scoring import score_run
 from dstbench.spelling import alternatives, tells_slot
 from dstbench.taxonomy import scored_places
@@ -105,9 +105,7 @@ def memorisation(
     said = _said(context)
     known = _training(train)
     tables = []
-    for run in open_under(
-        convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split
-    ):
+    for run in open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split):
         signatures, _ = score_run(run, [parse(kind) for kind in _KINDS], [], convention)
         counts = _counted(run, convention, said).join(known, on=["slot", "key"], how="left", maintain_order="left")
         counts = counts.with_columns(run=pl.lit(run.name))

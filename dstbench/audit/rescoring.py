@@ -17,9 +17,10 @@ import polars as pl
 
 from dstbench.audit.tables import VERSION_MODELS, VERSION_SLOTS, conform
 from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
-from dstbench.longtable import Data, named_parts, open_under
+from dstbench.longtable import Data, named_parts
 from dstbench.metrics import parse, parse_all
 from dstbench.profiles import as_convention
+from dstbench.scope import open_under
 from dstbench.scoring import score_run, warn_of_alternatives
 from dstbench.significance import runs_called, seeds_of
 from dstbench.slots import SLOT_SETS
@@ -102,7 +103,7 @@ def scores(
     for version, gold in versions.items():
         with _saying(version):
             runs = open_under(
-                convention.missing,
+                convention,
                 {name: parts[name] for name in chosen[version]},
                 gold=gold,
                 format=format,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from dstbench.options import ScoreUnit
+    from dstbench.slots import SlotTotal
 
 _PACKAGE: Final = __name__.partition(".")[0]
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -73,17 +74,12 @@ class Metric:
         return self.score({name: exact_sum(stat) for name, stat in self.stats().items()}).alias(str(self))
 
     @property
-    def asks_for_slots(self) -> bool:
-        """Whether a parameter depends on the slots that a run has."""
+    def needs_total(self) -> bool:
+        """Whether a parameter depends on the number of slots that the dataset has."""
         return type(self).resolve is not Metric.resolve
 
-    def resolve(self, slots: frozenset[str], slot_set: str | None = None) -> Metric:
-        """The metric with every parameter filled in that depends on the slots: the run's, or the convention's set.
-
-        Args:
-            slots: The slots that gold or prediction of the run ever has.
-            slot_set: The name of the convention's slot set; None: it has none.
-        """
+    def resolve(self, total: SlotTotal) -> Metric:
+        """The metric with every parameter filled in that depends on the number of slots that the dataset has."""
         return self
 
     @property

@@ -13,8 +13,10 @@ import polars as pl
 
 from dstbench.errors import UsageError
 from dstbench.metrics.base import Metric, count, divide, mean, turns
-from dstbench.slots import SLOT_SETS, smallest_slot_set
+from dstbench.slots import SlotTotal
 
+#: The statistic of slot accuracy that counts errors.
+ERRORS: Final = "errors"
 _MOST_SLOTS: Final = 1_000_000  # so that T times the turns stays an exact integer
 
 
@@ -37,12 +39,13 @@ class JGA(Metric):
 class SA(Metric):
     """Slot accuracy: the share of the T predefined slots that are right (Kim et al. 2022, eq. 2; TRADE).
 
+    A turn with more errors than T, as a tracker that invents slots makes, has a score below 0.
+
     Attributes:
-        T: Number of predefined slots; 0: the size of the smallest registered slot set that holds the run's slots,
-            else the number of distinct slots in it.
+        T: Number of predefined slots; 0: that of the dataset (`slots.slot_total`).
     """
 
-    T: int = field(default=0, metadata={"shown": "of the run's slots"})
+    T: int = field(default=0, metadata={"shown": "of the dataset"})
 
     name = "sa"
     title = "slot accuracy"
@@ -54,24 +57,21 @@ class SA(Metric):
 
     def stats(self) -> dict[str, pl.Expr]:
         errors = count("n_union") - count("n_correct") + count("n_charged_again")
-        return {"errors": errors, "turns": turns()}
+        return {ERRORS: errors, "turns": turns()}
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        if self.T == 0:
+        if type(self) is SA and self.T == 0:
             raise UsageError("slot accuracy needs the number of slots", hint='parse("sa:T=30")')
         slots = self.T * sums["turns"]
-        return divide(slots - sums["errors"], slots)
+        return divide(slots - sums[ERRORS], slots)
 
-    def resolve(self, slots: frozenset[str], slot_set: str | None = None) -> Metric:
-        if self.T:
-            return self
-        name, size = (slot_set, len(SLOT_SETS[slot_set])) if slot_set else smallest_slot_set(slots)
-        return _ResolvedSA(T=size, slots=name)
+    def resolve(self, total: SlotTotal) -> Metric:
+        return self if self.T else _ResolvedSA(T=total.size, slots=total.source)
 
 
 @dataclass(frozen=True)
 class _ResolvedSA(SA):
-    """SA whose T was found from the run's slots; the signature says from which set."""
+    """SA whose T is that of the dataset; the signature says where it is from. Undefined if gold has no slot."""
 
     slots: str = ""
 

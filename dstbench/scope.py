@@ -1,0 +1,89 @@
+"""Runs opened under a convention: seen to have gold that it scores, and what it leaves out said."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from dstbench.errors import DstbenchError, DstbenchWarning
+from dstbench.longtable import Data, open_runs
+from dstbench.partition import over_partitions
+from dstbench.schema import NOTHING
+from dstbench.slots import SLOT_SETS
+
+if TYPE_CHECKING:
+    from dstbench.conventions import Convention
+    from dstbench.options import Missing
+    from dstbench.runs import Run
+
+_MOST: Final = 3  # slots that a note names
+
+
+def open_under(convention: Convention, data: Data, *, missing: Missing | None = None, **how: Any) -> list[Run]:
+    """`open_runs`, with the convention's default for missing turns, and with slots that the convention scores.
+
+    A long table has settled what becomes of missing turns when it was made; that is said only to who has asked for
+    something else.
+
+    Raises:
+        DstbenchError: Data cannot be used; or the convention has a slot set in which none of gold's slots is.
+    """
+    with warnings.catch_warnings():
+        if missing is None:
+            warnings.filterwarnings("ignore", ".*changes nothing; it is a long table", DstbenchWarning)
+        runs = open_runs(data, missing=missing or convention.missing, **how)
+    if convention.slots is not None:
+        for run in runs:
+            check_scope(run.name, gold_counts(run), convention)
+    return runs
+
+
+def check_scope(name: str, counts: pl.DataFrame, convention: Convention) -> None:
+    """Warn of gold's slots that are not in the convention's slot set.
+
+    Args:
+        name: The run's.
+        counts: What `gold_counts` gives of it.
+        convention: The convention; without a slot set, all slots are in it.
+
+    Raises:
+        DstbenchError: None of gold's slots is in it.
+    """
+    if convention.slots is None:
+        return
+    outside = counts.filter(~pl.col("slot").is_in(SLOT_SETS[convention.slots]))
+    if outside.is_empty():
+        return
+    if outside.height == counts.height:
+        raise DstbenchError(
+            f"none of gold's {counts.height:,} slots, such as {counts['slot'][0]}, is in {convention.slots}, "
+            f"the slots that {convention.name} scores",
+            file=name,
+            hint="--profile verbatim scores all slots; `dstbench ls profiles` says which slots others score",
+        )
+    named = ", ".join(f"{slot} ({n:,} values)" for slot, n in outside.head(_MOST).iter_rows())
+    more = f" and {outside.height - _MOST} more" if outside.height > _MOST else ""
+    becomes = {
+        "scored": "they are scored all the same, so that no turn is right by leaving them out (--outside dropped does)",
+        "dropped": "they are left out, and turns whose gold has no other values are not scored",
+    }
+    warnings.warn(
+        f"{name}: {outside.height:,} of gold's {counts.height:,} slots, and {outside['n'].sum():,} of its "
+        f"{counts['n'].sum():,} values, are not in {convention.slots}: {named}{more}; "
+        f"{becomes[convention.outside]}",
+        DstbenchWarning,
+        stacklevel=3,
+    )
+
+
+def gold_counts(run: Run) -> pl.DataFrame:
+    """(slot: String, n: UInt32): in how many turns gold has a value of the slot, the most frequent first."""
+    there = pl.col("slot").is_not_null() & ~pl.col("gold").cast(pl.String).is_in(NOTHING)
+
+    def part(table: pl.DataFrame) -> pl.DataFrame:
+        return table.filter(there.fill_null(False)).group_by("slot").agg(n=pl.len())
+
+    parts = pl.concat(over_partitions(run, part)).group_by(pl.col("slot").cast(pl.String)).agg(pl.col("n").sum())
+    return parts.sort("n", "slot", descending=[True, False])
