@@ -17,25 +17,15 @@ from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all
 from dstbench.precision import moments_of, scores, scores_and_errors
 from dstbench.profiles import as_convention
 from dstbench.runs import Run
-from dstbench.schema import SCORES, TURNS
+from dstbench.schema import SCORES
 from dstbench.signature import differences, sign
-from dstbench.sums import LENGTH, Sums, sum_up
+from dstbench.sums import GROUPS, Sums, sum_up
 from dstbench.turntable import to_turns
 
 if TYPE_CHECKING:
     from dstbench.options import Missing, View
 
 _LOG: Final = logging.getLogger(__name__)
-#: What scores can be grouped by: a view, the dialogue's length in turns, or any column of the turn table.
-GROUPS: Final = (
-    "run",
-    "domain",
-    "slot",
-    "dialogue",
-    "turn",
-    LENGTH,
-    *(c for c in TURNS.columns if c[:2] == "n_"),
-)
 
 
 def turns(
