@@ -6,6 +6,7 @@ score's signature. `PROFILES` in `dstbench.profiles` are the named ones; `compar
 
 from __future__ import annotations
 
+import re
 from dataclasses import Field, dataclass, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
@@ -172,3 +173,28 @@ def _is_plain(item: str) -> bool:
 
 #: The keys of a convention in a signature, with the text of the default choice.
 DEFAULTS: Final[Mapping[str, str]] = {key: show(f.default) for key, f in _signed()}
+
+
+def why_unknown(key: str, text: str) -> str | None:
+    """Why no choice of this version prints as `text`; None if one does.
+
+    Args:
+        key: A key of `DEFAULTS`, or ``missing``.
+        text: What a signature has there.
+
+    >>> why_unknown("multi", "any"), why_unknown("dontcare", "lose")
+    (None, "dontcare='lose' is none of keep, drop, drop-gold, drop-pred, skip")
+    """
+    name = key.replace("-", "_")
+    value: Any = None if text == "-" else text
+    if get_origin(_kinds()[name]) is tuple:
+        value = () if text == "-" else tuple(text.split(","))
+    elif name in ("typos", "labels"):
+        return None if re.fullmatch("-|#[0-9a-f]{8}", text) else f"{name}={text!r} is no table"
+    elif name != "slots":
+        value = text
+    try:
+        replace(Convention(), **{name: value})
+    except UsageError as error:
+        return error.what
+    return None

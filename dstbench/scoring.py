@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -15,30 +16,21 @@ from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
 from dstbench.longtable import Data
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all, stats_of
 from dstbench.metrics.joint import ERRORS, SA
+from dstbench.metrics.slot import PairMetric
 from dstbench.precision import moments_of, scores, scores_and_errors
 from dstbench.profiles import as_convention
 from dstbench.runs import Run
-from dstbench.schema import SCORES, TURNS
+from dstbench.schema import SCORES
 from dstbench.scope import open_under
 from dstbench.signature import differences, sign
 from dstbench.slots import SlotTotal, slot_total
-from dstbench.sums import LENGTH, Sums, sum_up
+from dstbench.sums import GROUPS, Sums, sum_up
 from dstbench.turntable import to_turns
 
 if TYPE_CHECKING:
     from dstbench.options import Missing, View
 
 _LOG: Final = logging.getLogger(__name__)
-#: What scores can be grouped by: a view, the dialogue's length in turns, or any column of the turn table.
-GROUPS: Final = (
-    "run",
-    "domain",
-    "slot",
-    "dialogue",
-    "turn",
-    LENGTH,
-    *(c for c in TURNS.columns if c[:2] == "n_"),
-)
 
 
 def turns(
@@ -97,7 +89,8 @@ def score(
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
-        metrics: Metrics in dstbench's notation, comma-separated or in a list; None: those of the profile.
+        metrics: Metrics in dstbench's notation, comma-separated or in a list; None: those of the profile, and by slot
+            accuracy (JGA of one slot), precision, recall and F1 from summed counts, and counts of errors.
         by: What to group by beside the run: ``domain``, ``slot``, ``dialogue``, ``turn``, ``length`` (turns of the
             dialogue), or a count of the turn table (``n_gold``, …). With ``domain``, states are restricted to the
             domain and the turns whose gold state has a slot of it count; with ``slot``, all turns count, and a slot
@@ -136,6 +129,8 @@ def score(
             DstbenchWarning,
             stacklevel=2,
         )
+    if "slot" in groups:
+        _warn_of_accuracies(chosen)
     tables = []
     for run in runs:
         table, found = score_run(run, chosen, groups, convention)
@@ -269,6 +264,19 @@ def _warn_of_differences(rows: pl.DataFrame) -> None:
         hint = "; name the number of slots: -m sa:T=30" if clause.startswith("the metric (metric): sa(") else ""
         warnings.warn(
             f"{', '.join(dict.fromkeys(metrics))}: not comparable between all runs; they differ in {clause}{hint}",
+            DstbenchWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_of_accuracies(metrics: Sequence[Metric]) -> None:
+    """Say it where metrics that are asked for are one and the same number by slot."""
+    same = [metric for metric in metrics if isinstance(metric, PairMetric) and metric.is_accuracy_of_a_slot]
+    if same:
+        micro = ",".join(str(replace(metric, avg="micro")) for metric in same)
+        warnings.warn(
+            f"by slot, a mean over turns of {' or '.join(map(str, same))} is the slot's accuracy, as jga is; "
+            f"-m {micro} is from summed counts",
             DstbenchWarning,
             stacklevel=3,
         )

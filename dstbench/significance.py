@@ -12,6 +12,7 @@ seed beats another says little of their models.
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -23,7 +24,7 @@ import polars as pl
 
 from dstbench import stats
 from dstbench.conventions import Convention
-from dstbench.errors import UsageError, did_you_mean
+from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
 from dstbench.longtable import Data
 from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.options import Adjustment
@@ -34,14 +35,12 @@ from dstbench.standings import DESIGN, DIFFERENCES, MODELS, STANDINGS
 from dstbench.stats import Null
 from dstbench.stats.differences import TIE
 from dstbench.stats.normal import check_level
+from dstbench.verdicts import judge, untestable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import ArrayLike
+    from collections.abc import Iterable
 
     from dstbench.options import Missing
-    from dstbench.pairing import Floats
     from dstbench.schema import Table
     from dstbench.stats import Bootstrap, Estimate, Replicates
     from dstbench.stats.resampling import Score
@@ -54,14 +53,6 @@ _LOG: Final = logging.getLogger(__name__)
 DEFAULT: Final = "jga"
 _BETWEEN_RUNS: Final = "approximate randomisation of dialogues"
 _BETWEEN_MODELS: Final = "bootstrap of seeds and dialogues"
-_ADJUST: Final[Mapping[str, Callable[[ArrayLike], Floats]]] = {
-    "holm": stats.holm,
-    "hochberg": stats.hochberg,
-    "bh": stats.benjamini_hochberg,
-    "by": stats.benjamini_yekutieli,
-    "bonferroni": stats.bonferroni,
-    "none": lambda p: np.asarray(p, np.float64),
-}
 
 
 @dataclass(frozen=True)
@@ -132,7 +123,8 @@ def compare(
             all pairs, in the order of the data.
         resamples: How many resamples of dialogues, and how many swaps.
         seed: What the draws come from.
-        level: Level of the intervals; a difference is significant if its adjusted p is at most 1 − level.
+        level: Level of the intervals; a difference is significant if its adjusted p is at most 1 − level. Where no p
+            that the test can give is, as resamples or dialogues that differ are too few, a warning says so.
         adjust: How p are adjusted for the number of differences of one metric.
         profile: The convention, or its name.
         gold: Gold states, where they are not inside the data.
@@ -209,7 +201,8 @@ def resample(
         for a, b in pairs:
             gap = compared[a] - compared[b]
             found = gap.estimate(design.level)
-            nulls.append(coins.null(score, a, b) if coins else _centred(gap))
+            counted = _dialogues(paired, metric, a, b) if coins else {}
+            nulls.append(coins.null(score, a, b, counted["discordant"]) if coins else _centred(gap))
             rows.append(
                 {
                     "metric": name,
@@ -218,11 +211,12 @@ def resample(
                     "other": names[b],
                     "difference": found.value,
                     **_interval(found),
-                    **(_dialogues(paired, metric, a, b) if coins else {}),
+                    **counted,
                     "detectable": stats.smallest_detectable(found.se),
                 }
             )
-        differences += [{**row, **tested} for row, tested in zip(rows, _tested(nulls, design), strict=True)]
+        verdicts = judge(nulls, design.adjust, design.level)
+        differences += [{**row, **verdict} for row, verdict in zip(rows, verdicts, strict=True)]
     how = {
         "dialogues": paired.sums.shape[1],
         "resamples": design.resamples,
@@ -232,12 +226,15 @@ def resample(
         "adjustment": design.adjust,
         "baseline": None if baseline is None else names[baseline],
     }
-    return Leaderboard(
+    leaderboard = Leaderboard(
         scores=_frame(scores, STANDINGS),
         models=_frame(means, MODELS),
         differences=_frame(differences, DIFFERENCES),
         design=_frame([how], DESIGN),
     )
+    for line in untestable(leaderboard.differences, design.resamples, design.level):
+        warnings.warn(line, DstbenchWarning, stacklevel=3)
+    return leaderboard
 
 
 def _over_seeds(bootstrap: Bootstrap, score: Score, models: Models, runs: Sequence[str]) -> list[Replicates]:
@@ -265,32 +262,6 @@ def _dialogues(paired: Paired, metric: Metric, first: int, second: int) -> Row:
         "unscored": counts.undefined,
         "discordant": int((one[:, own] != other[:, own]).any(axis=1).sum()),
     }
-
-
-def _tested(nulls: Sequence[Null], design: Design) -> list[Row]:
-    """The p of one metric's differences, adjusted for the number of those that are defined."""
-    p = [null.p() for null in nulls]
-    known = [i for i, one in enumerate(p) if not np.isnan(one)]
-    adjusted = np.full(len(p), np.nan)
-    if design.adjust == "max-t" and known:
-        adjusted[known] = stats.max_t(
-            [nulls[i].observed for i in known],
-            np.stack([nulls[i].resampled for i in known], axis=1),
-            [nulls[i].tolerance for i in known],
-        )
-    elif known:
-        adjusted[known] = _ADJUST[design.adjust]([p[i] for i in known])
-    alpha = round(1 - design.level, 12)  # 1 − 0.95 is a little more than 0.05
-    return [
-        {
-            "p": one,
-            "p_adjusted": after,
-            "adjustment": design.adjust,
-            "m": len(known),
-            "significant": None if np.isnan(after) else after <= alpha,
-        }
-        for one, after in zip(p, adjusted.tolist(), strict=True)
-    ]
 
 
 def _interval(found: Estimate) -> Row:

@@ -62,7 +62,22 @@ DIFFERENCES: Final = Table(
         "p_adjusted": Column(_NUMBER, "The same, adjusted for m.", nullable=True),
         "adjustment": Column(_TEXT, "How: holm, hochberg, bh, by, bonferroni, max-t, none."),
         "m": Column(_COUNT, "How many differences of the metric have a p."),
-        "significant": Column(pl.Boolean(), "Whether p_adjusted is at most 1 - level; null: undefined.", nullable=True),
+        "p_smallest": Column(
+            _NUMBER,
+            "The smallest p_adjusted that so many resamples of these runs can give; null: undefined.",
+            nullable=True,
+        ),
+        "resamples_needed": Column(
+            pl.UInt64(),
+            "The fewest resamples with which p_adjusted can be at most 1 - level; null: no number is enough, or it is "
+            "undefined.",
+            nullable=True,
+        ),
+        "significant": Column(
+            pl.Boolean(),
+            "Whether p_adjusted is at most 1 - level; null: undefined, or p_smallest is above it: nothing was tested.",
+            nullable=True,
+        ),
         "wins": Column(_COUNT, "Dialogues in which run scores higher; null between models.", nullable=True),
         "ties": Column(_COUNT, "Dialogues in which both score the same; likewise.", nullable=True),
         "losses": Column(_COUNT, "Dialogues in which other scores higher; likewise.", nullable=True),

@@ -35,6 +35,16 @@ if TYPE_CHECKING:
 
 #: The group that is a dialogue's number of turns.
 LENGTH: Final = "length"
+#: What scores can be grouped by: a view, the dialogue's length in turns, or any column of the turn table.
+GROUPS: Final = (
+    "run",
+    "domain",
+    "slot",
+    "dialogue",
+    "turn",
+    LENGTH,
+    *(c for c in TURNS.columns if c[:2] == "n_"),
+)
 _NAMES: Final = ("slot", "domain")
 _TURN: Final = ("number", "turn")
 # Whether a value lists alternatives.

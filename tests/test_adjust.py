@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import statistics
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,7 +13,20 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 import dstbench
-from dstbench.stats import benjamini_hochberg, benjamini_yekutieli, bonferroni, hochberg, holm, max_t
+from dstbench.options import Adjustment
+from dstbench.stats import (
+    Null,
+    benjamini_hochberg,
+    benjamini_yekutieli,
+    bonferroni,
+    hochberg,
+    holm,
+    max_t,
+    resamples_needed,
+    smallest_p,
+)
+from dstbench.stats.attainable import at_most, smallest_p_of_swaps
+from dstbench.verdicts import judge
 
 ALL = (bonferroni, holm, hochberg, benjamini_hochberg, benjamini_yekutieli)
 several = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.05, 1.0])), max_size=12)
@@ -123,3 +138,82 @@ def test_max_t_of_nothing_and_of_undefined() -> None:
     for observed, resampled in ((np.ones((1, 2)), np.ones((1, 1))), (np.ones(1), np.ones(1))):
         with pytest.raises(dstbench.UsageError, match="no resamples of shape"):
             max_t(observed, resampled)
+
+
+# --- what can be significant at all ----------------------------------------------------------------------------------
+
+ADJUSTMENTS = get_args(Adjustment)
+levels = st.sampled_from([0.5, 0.9, 0.95, 0.99, 0.999])
+#: How many dialogues of each pair of runs differ; None: the test has no such bound.
+discordant = st.lists(st.one_of(st.none(), st.integers(0, 14)), min_size=1, max_size=8)
+
+
+def extreme(counts: list[int | None], resamples: int) -> list[Null]:
+    """Differences that no resample reaches: there are no smaller p."""
+    return [
+        Null(float(2 + number), np.zeros(resamples), 0.0, 0.0 if k is None else smallest_p_of_swaps(k))
+        for number, k in enumerate(counts)
+    ]
+
+
+@given(st.integers(1, 8), st.integers(1, 2000))
+def test_the_smallest_adjusted_p_by_formulas(m: int, resamples: int) -> None:
+    factors = {"holm": m, "bonferroni": m, "by": sum(1 / i for i in range(1, m + 1))}
+    for adjust in ADJUSTMENTS:
+        wanted = min(1, factors.get(adjust, 1) / (resamples + 1))
+        for row in judge(extreme([None] * m, resamples), adjust, 0.95):
+            assert row["p_smallest"] == pytest.approx(wanted)
+            assert row["p_adjusted"] == row["p_smallest"]
+            assert row["resamples_needed"] == max(1, math.ceil(factors.get(adjust, 1) * 20 - 1e-9) - 1)
+            assert row["significant"] == (True if resamples >= row["resamples_needed"] else None)
+
+
+@given(discordant, st.integers(1, 300), st.sampled_from(ADJUSTMENTS), levels, st.integers(0, 999))
+def test_no_adjusted_p_is_smaller_than_the_smallest(
+    counts: list[int | None], resamples: int, adjust: Adjustment, level: float, seed: int
+) -> None:
+    best = judge(extreme(counts, resamples), adjust, level)
+    assert [row["p_adjusted"] for row in best] == [row["p_smallest"] for row in best]
+    rng = np.random.default_rng(seed)
+    drawn = rng.standard_normal((resamples, len(counts)))
+    nulls = [
+        Null(float(rng.standard_normal() * 3), drawn[:, i], 0.0, null.bound)
+        for i, null in enumerate(extreme(counts, resamples))
+    ]
+    for row, least in zip(judge(nulls, adjust, level), best, strict=True):
+        assert row["p_smallest"] == least["p_smallest"] <= row["p_adjusted"] * (1 + 1e-12)
+        assert row["resamples_needed"] == least["resamples_needed"]
+        assert (row["significant"] is None) == (least["p_smallest"] > (1 - level) * (1 + 1e-9))
+        assert row["significant"] in (None, row["p_adjusted"] <= (1 - level) * (1 + 1e-9))
+
+
+@given(discordant, st.sampled_from(ADJUSTMENTS), levels)
+def test_the_resamples_that_are_named_suffice_and_one_less_does_not(
+    counts: list[int | None], adjust: Adjustment, level: float
+) -> None:
+    named = [row["resamples_needed"] for row in judge(extreme(counts, 1), adjust, level)]
+    for number, needed in enumerate(named):
+        if needed is None:  # ten thousand are not enough either
+            assert judge(extreme(counts, 10**4), adjust, level)[number]["significant"] is None
+        else:
+            assert judge(extreme(counts, needed), adjust, level)[number]["significant"]
+            assert needed == 1 or judge(extreme(counts, needed - 1), adjust, level)[number]["significant"] is None
+
+
+def test_a_level_is_reached_whatever_the_last_bits() -> None:
+    for m in range(1, 200):
+        for alpha in (0.1, 0.05, 0.01, 0.001):
+            factor = round(m / alpha)  # all of these are whole numbers
+            assert resamples_needed([0.0] * m, alpha, holm) == [max(1, factor - 1)] * m
+            assert at_most(holm(smallest_p([0.0] * m, factor - 1)), alpha).all()
+    assert not at_most(float("nan"), 0.05)
+
+
+def test_undefined_differences_are_not_counted() -> None:
+    nulls = extreme([None, None], 99)
+    nulls.insert(1, Null(float("nan"), np.zeros(99), 0.0))
+    rows = judge(nulls, "holm", 0.95)
+    assert [row["m"] for row in rows] == [2, 2, 2]
+    assert [row["resamples_needed"] for row in rows] == [39, None, 39]
+    assert [row["significant"] for row in rows] == [True, None, True]
+    assert np.isnan([rows[1][name] for name in ("p", "p_adjusted", "p_smallest")]).all()

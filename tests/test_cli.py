@@ -87,9 +87,37 @@ def test_by_adds_a_column_each(example: Path) -> None:
 
 def test_by_slot_shows_counts(example: Path) -> None:
     lines = ok("score", "model.json", "--by", "slot").splitlines()
-    assert lines[0].split()[:3] == ["run", "slot", "jga"]
+    assert re.split(r"  +", lines[0].strip()) == [
+        "run", "slot", "accuracy (jga)", "precision:avg=micro", "recall:avg=micro", "f1:avg=micro",
+        "correct", "wrong", "missed", "over", "error-turns",
+    ]  # fmt: skip
+    numbers = ["50.00", "0.00", "0.00", "0.00", "0", "1", "0", "0", "1"]
     row = next(line for line in lines if "train-leaveat" in line).split()
-    assert row == ["model", "train-leaveat", "50.00", "0.00", "0.00", "0.00", "0", "1", "0", "0", "1"]
+    assert row == ["model", "train-leaveat", *numbers]
+    assert "by slot every scored turn counts, and a slot that neither side has is right" in lines
+    lines = ok("score", "model.json", "--by", "slot,domain").splitlines()
+    row = next(line for line in lines if "train-leaveat" in line).split()
+    assert row == ["model", "train-leaveat", "train", *numbers]
+    assert "accuracy" not in ok("score", "model.json", "--by", "domain")
+
+
+def test_by_slot_a_convention_of_frames_counts_turns(example: Path) -> None:
+    lines = run("score", "model.json", "--by", "slot", "--profile", "sgd")[1].splitlines()
+    assert re.split(r"  +", lines[0].strip())[2:4] == ["accuracy (jga)", "accuracy (jga) exact"]
+    assert "values in percent, counts as they are; 2 turns, 1 dialogues" in lines
+
+
+def test_by_slot_means_over_turns_that_are_asked_for_are_named(example: Path) -> None:
+    words = ["score", "model.json", "--by", "slot,turn", "--format", "json", "-m"]
+    code, out, err = run(*words, "jga,f1,precision:wrong=missed,f1:avg=micro,recall:empty=0")
+    assert (code, {row["metric"] for row in json.loads(out)["scores"]}) == (
+        0, {"jga", "f1", "precision:wrong=missed", "f1:avg=micro", "recall:empty=0"},
+    )  # fmt: skip
+    assert err == (
+        "note: by slot, a mean over turns of f1 or precision:wrong=missed is the slot's accuracy, as jga is; "
+        "-m f1:avg=micro,precision:avg=micro:wrong=missed is from summed counts\n"
+    )
+    assert ok(*words, "f1:avg=micro,precision:avg=micro:wrong=missed")
 
 
 def test_markdown(example: Path) -> None:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
+from dstbench.conventions import DEFAULTS
 from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY, parse_all
+from dstbench.options import Missing
 from dstbench.profiles import PROFILES, profile
-from dstbench.signature import differences, parse, sign
+from dstbench.rendering.tables import signature_lines
+from dstbench.signature import differences, doubts, explain, parse, sign
 from dstbench.spelling import Table
+from dstbench.sums import GROUPS
 from tests.corpora import EXAMPLE, States, corpora
 
 OTHER: dict[str, Any] = {
@@ -132,6 +136,104 @@ def test_every_difference_is_told_in_words() -> None:
         told = differences(plain, other)
         assert any(f"({key})" in clause for clause in told), name
         assert not any(clause.startswith(key) for clause in told), f"no words for {key}"
+
+
+# --- explained --------------------------------------------------------------------------------------------------------
+
+ALL_METRICS = [
+    *REGISTRY,
+    "sa:T=7",
+    "fga:lam=1e+20",
+    "gca:alpha=1/3:counting=paper",
+    "f1:avg=micro:empty=0:wrong=missed",
+]
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_what_is_printed_is_explained_without_a_doubt() -> None:
+    """Of every metric under every profile, with every choice, by every group, one by one and joined as tables do."""
+    for name in PROFILES:
+        rows = dstbench.score(EXAMPLE, metrics=ALL_METRICS, profile=name)
+        assert len(rows) == len(ALL_METRICS)
+        for text in (*rows["signature"], *signature_lines(rows)):
+            assert doubts(text) == []
+            assert not any("note" in line for line in explain(text))
+        for choice, value in OTHER.items():
+            if choice != "name":
+                changed = profile(name, **{choice: value})
+                assert doubts(signed(profile=changed)) == [], (name, choice)
+    for by in GROUPS:
+        assert doubts(dstbench.score(EXAMPLE, metrics="jga", by=[by, "turn"])["signature"][0]) == []
+    for missing in get_args(Missing):
+        assert doubts(signed().replace("missing:error", f"missing:empty+{missing}")) == []
+    compared = dstbench.compare(synthetic(10), metrics="jga,sa", resamples=100).scores
+    assert not any(doubts(text) for text in compared["signature"])
+
+
+@pytest.mark.parametrize("key", ["metric", *DEFAULTS, "missing", "by", "gold", "d", "t"])
+def test_what_this_version_does_not_know_is_said(key: str) -> None:
+    """Whatever setting has a value that it cannot have."""
+    if key in ("absent", "exact-slots"):  # which may be any words
+        return
+    value = parse(signed()).complete()[key]
+    settings = dict(parse(signed(profile=profile("verbatim", fuzzy="all"))).settings)
+    other = f"{value}x y"
+    if key == "metric":
+        assert doubts(sign(other, settings)) == [f"metric {other!r} is not built into this dstbench"]
+    elif key == "profile":
+        with pytest.raises(dstbench.UsageError, match=f"there is no profile {re.escape(repr(other))}"):
+            doubts(sign("jga", {**settings, key: other}))
+    else:
+        text = sign("jga", {**settings, key: other})
+        (doubt,) = doubts(text)
+        assert repr(other) in doubt
+        assert explain(text)[-1] == f"note: {doubt}"
+    wrong_key = {**settings, f"{key}x": value}
+    (doubt,) = doubts(sign("jga", wrong_key))
+    assert doubt.startswith(f"this dstbench has no setting '{key}x'")
+
+
+@given(st.sampled_from(list(PROFILES)), st.integers(2, 99), st.sampled_from(["", "+"]))
+def test_another_version_of_a_profile_is_said(name: str, version: int, changed: str) -> None:
+    here = PROFILES[name].name
+    text = sign("jga", {"profile": f"{name}.{version}{changed}"})
+    assert doubts(text) == [
+        f"this dstbench has {here}, not {name}.{version}{changed}: the choices that are not listed may be others"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("jga|profile:trippyy.1", "there is no profile 'trippyy'\nhint: did you mean trippy?"),
+        ("jga|profile:trade.1", "'trade'\nhint: did you mean trade@faithful or trade@fixed?"),
+        ("jga|profile:trade@fixd.1", "hint: did you mean trade@fixed or"),
+        ("jga|profile:.1", "hint: `dstbench ls profiles` lists them"),
+    ],
+)
+def test_a_profile_that_does_not_exist_is_not_explained(text: str, told: str) -> None:
+    for function in (doubts, explain):
+        with pytest.raises(dstbench.UsageError) as caught:
+            function(text)
+        assert told in str(caught.value)
+
+
+def test_metrics_and_their_parameters_that_are_not_built_in_are_said() -> None:
+    profile = "|profile:verbatim.1|d:5"
+    assert doubts("my-metric(x=1)+jga" + profile) == ["metric 'my-metric' is not built into this dstbench"]
+    assert doubts("fga(lamb=0.5)" + profile) == ["metric 'fga:lamb=0.5': no parameter 'lamb'"]
+    assert doubts("fga(lam=many)+f1(avg=mean)" + profile) == [
+        "metric 'fga:lam=many': lam is 'many', not a number",
+        "metric 'f1:avg=mean': avg is 'mean', none of macro, micro",
+    ]
+
+
+def test_a_profile_without_its_own_choices_is_said() -> None:
+    assert doubts("jga|profile:sgd-mwz.1|pred-steps:first|over:gold-domains|absent:''") == [
+        "sgd-mwz.1 has multi:any, not literal: the signature is not whole, or was changed"
+    ]
+    assert doubts("jga|profile:sgd-mwz.1+|d:1") == []
+    assert doubts("jga|d:1") == ["it names no profile"]
 
 
 @pytest.mark.parametrize("text", ["", "jga", "jga|", "jga|x", "jga|x:1|x:2", "|x:1"])

@@ -78,7 +78,7 @@ def test_the_same_gold_is_drawn_once(drawn: dict[str, tuple[dict[str, Any], str]
 
 
 def test_panels_are_in_the_order_of_metrics() -> None:
-    found = charts.leaderboard_charts(dstbench.compare(RUNS, metrics="jga,aga", resamples=50))
+    found = charts.leaderboard_charts(dstbench.compare(RUNS, metrics="jga,aga", resamples=100))
     assert found["scores"]["facet"]["row"]["sort"] == ["jga", "aga"]
     svg = figures.draw_figure(found["scores"], "svg").decode()
     assert svg.index(">jga<") < svg.index(">aga<")

@@ -52,9 +52,9 @@ def pages() -> dict[str, str]:
     two = dict(list(RUNS.items())[-2:])
     return {
         "score": render_scores(scores, "latex"),
-        "compare": render_leaderboard(dstbench.compare(RUNS, resamples=100), "latex"),
+        "compare": render_leaderboard(dstbench.compare(RUNS, resamples=200), "latex"),
         "models": render_leaderboard(
-            dstbench.compare(RUNS, models={"a": "careful", "b": "eager"}, resamples=100), "latex"
+            dstbench.compare(RUNS, models={"a": "careful", "b": "eager"}, resamples=200), "latex"
         ),
         "diagnose": render_diagnosis(dstbench.diagnose(RUNS), "latex"),
         "traits": render_traits(dstbench.traits(two, disagree=["jga", "gca"]), "latex"),
@@ -92,6 +92,7 @@ def test_golden(here: Path) -> None:
     assert page == GOLDEN
 
 
+@pytest.mark.filterwarnings("ignore:.* so few dialogues differ:dstbench.errors.DstbenchWarning")
 def test_every_row_has_every_column_and_every_caption_its_signature() -> None:
     for name, page in pages().items():
         parts = tables(page)

@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -18,7 +19,9 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.demo import synthetic
-from dstbench.metrics import REGISTRY
+from dstbench.metrics import REGISTRY, parse_all
+from dstbench.metrics.slot import PairMetric
+from dstbench.profiles import PROFILES
 from dstbench.ratios import in_parts
 from tests.corpora import SLOTS, States, corpora
 
@@ -103,6 +106,41 @@ def test_slots_sum_to_the_counts_of_the_whole(states: States) -> None:
     parts = dstbench.score(states, metrics=counts, by="slot")
     for name, value in values(states, counts).items():
         assert parts.filter(metric=name)["value"].sum() == value
+
+
+PAIRS = [
+    f"{name}:avg={avg}:empty={empty}:wrong={wrong}"
+    for name in ("f1", "precision", "recall")
+    for avg in ("macro", "micro")
+    for empty in "10"
+    for wrong in ("both", "missed")
+]
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+@given(corpora(), st.sampled_from(list(PROFILES)))
+def test_by_slot_the_metrics_that_are_named_are_its_accuracy(states: States, name: str) -> None:
+    rows = dstbench.score(states, metrics=["jga", *PAIRS], by="slot", profile=name)
+    for _, of_slot in rows.group_by("slot"):
+        found = dict(of_slot.select("metric", "value").iter_rows())
+        for metric in parse_all(PAIRS):
+            assert isinstance(metric, PairMetric)
+            if metric.is_accuracy_of_a_slot:
+                assert found[str(metric)] == found["jga"]
+
+
+def test_by_slot_no_other_metric_of_pairs_is_its_accuracy() -> None:
+    """Of a slot that is right, wrong, missed, over and absent, each another number of times."""
+    right, other = {"hotel-area": "north"}, {"hotel-area": "south"}
+    kinds = [(right, right)] * 5 + [(right, other)] * 4 + [(right, {})] * 3 + [({}, right)] * 2 + [({}, {})]
+    states = [{"dialogue_id": f"D{i}", "turn": 0, "gold": gold, "pred": pred} for i, (gold, pred) in enumerate(kinds)]
+    for notation in PAIRS:
+        (metric,) = parse_all([notation])
+        assert isinstance(metric, PairMetric)
+        told = pytest.warns(dstbench.DstbenchWarning, match="is the slot's accuracy")
+        with told if metric.is_accuracy_of_a_slot else nullcontext():
+            rows = dstbench.score(states, metrics=["jga", metric], by="slot")
+        assert (rows["value"].n_unique() == 1) == metric.is_accuracy_of_a_slot, notation
 
 
 @pytest.mark.filterwarnings("ignore:.*not comparable:dstbench.errors.DstbenchWarning")  # each has its own gold

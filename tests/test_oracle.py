@@ -96,6 +96,7 @@ def test_every_domain_over_all_turns_of_dialogues_that_have_it(states: States, t
     assert by_dialogue["dialogue"].null_count() == 0
 
 
+@pytest.mark.filterwarnings("ignore:by slot, a mean:dstbench.errors.DstbenchWarning")
 @given(corpora())
 def test_every_slot_over_all_turns(states: States) -> None:
     listed = {slot for state in states for side in ("gold", "pred") for slot in state[side]}
@@ -105,6 +106,7 @@ def test_every_slot_over_all_turns(states: States) -> None:
     expect(engine(states, METRICS, by="slot"), grouped(groups))
 
 
+@pytest.mark.filterwarnings("ignore:by slot, a mean:dstbench.errors.DstbenchWarning")
 @given(corpora())
 def test_every_slot_and_turn_number(states: States) -> None:
     listed = {slot for state in states for side in ("gold", "pred") for slot in state[side]}

@@ -32,6 +32,7 @@ from dstbench.stats import (
     weights,
 )
 from dstbench.stats import resampling as module
+from dstbench.stats.attainable import smallest_p_of_swaps
 
 Floats = NDArray[np.float64]
 
@@ -451,3 +452,31 @@ def test_wins_ties_and_losses_add_up() -> None:
     assert (back.wins, back.losses) == (found.losses, found.wins)
     with pytest.raises(dstbench.UsageError, match="cannot be paired"):
         tally([1, 2], [1])
+
+
+@given(st.integers(2, 7), st.integers(0, 99))
+def test_no_swap_of_few_dialogues_makes_a_smaller_p_than_its_bound(dialogues: int, seed: int) -> None:
+    """All swaps, one by one: two of those that change anything always are as extreme as what is observed."""
+    sums = corpus(2, dialogues, seed)
+    differing = np.flatnonzero((sums[0] != sums[1]).any(axis=1))
+    observed = ratio(sums.sum(axis=1))
+    as_extreme = []
+    for chosen in itertools.product([False, True], repeat=len(differing)):
+        swapped = sums.copy()
+        swapped[:, differing[list(chosen)]] = sums[::-1, differing[list(chosen)]]
+        one, other = ratio(swapped.sum(axis=1))
+        as_extreme.append(abs(one - other) >= abs(observed[0] - observed[1]) - 1e-9)
+    assert np.mean(as_extreme) >= smallest_p_of_swaps(len(differing))
+    # However lucky the draws.
+    assert Randomisation.draw(sums, 3, seed).null(ratio, 0, 1, len(differing)).p() >= smallest_p_of_swaps(
+        len(differing)
+    )
+
+
+def test_the_bound_of_few_dialogues_is_reached() -> None:
+    """Where one run is right in all dialogues and the other in none, no other swaps are as extreme."""
+    for dialogues in range(2, 12):
+        sums = np.stack([np.ones((dialogues, 2)), np.broadcast_to([0.0, 1.0], (dialogues, 2))])
+        null = Randomisation.draw(sums, 4000).null(ratio, 0, 1, dialogues)
+        assert null.p() >= null.bound == 2 / 2**dialogues
+        assert null.p() == pytest.approx(null.bound, abs=0.03)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ import pytest
 
 import dstbench
 from dstbench.demo import synthetic
+from dstbench.options import TableFormat
 from dstbench.rendering.charts import leaderboard_charts
 from dstbench.rendering.leaderboards import render_leaderboard
 from dstbench.significance import Leaderboard
+from tests.corpora import States
 from tests.test_cli import ok, run
 from tests.test_schemas import FOLDER
 
@@ -50,7 +53,12 @@ def tables(text: str) -> dict[str, list[list[str]]]:
 
 
 def test_a_comparison_as_text(runs: list[str]) -> None:
-    out = ok("compare", *runs, "--resamples", "2000", "--seed", "1")
+    code, out, err = run("compare", *runs, "--resamples", "2000", "--seed", "1")
+    few = (
+        "jga: with any number of resamples no adjusted p can reach 0.05 where so few dialogues differ: "
+        "worst and best (3); worst and middle (1); best and middle (2)"
+    )
+    assert (code, err) == (0, f"note: {few}\n")
     found = tables(out)
     scores = found["Scores and 95 % intervals"]
     assert [row[:2] for row in scores] == [["run", "jga"], ["best", "80.00"], ["middle", "60.00"], ["worst", "50.00"]]
@@ -59,29 +67,72 @@ def test_a_comparison_as_text(runs: list[str]) -> None:
     assert pairs[0] == ["run", "other", "difference", "95", "%", "p", "p", "holm", "*", "wins", "losses", "discordant", "detectable"]  # fmt: skip  # noqa: E501
     assert [row[:3] for row in pairs[1:]] == [["best", "middle", "20.00"], ["best", "worst", "30.00"], ["middle", "worst", "10.00"]]  # fmt: skip  # noqa: E501
     assert [row[-4:-1] for row in pairs[1:]] == [["2", "0", "2"], ["3", "0", "3"], ["1", "0", "1"]]
-    assert "jga: no difference is significant at 5 %" in out.splitlines()
+    assert [row[-5] for row in pairs[1:]] == ["-", "-", "-"]
+    assert out.split("\n\n")[-1].strip().splitlines()[:2] == ["jga: no difference can be tested at 5 %", few]
     assert "values in percent, counts as they are; 10 turns, 10 dialogues" in out.splitlines()
     assert "p: two-sided, approximate randomisation of dialogues, 2,000 resamples" in out.splitlines()
     assert "p holm: adjusted for the differences of a metric, m = 3" in out.splitlines()
     assert out.splitlines()[-1].startswith("signature: jga|profile:verbatim.1|missing:error|by:run|gold:")
     assert "-0.00" not in out
-    assert max(map(len, out.splitlines())) <= 120
+    assert max(len(line) for line in out.splitlines() if line != few) <= 120
 
 
 def test_what_is_significant_is_said_in_words(runs: list[str]) -> None:
     words = ["compare", *runs, "--adjust", "none", "--resamples", "500"]
-    # One swap in eight differs as much for three dialogues, one in two for one; level 0.6 lies between.
-    out = ok(*words, "--level", "0.6")
-    assert "jga: 1 of 3 differences are significant at 40 %: best and worst" in out.splitlines()
-    out = ok(*words, "--level", "0.4")
-    assert "jga: 2 of 3 differences are significant at 60 %: all but middle and worst" in out.splitlines()
+    # Of all swaps, one in four differs as much for three dialogues, one in two for two, all for one.
+    out = run(*words, "--level", "0.6")[1]
+    assert "jga: every difference that can be tested is significant at 40 %: best and worst" in out.splitlines()
     assert "adjusted" not in out
-    out = ok(*words, "--level", "0.4", "--baseline", "worst.jsonl", "-m", "jga,wrong")
+    out = run(*words, "--level", "0.4")[1]
+    assert "jga: every difference that can be tested is significant at 60 %: best and middle; best and worst" in out
+    out = run(*words, "--level", "0.4", "--baseline", "worst.jsonl", "-m", "jga,wrong")[1]
     rows = tables(out)["Differences in wrong"][1:]
     assert [row[:3] for row in rows] == [["middle", "worst", "-1.00"], ["best", "worst", "-3.00"]]
-    assert "jga: 1 of 2 differences are significant at 60 %: best and worst" in out.splitlines()
+    assert "jga: every difference that can be tested is significant at 60 %: best and worst" in out.splitlines()
     out = ok("compare", *runs[:2], "--level", "0.4")
     assert "jga: every difference is significant at 60 %" in out.splitlines()
+
+
+def run_of(right: set[int]) -> States:
+    """Forty dialogues of one turn, of which some are right."""
+    gold = {"hotel-area": "north"}
+    return [{"dialogue_id": f"D{i}", "turn": 0, "gold": gold, "pred": gold if i in right else {}} for i in range(40)]
+
+
+def test_some_differences_are_significant_and_others_not() -> None:
+    """With twelve dialogues of twelve, with six of twelve, and with three, of which nothing can be known."""
+    runs = {"a": run_of(set(range(12))), "b": run_of(set()), "c": run_of({0, 1, 2, 12, 13, 14})}
+    found = dstbench.compare(runs, resamples=500)
+    text = render_leaderboard(found, "text").splitlines()
+    assert "jga: 1 of 3 differences are significant at 5 %: a and b" in text
+    nearly = {**runs, "d": run_of(set(range(9)))}
+    with pytest.warns(dstbench.DstbenchWarning, match=r"where so few dialogues differ: a and d \(3\)$"):
+        found = dstbench.compare(nearly, resamples=500, adjust="none")
+    text = render_leaderboard(found, "text").splitlines()
+    # b and c: two of all 64 swaps differ as much; a, b, d: fewer.
+    assert "jga: 3 of 5 differences that can be tested are significant at 5 %: all but a and c; d and c" in text
+
+
+@pytest.mark.parametrize("form", ["text", "md", "latex", "json", "csv"])
+def test_every_format_says_which_differences_could_not_be_tested(form: TableFormat) -> None:
+    """Of four runs that clearly differ; six differences are too many for a hundred resamples."""
+    runs = {f"run{i}": run_of(set(range(12 * i))) for i in range(4)}
+    told = "jga: with 100 resamples and 6 differences no adjusted p can be below 0.0594; --resamples 119 or more can reach 0.05"  # fmt: skip  # noqa: E501
+    with pytest.warns(dstbench.DstbenchWarning, match=f"^{re.escape(told)}$"):
+        found = dstbench.compare(runs, resamples=100)
+    page = render_leaderboard(found, form)
+    if form == "json":
+        assert {row["significant"] for row in json.loads(page)["differences"]} == {None}
+        assert {row["resamples_needed"] for row in json.loads(page)["differences"]} == {119}
+    elif form == "csv":
+        rows = [row for row in csv.DictReader(io.StringIO(page)) if row["table"] == "differences"]
+        assert {row["significant"] for row in rows} == {""}
+    else:
+        said = told.partition("; --")[0] if form == "latex" else told  # a paper has no options
+        assert said in page.replace("\\-", "-")
+        assert "significant" not in page
+    enough = dstbench.compare(runs, resamples=119)
+    assert enough.differences["significant"].null_count() == 0
 
 
 def test_models_as_text(runs: list[str]) -> None:
@@ -101,7 +152,7 @@ def test_models_as_text(runs: list[str]) -> None:
 
 
 def test_markdown_has_the_same_tables(runs: list[str]) -> None:
-    out = ok("compare", *runs, "--format", "md", "--resamples", "100")
+    out = run("compare", *runs, "--format", "md", "--resamples", "100")[1]
     assert "### Differences in jga" in out.splitlines()
     assert "| best | 80.00 |" in out
 
@@ -126,14 +177,17 @@ def test_undefined_is_a_dash(here: Path) -> None:
     found = dstbench.compare({"one": states, "other": states}, metrics="gca", resamples=10)
     text = tables(render_leaderboard(found, "text"))
     assert text["Scores and 95 % intervals"][1] == ["one", "-", "-"]
-    assert text["Differences in gca"][1] == ["one", "other", "-", "-", "-", "-", "0", "0", "0", "-"]
+    assert text["Differences in gca"][1] == ["one", "other", "-", "-", "-", "-", "-", "0", "0", "0", "-"]
+    assert "gca: no difference is defined" in render_leaderboard(found, "text").splitlines()
 
 
 def test_figures_are_written_with_their_data(runs: list[str]) -> None:
     words = ["compare", *runs, "-m", "jga,gca", "--resamples", "100", "--charts", "figures"]
     code, _, err = run(*words)
     assert code == 0
-    assert err.splitlines() == [f"wrote {Path('figures') / name}.vl.json" for name in ("scores", "differences")]
+    assert [line for line in err.splitlines() if not line.startswith("note: ")] == [
+        f"wrote {Path('figures') / name}.vl.json" for name in ("scores", "differences")
+    ]
     assert run(*words, "--model", "ours=best,middle")[0] == 0
     for name in ("scores", "models", "differences"):
         chart = json.loads(Path(f"figures/{name}.vl.json").read_text(encoding="utf-8"))
@@ -146,7 +200,7 @@ def test_figures_are_written_with_their_data(runs: list[str]) -> None:
 
 
 def test_charts_hold_the_frames() -> None:
-    found = dstbench.compare(synthetic(20), resamples=50)
+    found = dstbench.compare(synthetic(20), resamples=100)
     drawn = leaderboard_charts(found)
     assert drawn["scores"]["data"]["values"] == found.scores.drop("signature").to_dicts()
     assert [row["difference"] for row in drawn["differences"]["data"]["values"]] == found.differences[

@@ -210,13 +210,14 @@ def signature(
     with reporting():
         from dstbench.errors import UsageError
         from dstbench.escapes import plain_text
-        from dstbench.signature import differences, explain
+        from dstbench.signature import differences, doubts, explain
 
         if len(texts) > 2:
             raise UsageError(f"{len(texts)} signatures", hint="give one to explain, or two to compare")
         if len(texts) == 1:
             lines = explain(texts[0])
         else:
-            lines = differences(*texts) or ["no difference: scores with them are comparable"]
+            notes = dict.fromkeys(f"note: {doubt}" for text in texts for doubt in doubts(text))
+            lines = [*(differences(*texts) or ["no difference: scores with them are comparable"]), *notes]
         text = "".join(f"{plain_text(line)}\n" for line in lines)
     emit(text, None)

@@ -79,7 +79,11 @@ class Metric:
         return type(self).resolve is not Metric.resolve
 
     def resolve(self, total: SlotTotal) -> Metric:
-        """The metric with every parameter filled in that depends on the number of slots that the dataset has."""
+        """The metric with every parameter filled in that depends on the number of slots that the dataset has.
+
+        Args:
+            total: That number, and where it is from.
+        """
         return self
 
     @property
@@ -177,7 +181,7 @@ def _origin(metric: type) -> str:
 
     module = metric.__module__
     for distribution in packages_distributions().get(module.partition(".")[0], []):
-        return f"{module}-{version(distribution)}"
+        return f"{module}-{version(distribution).replace('+', '.')}"  # signatures of several are joined by a plus
     try:
         source = inspect.getsource(metric)
     except (OSError, TypeError):  # written in a prompt: there is no source

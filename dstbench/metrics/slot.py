@@ -16,7 +16,7 @@ from dstbench.metrics.base import Metric, count, divide, mean, turns
 
 
 @dataclass(frozen=True)
-class _PairMetric(Metric):
+class PairMetric(Metric):
     """A ratio of right pairs: per turn, averaged (``macro``), or from summed counts (``micro``).
 
     Attributes:
@@ -55,6 +55,11 @@ class _PairMetric(Metric):
         return mean(sums[self._turn_value], sums["turns"])
 
     @property
+    def is_accuracy_of_a_slot(self) -> bool:
+        """Whether by slot, where a turn has one pair at most on each side, it is the share of turns that are right."""
+        return self.avg == "macro" and self.empty == "1"
+
+    @property
     def _turn_value(self) -> str:
         return f"{self.name}[{self.empty},{self.wrong}]"
 
@@ -64,7 +69,7 @@ class _PairMetric(Metric):
 
 
 @dataclass(frozen=True)
-class F1(_PairMetric):
+class F1(PairMetric):
     """F1 of pairs: 2·correct / (gold + predicted)."""
 
     name = "f1"
@@ -75,7 +80,7 @@ class F1(_PairMetric):
 
 
 @dataclass(frozen=True)
-class Precision(_PairMetric):
+class Precision(PairMetric):
     """Precision of pairs: correct / predicted."""
 
     name = "precision"
@@ -86,7 +91,7 @@ class Precision(_PairMetric):
 
 
 @dataclass(frozen=True)
-class Recall(_PairMetric):
+class Recall(PairMetric):
     """Recall of pairs: correct / gold."""
 
     name = "recall"

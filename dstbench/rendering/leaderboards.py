@@ -1,7 +1,8 @@
 """A comparison of runs as text, Markdown, LaTeX, CSV or JSON.
 
 Text, Markdown and LaTeX show shares and their differences in percent, the higher run of a pair first, and name the
-differences that are significant; JSON and CSV have all columns, as fractions, in the order of the runs.
+differences that are significant (``*``; ``-`` where that could not be tested); JSON and CSV have all columns, as
+fractions, in the order of the runs.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from dstbench.rendering.tables import IS_COUNT, Page, render_frames, render_page, signature_lines, value_text
+from dstbench.verdicts import pairs_text, untestable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,8 +27,6 @@ _SIDES: Final = ("run", "other")
 _DIFFERENCES: Final = "Differences in"
 # Of fewer seeds, too little is known.
 _FEW: Final = 5
-# How many pairs a line of text names.
-_MOST: Final = 5
 
 
 def render_leaderboard(found: Leaderboard, form: TableFormat) -> str:
@@ -56,7 +56,8 @@ def leaderboard_page(found: Leaderboard) -> Page:
             ordered = _in_order(rows, between.filter(metric=metric), design)
             sections.append((f"{_DIFFERENCES} {metric}", _pairs(ordered, design)))
             verdicts.append(_verdict(ordered, metric, design))
-    return sections, [*verdicts, *_about(found, design), *_about_tests(found, design), *signature_lines(found.scores)]
+    below = [*verdicts, *_untestable(found, design), *_about(found, design), *_about_tests(found, design)]
+    return sections, [*below, *signature_lines(found.scores)]
 
 
 def _standings(rows: pl.DataFrame, metrics: list[str], design: Design) -> pl.DataFrame:
@@ -109,32 +110,43 @@ def _pairs(rows: pl.DataFrame, design: Design) -> pl.DataFrame:
             pl.Series(title, ["-" if value is None else f"{value:.{digits}f}" for value in rows[name]], pl.String)
             for name, title in p.items()
         ),
-        pl.when("significant").then(pl.lit("*")).otherwise(pl.lit("")).alias("*"),
+        pl.when("significant")
+        .then(pl.lit("*"))
+        .when(pl.col("significant").is_null())
+        .then(pl.lit("-"))
+        .otherwise(pl.lit(""))
+        .alias("*"),
         *(pl.col(name).cast(pl.String) for name in counted),
         value_text("detectable", is_count=IS_COUNT),
     )
 
 
 def _verdict(rows: pl.DataFrame, metric: str, design: Design) -> str:
-    """Which differences are significant, or which are not, whichever are fewer."""
+    """Which differences are significant, or which are not, whichever are fewer, of those that could be tested."""
     at = f"at {_percent(1 - design['level'])}"
-    found = rows.filter(pl.col("significant").fill_null(False))
+    tested = rows.drop_nulls("significant")
+    found, others = tested.filter("significant"), tested.filter(~pl.col("significant"))
+    that = "" if tested.height == rows.height else " that can be tested"
+    if not tested.height:
+        return f"{metric}: no difference {'can be tested ' + at if rows['p'].count() else 'is defined'}"
     if not found.height:
-        return f"{metric}: no difference is significant {at}"
-    if found.height == rows.height:
-        return f"{metric}: every difference is significant {at}"
-    others = rows.filter(~pl.col("significant").fill_null(False))
+        return f"{metric}: no difference{that} is significant {at}"
+    if not others.height:
+        return f"{metric}: every difference{that} is significant {at}" + (f": {pairs_text(found)}" if that else "")
     named, but = (found, "") if found.height <= others.height else (others, "all but ")
-    pairs = [f"{run} and {other}" for run, other in named.select(_SIDES).iter_rows()]
-    more = f", and {len(pairs) - _MOST} more" if len(pairs) > _MOST else ""
-    told = f"{metric}: {found.height} of {rows.height} differences are significant {at}"
-    return f"{told}: {but}{'; '.join(pairs[:_MOST])}{more}"
+    told = f"{metric}: {found.height} of {tested.height} differences{that} are significant {at}"
+    return f"{told}: {but}{pairs_text(named)}"
+
+
+def _untestable(found: Leaderboard, design: Design) -> list[str]:
+    return untestable(found.differences, design["resamples"], design["level"])
 
 
 def _captions(found: Leaderboard, titles: list[str]) -> dict[str, list[str]]:
     """What LaTeX says of each table: tests only of those that show any."""
     design = found.design.row(0, named=True)
-    about, tests, signed = _about(found, design), _about_tests(found, design), signature_lines(found.scores)
+    about, signed = _about(found, design), signature_lines(found.scores)
+    tests = [*_untestable(found, design), *_about_tests(found, design)]
     return {title: [*about, *(tests if title.startswith(_DIFFERENCES) else []), *signed] for title in titles}
 
 

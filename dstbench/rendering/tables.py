@@ -24,6 +24,8 @@ Page: TypeAlias = "tuple[list[tuple[str, pl.DataFrame]], list[str]]"
 _UNDEFINED: Final = "-"
 # The column of scores with exact matching, beside fuzzy ones.
 _EXACT: Final = "exact"
+# What JGA of a single slot is called.
+_OF_A_SLOT: Final = {"jga": "accuracy (jga)", f"jga {_EXACT}": f"accuracy (jga) {_EXACT}"}
 # What a line of standard errors begins with.
 _ERROR: Final = "±"
 #: Whether a row with a column `unit` is of a count.
@@ -55,8 +57,11 @@ def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
     sizes = scores.select("turns", "dialogues").unique()
     if sizes.height == 1:  # one line says it for all
         turns, dialogues = sizes.row(0)
-        unit = "frames" if scores["signature"].str.contains("|unit:frame|", literal=True).all() else "turns"
+        in_frames = scores["signature"].str.contains("|unit:frame|", literal=True).all()
+        unit = "frames" if in_frames and "slot" not in scores.columns else "turns"
         table, below = table.drop("turns", "dialogues"), [f"{below[0]}; {turns:,} {unit}, {dialogues:,} dialogues"]
+    if "slot" in scores.columns:
+        below.append("by slot every scored turn counts, and a slot that neither side has is right")
     below += signature_lines(scores)
     if form == "latex":
         by = [name for name in _groups(scores) if name != "run"]
@@ -217,6 +222,8 @@ def wide(scores: pl.DataFrame) -> pl.DataFrame:
     texts = [_number(metric, is_count=metric in counts(scores)) for metric in metrics]
     plain = [pl.col(name).cast(pl.String) for name in (*by, "turns", "dialogues")]
     shown = table.select(*plain[: len(by)], *texts, *plain[len(by) :])
+    if "slot" in by:
+        shown = shown.rename(_OF_A_SLOT, strict=False)
     return _with_errors(shown, scores) if by == ["run"] and scores["se"].is_not_null().any() else shown
 
 

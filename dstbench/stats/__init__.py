@@ -6,6 +6,7 @@ Correlations and their differences, p of several hypotheses, and the comparison 
 from __future__ import annotations
 
 from dstbench.stats.adjust import benjamini_hochberg, benjamini_yekutieli, bonferroni, hochberg, holm, max_t
+from dstbench.stats.attainable import resamples_needed, smallest_p
 from dstbench.stats.bootstrap import Bootstrap, Estimate, Replicates
 from dstbench.stats.correlations import (
     Comparison,
@@ -56,7 +57,9 @@ __all__ = [
     "matrix",
     "max_t",
     "pearson",
+    "resamples_needed",
     "smallest_detectable",
+    "smallest_p",
     "swaps",
     "tally",
     "weights",

@@ -1,0 +1,101 @@
+"""What a test by resampling can find at all: the smallest p that it can give, which is known before anything is drawn.
+
+Conventions: of B resamples, p = (1 + c) / (B + 1) is at least 1 / (B + 1). Swapping the runs of k dialogues gives at
+most 2ᵏ differences, two of which, nothing swapped and everything swapped, are as large as what is observed: so p is at
+least 2 / 2ᵏ however many swaps are drawn. Every adjustment for several hypotheses gives smaller p for smaller ones:
+the smallest adjusted p are therefore the smallest p, adjusted.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dstbench.stats.differences import TIE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Flags: TypeAlias = NDArray[np.bool_]
+
+
+def smallest_p_of_swaps(discordant: int) -> float:
+    """The smallest two-sided p of a randomisation test, with any number of resamples.
+
+    Args:
+        discordant: How many dialogues a swap changes.
+
+    >>> smallest_p_of_swaps(0), smallest_p_of_swaps(3), smallest_p_of_swaps(6)
+    (1.0, 0.25, 0.03125)
+    """
+    return float(min(1.0, 2.0 ** (1 - discordant)))
+
+
+def smallest_p(bounds: ArrayLike, resamples: int) -> Floats:
+    """The smallest p that resampling can give.
+
+    Args:
+        bounds: What each p is at least with any number of resamples; 0 where there is no such bound.
+        resamples: How many there are.
+
+    Returns:
+        The numbers, in the order of the bounds.
+
+    >>> smallest_p([0, 0.25], 99).tolist()
+    [0.01, 0.25]
+    """
+    smallest: Floats = np.maximum(1 / (1 + resamples), np.asarray(bounds, np.float64))
+    return smallest
+
+
+def at_most(p: ArrayLike, alpha: float) -> Flags:
+    """Whether p reach a level; 6 · (1 / 120) reaches 0.05, whatever its last bits are. NaN does not.
+
+    >>> at_most([0.1 + 0.2, 0.31], 0.3).tolist()
+    [True, False]
+    """
+    reached: Flags = np.asarray(p, np.float64) <= alpha * (1 + TIE)
+    return reached
+
+
+def resamples_needed(bounds: ArrayLike, alpha: float, adjust: Callable[[Floats], Floats]) -> list[int | None]:
+    """Of each hypothesis, the fewest resamples with which its adjusted p can reach a level.
+
+    Args:
+        bounds: What each p is at least with any number of resamples; 0 where there is no such bound.
+        alpha: The level; above 0.
+        adjust: From p to adjusted p; smaller p have no larger adjusted ones.
+
+    Returns:
+        The numbers, in the order of the bounds; None where no number is enough.
+
+    >>> from dstbench.stats import holm
+    >>> resamples_needed([0, 0, 0, 0, 0, 0], 0.05, holm)
+    [119, 119, 119, 119, 119, 119]
+    >>> resamples_needed([0, 0.25], 0.05, holm)
+    [39, None]
+    """
+    least = np.asarray(bounds, np.float64)
+
+    @cache  # as hypotheses mostly ask for the same numbers
+    def reached(resamples: int) -> Flags:
+        return at_most(adjust(smallest_p(least, resamples)), alpha)
+
+    def fewest(hypothesis: int) -> int:
+        enough = 1
+        while not reached(enough)[hypothesis]:
+            enough *= 2
+        short = enough // 2
+        while enough - short > 1:
+            middle = (short + enough) // 2
+            short, enough = (short, middle) if reached(middle)[hypothesis] else (middle, enough)
+        return enough
+
+    ever = at_most(adjust(least), alpha)
+    return [fewest(hypothesis) if ever[hypothesis] else None for hypothesis in range(len(least))]
