@@ -22,6 +22,7 @@ from dstbench.profiles import as_convention
 from dstbench.runs import Run
 from dstbench.schema import BETWEEN
 from dstbench.scope import open_under
+from dstbench.score_notes import spelling_remedy
 from dstbench.scoring import score_run
 from dstbench.slots import KNOWN_SLOTS
 from dstbench.spelling import LOOSE, is_dontcare, normaliser
@@ -91,12 +92,13 @@ def check(
 
 def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:
     yield _gold_against_gold(run, convention)
+    yield from _first_alternative(run, convention)
     yield from _floors(run, convention)
     yield _coverage(run)
     counts = _value_counts(run)
     yield from _slots(counts)
     yield _cumulative(run)
-    yield from _values(counts, ontology)
+    yield from _values(counts, ontology, _remedy(run, convention))
     yield _dontcare(run, counts, convention)
 
 
@@ -126,6 +128,34 @@ def _gold_against_gold(run: Run, convention: Convention) -> _Check:
         return _Check("gold against gold", "fail", what)
     told = f"gives 100 on {', '.join(scores)} (not on rsa, where empty turns have 0, and gca as released)"
     return _Check("gold against gold", "ok", told)
+
+
+def _first_alternative(run: Run, convention: Convention) -> Iterator[_Check]:
+    """What a perfect tracker scores that predicts one value where gold lists alternatives; nothing if none is listed.
+
+    Not asked where a convention wants them all.
+    """
+    if convention.multi == "all":
+        return
+    first = pl.col("gold").cast(pl.String).str.split(BETWEEN).list.first().cast(pl.Categorical)
+    scores = _scores(_derived(run, first), _METRICS, convention)
+    whole = _scores(_derived(run, pl.col("gold")), _METRICS, convention)
+    if scores == whole:
+        return
+    told = ", ".join(f"{name} {_percent(scores[name])}" for name in scores if scores[name] != whole[name])
+    accepted = _percent(_scores(_derived(run, first), "jga", replace(convention, multi="any"))["jga"])
+    yield _Check(
+        "gold's first alternative",
+        "fail",
+        f"gives {told}: a tracker that predicts one of gold's alternatives is wrong; --multi any gives jga {accepted}",
+    )
+
+
+def _remedy(run: Run, convention: Convention) -> str:
+    """The option that takes values that differ by spelling for equal, if JGA gains by it; else nothing."""
+    jga = _scores(run, "jga", convention)["jga"]
+    remedy = None if jga is None or convention.unit == "frame" else spelling_remedy(run, convention, jga)
+    return "" if remedy is None else f"; {remedy.option} takes jga from {_percent(jga)} to {_percent(remedy.jga)}"
 
 
 def _floors(run: Run, convention: Convention) -> Iterator[_Check]:
@@ -199,7 +229,7 @@ def _cumulative(run: Run) -> _Check:
     return _Check("cumulative states", "fail", f"{told}: these look like turn-level states; accumulate them first")
 
 
-def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:
+def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None, remedy: str) -> Iterator[_Check]:
     known = (
         ontology
         if ontology is not None
@@ -228,7 +258,8 @@ def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None)
         for slot, gold, pred, turns in wrong.iter_rows()
         if _SPELLING(slot, gold) == _SPELLING(slot, pred)
     ]
-    yield _Check("wrong by spelling only", "warn" if spelled else "ok", _told(spelled, "turns") or "none")
+    told = f"{_told(spelled, 'turns') or 'none'}{remedy}"
+    yield _Check("wrong by spelling only", "warn" if spelled or remedy else "ok", told)
     several = counts.filter(pl.col("gold").str.contains(BETWEEN, literal=True)).group_by("slot", "gold")
     listed = several.agg(pl.col("turns").sum()).sort("turns", "slot", descending=[True, False])
     named = [(f"{slot} = {gold!r}", turns) for slot, gold, turns in listed.iter_rows()]

@@ -28,7 +28,7 @@ from dstbench.options import (
 )
 from dstbench.schema import NOTHING
 from dstbench.slots import SLOT_SETS
-from dstbench.spelling import STEPS, Table
+from dstbench.spelling import LOOSE, STEPS, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -125,6 +125,13 @@ class Convention:
         drops_nothing_else = self.none in ("drop", "drop-gold") and self.absent == NOTHING
         keeps_dontcare = self.dontcare in ("keep", "drop-pred")
         return drops_nothing_else and keeps_dontcare and not self.gold_steps and self.slots is None
+
+    def loosened(self) -> Convention:
+        """The same convention with both sides brought to one spelling (`spelling.LOOSE`) after its own steps."""
+        gold, pred = (
+            (*steps, *(step for step in LOOSE if step not in steps)) for steps in (self.gold_steps, self.pred_steps)
+        )
+        return replace(self, gold_steps=gold, pred_steps=pred)
 
     def exact(self) -> Convention:
         """The same convention with exact matching."""

@@ -39,7 +39,8 @@ from dstbench.profiles import as_convention
 from dstbench.runs import Run
 from dstbench.schema import DIALOGUES, TURNS
 from dstbench.scope import open_under
-from dstbench.scoring import score_run, warn_of_alternatives
+from dstbench.score_notes import warn_of_alternatives
+from dstbench.scoring import score_run
 from dstbench.stats.normal import check_level
 from dstbench.sums import columns_of_scored, scored_turns
 from dstbench.turntable import to_turns

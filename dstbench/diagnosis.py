@@ -19,7 +19,8 @@ from dstbench.profiles import as_convention
 from dstbench.runs import Run
 from dstbench.schema import ERRORS, FAILURES, FIRST_FAILURES, GOLD_SLOTS
 from dstbench.scope import open_under
-from dstbench.scoring import score_run, warn_of_alternatives
+from dstbench.score_notes import warn_of_alternatives
+from dstbench.scoring import score_run
 from dstbench.sums import LENGTH
 from dstbench.taxonomy import count_classes, rate_classes
 

@@ -19,7 +19,8 @@ import polars as pl
 
 from dstbench.partition import over_partitions
 from dstbench.schema import DIALOGUES
-from dstbench.scoring import score_run, warn_of_alternatives
+from dstbench.score_notes import warn_of_alternatives
+from dstbench.scoring import score_run
 from dstbench.sums import columns_of_scored, scored_turns
 from dstbench.turntable import to_turns
 

@@ -16,7 +16,13 @@ import polars as pl
 from dstbench.errors import DstbenchError, DstbenchWarning
 from dstbench.metrics import score_of, stats_of
 from dstbench.partition import over_partitions
-from dstbench.scoring import score_run, total_of, warn_of_alternatives
+from dstbench.score_notes import (
+    asks_for_spelling,
+    warn_of_alternatives,
+    warn_of_negative_turns,
+    warn_of_spelling,
+)
+from dstbench.scoring import resolve, score_run, total_of
 from dstbench.signature import differences, parse, sign
 from dstbench.stats import as_exact_floats
 from dstbench.sums import columns_of_scored, scored_turns
@@ -78,9 +84,13 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
     gold_slots: frozenset[str] = frozenset()
     is_multiwoz = True
     corpora: set[tuple[int, ...]] = set()
+    spelled: list[tuple[Run, int, int]] = []
     for run in runs:
-        rows, found = score_run(run, metrics, ["dialogue"], convention)
-        warn_of_alternatives(run, found)
+        spelling = asks_for_spelling(run, (), convention)
+        rows, found = score_run(run, metrics, ["dialogue"], convention, spelling=spelling)
+        warn_of_alternatives(run, found, convention)
+        warn_of_negative_turns(run, resolve(metrics, found, convention), found)
+        spelled += [(run, *found.spelled)] if found.spelled else []
         corpora.add((found.fingerprint, found.turns, found.dialogues))
         if len(corpora) > 1:
             raise _difference(runs[0], run, convention)
@@ -94,6 +104,7 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
         settings.append({**parse(rows["signature"][0]).settings, "by": "run"})
         gold_slots |= found.gold_slots
         is_multiwoz &= found.is_multiwoz
+    warn_of_spelling(spelled, convention)
     _warn_of_differences([run.name for run in runs], settings)
     total = total_of(gold_slots, convention, is_multiwoz=is_multiwoz)
     resolved = [metric.resolve(total) for metric in metrics]

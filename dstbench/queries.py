@@ -21,7 +21,8 @@ from dstbench.profiles import as_convention
 from dstbench.runs import Run
 from dstbench.schema import DIALOGUES, LONG, SCORES, TURNS
 from dstbench.scope import open_under
-from dstbench.scoring import choose_metrics, score_run, warn_of_alternatives
+from dstbench.score_notes import warn_of_alternatives
+from dstbench.scoring import choose_metrics, score_run
 from dstbench.taxonomy import list_classes
 from dstbench.turntable import to_turns
 from dstbench.turnwise import SLOT_CLASSES

@@ -15,13 +15,19 @@ from dstbench.conventions import Convention
 from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
 from dstbench.longtable import Data
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all, stats_of
-from dstbench.metrics.joint import ERRORS, SA
+from dstbench.metrics.joint import ERRORS
 from dstbench.metrics.slot import PairMetric
 from dstbench.precision import moments_of, scores, scores_and_errors
 from dstbench.profiles import as_convention
 from dstbench.runs import Run
 from dstbench.schema import SCORES
 from dstbench.scope import open_under
+from dstbench.score_notes import (
+    asks_for_spelling,
+    warn_of_alternatives,
+    warn_of_negative_turns,
+    warn_of_spelling,
+)
 from dstbench.signature import differences, sign
 from dstbench.slots import SlotTotal, slot_total
 from dstbench.sums import GROUPS, Sums, sum_up
@@ -111,8 +117,9 @@ def score(
     Raises:
         DstbenchError: Data cannot be used, or a metric, group or profile is unknown.
 
-    >>> states = [{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}},
-    ...           {"dialogue_id": "D1", "turn": 1, "gold": {"hotel-area": "north"}, "pred": {}}]
+    >>> north = {"hotel-area": "north"}
+    >>> states = [{"dialogue_id": "MUL1", "turn": 0, "gold": north, "pred": north},
+    ...           {"dialogue_id": "MUL1", "turn": 1, "gold": north, "pred": {}}]
     >>> score(states, metrics="jga,sa").select("metric", "value").rows()
     [('jga', 0.5), ('sa', 0.9833333333333333)]
     """
@@ -131,11 +138,15 @@ def score(
         )
     if "slot" in groups:
         _warn_of_accuracies(chosen)
-    tables = []
+    tables, spelled = [], []
     for run in runs:
-        table, found = score_run(run, chosen, groups, convention)
-        warn_of_alternatives(run, found)
+        spelling = asks_for_spelling(run, groups, convention)
+        table, found = score_run(run, chosen, groups, convention, spelling=spelling)
+        warn_of_alternatives(run, found, convention)
+        warn_of_negative_turns(run, resolve(chosen, found, convention), found)
+        spelled += [(run, *found.spelled)] if found.spelled else []
         tables.append(table)
+    warn_of_spelling(spelled, convention)
     rows = pl.concat(tables)
     _warn_of_differences(rows)
     return rows
@@ -151,9 +162,17 @@ def choose_metrics(
 
 
 def score_run(
-    run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention
+    run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention, *, spelling: bool = False
 ) -> tuple[pl.DataFrame, Sums]:
-    """Score rows of one run (see `score`), and the sums that they come from."""
+    """Score rows of one run (see `score`), and the sums that they come from.
+
+    Args:
+        run: The run.
+        metrics: The metrics.
+        by: What to group by beside the run.
+        convention: What values mean and which turns count.
+        spelling: Whether turns that are wrong by spelling alone are counted too (`Sums.spelled`).
+    """
     _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
     only = run.meta.get("only")
     if only and (others := [str(metric) for metric in metrics if not any(_is_of(metric, name) for name in only)]):
@@ -164,10 +183,8 @@ def score_run(
     stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
     named = any(metric.needs_total for metric in metrics)
     most = [name for name in (ERRORS,) if name in stats]
-    found = sum_up(run, stats, by, convention, moments_of(metrics), named=named, most=most)
-    total = total_of(found.gold_slots, convention, is_multiwoz=found.is_multiwoz)
-    metrics = [metric.resolve(total) for metric in metrics]
-    _warn_of_negative_turns(run, metrics, found)
+    found = sum_up(run, stats, by, convention, moments_of(metrics), named=named, most=most, spelling=spelling)
+    metrics = resolve(metrics, found, convention)
     settings = {
         **convention.settings(),
         "missing": run.meta["missing"],
@@ -214,36 +231,10 @@ def total_of(gold_slots: frozenset[str], convention: Convention, *, is_multiwoz:
     return slot_total(further, is_multiwoz=is_multiwoz, slot_set=convention.slots)
 
 
-def resolve_metrics(run: Run, metrics: Sequence[Metric], convention: Convention) -> list[Metric]:
-    """Metrics with every parameter filled in that depends on the whole run, to score a part of it."""
-    if not any(metric.needs_total for metric in metrics):
-        return list(metrics)
-    found = sum_up(run, {}, [], convention)
-    total = total_of(found.gold_slots, convention, is_multiwoz=found.is_multiwoz)
+def resolve(metrics: Sequence[Metric], sums: Sums, convention: Convention) -> list[Metric]:
+    """Metrics with every parameter filled in that depends on the slots that a whole run's gold has."""
+    total = total_of(sums.gold_slots, convention, is_multiwoz=sums.is_multiwoz)
     return [metric.resolve(total) for metric in metrics]
-
-
-def _warn_of_negative_turns(run: Run, metrics: Sequence[Metric], found: Sums) -> None:
-    """Say it where a turn has more errors than slot accuracy has slots."""
-    for metric in metrics:
-        if isinstance(metric, SA) and 0 < metric.T < found.most.get(ERRORS, 0):
-            warnings.warn(
-                f"{run.name}: a turn has {found.most[ERRORS]} wrong slots, more than the T = {metric.T} of {metric}; "
-                "such turns score below 0",
-                DstbenchWarning,
-                stacklevel=3,
-            )
-
-
-def warn_of_alternatives(run: Run, found: Sums) -> None:
-    """Say it where gold lists alternatives and the convention takes them for one string."""
-    if found.alternatives is not None:
-        warnings.warn(
-            f"{run.name}: gold lists alternatives, such as {found.alternatives!r}, and they are compared as "
-            "written; --multi any accepts each of them",
-            DstbenchWarning,
-            stacklevel=3,
-        )
 
 
 def _is_of(metric: Metric, notation: str) -> bool:

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = NDArray[np.integer[Any]]
 
 # Columns that are the size of something in the state: a turn has what the turn before had, and what changed.
-_LASTING: Final = ("n_gold", "n_pred", "n_correct", "n_union", "n_charged_again", "n_dropped")
+_LASTING: Final = ("n_gold", "n_pred", "n_correct", "n_union", "n_charged_again", "n_dropped", "n_spelling")
 _NAMES: Final = ("dialogue", "turn", "number", "turn_hash")
-_EXTRA: Final = ("number", "turn_hash", "gold_hash", "n_dropped")
+_EXTRA: Final = ("number", "turn_hash", "gold_hash", "n_dropped", "n_spelling")
 # Columns that depend on the row before, and of these on whether a slot has ever been listed.
 _OF_RELEASED: Final = frozenset({"gca_correct", "gca_wrong", "gca_missed", "gca_over"})
 _OF_EVENTS: Final = frozenset(
@@ -64,10 +64,11 @@ def to_turns(
         convention: What values mean; None: ``verbatim``.
         view: Restrict states to each ``domain`` or each ``slot`` in turn, and give one row per turn and domain (slot)
             from the first turn in which gold or prediction lists it.
-        columns: The columns that are wanted, to save the work of the others; None: all. Four more are there when
+        columns: The columns that are wanted, to save the work of the others; None: all. Five more are there when
             they are asked for: ``number`` (UInt32), the dialogue's place in `long`; ``turn_hash`` and ``gold_hash``
             (UInt64), the parts of the fingerprint that say that the turn is there, and what changed in its gold;
-            ``n_dropped`` (UInt32), gold's values that are dropped as their slots are outside the slot set.
+            ``n_dropped`` (UInt32), gold's values that are dropped as their slots are outside the slot set; and
+            ``n_spelling`` (UInt32), wrong slots whose values differ by spelling only.
 
     Returns:
         The turn table (schema `TURNS`; a view has its column after `turn`), sorted by dialogue, view, turn.
@@ -182,7 +183,7 @@ def _counts(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, NDArr
     What a row adds to them depends on a few flags, so it is found once for all that these can be; and as many counts as
     fit are added up at once, as digits of one number.
     """
-    flags = _what_changed(changes, needed)
+    flags = _what_changed(rows, changes, needed)
     case = np.zeros(len(changes.row), np.uint16)
     for bit, flag in enumerate(flags.values()):
         case |= flag.view(np.uint8).astype(np.uint16) << bit
@@ -256,7 +257,18 @@ def _soft(rows: Layout, changes: Changes) -> dict[str, Any]:
     return {"soft_correct": rows.of_turns(correct), "soft_joint": rows.of_turns(joint)}
 
 
-def _what_changed(changes: Changes, needed: set[str]) -> dict[str, Flags]:
+def spelling_errors(rows: Layout, changes: Changes) -> Flags:
+    """Whether changed rows are wrong, but would not be if gold and prediction were spelled alike."""
+    g, p, row = changes.compared.gold, changes.compared.pred, changes.row
+    wrong = np.flatnonzero(((g != ABSENT) | (p != ABSENT)) & ~changes.compared.ok & ~rows.bare[row])
+    at = row[wrong]
+    alike = comparison(changes.convention.loosened()).compare(rows.slot[at], rows.gold[at], rows.pred[at])
+    errors = np.zeros(len(row), np.bool_)
+    errors[wrong] = alike.ok | ((alike.gold == ABSENT) & (alike.pred == ABSENT))
+    return errors
+
+
+def _what_changed(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, Flags]:
     """What the counts that are needed depend on: flags of each changed row, by name."""
     compared, first, convention = changes.compared, changes.first, changes.convention
     g, p = compared.gold, compared.pred
@@ -270,6 +282,8 @@ def _what_changed(changes: Changes, needed: set[str]) -> dict[str, Flags]:
         flags["again"] = comparison(convention).charged_again(changes.slot, g, p, compared.ok)
     if "n_dropped" in needed and compared.dropped is not None:
         flags["dropped"] = compared.dropped
+    if "n_spelling" in needed:
+        flags["spelling"] = spelling_errors(rows, changes)
     return flags
 
 
@@ -280,6 +294,7 @@ def _count(
     *,
     again: Flags | None = None,
     dropped: Flags | None = None,
+    spelling: Flags | None = None,
     **changed: Flags,
 ) -> dict[str, Flags]:
     """By column: whether a row of such flags is in the states whose size is counted, or is an event of the kind."""
@@ -290,6 +305,7 @@ def _count(
         "n_union": g_is | p_is,
         "n_charged_again": np.zeros_like(ok) if again is None else again,
         "n_dropped": np.zeros_like(ok) if dropped is None else dropped,
+        "n_spelling": np.zeros_like(ok) if spelling is None else spelling,
     }
     if changed:
         g_set, p_set = changed["g_new"] & g_is, changed["p_new"] & p_is

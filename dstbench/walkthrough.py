@@ -22,8 +22,9 @@ from dstbench.readers.utterances import UTTERANCES
 from dstbench.runs import Run
 from dstbench.schema import CONTEXTS
 from dstbench.scope import open_under
-from dstbench.scoring import choose_metrics, resolve_metrics, score_run
+from dstbench.scoring import choose_metrics, resolve, score_run
 from dstbench.slots import canonical_dialogue
+from dstbench.sums import sum_up
 from dstbench.taxonomy import list_classes
 from dstbench.turntable import to_turns
 from dstbench.turnwise import CHANGES, SLOT_CLASSES, TURN_SCORES
@@ -103,7 +104,7 @@ def walk_through(
         asked = parse_all(SHOWN)
     chosen = choose_metrics(asked, runs, convention)
     name = pl.DataFrame({"dialogue": [dialogue]}).select(canonical_dialogue(pl.col("dialogue"))).item()
-    parts = [(_only(run, name), resolve_metrics(run, chosen, convention)) for run in runs]
+    parts = [(_only(run, name), resolve(chosen, sum_up(run, {}, [], convention), convention)) for run in runs]
     if said is None:
         said = said_in(runs)
     elif name not in said["dialogue"]:

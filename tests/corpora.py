@@ -17,14 +17,14 @@ states_of_a_turn = st.dictionaries(st.sampled_from(SLOTS), st.sampled_from(VALUE
 
 @st.composite
 def corpora(draw: st.DrawFn, max_dialogues: int = 4, max_turns: int = 6) -> States:
-    """Dialogues whose states come and go at will: more than any tracker does, so that every rule is met."""
+    """MultiWOZ's dialogues, by their ids, whose states come and go at will: more than any tracker does."""
     found: States = []
     for dialogue in range(draw(st.integers(1, max_dialogues))):
         gold: dict[str, str] = {}
         for turn in range(draw(st.integers(1, max_turns))):
             gold = draw(st.one_of(st.just(gold), states_of_a_turn))
             pred = draw(st.one_of(st.just(gold), states_of_a_turn))
-            found.append({"dialogue_id": f"D{dialogue}", "turn": turn, "gold": gold, "pred": pred})
+            found.append({"dialogue_id": f"MUL{dialogue}", "turn": turn, "gold": gold, "pred": pred})
     return found
 
 

@@ -15,9 +15,9 @@ STEPS = (
     "fingerprint", "layout", "files", "states", "builder", "runs", "readers", "context", "spreading", "align",
     "longfile", "longtable", "conversion", "partition", "engine_ray", "engines", "ratios", "spelling", "ontology",
     "matching", "conventions", "profiles", "scope", "comparison", "turntable", "sums", "taxonomy", "pairs", "metrics",
-    "signature", "precision", "remedies", "scoring", "pairing", "verdicts", "significance", "dialogues", "associations",
-    "correlating", "tendencies", "diagnosis", "walkthrough", "queries", "explorer", "sweeps", "checks", "audit",
-    "listing", "demo", "rendering", "reporting", "cli", "__main__",
+    "signature", "precision", "score_notes", "scoring", "pairing", "verdicts", "significance", "dialogues",
+    "associations", "correlating", "tendencies", "diagnosis", "walkthrough", "queries", "explorer", "sweeps", "checks",
+    "audit", "listing", "demo", "rendering", "reporting", "cli", "__main__",
 )  # fmt: skip
 
 

@@ -66,7 +66,7 @@ def test_score_as_json(example: Path) -> None:
     assert list(rows) == ["jga", "sa", "rsa", "aga", "f1", "fga", "gca", "tla"]
     for name, value in EXAMPLE_SCORES.items():
         assert rows[name]["value"] == pytest.approx(value, rel=1e-14)
-    assert rows["jga"].keys() == {"run", "metric", "value", "se", "turns", "dialogues", "signature"}
+    assert rows["jga"].keys() == {"run", "metric", "unit", "value", "se", "turns", "dialogues", "signature"}
     assert rows["jga"]["run"] == "model"
 
 

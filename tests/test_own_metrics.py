@@ -79,10 +79,11 @@ def test_no_statistic_of_an_own_metric_changes_another(states: States, called: s
     assert together == values(states, [name for name in order if name != "empty"])
 
 
+@pytest.mark.filterwarnings("ignore:.*so few dialogues differ:dstbench.errors.DstbenchWarning")
 def test_neither_order_changes_comparisons_or_their_signatures() -> None:
     runs = synthetic(30)
     orders: list[list[str | Metric]] = [["jga", Empty()], [Empty(), "jga"], ["jga"]]
-    found = [dstbench.compare(runs, metrics=metrics, resamples=50) for metrics in orders]
+    found = [dstbench.compare(runs, metrics=metrics, resamples=500) for metrics in orders]
     for frame in ("scores", "differences"):
         first, second, alone = (getattr(one, frame).filter(metric="jga") for one in found)
         assert first.equals(second)
@@ -167,6 +168,7 @@ def test_whole_numbers_are_summed_exactly_or_not_at_all() -> None:
     assert values(EXAMPLE, [nullable()]) == {"empty": 0.0}
 
 
+@pytest.mark.filterwarnings("ignore:.*so few dialogues differ:dstbench.errors.DstbenchWarning")
 def test_every_output_shows_an_own_metric_as_what_it_is() -> None:
     runs = synthetic(20)
     own: list[str | Metric] = [Empty(), Errors()]
@@ -182,7 +184,7 @@ def test_every_output_shows_an_own_metric_as_what_it_is() -> None:
         for text in (
             render_scores(rows, form),
             render_sweep(dstbench.sweep(runs, metrics=own, profiles=["verbatim"]), form),
-            render_leaderboard(dstbench.compare(runs, metrics=own, resamples=50), form),
+            render_leaderboard(dstbench.compare(runs, metrics=own, resamples=500), form),
         ):
             assert str(count) in text
             assert share in text

@@ -122,7 +122,9 @@ CASES: dict[str, tuple[State, State, list[tuple[str, str, dict[str, Any], float 
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.filterwarnings("ignore:.*(alternatives|categorical slots):dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*(alternatives|categorical slots|wrong by spelling|more than the T):dstbench.errors.DstbenchWarning"
+)
 def test_where_conventions_disagree(case: str) -> None:
     gold, pred, outcomes = CASES[case]
     for metric, name, choices, wanted in outcomes:

@@ -12,6 +12,7 @@ import pytest
 import dstbench
 from dstbench import audit
 from dstbench.demo import synthetic
+from dstbench.profiles import profile
 
 Runs = dict[str, Any]
 
@@ -115,7 +116,9 @@ def test_a_slot_that_one_seed_lacks_is_right_in_it() -> None:
 def test_slots_out_of_scope_have_no_row() -> None:
     states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north", "bus-day": "monday"}}]
     run = [{"dialogue_id": "D", "turn": 0, "pred": {}}]
-    assert audit.scores({"r": run}, {"v": states}).slots["slot"].to_list() == ["hotel-area"]
+    only = profile("qian2021", slots="multiwoz-hotel")
+    with pytest.warns(dstbench.DstbenchWarning, match="1 of gold's 2 slots, and 1 of its 2 values"):
+        assert audit.scores({"r": run}, {"v": states}, profile=only).slots["slot"].to_list() == ["hotel-area"]
     assert audit.scores({"r": run}, {"v": states}, profile="verbatim").slots["slot"].to_list() == [
         "bus-day",
         "hotel-area",

@@ -21,7 +21,8 @@ from dstbench.longtable import Data, named_parts
 from dstbench.metrics import parse, parse_all
 from dstbench.profiles import as_convention
 from dstbench.scope import open_under
-from dstbench.scoring import score_run, warn_of_alternatives
+from dstbench.score_notes import warn_of_alternatives
+from dstbench.scoring import score_run
 from dstbench.significance import runs_called, seeds_of
 from dstbench.slots import SLOT_SETS
 
