@@ -1,0 +1,357 @@
+"""No number that is wrong in silence: laws over every format, profile and metric there is.
+
+A profile or metric that is added to its registry is in these laws without a line here; a format, once
+`tests.formats` writes the example in it. Whatever a law does not hold of is listed by name, with the reason.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench.conventions import Convention
+from dstbench.demo import synthetic
+from dstbench.longtable import open_runs
+from dstbench.metrics import REGISTRY
+from dstbench.profiles import PROFILES
+from dstbench.slots import SLOT_SETS
+from dstbench.spelling import is_dontcare
+from dstbench.walkthrough import walk_through
+from tests import formats
+from tests.corpora import EXAMPLE, States
+
+pytestmark = pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+
+SHARES: Final = [name for name, metric in REGISTRY.items() if not metric.is_count]
+ALL: Final = ",".join([*REGISTRY, "gca:counting=paper", "f1:avg=micro", "precision:avg=micro", "recall:avg=micro"])
+
+# --- corpora of many kinds -------------------------------------------------------------------------------------------
+
+#: MultiWOZ's slots; one of them beside an unknown one; a dataset of its own; another language; SGD's services.
+KINDS: Final[dict[str, tuple[str, ...]]] = {
+    "MultiWOZ": ("hotel-area", "hotel-name", "restaurant-book day", "train-leaveat", "taxi-departure"),
+    "one known slot": ("hotel-area", "spa-pool", "spa-name"),
+    "unknown slots": ("spa-pool", "spa-name", "gym-opening hours"),
+    "another language": ("酒店-区域", "餐馆-名称", "Bahn-Abfahrt"),
+    "SGD": ("Hotels_1-city", "Hotels_1-stars", "Buses_3-from-city"),
+}
+VALUES: Final = (
+    "north",
+    "Guest House",
+    "17:15",
+    "4",
+    "dontcare",
+    "none",
+    "",
+    "center",
+    "cheap|moderate",
+    "北",
+    "a-b c",
+)
+#: Equal to no value above, nor near to one, in any convention.
+NOWHERE: Final = "zzqq xxkk"
+
+
+@st.composite
+def corpora(draw: st.DrawFn, kind: str | None = None) -> States:
+    """Dialogues of one of the kinds, whose states come and go; ids are MultiWOZ's where its slots are."""
+    kind = kind or draw(st.sampled_from(list(KINDS)))
+    turns = st.dictionaries(st.sampled_from(KINDS[kind]), st.sampled_from(VALUES), max_size=3)
+    prefix = "MUL" if kind == "MultiWOZ" else "1_"
+    found: States = []
+    for dialogue in range(draw(st.integers(1, 3))):
+        gold: dict[str, str] = {}
+        pred: dict[str, str] = {}
+        for turn in range(draw(st.integers(1, 4))):
+            gold = draw(st.one_of(st.just(gold), turns))
+            pred = draw(st.one_of(st.just(pred), st.just(gold), turns))
+            found.append({"dialogue_id": f"{prefix}{dialogue}", "turn": turn, "gold": gold, "pred": pred})
+    return found
+
+
+def is_refused(states: States, convention: Convention) -> bool:
+    """Whether gold has values, and none of them is of a slot that the convention scores."""
+    slots = {slot for state in states for slot, value in state["gold"].items() if value not in ("none", "")}
+    return convention.slots is not None and bool(slots) and not slots & SLOT_SETS[convention.slots]
+
+
+def values(states: Any, profile: Convention, metrics: str = ALL) -> dict[str, float | None]:
+    rows = dstbench.score(states, metrics=metrics, profile=profile)
+    return dict(zip(rows["metric"], rows["value"], strict=True))
+
+
+def predicting(states: States, side: str | None) -> States:
+    """The same gold, with gold's states predicted, or empty ones."""
+    return [{**state, "pred": state[side] if side else {}} for state in states]
+
+
+profiles = st.sampled_from(list(PROFILES.values()))
+EVERY = settings(max_examples=150)
+
+
+# --- the ends of the scale -------------------------------------------------------------------------------------------
+
+#: Profiles that treat the two sides differently, so that gold itself is not a perfect prediction of all of gold.
+TWO_SIDED: Final = {
+    "trade@faithful": "gold's `none` is kept, and only a prediction's dropped; its labels are fixed in gold only",
+    "trade@fixed": "labels are fixed in gold only",
+    "som-dst@faithful": "labels are fixed in gold only",
+    "som-dst@fixed": "labels are fixed in gold only",
+    "t5dst@faithful": "gold's `none` is kept, and only a prediction's dropped",
+    "mwzeval@faithful": "dontcare is dropped in gold only",
+}
+#: Metrics that a perfect prediction need not have at 1.
+BELOW_ONE: Final = {
+    "rsa": "a turn in which both states are empty has 0",
+    "gca": "a slot that both sides drop in one turn counts as correct and as missed, as released",
+}
+
+
+def is_plain(states: States) -> bool:
+    """Whether no value means absent, dontcare or several, so that all profiles agree on what gold is."""
+    return not any(
+        value in ("none", "", "center") or is_dontcare(value) or "|" in value
+        for state in states
+        for value in state["gold"].values()
+    )
+
+
+@EVERY
+@given(corpora(), profiles)
+def test_gold_against_itself_is_perfect(states: States, profile: Convention) -> None:
+    assume(not is_refused(states, profile))
+    name = profile.name.rpartition(".")[0]
+    if name in TWO_SIDED:
+        assume(is_plain(states))
+    found = values(predicting(states, "gold"), profile)
+    for metric, value in found.items():
+        head = metric.partition(":")[0]
+        if head in SHARES and metric not in BELOW_ONE:
+            empty = metric.endswith("micro") and ":empty" not in metric
+            assert value is None or value == pytest.approx(1, abs=1e-12), (name, metric, empty)
+        if head in ("wrong", "missed", "over", "error-turns"):
+            assert value == 0
+    # JGA is undefined only where nothing is scored: frames, of which there may be none.
+    assert found["jga"] == (None if profile.unit == "frame" and found["correct"] == 0 else 1)
+
+
+@EVERY
+@example(
+    [{"dialogue_id": "1_0", "turn": 0, "gold": {"spa-pool": "4"}, "pred": {}}], PROFILES["kim2022"]
+)  # was 100 in silence
+@example(
+    [{"dialogue_id": "1_0", "turn": 0, "gold": {"hotel-area": "north", "spa-pool": "4"}, "pred": {}}], PROFILES["star"]
+)
+@given(corpora(), profiles)
+def test_what_is_wrong_everywhere_scores_0_and_never_1(states: States, profile: Convention) -> None:
+    states = [
+        state for state in states if any(v not in ("none", "") and not is_dontcare(v) for v in state["gold"].values())
+    ]
+    assume(states)
+    wrong = [{**s, "pred": dict.fromkeys(s["gold"], NOWHERE)} for s in states]
+    if is_refused(states, profile):
+        with pytest.raises(dstbench.DstbenchError, match="none of gold's"):
+            values(wrong, profile)
+        return
+    for metric, value in values(wrong, profile).items():
+        if metric.partition(":")[0] in SHARES:
+            assert value is None or value < 1, metric
+        if metric in ("jga", "aga", "iaga", "correct", "f1:avg=micro"):
+            assert value in (0, None), metric
+        assert metric != "jga" or value == 0
+
+
+@EVERY
+@given(corpora(), profiles)
+def test_one_right_slot_does_not_hide_one_that_is_always_wrong(states: States, profile: Convention) -> None:
+    """However the other is called: what a slot set leaves out of gold never looks like success."""
+    gold = {"hotel-area": "north", "spa-pool": "4"}
+    states = [{**state, "gold": gold, "pred": {**gold, "spa-pool": NOWHERE}} for state in states]
+    found = values(states, profile)
+    for metric in SHARES:
+        assert found[metric] is None or found[metric] != 1 or profile.unit == "frame", metric
+    assert found["jga"] == (0.5 if profile.unit == "frame" else 0)
+
+
+@EVERY
+@given(corpora(), profiles)
+def test_an_empty_prediction_has_the_share_of_empty_gold(states: States, profile: Convention) -> None:
+    assume(not is_refused(states, profile))
+    turns = dstbench.turns(predicting(states, None), profile=profile)
+    found = values(predicting(states, None), profile)
+    if profile.unit == "turn":
+        assert found["jga"] == pytest.approx((turns["n_gold"] == 0).mean())
+    assert found["correct"] == found["over"] == found["wrong"] == 0
+    assert found["recall:avg=micro"] in (0, 1)
+    for metric in ("aga", "iaga", "soft-aga"):
+        assert found[metric] in (0, None)
+
+
+# --- worse is never better -------------------------------------------------------------------------------------------
+
+#: Metrics of which a prediction that is made worse may score higher, and why.
+NOT_MONOTONE: Final = {
+    "fga": "a turn that was right and now is wrong makes the next wrong turn one that only carries an old error",
+    "tla": "as fga: the next wrong turn is no error of its own any more",
+    "gca": "a value that is missed in one turn only is one change less on both sides",
+    "gca:counting=paper": "likewise",
+}
+MONOTONE: Final = [
+    metric for metric in ALL.split(",") if metric.partition(":")[0] in SHARES and metric not in NOT_MONOTONE
+]
+
+
+@EVERY
+@given(corpora(), profiles, st.data())
+def test_a_spoilt_prediction_never_scores_higher(states: States, profile: Convention, data: st.DataObject) -> None:
+    """One pair that is right is lost or becomes wrong, or a slot is invented; read backwards: a mended one."""
+    assume(not is_refused(states, profile))
+    at = data.draw(st.integers(0, len(states) - 1))
+    gold, pred = states[at]["gold"], states[at]["pred"]
+    right = [slot for slot, value in gold.items() if pred.get(slot) == value and is_plain([states[at]])]
+    free = [slot for kind in KINDS.values() for slot in kind if slot not in gold and slot not in pred]
+    how = data.draw(st.sampled_from(["lost", "wrong", "invented"]))
+    if how == "invented":
+        spoilt = {**pred, data.draw(st.sampled_from(free)): NOWHERE}
+    else:
+        assume(right)
+        slot = data.draw(st.sampled_from(right))
+        kept = {s: value for s, value in pred.items() if s != slot}
+        spoilt = kept if how == "lost" else {**kept, slot: NOWHERE}
+    worse = [{**state, "pred": spoilt} if number == at else state for number, state in enumerate(states)]
+    before, after = (values(one, profile, ",".join(MONOTONE)) for one in (states, worse))
+    for metric in MONOTONE:
+        high, low = before[metric], after[metric]
+        assert high is None or low is None or low <= high + 1e-12, (profile.name, metric, how)
+
+
+# --- one number, wherever it is asked for ----------------------------------------------------------------------------
+
+
+@EVERY
+@given(corpora(), profiles, st.permutations(ALL.split(",")), st.integers(1, 5))
+def test_a_score_does_not_depend_on_what_else_is_asked_for(
+    states: States, profile: Convention, order: list[str], count: int
+) -> None:
+    assume(not is_refused(states, profile))
+    whole = {row["metric"]: row for row in dstbench.score(states, metrics=ALL, profile=profile).to_dicts()}
+    runs = {"other": predicting(states, "gold"), "states": states}
+    rows = dstbench.score(runs, metrics=order[:count], profile=profile).filter(run="states")
+    assert rows["metric"].to_list() == order[:count]
+    for row in rows.to_dicts():
+        assert row == whole[row["metric"]]
+
+
+@pytest.mark.parametrize("profile", ["verbatim", "kim2022", "star", "mwzeval", "sgd", "gca2024", "trade"])
+def test_every_function_gives_one_signature_one_value(profile: str) -> None:
+    runs = synthetic(40, trackers=["careful", "eager"])
+    metrics = ",".join(REGISTRY)
+    seen: dict[tuple[str, str], set[tuple[str, float | None]]] = {}
+
+    def note(where: str, rows: pl.DataFrame) -> None:
+        assert rows.height, where
+        for run, signature, value in rows.select("run", "signature", "value").iter_rows():
+            seen.setdefault((run, signature), set()).add((where, value))
+
+    note("score", dstbench.score(runs, metrics=metrics, profile=profile))
+    note("score, one run", dstbench.score({"eager": runs["eager"]}, metrics=metrics, profile=profile))
+    note("compare", dstbench.compare(runs, metrics=metrics, profile=profile, resamples=20).scores)
+    sql = "SELECT run, signature, value FROM scores"
+    note("query", dstbench.query(sql, runs, metrics=metrics, profile=profile))
+    note("sweep", dstbench.sweep(runs, metrics=metrics).filter(profile=pl.lit(profile) if profile in PROFILES else ""))
+    report = dstbench.report(runs, metrics="jga,sa,rsa,fga,gca", profile=profile, most=3)
+    note("report", report.leaderboard.scores)
+    for by, rows in (("domain", report.by_domain), ("turn", report.by_turn)):
+        asked = ",".join(rows["metric"].unique(maintain_order=True))
+        keys = ["run", by, "metric", "signature"]
+        again = dstbench.score(runs, metrics=asked, by=by, profile=profile)
+        both = rows.join(again, on=keys, suffix="_again")
+        assert both.height == rows.height == again.height
+        assert both["value"].equals(both["value_again"], check_names=False, null_equal=True)
+    dialogue = runs["eager"]["dialogue"][0]
+    alone = runs["eager"].filter(dialogue=dialogue)
+    walk = walk_through({"eager": runs["eager"]}, dialogue, metrics=metrics, profile=profile)
+    wanted = dstbench.score({"eager": runs["eager"]}, metrics=metrics, by="dialogue", profile=profile).filter(
+        dialogue=dialogue
+    )
+    assert alone.height
+    shown = walk.scores.filter(pl.col("turn").is_null())
+    both = shown.join(wanted, on="metric", suffix="_wanted")
+    assert both["value"].equals(both["value_wanted"], check_names=False, null_equal=True)
+    diagnosed = dstbench.diagnose(runs, profile=profile).by_turn
+    again = dstbench.score(runs, metrics="jga", by="turn", profile=profile)
+    both = diagnosed.join(again, on=["run", "turn", "signature"], suffix="_again")
+    assert both.height == diagnosed.height
+    assert both["value"].equals(both["value_again"], check_names=False, null_equal=True)
+    for key, found in seen.items():
+        assert len({value for _, value in found}) == 1, (key, found)
+
+
+# --- every format ----------------------------------------------------------------------------------------------------
+
+#: Formats that are read in the order of gold, each item a dialogue of its own.
+POSITIONAL: Final = ("dstc10", "convlab-raw", "ldst")
+
+
+@pytest.mark.parametrize("kind", ["perfect", "empty", "wrong everywhere", "one value wrong"])
+@pytest.mark.parametrize("name", [*formats.WITH_BOTH, *formats.ONLY_PRED, *formats.ONLY_GOLD])
+def test_a_file_scores_as_its_states_under_every_profile(
+    name: str, kind: str, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change: dict[str, Any] = {
+        "perfect": lambda state: state["gold"],
+        "empty": lambda _: {},
+        "wrong everywhere": lambda state: dict.fromkeys(state["gold"], "nowhere"),
+        "one value wrong": lambda state: state["pred"],
+    }
+    states: States = [{**state, "pred": change[kind](state)} for state in EXAMPLE]
+    monkeypatch.setattr(formats, "EXAMPLE", states)
+    gold = None
+    if name in formats.WITH_BOTH:
+        Path("run").write_text(formats.WITH_BOTH[name](), encoding="utf-8")
+    elif name in formats.ONLY_PRED:
+        Path("run").write_text(formats.ONLY_PRED[name](), encoding="utf-8")
+        gold = "gold"
+        texts = {"dstc10": lambda: formats.dstc10("gold"), "ldst": formats.sgd_gold}
+        Path("gold").write_text(texts.get(name, formats.star_tsv)(), encoding="utf-8")
+    else:
+        Path("run").write_text(formats.jsonl(), encoding="utf-8")
+        gold = "gold"
+        Path("gold").write_text(formats.ONLY_GOLD[name](), encoding="utf-8")
+    (run,) = open_runs("run", gold=gold)
+    if name in POSITIONAL and name != "convlab-raw":
+        wanted = open_runs(states)[0].read()
+        assert run.read().sort("turn").select("slot", "gold", "pred").height == wanted.height
+    for profile in PROFILES.values():
+        if profile.name.startswith("dstc10") and name in POSITIONAL:
+            continue
+        found = values([run], profile)
+        if name not in ("dstc10", "ldst"):
+            assert found == values(states, profile), profile.name
+        if kind == "wrong everywhere":
+            assert found["jga"] == 0
+        if kind == "perfect" and profile.name.rpartition(".")[0] not in TWO_SIDED:
+            assert found["jga"] == 1
+
+
+def test_trippys_dialogues_score_as_the_authors_scripts_print_them(data: Path) -> None:
+    """FGA at four λ and GCA of each of 1,000 dialogues, to the two decimals that are published."""
+    import json
+
+    published = json.loads((data / "published" / "trippy_per_dialogue.json").read_text())
+    metrics = "fga:lam=0.25,fga:lam=0.5,fga:lam=0.75,fga:lam=1.0,gca"
+    for profile in ("gca2024@faithful", "gca2024@fixed"):
+        rows = dstbench.score(
+            data / "predictions" / "trippy" / "trippy_result.json", metrics=metrics, by="dialogue", profile=profile
+        )
+        table = rows.pivot(on="metric", index="dialogue", values="value")
+        found = {row[0]: [round(100 * value, 2) for value in row[1:]] for row in table.iter_rows()}
+        assert found.keys() == published.keys()
+        differ = {name for name in found if found[name] != pytest.approx(published[name], abs=1e-9)}
+        assert not differ
