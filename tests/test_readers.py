@@ -87,6 +87,24 @@ def test_values_are_kept_verbatim(here: Path) -> None:
     assert dstbench.scan("som.json").collect()["gold"].to_list() == values
 
 
+@pytest.mark.parametrize("word", ["", "not mentioned", "未提及", "未提到", "没有提到"])
+@pytest.mark.parametrize("is_list", [False, True])
+def test_raw_multiwoz_leaves_a_slot_out_in_english_and_chinese(word: str, is_list: bool, here: Path) -> None:
+    """Every slot stands in every turn; a perfect prediction is perfect however those that are absent are spelled."""
+    document = json.loads(formats.multiwoz())
+    absent = [word] if is_list else word
+    for turn in next(iter(document.values()))["log"][1::2]:
+        for parts in turn["metadata"].values():
+            for part in (parts["semi"], parts["book"]):
+                part |= {slot: absent for slot, value in part.items() if value in ("", "not mentioned")}
+    Path("data.json").write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    run = [{"dialogue_id": t["dialogue_id"], "turn": t["turn"], "pred": t["gold"]} for t in EXAMPLE]
+    rows = dstbench.score(run, gold="data.json", metrics="jga,aga,f1:avg=micro")
+    assert rows["value"].to_list() == [1.0, 1.0, 1.0]
+    held = dstbench.scan(run, gold="data.json").collect()
+    assert held.filter(held["gold"] != held["pred"]).is_empty()
+
+
 def test_a_tsv_cell_of_none_is_no_value_but_dont_care_is(here: Path) -> None:
     text = formats.star_tsv().replace("\tdontcare\t", "\tdo not care\t")
     Path("gold.tsv").write_text(text)
