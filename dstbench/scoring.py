@@ -36,6 +36,8 @@ GROUPS: Final = (
     LENGTH,
     *(c for c in TURNS.columns if c[:2] == "n_"),
 )
+# Those by which a run may be scored that has only marks of right slots.
+_WITHOUT_STATES: Final = ("run", "dialogue", "turn", LENGTH)
 
 
 def turns(
@@ -73,6 +75,8 @@ def turns(
     """
     convention = as_convention(profile)
     runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    for run in runs:
+        run.need_states("counts of slots")
     return pl.concat(
         [to_turns(run.read(), convention, view=view).select(pl.lit(run.name).alias("run"), pl.all()) for run in runs]
     )
@@ -157,12 +161,7 @@ def score_run(
 ) -> tuple[pl.DataFrame, Sums]:
     """Score rows of one run (see `score`), and the sums that they come from."""
     _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
-    only = run.meta.get("only")
-    if only and (others := [str(metric) for metric in metrics if not any(_is_of(metric, name) for name in only)]):
-        raise UsageError(
-            f"{run.name}: it holds no states, and {', '.join(others)} cannot be had from it",
-            hint=f"-m {','.join(only)}",
-        )
+    _refuse_without_states(run, metrics, by, convention)
     stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
     named = any(metric.asks_for_slots for metric in metrics)
     found = sum_up(run, stats, by, convention, moments_of(metrics), named=named)
@@ -208,6 +207,23 @@ def warn_of_alternatives(run: Run, found: Sums) -> None:
             "written; --multi any accepts each of them",
             DstbenchWarning,
             stacklevel=3,
+        )
+
+
+def _refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> None:
+    """See that what is asked of a run that has only marks of right slots does not depend on slots and values."""
+    only = run.meta.get("only")
+    if not only:
+        return
+    what = f"{run.name}: it holds no states, and "
+    if others := [str(metric) for metric in metrics if not any(_is_of(metric, name) for name in only)]:
+        raise UsageError(f"{what}{', '.join(others)} cannot be had from it", hint=f"-m {','.join(only)}")
+    if others := [name for name in by if name not in _WITHOUT_STATES]:
+        raise UsageError(f"{what}scores by {', '.join(others)} cannot be had", hint=f"by {', '.join(_WITHOUT_STATES)}")
+    if chosen := [key for key in convention.settings() if key != "profile"]:
+        raise UsageError(
+            f"{what}no convention changes what is right: {convention.name} has {', '.join(chosen)}",
+            hint="--profile verbatim, without other choices",
         )
 
 
