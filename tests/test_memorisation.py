@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.audit import memorisation
-from dstbench.audit.spoken import find_values
+from dstbench.audit.search import find_values
 from dstbench.audit.word_tables import MEMORISED, MEMORISED_RUNS, UNGROUNDED
 from dstbench.spelling import NUMBERS, STEPS, TYPOS, Table, normaliser, tells_slot
 from tests import formats

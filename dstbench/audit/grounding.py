@@ -2,7 +2,7 @@
 
 Conventions: of the slots of turns that a convention counts as wrong or over-predicted, those whose value tells
 something of its slot are looked for (not yes, no, dontcare, the empty string); such a value is *ungrounded* if neither
-user nor system has said it up to the turn, in any spelling (see `spoken`), neither as it is nor as the convention
+user nor system has said it up to the turn, in any spelling (see `search`), neither as it is nor as the convention
 normalises it. A value that is predicted turn after turn counts in each. Whether it is memorised is not to be seen; that
 the training set has it, and most often of all the slot's values, is.
 """
@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.audit.donors import gold_cells
-from dstbench.audit.spoken import find_values
+from dstbench.audit.search import find_values
 from dstbench.audit.word_tables import MEMORISED, MEMORISED_RUNS, UNGROUNDED
 from dstbench.audit.wording import squeezed
 from dstbench.codes import ABSENT, codes

@@ -153,11 +153,10 @@ def _apart(words: pl.Expr) -> pl.Expr:
 def _runs(texts: pl.Series, values: pl.Series, *, in_order: bool) -> pl.DataFrame:
     """(text, value) where words of a text, one after the other, are those of the value: as letters, or in any order."""
     words = pl.concat([texts, values]).str.split(" ").to_frame("word").with_row_index("owner").explode("word")
-    words = words.filter(pl.col("word") != "").with_columns(code=pl.col("word").rank("dense") - 1)
-    if words.is_empty():
+    words = words.filter(pl.col("word") != "")
+    if not any(values):  # none of them has a word
         return pl.DataFrame(schema={"text": pl.UInt32, "value": pl.UInt32})
-    owner, code = words["owner"].to_numpy(), words["code"].to_numpy()
-    distinct = words.select("word", "code").unique("code").sort("code")["word"]
+    owner, (code, distinct) = words["owner"].to_numpy(), _numbered(words["word"])
     size = distinct.str.len_bytes().to_numpy().astype(np.int64)[code] if in_order else np.ones(len(code), np.int64)
     start = np.concatenate([[0], np.cumsum(size)])  # where a word begins, in letters or in words
     if in_order:
@@ -177,22 +176,48 @@ def _runs(texts: pl.Series, values: pl.Series, *, in_order: bool) -> pl.DataFram
         "size": start[after] - start[first],
         "key": (sums[after] - sums[first]) * scale[start[first]],
     })  # fmt: skip
-    begin = np.flatnonzero(owner < len(texts))
+    n = int(np.count_nonzero(owner < len(texts)))  # words of texts, which stand before those of values
+    letters = values.str.replace_all(" ", "", literal=True)
     begins_at = np.full(int(start[-1]) + 1, -1)
     begins_at[start] = np.arange(len(start))
-    last = int(start[len(begin)])
+    last = int(start[n])
     found = []
     for (length,), keys in wanted.group_by("size"):
+        may_begin = np.zeros(len(distinct), dtype=np.bool_)
+        if in_order:  # with a word that is the first letters of a value
+            asked_for = letters.gather(keys["value"]).unique()
+            may_begin |= distinct.is_in(
+                {value[:end] for value in asked_for for end in range(1, len(value) + 1)}
+            ).to_numpy()
+        else:  # with any of its words
+            may_begin[code[n:][np.isin(owner[n:] - len(texts), keys["value"])]] = True
+        begin = np.flatnonzero(may_begin[code[:n]])
         ends = start[begin] + length
         end = begins_at[np.minimum(ends, last)]
-        at = np.flatnonzero((ends <= last) & (end >= 0))
-        at = at[owner[at] == owner[end[at] - 1]]  # it ends in the text in which it begins
-        key = (sums[end[at]] - sums[at]) * scale[start[at]]
+        kept = (ends <= last) & (end >= 0)
+        at, end = begin[kept], end[kept]
+        kept = owner[at] == owner[end - 1]  # it ends in the text in which it begins
+        at, end = at[kept], end[kept]
+        key = (sums[end] - sums[at]) * scale[start[at]]
         asked = np.sort(keys["key"].to_numpy())
         hit = asked[np.minimum(np.searchsorted(asked, key), len(asked) - 1)] == key
-        runs = pl.DataFrame({"text": owner[at[hit]].astype(np.uint32), "key": key[hit]}).unique()
-        found.append(runs.join(keys, on="key").select("text", "value"))
-    return pl.concat(found) if found else pl.DataFrame(schema={"text": pl.UInt32, "value": pl.UInt32})
+        found.append((owner[at[hit]].astype(np.uint32), key[hit]))
+    runs = pl.DataFrame(
+        {name: np.concatenate(parts) for name, parts in zip(("text", "key"), zip(*found, strict=True), strict=True)}
+    )
+    return runs.join(wanted, on="key").select("text", "value")
+
+
+def _numbered(words: pl.Series) -> tuple[NDArray[np.int64], pl.Series]:
+    """A number for each word, and the distinct words in the order of their numbers."""
+    codes = words.cast(pl.Categorical).to_physical().to_numpy()
+    numbers = np.zeros(int(codes.max()) + 1, dtype=np.int64)
+    numbers[codes] = 1
+    numbers = np.cumsum(numbers) - 1
+    number = numbers[codes]
+    place = np.zeros(int(number.max()) + 1, dtype=np.int64)
+    place[number] = np.arange(len(words))
+    return number, words.gather(place)
 
 
 def _powers(base: int, most: int) -> Keys:
