@@ -93,6 +93,8 @@ def diagnose(
         raise UsageError(f"few={few} is no number of slots", hint="12")
     convention = as_convention(profile)
     runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    for run in runs:
+        run.need_states("classes of errors")
     tables = zip(*(_of_run(run, convention, few) for run in runs), strict=True)
     return Diagnosis(*(pl.concat(table) for table in tables))
 

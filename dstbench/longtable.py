@@ -341,9 +341,19 @@ def _aligned(
 
 
 def _run(name: str, aligned: Aligned, **read: Any) -> Run:
-    begins = aligned.table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series()
     meta = run_meta(name, coverage=aligned.coverage, **read)
-    return Run(name, aligned.table.lazy(), meta, cuts_at(begins, aligned.table.height))
+    return Run(name, aligned.table.lazy(), meta, _cuts_of(aligned.table))
+
+
+def _cuts_of(table: pl.DataFrame) -> tuple[int, ...]:
+    begins = table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series()
+    return cuts_at(begins, table.height)
+
+
+def only_dialogues(run: Run, dialogues: pl.Series) -> Run:
+    """A run cut down to some of its dialogues, in memory."""
+    table = run.read(run.table.filter(pl.col("dialogue").is_in(dialogues.implode())))
+    return Run(run.name, table.lazy(), run.meta, _cuts_of(table), run.derive)
 
 
 def run_meta(name: str, **read: Any) -> dict[str, Any]:

@@ -73,6 +73,7 @@ def fuzzy_pairs(
 
     tables = []
     for run in open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split):
+        run.need_states("pairs of values")
         parts = pl.concat(over_partitions(run, count)).group_by("slot", "gold", "pred").agg(pl.col("turns").sum())
         spelled = parts.with_columns(pl.col("slot", "gold", "pred").cast(pl.String))
         ordered = spelled.sort("turns", "slot", "gold", "pred", descending=[True, False, False, False])

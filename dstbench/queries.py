@@ -84,6 +84,8 @@ def query(
     asked = None if metrics is None else parse_all(metrics)
     _check(sql, _schemas(choose_metrics(asked, [], convention), convention))  # before files are read
     runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    for run in runs:
+        run.need_states("tables of slots and values")
     chosen = choose_metrics(asked, runs, convention)
     schemas = _schemas(chosen, convention)
     found = _ask(sql, _tables(runs, chosen, convention, schemas))

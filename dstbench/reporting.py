@@ -188,8 +188,7 @@ def report(
     with _noting(notes, say=True):
         runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
         for run in runs:
-            if run.meta.get("only"):
-                raise UsageError(f"{run.name}: it holds no states, and a report is of states", hint="`dstbench score`")
+            run.need_states("reports")
         paired = pair_up(runs, chosen, convention)
         resolved = paired.metrics  # what depends on slots is the same for all runs
         apart = parse_all(PROTOCOLS["plain"][0])

@@ -15,7 +15,7 @@ from zlib import crc32
 
 import polars as pl
 
-from dstbench.errors import DstbenchError
+from dstbench.errors import DstbenchError, UsageError
 
 #: What reading a Parquet file may end in; a panic is no `Exception`, as Polars means to end the process with it.
 UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -85,6 +85,21 @@ class Run:
             if found != wanted:
                 raise unreadable(self.name, ValueError("its bytes are not those that were written"))
         return table
+
+    def need_states(self, what: str) -> None:
+        """See that the run has states, and not only marks of which slots are right.
+
+        Args:
+            what: What is made of states, in the plural.
+
+        Raises:
+            UsageError: It has none.
+        """
+        if only := self.meta.get("only"):
+            raise UsageError(
+                f"{self.name}: it holds no states, and {what} cannot be had from it",
+                hint=f"`dstbench score` with -m {','.join(only)}",
+            )
 
     def read(self, table: pl.LazyFrame | None = None) -> pl.DataFrame:
         """The rows, or what is asked of them.

@@ -30,13 +30,15 @@ from dstbench.score_notes import (
 )
 from dstbench.signature import differences, sign
 from dstbench.slots import SlotTotal, slot_total
-from dstbench.sums import GROUPS, Sums, sum_up
+from dstbench.sums import GROUPS, LENGTH, Sums, sum_up
 from dstbench.turntable import to_turns
 
 if TYPE_CHECKING:
     from dstbench.options import Missing, View
 
 _LOG: Final = logging.getLogger(__name__)
+# Those by which a run may be scored that has only marks of right slots.
+_WITHOUT_STATES: Final = ("run", "dialogue", "turn", LENGTH)
 
 
 def turns(
@@ -74,6 +76,8 @@ def turns(
     """
     convention = as_convention(profile)
     runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    for run in runs:
+        run.need_states("counts of slots")
     return pl.concat(
         [to_turns(run.read(), convention, view=view).select(pl.lit(run.name).alias("run"), pl.all()) for run in runs]
     )
@@ -174,12 +178,7 @@ def score_run(
         spelling: Whether turns that are wrong by spelling alone are counted too (`Sums.spelled`).
     """
     _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
-    only = run.meta.get("only")
-    if only and (others := [str(metric) for metric in metrics if not any(_is_of(metric, name) for name in only)]):
-        raise UsageError(
-            f"{run.name}: it holds no states, and {', '.join(others)} cannot be had from it",
-            hint=f"-m {','.join(only)}",
-        )
+    _refuse_without_states(run, metrics, by, convention)
     stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
     named = any(metric.needs_total for metric in metrics)
     most = [name for name in (ERRORS,) if name in stats]
@@ -235,6 +234,23 @@ def resolve(metrics: Sequence[Metric], sums: Sums, convention: Convention) -> li
     """Metrics with every parameter filled in that depends on the slots that a whole run's gold has."""
     total = total_of(sums.gold_slots, convention, is_multiwoz=sums.is_multiwoz)
     return [metric.resolve(total) for metric in metrics]
+
+
+def _refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> None:
+    """See that what is asked of a run that has only marks of right slots does not depend on slots and values."""
+    only = run.meta.get("only")
+    if not only:
+        return
+    what = f"{run.name}: it holds no states, and "
+    if others := [str(metric) for metric in metrics if not any(_is_of(metric, name) for name in only)]:
+        raise UsageError(f"{what}{', '.join(others)} cannot be had from it", hint=f"-m {','.join(only)}")
+    if others := [name for name in by if name not in _WITHOUT_STATES]:
+        raise UsageError(f"{what}scores by {', '.join(others)} cannot be had", hint=f"by {', '.join(_WITHOUT_STATES)}")
+    if chosen := [key for key in convention.settings() if key != "profile"]:
+        raise UsageError(
+            f"{what}no convention changes what is right: {convention.name} has {', '.join(chosen)}",
+            hint="--profile verbatim, without other choices",
+        )
 
 
 def _is_of(metric: Metric, notation: str) -> bool:

@@ -29,7 +29,8 @@ LOOSE: Final = ("case", "space", "tokens", "typos", "dontcare", "times", "boolea
 _DONTCARES: Final = frozenset(
     {DONTCARE, "dont care", "don't care", "do not care", "do n't care", "do nt care", "does not care"}
 )
-_TYPOS: Final = {
+#: Whole values put right by the step ``typos``.
+TYPOS: Final = {
     "center": "centre",
     "guesthouse": "guest house",
     "guesthouses": "guest house",
@@ -101,6 +102,11 @@ class Table:
             if not isinstance(variants, list) or not all(isinstance(variant, str) for variant in variants):
                 raise DstbenchError(f"the variants of {key!r} are no list of strings", file=str(path), hint=form)
         return cls.of(entries)
+
+    @property
+    def rights(self) -> dict[str, str]:
+        """The right spelling of each variant."""
+        return {variant: right for right, variants in self.entries.items() for variant in variants}
 
     def __str__(self) -> str:
         return f"#{self.digest}"
@@ -181,7 +187,7 @@ def spellings(slot: str, value: str) -> list[str]:
     >>> spellings("hotel-area", "centre"), spellings("hotel-stars", "4")
     (['centre', 'center'], ['4', 'four'])
     """
-    found = [value, *(wrong for wrong, right in _TYPOS.items() if right == value)]
+    found = [value, *(wrong for wrong, right in TYPOS.items() if right == value)]
     found += [word for word, digit in NUMBERS.items() if digit == value]
     if clock := re.fullmatch(r"(\d\d):(\d\d)", value):
         hour, half = int(clock[1]), "pm" if int(clock[1]) >= 12 else "am"
@@ -201,7 +207,7 @@ def normaliser(steps: Iterable[str], table: Table | None = None) -> Callable[[st
         steps: Names from `STEPS`.
         table: The user's typo table: {right spelling: [others]}, looked up by the step ``typos`` before ours.
     """
-    extra = {variant: right for right, variants in (table.entries if table else {}).items() for variant in variants}
+    extra = table.rights if table else {}
 
     def typos(slot: str, value: str) -> str:
         return extra[value] if value in extra else STEPS["typos"].function(slot, value)
@@ -266,8 +272,8 @@ STEPS: Final[dict[str, Step]] = {
     ),
     "typos": Step(
         "whole values put right: the user's table (--typos FILE), then "
-        + ", ".join(f"{wrong} → {right}" for wrong, right in _TYPOS.items()),
-        lambda _, value: _TYPOS.get(value, value),
+        + ", ".join(f"{wrong} → {right}" for wrong, right in TYPOS.items()),
+        lambda _, value: TYPOS.get(value, value),
     ),
     "labels": Step(
         "values put right by slot: "

@@ -22,7 +22,7 @@ from dstbench.readers.utterances import UTTERANCES
 from dstbench.runs import Run
 from dstbench.schema import CONTEXTS
 from dstbench.scope import open_under
-from dstbench.scoring import choose_metrics, resolve, score_run
+from dstbench.scoring import resolve, score_run
 from dstbench.slots import canonical_dialogue
 from dstbench.sums import sum_up
 from dstbench.taxonomy import list_classes
@@ -97,12 +97,11 @@ def walk_through(
     [(0, 'jga', 1.0), (1, 'jga', 0.0), (None, 'jga', 0.5)]
     """
     convention = as_convention(profile)
-    asked = None if metrics is None else parse_all(metrics)
+    chosen = parse_all(metrics or SHOWN)
     said = None if context is None else contexts(context)  # what is wrong with it is said before runs are read
     runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
-    if asked is None and not any(run.meta.get("only") for run in runs):
-        asked = parse_all(SHOWN)
-    chosen = choose_metrics(asked, runs, convention)
+    for run in runs:
+        run.need_states("classes of errors")
     name = pl.DataFrame({"dialogue": [dialogue]}).select(canonical_dialogue(pl.col("dialogue"))).item()
     parts = [(_only(run, name), resolve(chosen, sum_up(run, {}, [], convention), convention)) for run in runs]
     if said is None:

@@ -104,7 +104,7 @@ def test_scores_as_text(files: dict[str, list[str]]) -> None:
     out = ok("audit", "scores", *files["scores"], "-m", "jga,error-turns")
     found = tables(out)
     assert found["jga"] == [
-        ["model", "n", "2.0", "2.0", "exact", "2.1", "2.1", "exact"],
+        ["model", "runs", "2.0", "(n=1)", "2.0", "exact", "2.1", "(n=1)", "2.1", "exact"],
         ["model", "1", "50.00", "50.00", "0.00", "0.00"],
     ]
     assert found["error-turns"][1] == ["model", "1", "1.00", "1.00", "2.00", "2.00"]
@@ -113,14 +113,44 @@ def test_scores_as_text(files: dict[str, list[str]]) -> None:
     assert "signature of model on 2.1: jga+error-turns|profile:qian2021.1" in out
 
 
+def test_columns_of_versions_are_over_the_same_dialogues(here: Path) -> None:
+    """Two of three dialogues are in both versions, of which one has another turn there."""
+    turn = {"turn": 0, "gold": {"hotel-area": "north"}}
+    lines = [{"dialogue_id": f"D{n}", **turn} for n in range(3)]
+    more = [*lines[:2], {"dialogue_id": "D1", **turn, "turn": 1}]
+    run_lines = [{**line, "pred": line["gold"] if line["dialogue_id"] != "D2" else {}} for line in (*lines, more[2])]
+    for name, content in (("all", lines), ("seen", more)):
+        Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in content))
+    rows = [{key: value for key, value in line.items() if key != "gold"} for line in run_lines]
+    Path("model.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in rows))
+    words = ["model.jsonl", "--version", "all=all.jsonl", "--version", "seen=seen.jsonl", "--profile", "verbatim"]
+    code, out, err = run("audit", "scores", *words)
+    assert code == 0
+    assert (
+        "note: all: 1 of its 3 dialogues not scored, as not in seen; versions are compared over the 2 that all have"
+    ) in err
+    assert tables(out)["jga"] == [
+        ["model", "runs", "all", "(n=2)", "seen", "(n=2)"],
+        ["model", "1", "100.00", "100.00"],
+    ]
+    assert "turns of these dialogues, which versions divide differently: all 2, seen 3" in out
+    Path("other.jsonl").write_text(json.dumps({"dialogue_id": "E", **turn}))
+    Path("model.jsonl").write_text(
+        "".join(f"{json.dumps(row)}\n" for row in [*rows, {"dialogue_id": "E", "turn": 0, "pred": {}}])
+    )
+    code, out, err = run("audit", "scores", *words[:3], "--version", "other=other.jsonl")
+    assert (code, out) == (1, "")
+    assert "error: other: model has no dialogue there that is also in all\nhint: versions are compared" in err
+
+
 def test_models_as_text(files: dict[str, list[str]]) -> None:
     lines = [{**turn, "pred": {}} for turn in EXAMPLE]
     Path("nothing.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     words = [*files["scores"], "nothing.jsonl", "--model", "m=*", "--only", "2.1=nothing"]
     code, out, err = run("audit", "scores", *words, "--profile", "verbatim", "--format", "md")
     assert (code, err) == (0, "")
-    assert "### jga: mean ± standard deviation over n runs" in out
-    assert "| model | n | 2.0 | 2.1 |" in out
+    assert "### jga: mean ± standard deviation over runs" in out
+    assert "| model | runs | 2.0 (n=1) | 2.1 (n=1) |" in out
     assert "| m | 1, 2 | 50.00 | 0.00 ± 0.00 |" in out
 
 

@@ -5,24 +5,56 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dstbench
 from dstbench.audit import memorisation
+from dstbench.audit.search import find_values
 from dstbench.audit.word_tables import MEMORISED, MEMORISED_RUNS, UNGROUNDED
-from dstbench.audit.wording import WHOLE, said_pattern
+from dstbench.spelling import NUMBERS, STEPS, TYPOS, Table, normaliser, tells_slot
 from tests import formats
 from tests.test_cli import run
 from tests.test_rewriting import read_states
 
-VALUES = ("ely", "bishops stortford", "3", "09:15", "yes", "dontcare", "none", "", "ely|rye", "rye")
-WORDS = ("ely", "Ely!", "rely", "bishops", "stortford", "three", "9:15 am", "yes", "rye", "3")
+VALUES = (
+    "ely",
+    "bishops stortford",
+    "stortford of bishop",
+    "guesthouse",
+    "ely centre",
+    "3",
+    "09:15",
+    "yes",
+    "dontcare",
+    "none",
+    "",
+    "ely|rye",
+    "rye",
+)
+SMALL = frozenset(["the", "a", "an", "of", "and", "in", "at", "on", "to", "by", "s", "called", "named"])
+WORDS = (
+    "ely",
+    "Ely!",
+    "rely",
+    "bishops",
+    "stortford",
+    "three",
+    "9:15 am",
+    "yes",
+    "rye",
+    "3",
+    "guest",
+    "house",
+    "center",
+    "the",
+)
 
 Spoken = list[tuple[str, int, str | None, str | None]]
 
@@ -32,10 +64,60 @@ def contexts(rows: Spoken) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
+def words_of(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.lower())
+
+
+def runs_of(words: list[str]) -> Iterator[list[str]]:
+    return (words[start:end] for start in range(len(words)) for end in range(start + 1, len(words) + 1))
+
+
+def stem(word: str) -> str:
+    for pattern, put in ((r"(\w\w+)ies", r"\1y"), (r"(\w*(?:ch|sh|ss|x))es", r"\1"), (r"(\w\w+[^s])s", r"\1")):
+        word = re.sub(f"^{pattern}$", put, word)
+    return word
+
+
+def in_one_spelling(words: list[str]) -> list[str]:
+    """The typo table's phrases, digits and stems, without small words: the longest phrase first, from left to right."""
+    phrases = {tuple(map(stem, words_of(old))): words_of(new) for old, new in {**NUMBERS, **TYPOS}.items()}
+    phrases |= {("ten",): ["10"], ("eleven",): ["11"], ("twelve",): ["12"], ("st",): ["saint"]}
+    phrases |= dict.fromkeys(
+        (("b", "and", "b"), ("b", "b"), ("bnb",), ("bed", "breakfast")), words_of("bed and breakfast")
+    )
+    phrases |= {("central",): ["centre"], ("centrally",): ["centre"], ("catherine",): ["catharine"]}
+    phrases |= {("portugese",): ["portuguese"], ("moderatly",): ["moderate"]}
+    stems = [stem(word) for word in words]
+    found: list[str] = []
+    while stems:
+        size = next((n for n in range(len(stems), 0, -1) if tuple(stems[:n]) in phrases), 0)
+        found += map(stem, phrases[tuple(stems[:size])]) if size else stems[:1]
+        stems = stems[size or 1 :]
+    return [word for word in found if word not in SMALL]
+
+
 def heard(value: str, texts: list[str]) -> bool:
-    """Whether one of the alternatives is in one of the texts, by a loop."""
-    parts = [part for part in value.split("|") if part not in ("", "yes", "dontcare", "none")]
-    return any(re.search(WHOLE.format(said_pattern(part)), text.replace(" -", "-")) for part in parts for text in texts)
+    """Whether one of the alternatives is in one of the texts, by loops; of times only what is written with a colon."""
+    for part in (part for part in value.split("|") if part not in ("", "yes", "dontcare", "none")):
+        for text in texts:
+            if time := re.fullmatch(r"(\d\d):(\d\d)", part):
+                for hour, minute, half in re.findall(r"\b(\d{1,2}):(\d\d)(?: ?([ap])m)?\b", text):
+                    of_day = int(hour) % 12 + 12 * (half == "p") if half else int(hour)
+                    halves = {of_day} | (
+                        {(of_day + 12) % 24} if not half and hour[0] != "0" and of_day <= 12 else set()
+                    )
+                    if int(time[1]) in halves and minute == time[2]:
+                        return True
+                continue
+            for said, asked in (
+                (words_of(text), words_of(part)),
+                (in_one_spelling(words_of(text)), in_one_spelling(words_of(part))),
+            ):
+                if asked and any("".join(run) == "".join(asked) for run in runs_of(said)):
+                    return True
+            if asked and any(sorted(run) == sorted(asked) for run in runs_of(said)):
+                return True
+    return False
 
 
 def ungrounded(states: list[dict[str, Any]], said: Spoken) -> Counter[tuple[str, str, str]]:
@@ -156,6 +238,127 @@ def test_the_command(here: Path) -> None:
     assert err.startswith("error: p.json: files of format gtpr hold no utterances\nhint: ")
 
 
+# --- one value, two spellings ---------------------------------------------------------------------------------------
+
+#: The steps that change a value's spelling; the others change what is meant, or leave alternatives out.
+SPELLING_STEPS = sorted(STEPS.keys() - {"first", "labels", "dontcare", "booleans"})
+letters = st.text("abcdesTHEN \u00e9\u00df0129", min_size=1, max_size=12)
+telling = letters.filter(lambda text: any(word not in SMALL for word in words_of(text)))
+times = st.builds("{:02}:{:02}".format, st.integers(0, 23), st.integers(0, 59))
+
+
+@st.composite
+def respelled(draw: st.DrawFn, value: str) -> str:
+    """Another spelling, that one of the steps undoes; the space and the sign stand anywhere."""
+    ways: dict[str, Any] = {
+        "case": lambda: draw(st.sampled_from([value.upper(), value.title(), value.swapcase()])),
+        "space": lambda: f"  {value.replace(' ', '   ')} ",
+        "no-space": lambda: " ".join(_cut(draw, value)),
+        "hyphens": lambda: value.replace(" ", "-"),
+        "tokens": lambda: STEPS["tokens"].function("", value),
+        "articles": lambda: f"the {value}",
+        "typos": lambda: draw(st.sampled_from([old for old, new in TYPOS.items() if new == value] or [value])),
+        "numbers": lambda: draw(
+            st.sampled_from([word for word, digit in NUMBERS.items() if digit == value] or [value])
+        ),
+        "times": lambda: draw(st.sampled_from(_clock(value))),
+    }
+    assert sorted(ways) == SPELLING_STEPS
+    return str(ways[draw(st.sampled_from(SPELLING_STEPS))]())
+
+
+def _cut(draw: st.DrawFn, value: str) -> list[str]:
+    at = draw(st.integers(0, len(value)))
+    return [value[:at], value[at:]]
+
+
+def _clock(value: str) -> list[str]:
+    if not re.fullmatch(r"\d\d:\d\d", value):
+        return [value]
+    hour, minute = int(value[:2]), value[3:]
+    half, twelve = "ap"[hour >= 12], (hour - 1) % 12 + 1
+    short = [f"{twelve} {half}m", f"{twelve}{half}.m."] if minute == "00" else []
+    of_twelve = [f"{twelve}:{minute} {half}m", f"{twelve:02}.{minute}{half}.m.", f"{twelve} : {minute}:30 {half}"]
+    return [value, f"{hour}:{minute}", f"{hour} : {minute}", f"{hour:02}{minute}", *of_twelve, *short]
+
+
+@given(st.data())
+def test_what_is_said_in_one_spelling_is_found_in_the_other(data: st.DataObject) -> None:
+    """For all steps, alone and one after the other: if they bring both to one form, one is found in the other."""
+    value = data.draw(st.one_of(telling, times, st.sampled_from([*TYPOS.values(), *NUMBERS.values()])))
+    one, other = (data.draw(respelled(data.draw(respelled(value)))) for _ in range(2))
+    steps = data.draw(st.permutations(SPELLING_STEPS))
+    normalise = normaliser(steps[: data.draw(st.integers(1, len(steps)))])
+    assume(normalise("train-leaveat", one) == normalise("train-leaveat", other))
+    assume(tells_slot(one) and words_of(one))
+    texts = [f"I think {other} , maybe", other, f"so {other}"]
+    found = find_values(pl.Series([*texts, "so it goes"]), pl.Series(["unlike", one]))
+    assert found.filter(pl.col("value") == 1)["text"].sort().to_list()[:3] == [0, 1, 2]
+
+
+@given(
+    st.lists(st.sampled_from(WORDS), max_size=9), st.lists(st.sampled_from([*WORDS, *VALUES]), min_size=1, max_size=6)
+)
+def test_all_values_in_all_texts_are_those_of_loops(texts: list[str], values: list[str]) -> None:
+    said = [" ".join(texts[start:]) for start in range(len(texts))]
+    asked = sorted({value for value in values if "|" not in value and ":" not in value})
+    found = find_values(pl.Series(said, dtype=pl.String), pl.Series(asked, dtype=pl.String))
+    ignored = {"yes", "dontcare", "none"}
+    assert {(said[text], asked[value]) for text, value in found.rows() if asked[value] not in ignored} == {
+        (text, value) for text in said for value in asked if value not in ignored and heard(value, [text])
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "is_said"),
+    [
+        ("christ college", "christ s college is nice", True),
+        ("christ college", "the college of Christ", True),
+        ("christ college", "christ the king and a college", False),
+        ("restaurant one seven", "how about restaurant 17 ?", True),
+        ("london liverpool street", "from liverpool street in london", True),
+        ("museum of archaelogy and anthropology", "the museum of archaeology and anthropology", True),
+        ("boats", "a boat", True),
+        ("gallery", "galleries", True),
+        ("ely", "likely", False),
+        ("a and b guest house", "the a & b guesthouse", True),
+        ("alexander b&b", "alexander bed and breakfast", True),
+        ("guest house", "house guest", True),
+        ("17:15", "at 5:15", True),
+        ("05:15", "at 5:15", True),
+        ("05:15", "at 17:15", False),
+        ("05:15", "5:15:30 am", True),
+        ("17:15", "at 05:15", False),
+        ("17:15", "quarter past five", True),
+        ("17:00", "by five o'clock", True),
+        ("17:00", "by 5", True),
+        ("17:00", "for 5 people", False),
+        ("16:45", "at a quarter to 5", True),
+        ("17:30", "half past 5 pm", True),
+        ("12:00", "around noon", True),
+        ("24:00", "00:00", True),
+        ("17:15", "15:17", False),
+        ("17:15", "17 15", True),
+        ("7", "17:15", False),
+        ("ten", "10 people", True),
+    ],
+)  # fmt: skip
+def test_what_is_a_spelling_and_what_is_not(value: str, text: str, is_said: bool) -> None:
+    assert find_values(pl.Series([text]), pl.Series([value])).height == is_said
+
+
+def test_the_convention_normalises_and_the_users_typos_are_put_right() -> None:
+    said = contexts([("D", 0, None, "somewhere reasonably priced , the hotel")])
+    pred = {"hotel-pricerange": "moderate", "hotel-type": "true"}
+    states = [{"dialogue_id": "D", "turn": 0, "gold": {}, "pred": pred}]
+    assert memorisation(states, context=said).runs["ungrounded"].to_list() == [0, 1]
+    typos = Table.of({"moderate": ["reasonably priced"]})
+    convention = dstbench.profile("verbatim", typos=typos)
+    assert memorisation(states, context=said, profile=convention).runs["ungrounded"].to_list() == [0, 0]
+    states[0]["pred"] = {"hotel-name": "MODERATE"}
+    assert memorisation(states, context=said, profile=convention).runs["ungrounded"].to_list() == [0, 0]
+
+
 def test_real_predictions_like_a_plain_search(data: Path) -> None:
     path = data / "predictions" / "gca_t5_train" / "ratio_0.01_seed_557_prediction.json"
     context, train = data / "multiwoz21" / "test.tsv", data / "multiwoz21" / "train.tsv.gz"
@@ -167,14 +370,17 @@ def test_real_predictions_like_a_plain_search(data: Path) -> None:
         for side, value in (("gold", gold), ("pred", pred)):
             if value is not None:
                 state[side][slot] = value
+    timed = ("train-leaveat", "train-arriveby", "taxi-leaveat", "taxi-arriveby", "restaurant-book time")
     wrong = [state for state in turns.values() if state["gold"] != state["pred"]]
     of_dialogue: dict[str, Spoken] = {}
     for row in dstbench.contexts(context).rows():
         of_dialogue.setdefault(row[0], []).append(row)
     wanted: Counter[tuple[str, str, str]] = Counter()
     for state in wrong:
-        wanted += ungrounded([state], of_dialogue[state["dialogue_id"]])
-    assert {row[:3]: row[3] for row in found.examples.select("slot", "kind", "value", "turns").rows()} == wanted
+        untimed = {side: {s: v for s, v in state[side].items() if s not in timed} for side in ("gold", "pred")}
+        wanted += ungrounded([{**state, **untimed}], of_dialogue[state["dialogue_id"]])
+    of_words = found.examples.filter(~pl.col("slot").is_in(timed))
+    assert {row[:3]: row[3] for row in of_words.select("slot", "kind", "value", "turns").rows()} == wanted
     counts = Counter(value for (_, _, slot), value in read_states(train).items() if slot == "train-destination")
     assert found.slots.filter(slot="train-destination")["frequent"].unique().to_list() == [counts.most_common(1)[0][0]]
     assert counts.most_common(1) == [("cambridge", 8006)]  # of 16,021 in STAR's file

@@ -197,6 +197,27 @@ def test_variants_and_overrides() -> None:
         profile("trade", slots="multiwoz")
 
 
+def test_a_variant_that_no_convention_can_be_is_refused_and_the_plain_profile_says_why() -> None:
+    assert profile("mwzeval") is PROFILES["mwzeval"]
+    assert profile("mwzeval").name == "mwzeval.2"  # .1 was called faithful
+    assert "not the original's number where a file says `day` for `bookday`" in profile("mwzeval").title
+    assert profile("mwzeval@fixed").name == "mwzeval@fixed.1"
+    with pytest.raises(
+        dstbench.UsageError, match=r"no profile 'mwzeval@faithful'\nhint: mwzeval or mwzeval@fixed: the"
+    ):
+        profile("mwzeval@faithful")
+    with pytest.raises(dstbench.UsageError, match="hint: did you mean"):
+        profile("mwzeval@fix")
+
+
+@pytest.mark.parametrize("spelling", ["day", "book day", "bookday"])
+def test_mwzeval_takes_a_booking_slot_for_one_however_it_is_spelled(spelling: str) -> None:
+    states = [
+        {"dialogue_id": "D", "turn": 0, "gold": {"hotel-bookday": "monday"}, "pred": {f"hotel-{spelling}": "monday"}}
+    ]
+    assert dstbench.score(states, profile="mwzeval", metrics="jga")["value"].item() == 1
+
+
 def test_a_profile_for_other_slots_does_not_suit() -> None:
     assert suits(PROFILES["kim2022"], frozenset({"Hotels_1-city"})) == "it is for MultiWOZ"
     assert suits(PROFILES["sgd"], frozenset({AREA})) == "it is for services with a schema"

@@ -6,14 +6,17 @@ import bz2
 import gzip
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
+from dstbench.builder import are_distinct
 from dstbench.readers import FORMATS, Source, find_format, read
 from tests import formats
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES, States, corpora
@@ -87,6 +90,24 @@ def test_values_are_kept_verbatim(here: Path) -> None:
     assert dstbench.scan("som.json").collect()["gold"].to_list() == values
 
 
+@pytest.mark.parametrize("word", ["", "not mentioned", "未提及", "未提到", "没有提到"])
+@pytest.mark.parametrize("is_list", [False, True])
+def test_raw_multiwoz_leaves_a_slot_out_in_english_and_chinese(word: str, is_list: bool, here: Path) -> None:
+    """Every slot stands in every turn; a perfect prediction is perfect however those that are absent are spelled."""
+    document = json.loads(formats.multiwoz())
+    absent = [word] if is_list else word
+    for turn in next(iter(document.values()))["log"][1::2]:
+        for parts in turn["metadata"].values():
+            for part in (parts["semi"], parts["book"]):
+                part |= {slot: absent for slot, value in part.items() if value in ("", "not mentioned")}
+    Path("data.json").write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    run = [{"dialogue_id": t["dialogue_id"], "turn": t["turn"], "pred": t["gold"]} for t in EXAMPLE]
+    rows = dstbench.score(run, gold="data.json", metrics="jga,aga,f1:avg=micro")
+    assert rows["value"].to_list() == [1.0, 1.0, 1.0]
+    held = dstbench.scan(run, gold="data.json").collect()
+    assert held.filter(held["gold"] != held["pred"]).is_empty()
+
+
 def test_a_tsv_cell_of_none_is_no_value_but_dont_care_is(here: Path) -> None:
     text = formats.star_tsv().replace("\tdontcare\t", "\tdo not care\t")
     Path("gold.tsv").write_text(text)
@@ -97,6 +118,33 @@ def test_a_tsv_cell_of_none_is_no_value_but_dont_care_is(here: Path) -> None:
     values = states.gold.cells["value"].cast(str).to_list()
     assert "none" not in values
     assert "do not care" in values
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 4)), max_size=40))
+def test_pairs_in_any_order_are_found_distinct(pairs: list[tuple[int, int]]) -> None:
+    groups, codes = (np.array([pair[side] for pair in pairs], dtype=np.uint32) for side in (0, 1))
+    assert are_distinct(groups, codes, 5) == (len({*pairs}) == len(pairs))
+
+
+@pytest.mark.parametrize("form", [formats.star_tsv, formats.sumbt_tsv])
+def test_a_tsv_may_end_in_a_turn_without_its_last_slots(form: Callable[[], str], here: Path) -> None:
+    """Its columns are read one after the other, so that the last value is not of the last turn."""
+    head, first, *_ = form().splitlines()
+    names, fields = head.split("\t"), first.split("\t")
+    slots = [number for number, name in enumerate(names) if "-" in name]
+    lines = [head]
+    for turn in range(40):
+        listed = slots if turn < 39 else slots[:1]
+        texts = [
+            "north" if number in listed else "none" if number in slots else fields[number]
+            for number in range(len(fields))
+        ]
+        lines.append("\t".join([fields[0], str(turn), *texts[2:]]))
+    Path("gold.tsv").write_text("\n".join([*lines, ""]))
+    gold = read(Source("gold.tsv")).gold
+    assert gold is not None
+    assert gold.turns.height == 40
+    assert gold.cells.height == 39 * len(slots) + 1
 
 
 def test_tsv_comments_and_windows_line_ends(here: Path) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dstbench
 from dstbench import audit
@@ -147,6 +148,61 @@ def test_notes_say_of_which_version_they_are(versions: Runs) -> None:
     assert [str(note.message).partition(" in ")[0] for note in caught] == ["short: r: 1 predicted turn"]
 
 
+_SOME = st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=1, max_size=3)
+
+
+@pytest.mark.filterwarnings("ignore:.*(not scored|without gold, left out|wrong):dstbench.DstbenchWarning")
+@given(_SOME, st.booleans())
+def test_scores_are_over_the_dialogues_that_all_versions_have(held: list[set[int]], is_of_one_version: bool) -> None:
+    """Of each version some dialogues; that of number n is wrong in version n, so that it matters which are scored."""
+
+    def state(dialogue: int, right: bool) -> dict[str, Any]:
+        return {"dialogue_id": f"D{dialogue}", "turn": 0, "gold": {"hotel-area": "north" if right else "south"}}
+
+    golds = {f"v{at}": [state(number, number != at) for number in sorted(some)] for at, some in enumerate(held)}
+    run = [{"dialogue_id": f"D{number}", "turn": 0, "pred": {"hotel-area": "north"}} for number in range(5)]
+    how: dict[str, Any] = {"models": {"m": "r*"}}
+    data: dict[str, Any] = {"r": run}
+    if is_of_one_version:  # a run of each version, made on it only, as parts of one model
+        data = {f"r{at}": run for at in range(len(held))}
+        how["only"] = {f"v{at}": f"r{at}" for at in range(len(held))}
+    common = set.intersection(*held)
+    if not common:
+        with pytest.raises(dstbench.DstbenchError, match="has no dialogue there that is also in v0"):
+            audit.scores(data, golds, **how)
+        return
+    found = audit.scores(data, golds, metrics="jga", **how)
+    assert found.models.select("version", "value", "dialogues").rows() == [
+        (f"v{at}", pytest.approx(len(common - {at}) / len(common)), len(common)) for at in range(len(held))
+    ]
+    assert set(found.slots["turns"]) == {len(common)}
+    assert set(found.runs["dialogues"]) == {len(common)}
+
+
+def test_a_note_says_how_many_dialogues_of_which_version_are_not_scored(runs: Runs, versions: Runs) -> None:
+    lost = {"DEMO0000003", "DEMO0000007"}
+    less = {name: [turn for turn in gold if turn["dialogue_id"] not in lost] for name, gold in versions.items()}
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
+        found = audit.scores(runs, {**versions, "new": less["new"]})
+    assert [told for note in caught if "without gold" not in (told := str(note.message))] == [
+        "old: 2 of its 40 dialogues not scored, as not in new; versions are compared over the 38 that all have"
+    ]
+    assert set(found.runs["dialogues"]) == {38}
+    part = {name: long.filter(~long["dialogue"].is_in(list(lost))) for name, long in runs.items()}
+    assert found.runs.equals(audit.scores(part, less).runs)
+
+
+def test_of_a_run_that_lacks_dialogues_the_note_names_the_run(runs: Runs, versions: Runs) -> None:
+    a, b, _ = runs
+    data = {a: runs[a], b: runs[b].filter(runs[b]["dialogue"] != runs[b]["dialogue"][0])}
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
+        found = audit.scores(data, {"old": versions["old"]}, missing="intersect")
+    assert str(caught[-1].message) == (
+        f"old: 1 of its 40 dialogues not scored, as not in {b}; versions are compared over the 39 that all have"
+    )
+    assert set(found.runs["dialogues"]) == {39}
+
+
 @pytest.mark.parametrize(
     ("how", "told"),
     [
@@ -168,11 +224,22 @@ def test_mistakes_are_told(runs: Runs, versions: Runs, how: dict[str, Any], told
 def test_real_runs_on_real_versions(data: Path) -> None:
     golds = {name: data / f"multiwoz{name.replace('.', '')}" / "test.tsv" for name in ("2.0", "2.1")}
     run = data / "predictions" / "mwzeval" / "augpt.json"
-    with pytest.warns(dstbench.DstbenchWarning, match=r"2\.1: .*augpt\.json: 4 predicted turns in 1 dialogue"):
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
         found = audit.scores(run, golds, metrics="jga,sa")
-    for version, gold in golds.items():
-        rows = found.runs.filter(version=version)
-        with pytest.warns(dstbench.DstbenchWarning) if version == "2.1" else nullcontext():
-            wanted = dstbench.score(run, gold=gold, profile="qian2021", metrics="jga,sa")
-        assert rows.drop("version", "model").equals(wanted)
-        assert (rows["value"] > rows["exact"]).all()
+    told = [str(note.message) for note in caught]
+    assert "2.1: " in told[0]
+    assert "augpt.json: 4 predicted turns in 1 dialogue" in told[0]
+    assert told[1:] == [
+        "2.0: 1 of its 1,000 dialogues not scored, as not in 2.1; versions are compared over the 999 that all have"
+    ]
+    assert set(found.runs["dialogues"]) == {999}
+    with pytest.warns(dstbench.DstbenchWarning):
+        wanted = dstbench.score(run, gold=golds["2.1"], profile="qian2021", metrics="jga,sa")
+    assert found.runs.filter(version="2.1").drop("version", "model").equals(wanted)
+    with pytest.warns(dstbench.DstbenchWarning, match="PMUL1455"):
+        within = dstbench.open_runs(run, gold=golds["2.1"])
+    common = dstbench.scan(within).select("dialogue").unique().collect()
+    states = dstbench.scan(run, gold=golds["2.0"]).collect().join(common, on="dialogue", how="semi")
+    wanted = dstbench.score(states, profile="qian2021", metrics="jga,sa")
+    assert found.runs.filter(version="2.0")["value"].to_list() == wanted["value"].to_list()
+    assert (found.runs["value"] > found.runs["exact"]).all()

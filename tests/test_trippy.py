@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import json
+from math import exp
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dstbench
+from dstbench.audit import scores as audit_scores
+from dstbench.checks import check
+from dstbench.diagnosis import diagnose
+from dstbench.pairs import fuzzy_pairs
+from dstbench.queries import query
 from dstbench.readers import Source, find_format
+from dstbench.slots import SLOT_SETS
+from dstbench.sweeps import sweep
+from dstbench.tendencies import traits
+from dstbench.walkthrough import walk_through
 from tests import formats
+
+Marks = dict[str, dict[str, list[int]]]
 
 
 def _turn(turn: int, dialogue: str = "MUL1", /, **slots: Any) -> dict[str, Any]:
@@ -106,3 +121,119 @@ def test_what_is_wrong_is_said_with_its_place(changed: dict[str, Any], said: str
     Path("p.json").write_text(json.dumps([_turn(0, x=("a", "a")), _turn(1, x=("a", "a")) | changed]))
     with pytest.raises(dstbench.DstbenchError, match=said):
         dstbench.score("p.json")
+
+
+# --- which slots are right, and no states ---------------------------------------------------------------------------
+
+_SAID = pytest.mark.filterwarnings("ignore:.*(not what they are|is MultiWOZ's):dstbench.DstbenchWarning")
+LAMBDAS = (0.25, 0.5, 0.75, 1.0)
+
+
+def of_marks(marks: Marks) -> list[float]:
+    """JGA, SA and FGA at four λ, as the authors' script for this file counts them: one turn after the other."""
+    sums, turns = [0.0] * (2 + len(LAMBDAS)), 0
+    for dialogue in marks.values():
+        was_right, of_error, at = False, set[int](), 0
+        for turn, row in dialogue.items():
+            wrong = {number for number, mark in enumerate(row) if not mark}
+            if not wrong:
+                credit = [1.0] * len(LAMBDAS)
+            elif turn == "0" or was_right or wrong != of_error:
+                credit, of_error, at = [0.0] * len(LAMBDAS), wrong, int(turn)
+            else:
+                credit = [1 - exp(-lam * (int(turn) - at)) for lam in LAMBDAS]
+            was_right = not wrong
+            turns += 1
+            sums = [a + b for a, b in zip(sums, [not wrong, sum(row) / len(row), *credit], strict=True)]
+    return [value / turns for value in sums]
+
+
+def of_file(marks: Marks, path: Path) -> list[float]:
+    path.write_text(json.dumps(marks))
+    width = len(next(row for turns in marks.values() for row in turns.values()))
+    asked = ["jga", f"sa:T={width}", *(f"fga:lam={lam}" for lam in LAMBDAS)]
+    dstbench.write_long(dstbench.open_runs(path)[0], path.with_suffix(".parquet"))
+    found: list[float] = dstbench.score(path, metrics=asked)["value"].to_list()
+    assert dstbench.score(path.with_suffix(".parquet"), metrics=asked)["value"].to_list() == found
+    return found
+
+
+@st.composite
+def marked(draw: st.DrawFn) -> Marks:
+    """Dialogues in which slots go wrong and are mended, or stay as they are; of 12, so that numbers have two digits."""
+    found: Marks = {}
+    for dialogue in range(draw(st.integers(1, 3))):
+        row = [1] * 12
+        rows = []
+        for _ in range(draw(st.integers(1, 7))):
+            turned = draw(st.sets(st.sampled_from([0, 1, 2, 10, 11]), max_size=2))
+            row = [mark ^ (number in turned) for number, mark in enumerate(row)]
+            rows.append(row)
+        found[f"D{dialogue}"] = {str(turn): row for turn, row in enumerate(rows)}
+    return found
+
+
+@_SAID
+@given(marked())
+def test_marks_score_as_their_authors_script_scores_them(
+    tmp_path_factory: pytest.TempPathFactory, marks: Marks
+) -> None:
+    assert of_file(marks, tmp_path_factory.mktemp("marks") / "r.json") == pytest.approx(of_marks(marks), rel=1e-12)
+
+
+@_SAID
+def test_a_slot_that_is_mended_while_another_stays_wrong_is_a_new_error(here: Path) -> None:
+    """Of states the second turn would score 1 − e^(−λ); of marks it scores 0, the third 1 − e^(−λ)."""
+    marks: Marks = {"D": {"0": [0, 0, 1], "1": [0, 1, 1], "2": [0, 1, 1]}}
+    assert of_file(marks, here / "r.json")[3] == pytest.approx((1 - exp(-0.5)) / 3)
+
+
+@_SAID
+def test_what_marks_cannot_tell_is_refused(here: Path) -> None:
+    Path("r.json").write_text(formats.fga_trippy())
+    assert dstbench.score("r.json", by=["turn"], metrics="jga")["value"].to_list() == [1, 0]
+    assert dstbench.score("r.json", by="dialogue,length", metrics="fga")["value"].to_list() == [0.5]
+    for by in ("slot", "domain", "n_gold"):
+        with pytest.raises(dstbench.UsageError, match=f"no states, and scores by {by} cannot be had\nhint: by run, "):
+            dstbench.score("r.json", metrics="jga", by=by)
+    for name in ("kim2022", "fga2022", "star", "qian2021"):  # of their 30 slots the file names none: all would be right
+        with pytest.raises(dstbench.UsageError, match=f"no convention changes what is right: {name}"):
+            dstbench.score("r.json", profile=name, metrics="jga")
+    with pytest.raises(dstbench.UsageError, match="tla cannot be had from it"):
+        dstbench.score("r.json", metrics="tla")
+    for refused in (
+        lambda: dstbench.turns("r.json"),
+        lambda: diagnose("r.json"),
+        lambda: walk_through("r.json", "MUL7001"),
+        lambda: query("SELECT 1 AS one FROM long", "r.json"),
+        lambda: fuzzy_pairs("r.json", profile="qian2021"),
+        lambda: sweep("r.json"),
+        lambda: check("r.json"),
+        lambda: traits("r.json"),
+        lambda: audit_scores("r.json", {"a": "r.json"}),
+    ):
+        with pytest.raises(dstbench.UsageError, match=r"r: it holds no states, and .*\nhint: "):
+            refused()
+
+
+@_SAID
+def test_marks_of_real_predictions(data: Path, here: Path) -> None:
+    """Of the run that is at hand; the marks that the authors released are of another, with a label map."""
+    path = data / "predictions" / "trippy" / "trippy_result.json"
+    slots = sorted(SLOT_SETS["multiwoz-30"])
+    said = pl.col("gold", "pred").cast(pl.String).replace(["none", ""], None)
+    table = dstbench.scan(path).with_columns(said).filter(pl.col("gold").ne_missing(pl.col("pred"))).collect()
+    wrong: dict[tuple[str, int], set[str]] = {}
+    for dialogue, turn, slot in table.select("dialogue", "turn", pl.col("slot").cast(pl.String)).rows():
+        wrong.setdefault((dialogue, turn), set()).add(slot)
+    marks: Marks = {
+        name: {
+            turn: [int(slot not in wrong.get((name.removesuffix(".json"), int(turn)), ())) for slot in slots]
+            for turn in turns
+        }
+        for name, turns in json.loads(path.read_text()).items()
+    }
+    found = of_file(marks, here / "marks.json")
+    assert found == pytest.approx(of_marks(marks), rel=1e-12)
+    asked = dstbench.score(path, metrics="jga,sa:T=30")["value"].to_list()
+    assert found[:2] == asked  # what is right is the same

@@ -2,9 +2,9 @@
 
 Conventions: of the slots of turns that a convention counts as wrong or over-predicted, those whose value tells
 something of its slot are looked for (not yes, no, dontcare, the empty string); such a value is *ungrounded* if neither
-user nor system has said it up to the turn, in any of the spellings that `wording` knows. A value that is predicted
-turn after turn counts in each. Whether it is memorised is not to be seen; that the training set has it, and most often
-of all the slot's values, is.
+user nor system has said it up to the turn, in any spelling (see `search`), neither as it is nor as the convention
+normalises it. A value that is predicted turn after turn counts in each. Whether it is memorised is not to be seen; that
+the training set has it, and most often of all the slot's values, is.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import numpy as np
 import polars as pl
 
 from dstbench.audit.donors import gold_cells
+from dstbench.audit.search import find_values
 from dstbench.audit.word_tables import MEMORISED, MEMORISED_RUNS, UNGROUNDED
-from dstbench.audit.wording import WHOLE, said_pattern, squeezed
+from dstbench.audit.wording import squeezed
 from dstbench.codes import ABSENT, codes
 from dstbench.comparison import comparison
 from dstbench.context import contexts
@@ -30,7 +31,7 @@ from dstbench.profiles import as_convention
 from dstbench.schema import BETWEEN, CONTEXTS
 from dstbench.scope import open_under
 from dstbench.scoring import score_run
-from dstbench.spelling import alternatives, tells_slot
+from dstbench.spelling import alternatives, normaliser, tells_slot
 from dstbench.taxonomy import scored_places
 
 if TYPE_CHECKING:
@@ -163,12 +164,14 @@ def _counted(run: Run, convention: Convention, said: pl.DataFrame) -> pl.DataFra
         at = np.flatnonzero((compared.pred != ABSENT) & ~compared.ok & ~rows.bare & scored[rows.row_place])
         kind = pl.Series(np.where(compared.gold[at] == ABSENT, "over", "wrong").tolist(), dtype=pl.String)
         found = table[at].with_columns(pl.col("slot", "gold", "pred").cast(pl.String), kind=kind)
-        found = found.join(_patterns(found["pred"]), on="pred", how="left", maintain_order="left")
-        heard = _first_heard(found, said)
-        found = found.join(heard, on=["dialogue", "pred"], how="left", maintain_order="left")
+        looked_for = _looked_for(found, convention)
+        heard = _first_heard(found, looked_for, said, convention)
+        asked = looked_for.select("slot", "pred").unique().with_columns(is_asked=pl.lit(True))
+        found = found.join(asked, on=["slot", "pred"], how="left", maintain_order="left")
+        found = found.join(heard, on=["dialogue", "slot", "pred"], how="left", maintain_order="left")
         found = found.join(spoken_turns, on=["dialogue", "turn"], how="left", maintain_order="left")
         is_lost = pl.col("is_there").is_null()
-        searched = ~is_lost & pl.col("pattern").is_not_null()
+        searched = ~is_lost & pl.col("is_asked").is_not_null()
         ungrounded = searched & (pl.col("heard").is_null() | (pl.col("heard") > pl.col("turn")))
         found = found.with_columns(is_lost=is_lost, searched=searched, ungrounded=ungrounded)
         return found.group_by(_VALUE).agg(
@@ -193,21 +196,32 @@ def _counted(run: Run, convention: Convention, said: pl.DataFrame) -> pl.DataFra
     return counts.with_columns(key=squeezed(pl.col("pred"))).drop("lost").unnest("first").sort(_VALUE)
 
 
-def _patterns(values: pl.Series) -> pl.DataFrame:
-    """(pred, pattern) of the distinct values; null where there is nothing to look for."""
-    distinct = values.unique().to_list()
-    looks = [[said_pattern(part) for part in alternatives(value) if tells_slot(part)] for value in distinct]
-    whole = [WHOLE.format("|".join(filter(None, parts))) if any(parts) else None for parts in looks]
-    return pl.DataFrame({"pred": distinct, "pattern": whole}, schema={"pred": pl.String, "pattern": pl.String})
+def _looked_for(found: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+    """(slot, pred, value): what of each predicted value is looked for, as it is and as the convention normalises it."""
+    normalise = normaliser(convention.pred_steps, convention.typos)
+    distinct = found.select("slot", "pred").unique(maintain_order=True)
+    parts = [
+        [part for part in (*alternatives(pred), *alternatives(normalise(slot, pred))) if tells_slot(part)]
+        for slot, pred in distinct.iter_rows()
+    ]
+    values = distinct.with_columns(pl.Series("value", parts, dtype=pl.List(pl.String))).explode("value").drop_nulls()
+    return values.filter(pl.col("value").str.contains(r"[^\W_]")).unique()
 
 
-def _first_heard(found: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
-    """(dialogue, pred, heard: the first turn in which somebody says the value), if anybody does."""
-    wanted = found.select("dialogue", "pred", "pattern").unique().drop_nulls()
-    # A regular expression is compiled when it differs from the one before: all texts of one stand together.
-    asked = wanted.join(said.drop_nulls(), on="dialogue").sort("pattern")
-    heard = asked.filter(pl.col("text").str.contains(pl.col("pattern")))
-    return heard.group_by("dialogue", "pred").agg(heard=pl.col("turn").min())
+def _first_heard(
+    found: pl.DataFrame, looked_for: pl.DataFrame, said: pl.DataFrame, convention: Convention
+) -> pl.DataFrame:
+    """(dialogue, slot, pred, heard: the first turn in which somebody says the value), if anybody does."""
+    texts = said.drop_nulls().join(found.select("dialogue").unique(), on="dialogue", how="semi")
+    texts = texts.with_row_index("row")
+    values = looked_for["value"].unique()
+    hits = find_values(texts["text"], values, convention.typos).select(
+        pl.col("text").alias("row"), value=pl.lit(values).gather(pl.col("value"))
+    )
+    first = hits.join(texts, on="row").group_by("dialogue", "value").agg(heard=pl.col("turn").min())
+    wanted = found.select("dialogue", "slot", "pred").unique().join(looked_for, on=["slot", "pred"])
+    heard = wanted.join(first, on=["dialogue", "value"])
+    return heard.group_by("dialogue", "slot", "pred").agg(pl.col("heard").min())
 
 
 def _summed(counts: pl.DataFrame, by: list[str]) -> pl.DataFrame:

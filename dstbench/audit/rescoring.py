@@ -1,8 +1,9 @@
 """One model's runs on several versions of a dataset (Qian et al. 2021, Tables 4 and 5; Figs 3b, 7, 8b).
 
 A run is scored against the gold of every version, as the same predictions; a run that was made on one version only, as
-its utterances are others, is scored against that one. Runs of one model (seeds) become their mean and standard
-deviation. (The function is called `scores`.)
+its utterances are others, is scored against that one. Scores are over the dialogues that every run has on every
+version, as a difference means nothing between other dialogues. Runs of one model (seeds) become their mean and
+standard deviation. (The function is called `scores`.)
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.audit.tables import VERSION_MODELS, VERSION_SLOTS, conform
-from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
-from dstbench.longtable import Data, named_parts
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, did_you_mean
+from dstbench.longtable import Data, named_parts, only_dialogues
 from dstbench.metrics import parse, parse_all
 from dstbench.profiles import as_convention
-from dstbench.scope import open_under
+from dstbench.scope import gold_counts, open_under
 from dstbench.score_notes import warn_of_alternatives
 from dstbench.scoring import score_run
 from dstbench.significance import runs_called, seeds_of
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from dstbench.conventions import Convention
     from dstbench.metrics import Metric
     from dstbench.options import Missing
+    from dstbench.runs import Run
 
 #: What is scored when nothing is asked for.
 DEFAULT: Final = "jga"
@@ -65,7 +67,9 @@ def scores(
     missing: Missing | None = None,
     split: str | None = None,
 ) -> VersionScores:
-    """Score runs against several versions of their dataset.
+    """Score runs against several versions of their dataset, over the dialogues that all versions have.
+
+    Dialogues that a version, or a run on it, does not have are left out everywhere, and a warning says how many.
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
@@ -80,7 +84,8 @@ def scores(
         split: The split to score, where gold has several; None: the one in which there are predictions.
 
     Raises:
-        DstbenchError: Data cannot be used; there is no version; a metric, run, version or profile is unknown.
+        DstbenchError: Data cannot be used; there is no version; a metric, run, version or profile is unknown; or a
+            version has no dialogue in common with the others.
 
     >>> run = [{"dialogue_id": "D", "turn": 0, "pred": {"hotel-area": "north"}}]
     >>> golds = {area: [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": area}}] for area in ("north", "south")}
@@ -98,9 +103,7 @@ def scores(
     seeds = seeds_of(models or {}, names)
     model_of = {names[run]: model for model, runs in seeds.items() for run in runs}
     chosen = _chosen(only or {}, list(versions), names)
-    totals: list[pl.DataFrame] = []
-    counted: list[pl.DataFrame] = []
-    errors: list[pl.DataFrame] = []
+    opened: list[tuple[str, Run]] = []
     for version, gold in versions.items():
         with _saying(version):
             runs = open_under(
@@ -111,17 +114,67 @@ def scores(
                 missing=missing,
                 split=split,
             )
-        for run in runs:
-            of_run = pl.lit(version).alias("version"), pl.lit(model_of[run.name]).alias("model"), pl.all()
-            rows, found = score_run(run, asked, [], convention)
-            warn_of_alternatives(run, found)
-            totals.append(rows.select(of_run))
-            if not run.meta.get("only"):  # states are known, not only what is right in them
-                counted.append(rows.head(1).select(*of_run[:2], "run", "turns"))
-                wrong, _ = score_run(run, [parse(_ERROR_TURNS)], ["slot"], convention)
-                errors.append(_in_scope(wrong, convention).select(of_run))
+        opened += [(version, run) for run in runs]
+    totals: list[pl.DataFrame] = []
+    counted: list[pl.DataFrame] = []
+    errors: list[pl.DataFrame] = []
+    for version, run in _over_common_dialogues(opened):
+        of_run = pl.lit(version).alias("version"), pl.lit(model_of[run.name]).alias("model"), pl.all()
+        rows, found = score_run(run, asked, [], convention)
+        warn_of_alternatives(run, found)
+        totals.append(rows.select(of_run))
+        if not run.meta.get("only"):  # states are known, not only what is right in them
+            counted.append(rows.head(1).select(*of_run[:2], "run", "turns"))
+            wrong, _ = score_run(run, [parse(_ERROR_TURNS)], ["slot"], convention)
+            errors.append(_in_scope(wrong, run, convention).select(of_run))
     scored = pl.concat(totals)
     return VersionScores(scored, _models(scored), _slots(counted, errors))
+
+
+def _over_common_dialogues(opened: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
+    """The runs on their versions, each cut down to the dialogues that all of them have."""
+    held = pl.concat(
+        run.read(run.table.select(pl.col("dialogue").unique())).select(pl.lit(at, pl.UInt32).alias("at"), "dialogue")
+        for at, (_, run) in enumerate(opened)
+    )
+    common = held.group_by("dialogue").len().filter(pl.col("len") == len(opened))["dialogue"]
+    whole = held.group_by("at").len().sort("at")["len"].to_list()
+    if common.is_empty():
+        raise _nothing_in_common(opened, held)
+    if all(n == len(common) for n in whole):
+        return list(opened)
+    left_out = held.filter(~pl.col("dialogue").is_in(common.implode()))
+    for version in dict.fromkeys(version for version, _ in opened):
+        own = [at for at, (name, _) in enumerate(opened) if name == version]
+        lost = left_out.filter(pl.col("at").is_in(own))["dialogue"].unique()
+        if lost.is_empty():
+            continue
+        has = dict(left_out.filter(pl.col("dialogue").is_in(lost.implode())).group_by("at").len().iter_rows())
+        lacking = dict.fromkeys(
+            run.name if at in own else name for at, (name, run) in enumerate(opened) if has.get(at, 0) < len(lost)
+        )
+        total = held.filter(pl.col("at").is_in(own))["dialogue"].n_unique()
+        warnings.warn(
+            f"{version}: {len(lost):,} of its {total:,} dialogues not scored, as not in {', '.join(lacking)}; "
+            f"versions are compared over the {len(common):,} that all have",
+            DstbenchWarning,
+            stacklevel=3,
+        )
+    return [(version, only_dialogues(run, common)) for version, run in opened]
+
+
+def _nothing_in_common(opened: Sequence[tuple[str, Run]], held: pl.DataFrame) -> DstbenchError:
+    """The error that names the first run whose dialogues are none of those that all before it have."""
+    common, before = held.filter(at=0)["dialogue"], []
+    for at, (version, run) in enumerate(opened):  # noqa: B007 (the error names the one that ended it)
+        common = common.filter(common.is_in(held.filter(at=at)["dialogue"].implode()))
+        if common.is_empty():
+            break
+        before.append(version)
+    return DstbenchError(
+        f"{version}: {run.name} has no dialogue there that is also in {', '.join(dict.fromkeys(before))}",
+        hint="versions are compared over the dialogues that all have: is it the same split, with the same ids?",
+    )
 
 
 @contextmanager
@@ -150,9 +203,12 @@ def _chosen(only: Mapping[str, str | Sequence[str]], versions: list[str], names:
     return found
 
 
-def _in_scope(rows: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+def _in_scope(rows: pl.DataFrame, run: Run, convention: Convention) -> pl.DataFrame:
     """The rows of slots that the convention scores; others are right by definition."""
-    return rows if convention.slots is None else rows.filter(pl.col("slot").is_in(SLOT_SETS[convention.slots]))
+    if convention.slots is None:
+        return rows
+    further = gold_counts(run)["slot"] if convention.outside == "scored" else ()
+    return rows.filter(pl.col("slot").is_in([*SLOT_SETS[convention.slots], *further]))
 
 
 def _over_seeds(name: str, sd: str) -> list[pl.Expr]:
@@ -174,7 +230,12 @@ def _models(rows: pl.DataFrame) -> pl.DataFrame:
     grouped = (
         _beside_exact(rows)
         .group_by("version", "model", "metric", "unit", maintain_order=True)
-        .agg(pl.col("run").n_unique().alias("runs"), *_over_seeds("value", "sd"), *_over_seeds("exact", "exact_sd"))
+        .agg(
+            pl.col("run").n_unique().alias("runs"),
+            *_over_seeds("value", "sd"),
+            *_over_seeds("exact", "exact_sd"),
+            pl.col("dialogues").first(),
+        )
     )
     return conform(grouped, VERSION_MODELS)
 

@@ -180,6 +180,7 @@ VERSION_MODELS: Final = Table(
         "sd": MODELS.columns["sd"],
         "exact": Column(_NUMBER, "The same with exact matching; null: the convention matches so anyway.", True),
         "exact_sd": Column(_NUMBER, "Its standard deviation, likewise.", nullable=True),
+        "dialogues": SCORES.columns["dialogues"],
     },
 )
 

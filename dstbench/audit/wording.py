@@ -1,8 +1,7 @@
 """Values in what is said: when a text has a value, word for word.
 
 Conventions: case does not matter, nor which spaces and signs stand between words (``fen ditton``, ``fenditton``,
-``Fen-Ditton``); a value begins and ends where words do. Numbers up to nine may be written out; times may be said with
-am and pm, or without their first zero.
+``Fen-Ditton``); a value begins and ends where words do.
 """
 
 from __future__ import annotations
@@ -13,11 +12,8 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.spelling import NUMBERS, STEPS
-
 #: The whole regular expression around patterns: in any case, from where a word begins to where one ends.
 WHOLE: Final = r"(?i)\b(?:{})\b"
-_IN_DIGITS: Final = {digit: word for word, digit in NUMBERS.items()}
 # Between the letters of a word there may be an apostrophe, a hyphen or a space, and any signs between words. Not all
 # signs that Unicode knows: compiling these takes longer than the search.
 _IN_WORD: Final = "['\u2019 -]?"
@@ -45,20 +41,3 @@ def pattern(value: str) -> str:
     signs = (f"[{_SIGNS}{''.join(sign for sign in between if not sign.isascii())}]*" for between in parts[1::2])
     words = (_IN_WORD.join(word) for word in parts[::2])
     return "".join(piece for pair in zip_longest(words, signs, fillvalue="") for piece in pair)
-
-
-def said_pattern(value: str) -> str:
-    """As `pattern`, and how numbers and times may be said.
-
-    >>> [bool(re.search(WHOLE.format(said_pattern(v)), "for two at 9:15 am")) for v in ("2", "09:15", "0915", "21:15")]
-    [True, True, True, False]
-    """
-    plain = value.strip().lower()
-    if plain in NUMBERS or plain in _IN_DIGITS:
-        return f"{plain}|{NUMBERS.get(plain) or _IN_DIGITS[plain]}"
-    time = re.fullmatch("([0-9]{2}):([0-9]{2})", STEPS["times"].function("time", plain))
-    if time is None:
-        return pattern(value)
-    hour, minute = int(time[1]), f"[:. ]{{0,3}}{time[2]}"
-    half = f"0?{hour % 12 or 12}(?:{minute}){'?' if time[2] == '00' else ''} ?{'a' if hour < 12 else 'p'}\\.?m"
-    return f"{half}|0?{hour}{minute}"

@@ -5,8 +5,9 @@ and a literal ``none`` is kept as written. Turns count user turns from 0.
 
 FGA's result file of TripPy has no states, only whether each of its slots is right (1) or not (0), in an order that it
 does not tell. A wrong slot is read as one with a wrong value, a right one is not listed: JGA, slot accuracy over all of
-them and FGA come out, and no other metric means anything. FGA is that of states; its authors' script for this file
-takes a partial repair for a new error.
+them and FGA come out, and no other metric means anything. The authors' script for this file takes every change of the
+set of wrong slots for a new error, also one that only mends a slot, as marks do not say what else has changed. So a
+wrong value names the whole set: it is new whenever the set is.
 """
 
 from __future__ import annotations
@@ -96,9 +97,10 @@ def read_marks(source: Source) -> States:
                 what = f"not {width} marks of 0 and 1, as in the first turn"
                 raise source.error(what, MARKS.hint, dialogue=dialogue, turn=turn)
             at = states.turn(dialogue, turn)
-            wrong = [f"slot-{number}" for number, mark in enumerate(marks, 1) if not mark]
-            states.gold.flat(at, dict.fromkeys(wrong, "right"))
-            states.pred.flat(at, dict.fromkeys(wrong, "wrong"))
+            wrong = [str(number) for number, mark in enumerate(marks, 1) if not mark]
+            slots = [f"slot-{number}" for number in wrong]
+            states.gold.flat(at, dict.fromkeys(slots, "right"))
+            states.pred.flat(at, dict.fromkeys(slots, f"wrong:{','.join(wrong)}"))
     states.note(
         f"it says which of {width} slots are right, not what they are: only jga, sa:T={width} and fga can be had"
     )

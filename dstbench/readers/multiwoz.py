@@ -2,8 +2,9 @@
 
 Conventions: user and system turns alternate; the state after user turn t stands in the system turn that follows it,
 ``log[2t+1]``, as its ``metadata``. Every slot is always there: the empty string and ``not mentioned`` are how these
-files leave one out, and such a value is no value; any other is kept as written, also ``none``. Alternatives that stand
-in lists (2.2, converted to this layout) are joined by ``|``. What was ``booked`` is no slot. The dictionaries of raw
+files leave one out, and such a value is no value; any other is kept as written, also ``none``. MultiWOZ-zh (Zhu et
+al. 2020) says it in Chinese, in the three spellings that ConvLab-2's ``evaluate.py`` drops. Alternatives that stand in
+lists (2.2, converted to this layout) are joined by ``|``. What was ``booked`` is no slot. The dictionaries of raw
 dialogues that TripPy and 2.4 cut by split (``test_dials.json``) are the same. ``testListFile.json`` and
 ``valListFile.json`` beside the file, plain text in spite of their names, say which dialogue is of which split.
 """
@@ -43,7 +44,8 @@ class Dialogue(msgspec.Struct):
 
 
 SHAPE: Final = dict[str, Dialogue]
-_LEAVES_OUT: Final = ("", "not mentioned")
+# How these files say that a slot is not in the state; the last three are MultiWOZ-zh's.
+_LEAVES_OUT: Final = ("", "not mentioned", "未提及", "未提到", "没有提到")
 _BOOKED: Final = "booked"
 
 

@@ -176,13 +176,17 @@ def render_version_scores(found: VersionScores, form: TableFormat) -> str:
     sections = []
     for metric in found.models["metric"].unique(maintain_order=True):
         rows = found.models.filter(metric=metric)
-        several = ": mean ± standard deviation over n runs" if rows["runs"].max() != 1 else ""
+        several = ": mean ± standard deviation over runs" if rows["runs"].max() != 1 else ""
         sections.append((f"{metric}{several}", _over_versions(rows, fuzzily=fuzzily)))
     for model in found.slots["model"].unique(maintain_order=True):
         rows = found.slots.filter(model=model).sort("slot", maintain_order=True)
         sections.append((f"{model}: turns in which a slot is wrong, and their share", _error_turns(rows)))
-    told = "values in percent, counts as they are"
+    told = "values in percent, counts as they are; n: dialogues, the same on every version"
     told += "; exact: with exact matching, beside that of the convention" if fuzzily else ""
+    turns = found.runs.select("version", "turns").unique(maintain_order=True)
+    if turns["turns"].n_unique() > 1:
+        numbers = ", ".join(f"{version} {n:,}" for version, n in turns.iter_rows())
+        told += f"; turns of these dialogues, which versions divide differently: {numbers}"
     named = found.runs.with_columns(run=pl.format("{} on {}", "run", "version"))
     return render_page(sections, [told, *signature_lines(named)], form)
 
@@ -192,15 +196,18 @@ def _over_versions(rows: pl.DataFrame, *, fuzzily: bool) -> pl.DataFrame:
     shown = rows.select(
         "model",
         "version",
-        _plain("runs")[0].alias("n"),
+        _plain("runs")[0],
+        pl.format("{} (n={})", "version", "dialogues").alias("column"),
         _spread("value", "sd", is_count=IS_COUNT).alias("value"),
         _spread("exact", "exact_sd", is_count=IS_COUNT).alias("exact"),
     )
-    numbers = pl.col("n").unique(maintain_order=True).str.join(", ")  # of several, in the order of versions
+    numbers = pl.col("runs").unique(maintain_order=True).str.join(", ")  # of several, in the order of versions
     table = shown.group_by("model", maintain_order=True).agg(numbers)
-    for version in shown["version"].unique(maintain_order=True):
-        names = {"value": version, **({"exact": f"{version} exact"} if fuzzily else {})}
-        cells = shown.filter(version=version).select("model", *(pl.col(old).alias(new) for old, new in names.items()))
+    for version, column in shown.select("version", "column").unique(maintain_order=True).iter_rows():
+        names = {"value": column, **({"exact": f"{version} exact"} if fuzzily else {})}
+        cells = shown.filter(version=version, column=column).select(
+            "model", *(pl.col(old).alias(new) for old, new in names.items())
+        )
         table = table.join(cells, on="model", how="left", maintain_order="left")
     return table.with_columns(pl.all().fill_null("-"))
 
