@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.errors import DstbenchError
+from dstbench.frames import IS_FRAME, are_frames
 from dstbench.schema import MAX_TURN
 from dstbench.slots import canonical_dialogue, canonical_slot, split_pair
 from dstbench.states import Side, States
@@ -297,14 +298,14 @@ def _side(source: str, name: str, turns: pl.DataFrame, listed: Listed, notes: li
     cells = pl.DataFrame({"at": listed.at.astype(np.uint32), "slot": slot.column(), "value": value.column()})
     if not are_distinct(listed.at, slot.code, len(slot.words)):
         cells = _without_repeated(source, name, turns, cells, notes)
-    if len(listed.present) == turns.height:
-        return Side(turns, cells)
-    row = np.zeros(turns.height, dtype=np.uint32)
-    row[listed.present] = np.arange(len(listed.present))
-    return Side(
-        turns.select(pl.all().gather(pl.Series(listed.present))),
-        cells.with_columns(at=pl.Series(row[cells["at"].to_numpy()])),
-    )
+    if len(listed.present) < turns.height:
+        row = np.zeros(turns.height, dtype=np.uint32)
+        row[listed.present] = np.arange(len(listed.present))
+        turns = turns.select(pl.all().gather(pl.Series(listed.present)))
+        cells = cells.with_columns(at=pl.Series(row[cells["at"].to_numpy()]))
+    if are_frames(slot.words.cast(pl.String)).any():
+        return Side(turns, cells.filter(~IS_FRAME), cells.filter(IS_FRAME))
+    return Side(turns, cells)
 
 
 def _without_repeated(

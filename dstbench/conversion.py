@@ -284,6 +284,7 @@ def _make_part(piece: Piece, reading: Reading) -> None:
         aligned = to_long(states, gold, missing=reading.missing, is_part=True)
     meta = run_meta(
         piece.path,
+        aligned.frames,
         format=states.format,
         missing=reading.missing,
         coverage=aligned.coverage,
@@ -344,6 +345,9 @@ def _put_together(
     absent = 0 if reading.missing == "intersect" else sum(counts["missing_turns"] for counts in coverages)
     if index["dialogue"].is_duplicated().any() or sum(counts["turns"] for counts in coverages) == absent:
         raise _DividedError  # or no turn is in both gold and predictions
+    frames = [meta["frames"] for meta in metas if "frames" in meta]
+    if 0 < len(frames) < sum(counts["turns"] > 0 for counts in coverages):
+        raise _DividedError  # only some have frames: which turns have is known only together
     for meta in metas:
         for text in meta["said"]:
             warnings.warn(text, DstbenchWarning, stacklevel=2)
@@ -356,6 +360,7 @@ def _put_together(
         there = pl.concat([index["dialogue"], left_out])
         rest = unpredicted(source, of_run or gold, there, missing=reading.missing)
         coverages.append(rest.coverage)
+        frames += [rest.frames] if rest.frames else []
         path = pieces[0].part.with_name(_REST)
         _write(rest.table, path, {})
         parts.append(_Part(path))
@@ -364,6 +369,7 @@ def _put_together(
     only = {"only": metas[0]["only"]} if metas[0]["only"] else {}
     meta = run_meta(
         name,
+        {key: sum(counts[key] for counts in frames) for key in frames[0]} if frames else None,
         files=list(files),
         format=metas[0]["format"],
         gold=gold and gold.source,

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.errors import DstbenchError, DstbenchWarning
+from dstbench.frames import IS_FRAME
 from dstbench.partition import over_partitions
 from dstbench.scoring import score_run, warn_of_alternatives
 from dstbench.signature import differences, parse, sign
@@ -170,7 +171,7 @@ def _gold_of_turns(run: Run, convention: Convention) -> pl.DataFrame:
 def _first_slot(one: Run, other: Run, place: dict[str, object]) -> tuple[str | None, str, str]:
     """The first slot of a turn whose gold differs, with the other's value and the one's."""
     here, there = (
-        run.read(run.table.filter(**place).drop_nulls("slot").select(pl.col("slot", "gold").cast(pl.String)))
+        run.read(run.table.filter(~IS_FRAME, **place).drop_nulls("slot").select(pl.col("slot", "gold").cast(pl.String)))
         for run in (one, other)
     )
     both = here.join(there, on="slot", how="full", coalesce=True, suffix="_other")

@@ -127,7 +127,7 @@ def score(
         raise UsageError("no metric to compute", hint="leave metrics away for the default ones")
     runs = open_under(convention.missing, data, gold=gold, format=format, names=names, missing=missing, split=split)
     chosen = choose_metrics(asked, runs, convention, groups)
-    if convention.match.startswith("token-sort") and convention.unit == "frame" and not convention.exact_slots:
+    if convention.match.startswith("token-sort") and convention.unit == "frame" and convention.schema is None:
         warnings.warn(
             "categorical slots are matched by similarity too; --schema schema.json says which they are",
             DstbenchWarning,

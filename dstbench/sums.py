@@ -20,7 +20,7 @@ from dstbench.partition import over_partitions
 from dstbench.ratios import from_halves, from_parts, halves, in_parts, in_steps
 from dstbench.schema import BETWEEN, TURNS
 from dstbench.slots import domain_of
-from dstbench.turntable import needs_slots, to_turns
+from dstbench.turntable import counts_frames, needs_slots, to_turns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,18 +118,24 @@ def sum_up(
     view = _view(by, convention)
     of_turns = replace(convention, unit="turn")  # a slot's table is over turns, also where the unit is the frame
     gold = _known_fingerprint(run, convention, view)
-    if gold is not None and not named and not needs_slots(_columns(stats, by, convention), convention):
+    frames = "frames" in run.meta and counts_frames(convention, view)
+    if (
+        gold is not None
+        and not named
+        and "frames" not in run.meta
+        and not needs_slots(_columns(stats, by, convention), convention)
+    ):
         run = replace(run, table=run.table.drop("slot"))
 
     def part(table: pl.DataFrame) -> _Part:
-        layouts = {one: lay_out(table, one) for one in {None, view}}
+        layouts = {one: lay_out(table, one, frames=frames and one is not None) for one in {None, view}}
         sums, scored = _sums(layouts, stats, by, convention, hashed=gold is None, moments=moments)
         tables = [sums, *(_sums(layouts, stats, by, one, hashed=False)[0] for one in conventions[1:])]
         everywhere = _sums(layouts, {}, outer, of_turns, hashed=False)[0] if "slot" in by else None
         slots = to_strings(distinct(layouts[None].cells[0])) if named else ()
         return _Part(tables, everywhere, frozenset(slots), scored, _alternatives(layouts[None], convention))
 
-    parts = over_partitions(run, part)
+    parts = over_partitions(run, part, frames=frames)
     tables = [_add_up(found, by) for found in zip(*(part.tables for part in parts), strict=True)]
     if "slot" in by:
         everywhere = _add_up([part.everywhere for part in parts if part.everywhere is not None], outer)
@@ -166,11 +172,13 @@ def _sums(
     whole = to_turns(layouts[None], convention, columns=columns)
     gold = counted = scored = scored_turns(whole, convention)
     if view is not None:
-        columns = {*needed, *of_gold, view, "n_gold", "n_pred"}
+        columns = {*needed, *of_gold, view, "n_gold", "n_pred", "is_frame"}
         gold = counted = listed = to_turns(layouts[view], convention, view=view, columns=columns)
         if scored.height < whole.height:
             gold = counted = listed.join(scored.select(_TURN), on=_TURN, how="semi", maintain_order="left")
-        if view == "domain":
+        if view == "domain" and layouts[view].frames is not None:
+            counted = counted.filter("is_frame")
+        elif view == "domain":
             counted = _of_domains(counted, listed, scored, convention)
         if view == "slot" and "domain" in by:
             counted = counted.with_columns(over_distinct(counted["slot"], domain_of).alias("domain"))
@@ -289,7 +297,7 @@ def _of_domains(
     """
     in_gold, in_pred = pl.col("n_gold") > 0, pl.col("n_pred") > 0
     if convention.domain_turns != "dialogue":
-        return counted.filter(in_gold if convention.domain_turns == "gold" else in_gold | in_pred)
+        return counted.filter(in_gold | in_pred if convention.domain_turns == "either" else in_gold)
     names = [name for name in ("number", "dialogue", "domain") if name in listed.columns]
     turns = scored.select(_TURN).join(listed.filter(in_gold).select(names).unique(), on="number", maintain_order="left")
     found = turns.join(counted.drop("dialogue", strict=False), on=[*_TURN, "domain"], how="left", maintain_order="left")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.errors import DstbenchWarning, UsageError
+from dstbench.frames import IS_FRAME
 from dstbench.longtable import Data, open_under
 from dstbench.metrics import Metric, parse_all
 from dstbench.profiles import PROFILES, profile, suits
@@ -96,7 +97,7 @@ def _convention(name: str, labels: str | Table | None, typos: str | Table | None
 
 
 def _slots(run: Run) -> frozenset[str]:
-    listed = run.read(run.table.select(pl.col("slot").unique())).to_series()
+    listed = run.read(run.table.filter(~IS_FRAME).select(pl.col("slot").unique())).to_series()
     return frozenset(listed.drop_nulls().cast(pl.String))
 
 

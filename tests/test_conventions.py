@@ -14,6 +14,7 @@ import dstbench
 from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY, parse_all
 from dstbench.profiles import PROFILES, profile
+from dstbench.services import Schema
 from dstbench.signature import differences, parse, sign
 from dstbench.spelling import Table
 from tests.corpora import EXAMPLE, States, corpora
@@ -21,7 +22,8 @@ from tests.corpora import EXAMPLE, States, corpora
 OTHER: dict[str, Any] = {
     "name": "other.1", "slots": "multiwoz-31", "absent": ("none",), "none": "keep", "dontcare": "drop",
     "gold_steps": ("case",), "pred_steps": ("case",), "typos": Table.of({"a": ["b"]}), "multi": "any",
-    "match": "levenshtein", "labels": Table.of({"a": ["b"]}), "fuzzy": "all", "exact_slots": ("hotel-area",),
+    "match": "levenshtein", "labels": Table.of({"a": ["b"]}), "fuzzy": "all",
+    "schema": Schema.of({"hotel-area": True}), "seen": Schema.of({"hotel-area": True}),
     "over": "free", "wrong_costs": "twice", "turns": "gold", "unit": "frame", "domain_turns": "either",
 }  # fmt: skip
 # What moves no number by itself: the run's own treatment of missing turns and each metric's parameters are signed.

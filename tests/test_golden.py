@@ -100,7 +100,6 @@ def test_version_1_is_scored_as_it_was(profile: str) -> None:
         }  # fmt: skip
 
 
-@pytest.mark.skipif(SCHEMA_VERSION != 1, reason="version 1 is written no more")
 @pytest.mark.filterwarnings("ignore:golden. 1 gold turn without a prediction:dstbench.DstbenchWarning")
 def test_the_writer_still_writes_version_1(tmp_path: Path) -> None:
     (run,) = dstbench.open_runs({"golden": PRED}, gold={"gold": GOLD}, missing="wrong")

@@ -22,7 +22,6 @@ from dstbench.metrics import parse, parse_all
 from dstbench.profiles import as_convention
 from dstbench.scoring import score_run, warn_of_alternatives
 from dstbench.significance import runs_called, seeds_of
-from dstbench.slots import SLOT_SETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -150,7 +149,7 @@ def _chosen(only: Mapping[str, str | Sequence[str]], versions: list[str], names:
 
 def _in_scope(rows: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """The rows of slots that the convention scores; others are right by definition."""
-    return rows if convention.slots is None else rows.filter(pl.col("slot").is_in(SLOT_SETS[convention.slots]))
+    return rows if convention.scope is None else rows.filter(pl.col("slot").is_in(convention.scope))
 
 
 def _over_seeds(name: str, sd: str) -> list[pl.Expr]:
