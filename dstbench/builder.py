@@ -5,7 +5,7 @@ Names are made canonical and checked once per distinct name, and from then on co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -179,6 +179,7 @@ class StatesBuilder:
         self.gold, self.pred = _SideBuilder(), _SideBuilder()
         self.splits: dict[str, str] = {}
         self.either = False
+        self.has_frames = False
 
     def turn(self, dialogue: str, turn: int | str) -> int:
         """Open a turn; returns the row number under which its states are added."""
@@ -207,11 +208,15 @@ class StatesBuilder:
         """
         turns = self.turns()
         states = assemble(self._source, self._format, turns, self.gold.listed(), self.pred.listed())
+        gold, pred = (
+            replace(side, frames=side.cells.clear()) if side and side.frames is None and self.has_frames else side
+            for side in (states.gold, states.pred)
+        )
         return States(
             self._source,
             self._format,
-            states.gold,
-            states.pred,
+            gold,
+            pred,
             notes=(*self._notes, *states.notes),
             either=self.either,
             places=_by_dialogue(self._places, {"file": pl.String, "position": pl.UInt32}),

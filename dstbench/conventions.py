@@ -110,6 +110,11 @@ class Convention:
         return ValueMatcher(Matcher.parse(self.match), self.multi, self.fuzzy, self.labels, categorical)
 
     @property
+    def slot_set(self) -> str | None:
+        """The registered set whose slots are scored; None: they are not those of one."""
+        return self.slots if self.slots in SLOT_SETS else None
+
+    @property
     def scope(self) -> frozenset[str] | None:
         """The slots that are scored; None: all."""
         if self.slots in SLOT_SETS:

@@ -240,7 +240,7 @@ def _turn_keys(number: Numbers, turn: Numbers) -> Numbers:
     return keys
 
 
-def _set_apart(slot: Codes, gold: Codes, pred: Codes, keys: Numbers, marks: tuple[Numbers, Codes]) -> Frames | None:
+def _set_apart(slot: Codes, gold: Codes, pred: Codes, keys: Numbers, marks: tuple[Numbers, Codes]) -> Frames:
     """Gold's frames, whose rows become rows without a slot, with the marks of turns that have no prediction.
 
     Args:
@@ -252,7 +252,7 @@ def _set_apart(slot: Codes, gold: Codes, pred: Codes, keys: Numbers, marks: tupl
     """
     flags = rows_of_frames(slot)
     if flags is None:
-        return None
+        return Frames(np.zeros(0, np.int64), gold[:0], pred[:0])
     there = np.flatnonzero(flags & (gold != ABSENT))
     frames = Frames(there, gold[there], pred[there])
     for column in (slot, gold, pred):

@@ -93,7 +93,7 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
         settings.append({**parse(rows["signature"][0]).settings, "by": "run"})
         slots |= found.slots
     _warn_of_differences([run.name for run in runs], settings)
-    resolved = [metric.resolve(slots, convention.slots) for metric in metrics]
+    resolved = [metric.resolve(slots, convention.slot_set) for metric in metrics]
     statistics = list(dict.fromkeys(name for metric in resolved for name in metric.stats()))
     dialogues = pl.concat([table.select("dialogue") for table in tables]).unique().sort("dialogue")
     return Paired(

@@ -16,6 +16,7 @@ from dstbench.longtable import Data, open_under
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all, stats_of
 from dstbench.precision import moments_of, scores, scores_and_errors
 from dstbench.profiles import as_convention
+from dstbench.requirements import SEEN
 from dstbench.runs import Run
 from dstbench.schema import SCORES, TURNS
 from dstbench.signature import differences, sign
@@ -26,13 +27,15 @@ if TYPE_CHECKING:
     from dstbench.options import Missing, View
 
 _LOG: Final = logging.getLogger(__name__)
-#: What scores can be grouped by: a view, the dialogue's length in turns, or any column of the turn table.
+#: What scores can be grouped by: a view, whether a service is seen, the dialogue's length in turns, or any column of
+#: the turn table.
 GROUPS: Final = (
     "run",
     "domain",
     "slot",
     "dialogue",
     "turn",
+    SEEN,
     LENGTH,
     *(c for c in TURNS.columns if c[:2] == "n_"),
 )
@@ -133,6 +136,7 @@ def score(
             DstbenchWarning,
             stacklevel=2,
         )
+    warn_of_frames(runs, convention)
     tables = []
     for run in runs:
         table, found = score_run(run, chosen, groups, convention)
@@ -166,7 +170,7 @@ def score_run(
     stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
     named = any(metric.asks_for_slots for metric in metrics)
     found = sum_up(run, stats, by, convention, moments_of(metrics), named=named)
-    metrics = [metric.resolve(found.slots, convention.slots) for metric in metrics]
+    metrics = [metric.resolve(found.slots, convention.slot_set) for metric in metrics]
     settings = {
         **convention.settings(),
         "missing": run.meta["missing"],
@@ -206,6 +210,18 @@ def warn_of_alternatives(run: Run, found: Sums) -> None:
         warnings.warn(
             f"{run.name}: gold lists alternatives, such as {found.alternatives!r}, and they are compared as "
             "written; --multi any accepts each of them",
+            DstbenchWarning,
+            stacklevel=3,
+        )
+
+
+def warn_of_frames(runs: Sequence[Run], convention: Convention) -> None:
+    """Say it where the convention counts gold's frames and a run does not know which frames there are."""
+    without = [run.name for run in runs if "frames" not in run.meta]
+    if convention.unit == "frame" and convention.domain_turns == "frames" and without:
+        warnings.warn(
+            f"{', '.join(without)}: gold does not say which frames there are; those that are empty on both sides, "
+            "which the official evaluation counts, are not counted (a --gold in SGD's layout says which there are)",
             DstbenchWarning,
             stacklevel=3,
         )

@@ -6,7 +6,7 @@ frames count is decided here, by the convention.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -14,10 +14,12 @@ import numpy as np
 import polars as pl
 
 from dstbench.codes import PerCode, codes, distinct, to_strings
+from dstbench.conventions import KINDS
 from dstbench.errors import UsageError
 from dstbench.layout import Layout, lay_out, over_distinct, row_changes
 from dstbench.partition import over_partitions
 from dstbench.ratios import from_halves, from_parts, halves, in_parts, in_steps
+from dstbench.requirements import SEEN, check_frames, check_services
 from dstbench.schema import BETWEEN, TURNS
 from dstbench.slots import domain_of
 from dstbench.turntable import counts_frames, needs_slots, to_turns
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from dstbench.conventions import Convention
     from dstbench.options import View
     from dstbench.runs import Run
+    from dstbench.services import Schema
 
     Numbers: TypeAlias = NDArray[np.int64]
     # One row per group; without groups, plain numbers: a frame of one row is slow to make.
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 
 #: The group that is a dialogue's number of turns.
 LENGTH: Final = "length"
-_NAMES: Final = ("slot", "domain")
+_NAMES: Final = ("slot", "domain", SEEN)
 _TURN: Final = ("number", "turn")
 # Whether a value lists alternatives.
 _LISTS: Final = PerCode(lambda values: values.str.contains(BETWEEN, literal=True).to_numpy(), absent=False)
@@ -72,7 +75,7 @@ class Sums:
         table: One row per group: the `by` columns, ``stat:<name>`` for each statistic, `turns`, `dialogues`, and
             ``moment:<one>*<other>`` for each moment that is asked for.
         exact: The same with exact matching, where the convention is fuzzy; else None.
-        slots: The slots that gold or prediction lists; none, where they are not asked for.
+        slots: The slots that gold or prediction lists, of a schema only its own; none, where they are not asked for.
         fingerprint: That of gold under the convention, over the turns that are scored.
         turns: How many turns these are.
         dialogues: In how many dialogues.
@@ -113,9 +116,11 @@ def sum_up(
     clash = [name for name in by if name.startswith("n_")]
     if "slot" in by and clash:
         raise UsageError(f"scores by slot cannot be grouped by {clash[0]} as well")
+    check_frames(run, stats, by, convention)
     conventions = [convention, convention.exact()] if convention.is_fuzzy else [convention]
     outer = [name for name in by if name not in _NAMES]
     view = _view(by, convention)
+    scope = convention.scope if convention.slot_set is None else None
     of_turns = replace(convention, unit="turn")  # a slot's table is over turns, also where the unit is the frame
     gold = _known_fingerprint(run, convention, view)
     frames = "frames" in run.meta and counts_frames(convention, view)
@@ -132,6 +137,7 @@ def sum_up(
         sums, scored = _sums(layouts, stats, by, convention, hashed=gold is None, moments=moments)
         tables = [sums, *(_sums(layouts, stats, by, one, hashed=False)[0] for one in conventions[1:])]
         everywhere = _sums(layouts, {}, outer, of_turns, hashed=False)[0] if "slot" in by else None
+        check_services(layouts[None], convention)
         slots = to_strings(distinct(layouts[None].cells[0])) if named else ()
         return _Part(tables, everywhere, frozenset(slots), scored, _alternatives(layouts[None], convention))
 
@@ -145,7 +151,7 @@ def sum_up(
     return Sums(
         table=tables[0],
         exact=tables[1] if len(tables) > 1 else None,
-        slots=frozenset(slot for part in parts for slot in part.slots),
+        slots=frozenset(slot for part in parts for slot in part.slots if scope is None or slot in scope),
         fingerprint=sum(part.scored.fingerprint for part in parts) % 2**64 if gold is None else gold,
         turns=sum(part.scored.turns for part in parts),
         dialogues=sum(part.scored.dialogues for part in parts),
@@ -177,11 +183,13 @@ def _sums(
         if scored.height < whole.height:
             gold = counted = listed.join(scored.select(_TURN), on=_TURN, how="semi", maintain_order="left")
         if view == "domain" and layouts[view].frames is not None:
-            counted = counted.filter("is_frame")
+            counted = counted.filter("is_frame", *_has_slots(convention))
         elif view == "domain":
             counted = _of_domains(counted, listed, scored, convention)
         if view == "slot" and "domain" in by:
             counted = counted.with_columns(over_distinct(counted["slot"], domain_of).alias("domain"))
+        if convention.seen is not None and SEEN in by:
+            counted = counted.with_columns(over_distinct(counted[view], _seen_in(convention.seen)).alias(SEEN))
     if LENGTH in by:
         lengths = whole.group_by("number").len(LENGTH)
         counted = counted.join(lengths, on="number", how="left", maintain_order="left")
@@ -269,6 +277,19 @@ def _view(by: Sequence[str], convention: Convention) -> View | None:
     if "slot" in by:
         return "slot"
     return "domain" if "domain" in by or convention.unit == "frame" else None
+
+
+def _seen_in(schema: Schema) -> Callable[[str], str]:
+    """Whether a slot or domain is of one of these services, in a word."""
+    return lambda name: "seen" if domain_of(name) in schema.services else "unseen"
+
+
+def _has_slots(convention: Convention) -> list[pl.Expr]:
+    """Of frames: whether their service has slots of the kind that is scored; else they have no score."""
+    if convention.slots not in KINDS or convention.scope is None:
+        return []
+    services = sorted({domain_of(slot) for slot in convention.scope})
+    return [pl.col("domain").cast(pl.String).is_in(services)]
 
 
 def scored_turns(whole: pl.DataFrame, convention: Convention) -> pl.DataFrame:

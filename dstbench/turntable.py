@@ -124,7 +124,8 @@ def _of_frames(rows: Layout) -> dict[str, NDArray[Any]]:
         said = [(gold, pred) for gold, pred in zip(golds, preds, strict=True)]
         is_frame[place] = True
         right[place] = np.array([p is not None and same_intent(g, p) for g, p in said], np.bool_)[of_frame]
-        requested[place] = np.array([requested_f1(*pair) for pair in said], np.float64)[of_frame]
+        of_pair = np.array([requested_f1(*pair) for pair in said], np.float64)
+        requested[place] = np.where(rows.pred[rows.frames.row] == ABSENT, of_pair[of_frame], 0)  # marked: 0
     return dict(zip(FRAMES, map(rows.of_turns, (is_frame, right, requested)), strict=True))
 
 

@@ -15,9 +15,9 @@ STEPS = (
     "frames", "longrules", "fingerprint", "layout", "files", "states", "builder", "runs", "readers", "context",
     "spreading", "align", "longfile", "longtable", "conversion", "partition", "engine_ray", "engines", "ratios",
     "spelling", "ontology", "services", "matching", "conventions", "profiles", "signature", "comparison",
-    "turntable", "sums", "taxonomy", "pairs", "metrics", "precision", "scoring", "pairing", "significance",
-    "dialogues", "associations", "correlating", "tendencies", "diagnosis", "walkthrough", "queries", "explorer",
-    "sweeps", "checks", "audit", "listing", "demo", "rendering", "reporting", "cli", "__main__",
+    "turntable", "requirements", "sums", "taxonomy", "pairs", "metrics", "precision", "scoring", "pairing",
+    "significance", "dialogues", "associations", "correlating", "tendencies", "diagnosis", "walkthrough", "queries",
+    "explorer", "sweeps", "checks", "audit", "listing", "demo", "rendering", "reporting", "cli", "__main__",
 )  # fmt: skip
 
 

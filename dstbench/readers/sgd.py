@@ -76,7 +76,7 @@ def sniff(source: Source) -> bool:
 def read(source: Source) -> States:
     """Read the file."""
     states = StatesBuilder(source.name, FORMAT.name)
-    states.either = True
+    states.either = states.has_frames = True
     for position, dialogue in enumerate(dialogues_of(source, Dialogue)):
         states.place(dialogue.dialogue_id, source.path.name.removesuffix(".gz"), position)
         users = (turn for turn in dialogue.turns if turn.speaker.upper() == USER)
