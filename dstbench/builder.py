@@ -94,9 +94,9 @@ class Listed:
 
 
 def are_distinct(groups: Codes, codes: Codes, most: int) -> bool:
-    """Whether no code, of so many, is twice in a group; groups are numbers from 0, ascending."""
+    """Whether no code, of so many, is twice in a group; groups are numbers from 0, in any order."""
     key = groups.astype(np.int64) * max(most, 1) + codes
-    places = (int(groups[-1]) + 1) * most if len(groups) else 0
+    places = (int(groups.max()) + 1) * most if len(groups) else 0
     if places > 32 * len(key):  # many codes, each in few groups: a table of all that could be would be large
         key.sort()
         return bool((key[1:] != key[:-1]).all())
