@@ -343,11 +343,10 @@ def _put_together(
     index = _index(parts)
     coverages = [meta["coverage"] for meta in metas]
     absent = 0 if reading.missing == "intersect" else sum(counts["missing_turns"] for counts in coverages)
-    if index["dialogue"].is_duplicated().any() or sum(counts["turns"] for counts in coverages) == absent:
-        raise _DividedError  # or no turn is in both gold and predictions
     frames = [meta["frames"] for meta in metas if "frames" in meta]
-    if 0 < len(frames) < sum(counts["turns"] > 0 for counts in coverages):
-        raise _DividedError  # only some have frames: which turns have is known only together
+    is_mixed = 0 < len(frames) < len(metas)  # which frames there are is known of some turns only
+    if is_mixed or index["dialogue"].is_duplicated().any() or sum(counts["turns"] for counts in coverages) == absent:
+        raise _DividedError  # or no turn is in both gold and predictions
     for meta in metas:
         for text in meta["said"]:
             warnings.warn(text, DstbenchWarning, stacklevel=2)
@@ -366,7 +365,6 @@ def _put_together(
         parts.append(_Part(path))
         index = _index(parts)
     coverage = {key: sum(counts[key] for counts in coverages) for key in coverages[0]}
-    only = {"only": metas[0]["only"]} if metas[0]["only"] else {}
     meta = run_meta(
         name,
         {key: sum(counts[key] for counts in frames) for key in frames[0]} if frames else None,
@@ -374,8 +372,8 @@ def _put_together(
         format=metas[0]["format"],
         gold=gold and gold.source,
         missing=reading.missing,
-        **only,
         coverage=coverage,
+        **({"only": metas[0]["only"]} if metas[0]["only"] else {}),
     )
     index = index.sort("dialogue").with_columns(end=pl.col("rows").cum_sum())
     begins = index["end"] - index["rows"]

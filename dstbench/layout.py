@@ -16,7 +16,7 @@ import polars as pl
 from dstbench import fingerprint
 from dstbench.codes import ABSENT, all_codes, codes, to_codes, to_column, to_strings
 from dstbench.errors import DstbenchError
-from dstbench.frames import rows_of_frames, states_only
+from dstbench.frames import rows_of_frames
 from dstbench.limits import FREE, NUMBERS
 from dstbench.longrules import unsorted
 from dstbench.schema import MAX_TURN, NOTHING
@@ -158,11 +158,11 @@ def lay_out(long: pl.DataFrame, view: View | None = None, *, frames: bool = Fals
         DstbenchError: The table is not sorted, a slot ends before its dialogue does, a row has no dialogue or turn, or
             turn numbers leave out far more than there are (`limits.NUMBERS`).
     """
-    if not frames:
-        long = states_only(long)
     gold, pred = all_codes(long.select("gold", "pred"))
     named = "slot" in long.columns
     slot = codes(long["slot"]) if named else np.broadcast_to(np.uint32(0), len(gold))
+    if named and not frames and (of_frames := rows_of_frames(slot)) is not None:
+        return lay_out(long.filter(~of_frames), view)
     first_row, dialogue = _runs(long["dialogue"])
     bare, turn, part, of_gold = slot == ABSENT, long["turn"].to_numpy(), None, None
     lacks = long["dialogue"].null_count() or long["turn"].null_count() or (gold[np.flatnonzero(bare)] != ABSENT).any()

@@ -16,7 +16,7 @@ import polars as pl
 from dstbench.errors import DstbenchError, DstbenchWarning
 from dstbench.frames import IS_FRAME
 from dstbench.partition import over_partitions
-from dstbench.scoring import score_run, warn_of_alternatives
+from dstbench.scoring import score_run, warn_of_alternatives, warn_of_frames
 from dstbench.signature import differences, parse, sign
 from dstbench.stats import as_exact_floats
 from dstbench.sums import scored_turns
@@ -77,6 +77,7 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
     settings: list[dict[str, str]] = []
     slots: frozenset[str] = frozenset()
     corpora: set[tuple[int, ...]] = set()
+    warn_of_frames(runs, convention)
     for run in runs:
         rows, found = score_run(run, metrics, ["dialogue"], convention)
         warn_of_alternatives(run, found)

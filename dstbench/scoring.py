@@ -175,6 +175,7 @@ def score_run(
         **convention.settings(),
         "missing": run.meta["missing"],
         "by": ",".join(by) or "run",
+        **_frames_counted(run, convention),
         "gold": f"{found.fingerprint % 2**32:08x}",
         "d": str(found.dialogues),
         "t": str(found.turns),
@@ -217,14 +218,21 @@ def warn_of_alternatives(run: Run, found: Sums) -> None:
 
 def warn_of_frames(runs: Sequence[Run], convention: Convention) -> None:
     """Say it where the convention counts gold's frames and a run does not know which frames there are."""
-    without = [run.name for run in runs if "frames" not in run.meta]
-    if convention.unit == "frame" and convention.domain_turns == "frames" and without:
+    without = [run.name for run in runs if _frames_counted(run, convention).get("frames") == "unknown"]
+    if without:
         warnings.warn(
             f"{', '.join(without)}: gold does not say which frames there are; those that are empty on both sides, "
             "which the official evaluation counts, are not counted (a --gold in SGD's layout says which there are)",
             DstbenchWarning,
             stacklevel=3,
         )
+
+
+def _frames_counted(run: Run, convention: Convention) -> dict[str, str]:
+    """The signature's part that says how many frames gold has, where a score is a mean over them."""
+    if convention.unit != "frame" or convention.domain_turns != "frames":
+        return {}
+    return {"frames": str(run.meta["frames"]["gold"]) if "frames" in run.meta else "unknown"}
 
 
 def _is_of(metric: Metric, notation: str) -> bool:

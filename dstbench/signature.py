@@ -42,6 +42,7 @@ _MEANINGS: Final = {
     "domain-turns": "which turns count for a domain",
     "missing": "what became of turns without a prediction",
     "by": "the grouping",
+    "frames": "the number of gold's frames",
     "gold": "gold, as it is compared",
     "d": "the number of dialogues",
     "t": "the number of turns",

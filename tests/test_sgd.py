@@ -323,3 +323,15 @@ def test_frames_of_turns_that_are_not_predicted(here: Path) -> None:
             pred, gold=states, metrics="soft-jga,jga,intent,requested-f1", profile="sgd", missing=missing
         )
         assert rows["value"].to_list() == wanted, missing
+
+
+@pytest.mark.filterwarnings("ignore:.*(own gold is not used|which frames there are):dstbench.DstbenchWarning")
+def test_runs_with_and_without_frames_are_not_compared_in_silence(here: Path) -> None:
+    run = write(here / "run", small(slot_values={"city": ["Ely"]}))
+    state = {"Hotels_1-city": "Ely"}
+    states = [{"dialogue_id": "1_00000", "turn": 0, "gold": state, "pred": state}]
+    known = dstbench.scan(run, gold=run).drop("run")
+    with pytest.warns(
+        dstbench.DstbenchWarning, match=r"differ in the number of gold's frames \(frames\): 1, or unknown"
+    ):
+        dstbench.score({"known": known, "not": dstbench.scan(states).drop("run")}, metrics="soft-jga", profile="sgd")
