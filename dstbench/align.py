@@ -9,9 +9,10 @@ from typing import Any, Final, get_args
 import polars as pl
 
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, shortened
+from dstbench.frames import IS_FRAME, count_frames
 from dstbench.options import Missing
 from dstbench.slots import KNOWN_SLOTS
-from dstbench.spreading import spread
+from dstbench.spreading import spread, spread_frames
 from dstbench.states import Side, States, only_split, only_turns, same_turns
 
 _KEY: Final = ["dialogue", "turn"]
@@ -31,11 +32,13 @@ class Aligned:
         table: The long table, schema `LONG`, sorted.
         coverage: Counts of turns and dialogues: scored, missing from the predictions, extra in them.
         left_out: Dialogues of both sides of which no turn is in the table (``intersect``).
+        frames: What gold's frames and the predicted ones say (`frames.count_frames`); None: gold has none.
     """
 
     table: pl.DataFrame
     coverage: dict[str, Any]
     left_out: tuple[str, ...] = ()
+    frames: dict[str, int] | None = None
 
 
 def to_long(
@@ -100,7 +103,11 @@ def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, embedded:
     if missing == "intersect":
         both = gold.turns.join(pred.turns, on="dialogue", how="semi")["dialogue"]
         left_out = tuple(both.filter(~both.is_in(spine["dialogue"].implode())).unique().sort())
-    return Aligned(table, coverage, left_out)
+    if gold.frames is None:
+        return Aligned(table, coverage, left_out)
+    frames = spread_frames(source, spine, gold, pred)
+    table = pl.concat([table, frames]).sort("dialogue", "slot", "turn")
+    return Aligned(table, coverage, left_out, count_frames(frames["gold"], frames["pred"]))
 
 
 def check_missing(missing: str) -> None:
@@ -121,7 +128,9 @@ def from_long(table: pl.DataFrame, source: str) -> States:
     for name, there in (("gold", turns), ("pred", turns.join(unpredicted, on=_KEY, how="anti", maintain_order="left"))):
         listed = table.filter(pl.col(name).is_not_null() & pl.col("slot").is_not_null())
         at = listed.join(there.with_row_index("at"), on=_KEY, maintain_order="left")
-        sides[name] = Side(there, at.select("at", "slot", value=name))
+        cells = at.select("at", "slot", value=name)
+        frames = cells.filter(IS_FRAME)
+        sides[name] = Side(there, cells.filter(~IS_FRAME), frames if frames.height else None)
     return States(source, "long table", sides["gold"], sides["pred"])
 
 

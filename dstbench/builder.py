@@ -5,7 +5,7 @@ Names are made canonical and checked once per distinct name, and from then on co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.errors import DstbenchError
+from dstbench.frames import IS_FRAME, are_frames
 from dstbench.schema import MAX_TURN
 from dstbench.slots import canonical_dialogue, canonical_slot, split_pair
 from dstbench.states import Side, States
@@ -178,6 +179,7 @@ class StatesBuilder:
         self.gold, self.pred = _SideBuilder(), _SideBuilder()
         self.splits: dict[str, str] = {}
         self.either = False
+        self.has_frames = False
 
     def turn(self, dialogue: str, turn: int | str) -> int:
         """Open a turn; returns the row number under which its states are added."""
@@ -206,11 +208,15 @@ class StatesBuilder:
         """
         turns = self.turns()
         states = assemble(self._source, self._format, turns, self.gold.listed(), self.pred.listed())
+        gold, pred = (
+            replace(side, frames=side.cells.clear()) if side and side.frames is None and self.has_frames else side
+            for side in (states.gold, states.pred)
+        )
         return States(
             self._source,
             self._format,
-            states.gold,
-            states.pred,
+            gold,
+            pred,
             notes=(*self._notes, *states.notes),
             either=self.either,
             places=_by_dialogue(self._places, {"file": pl.String, "position": pl.UInt32}),
@@ -297,14 +303,14 @@ def _side(source: str, name: str, turns: pl.DataFrame, listed: Listed, notes: li
     cells = pl.DataFrame({"at": listed.at.astype(np.uint32), "slot": slot.column(), "value": value.column()})
     if not are_distinct(listed.at, slot.code, len(slot.words)):
         cells = _without_repeated(source, name, turns, cells, notes)
-    if len(listed.present) == turns.height:
-        return Side(turns, cells)
-    row = np.zeros(turns.height, dtype=np.uint32)
-    row[listed.present] = np.arange(len(listed.present))
-    return Side(
-        turns.select(pl.all().gather(pl.Series(listed.present))),
-        cells.with_columns(at=pl.Series(row[cells["at"].to_numpy()])),
-    )
+    if len(listed.present) < turns.height:
+        row = np.zeros(turns.height, dtype=np.uint32)
+        row[listed.present] = np.arange(len(listed.present))
+        turns = turns.select(pl.all().gather(pl.Series(listed.present)))
+        cells = cells.with_columns(at=pl.Series(row[cells["at"].to_numpy()]))
+    if are_frames(slot.words.cast(pl.String)).any():
+        return Side(turns, cells.filter(~IS_FRAME), cells.filter(IS_FRAME))
+    return Side(turns, cells)
 
 
 def _without_repeated(

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from dstbench.codes import ABSENT, to_codes, to_strings
-from dstbench.slots import SLOT_SETS
 from dstbench.spelling import alternatives, is_dontcare, normaliser
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class Comparison:
         self._pred = _Values(
             c, c.pred_steps, none=c.none in ("drop", "drop-pred"), dontcare=keeps_dontcare or c.dontcare == "drop-gold"
         )
-        self._scope = None if c.slots is None else np.sort(to_codes(sorted(SLOT_SETS[c.slots])))
+        self._scope = None if c.scope is None else np.sort(to_codes(sorted(c.scope)))
         matcher = c.matcher
         self._accepts = _Pairs(matcher.accepts, np.bool_)
         self._nearness = _Pairs(matcher.similarity, np.float64)

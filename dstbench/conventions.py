@@ -27,6 +27,7 @@ from dstbench.options import (
     WrongCosts,
 )
 from dstbench.schema import NOTHING
+from dstbench.services import Schema
 from dstbench.slots import SLOT_SETS
 from dstbench.spelling import LOOSE, STEPS, Table
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
+#: The slots of a schema by kind, as `Convention.slots` names them: whether they are categorical.
+KINDS: Final[Mapping[str, bool]] = {"categorical": True, "non-categorical": False}
 # Choices that move no number by themselves: the run's own `missing` and each metric's parameters are signed.
 _UNSIGNED: Final = frozenset({"missing", "metrics", "title"})
 
@@ -44,8 +47,9 @@ class Convention:
 
     Attributes:
         name: Name and version of the profile.
-        slots: The slots that are scored, as the name of a registered set; None: all slots. It also fixes T of slot
-            accuracy. What is predicted of other slots counts only where `outside` says so.
+        slots: The slots that are scored, as the name of a registered set, or ``categorical`` or ``non-categorical``,
+            those of the schema. None: all slots, or all of the schema. They also fix T of slot accuracy. What is
+            predicted of other slots counts only where `outside` says so.
         outside: What gold's values of other slots count.
         absent: Literals that mean "not in the state".
         none: On which sides they are taken out.
@@ -57,7 +61,9 @@ class Convention:
         match: The matcher, in its notation: ``exact``, ``levenshtein:above=0.9``, …
         labels: The user's label map: variants that are accepted for a gold value.
         fuzzy: Which values a fuzzy matcher is asked about.
-        exact_slots: Slots that are never compared fuzzily.
+        schema: The services and slots of the dataset: no others are scored, categorical slots are never compared
+            fuzzily, and some rules of `multi` tell them from others.
+        seen: The schema of the training set, whose services are seen ones, for scores by ``seen``.
         over: What a predicted slot counts for that gold does not have.
         wrong_costs: How many slot errors a wrong value is in slot accuracy.
         turns: Which turns are scored.
@@ -81,7 +87,8 @@ class Convention:
     match: str = "exact"
     labels: Table | None = None
     fuzzy: Fuzzy = "text"
-    exact_slots: tuple[str, ...] = ()
+    schema: Schema | None = None
+    seen: Schema | None = None
     over: Over = "count"
     wrong_costs: WrongCosts = "once"
     turns: Turns = "all"
@@ -104,15 +111,42 @@ class Convention:
             if step not in STEPS:
                 hint = did_you_mean(step, STEPS) or f"one of {', '.join(STEPS)}"
                 raise UsageError(f"there is no step {step!r} of normalising", hint=hint)
-        if self.slots is not None and self.slots not in SLOT_SETS:
-            hint = did_you_mean(self.slots, SLOT_SETS) or f"one of {', '.join(SLOT_SETS)}"
+        if self.slots is not None and self.slots not in (*SLOT_SETS, *KINDS):
+            hint = did_you_mean(self.slots, (*SLOT_SETS, *KINDS)) or f"one of {', '.join((*SLOT_SETS, *KINDS))}"
             raise UsageError(f"there is no slot set {self.slots!r}", hint=hint)
+        if self.slots in KINDS and self.schema is None:
+            raise UsageError(f"which slots are {self.slots} is not known", hint="--schema schema.json says it")
         object.__setattr__(self, "match", str(Matcher.parse(self.match)))  # one notation for one matcher
 
     @property
     def matcher(self) -> ValueMatcher:
         """The rule by which values match."""
-        return ValueMatcher(Matcher.parse(self.match), self.multi, self.fuzzy, self.labels, frozenset(self.exact_slots))
+        categorical = frozenset() if self.schema is None else self.schema.kind(categorical=True)
+        return ValueMatcher(Matcher.parse(self.match), self.multi, self.fuzzy, self.labels, categorical)
+
+    @property
+    def slot_set(self) -> str | None:
+        """The registered set whose slots are scored; None: they are not those of one."""
+        return self.slots if self.slots in SLOT_SETS else None
+
+    @property
+    def scope(self) -> frozenset[str] | None:
+        """The slots that are scored; None: all."""
+        if self.slots in SLOT_SETS:
+            return SLOT_SETS[self.slots]
+        if self.schema is None:
+            return None
+        return frozenset(self.schema.slots) if self.slots is None else self.schema.kind(categorical=KINDS[self.slots])
+
+    @property
+    def scope_name(self) -> str:
+        """What the slots that are scored are called, where not all are."""
+        return self.slots or "schema"
+
+    @property
+    def drops_turns(self) -> bool:
+        """Whether a turn whose gold has values is left out if none of them is scored; SGD's frames are not."""
+        return self.slots is not None and self.outside == "dropped" and self.domain_turns != "frames"
 
     @property
     def is_fuzzy(self) -> bool:
@@ -124,7 +158,7 @@ class Convention:
         """Whether gold is what the file says, but for what means "not in the state" in most files."""
         drops_nothing_else = self.none in ("drop", "drop-gold") and self.absent == NOTHING
         keeps_dontcare = self.dontcare in ("keep", "drop-pred")
-        return drops_nothing_else and keeps_dontcare and not self.gold_steps and self.slots is None
+        return drops_nothing_else and keeps_dontcare and not self.gold_steps and self.scope is None
 
     def loosened(self) -> Convention:
         """The same convention with both sides brought to one spelling (`spelling.LOOSE`) after its own steps."""

@@ -284,6 +284,7 @@ def _make_part(piece: Piece, reading: Reading) -> None:
         aligned = to_long(states, gold, missing=reading.missing, is_part=True)
     meta = run_meta(
         piece.path,
+        aligned.frames,
         format=states.format,
         missing=reading.missing,
         coverage=aligned.coverage,
@@ -342,7 +343,9 @@ def _put_together(
     index = _index(parts)
     coverages = [meta["coverage"] for meta in metas]
     absent = 0 if reading.missing == "intersect" else sum(counts["missing_turns"] for counts in coverages)
-    if index["dialogue"].is_duplicated().any() or sum(counts["turns"] for counts in coverages) == absent:
+    frames = [meta["frames"] for meta in metas if "frames" in meta]
+    is_mixed = 0 < len(frames) < len(metas)  # which frames there are is known of some turns only
+    if is_mixed or index["dialogue"].is_duplicated().any() or sum(counts["turns"] for counts in coverages) == absent:
         raise _DividedError  # or no turn is in both gold and predictions
     for meta in metas:
         for text in meta["said"]:
@@ -356,20 +359,21 @@ def _put_together(
         there = pl.concat([index["dialogue"], left_out])
         rest = unpredicted(source, of_run or gold, there, missing=reading.missing)
         coverages.append(rest.coverage)
+        frames += [rest.frames] if rest.frames else []
         path = pieces[0].part.with_name(_REST)
         _write(rest.table, path, {})
         parts.append(_Part(path))
         index = _index(parts)
     coverage = {key: sum(counts[key] for counts in coverages) for key in coverages[0]}
-    only = {"only": metas[0]["only"]} if metas[0]["only"] else {}
     meta = run_meta(
         name,
+        {key: sum(counts[key] for counts in frames) for key in frames[0]} if frames else None,
         files=list(files),
         format=metas[0]["format"],
         gold=gold and gold.source,
         missing=reading.missing,
-        **only,
         coverage=coverage,
+        **({"only": metas[0]["only"]} if metas[0]["only"] else {}),
     )
     index = index.sort("dialogue").with_columns(end=pl.col("rows").cum_sum())
     begins = index["end"] - index["rows"]

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.codes import ABSENT
+from dstbench.frames import states_only
 from dstbench.layout import lay_out, row_changes
 from dstbench.schema import DIALOGUES
 from dstbench.scoring import score_run
@@ -159,6 +160,7 @@ def _rows(run: Run, chosen: pl.DataFrame) -> pl.DataFrame:
 
 def _changes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """The rows at which something of a slot changes: gold, the prediction, or what they count for."""
+    table = states_only(table)
     rows = lay_out(table)
     found = classify(rows, convention)
     there = rows.first & (found == _NOTHING)  # a slot that begins with what means absent

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -16,9 +16,10 @@ import polars as pl
 from dstbench import fingerprint
 from dstbench.codes import ABSENT, all_codes, codes, distinct, to_codes, to_column, to_strings
 from dstbench.errors import DstbenchError
+from dstbench.frames import rows_of_frames
 from dstbench.limits import FREE, NUMBERS
 from dstbench.longrules import unsorted
-from dstbench.schema import NOTHING
+from dstbench.schema import MAX_TURN, NOTHING
 from dstbench.slots import domain_of
 
 if TYPE_CHECKING:
@@ -33,6 +34,14 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = NDArray[np.integer[Any]]
 
 
+class Frames(NamedTuple):
+    """Gold's frames: their rows, and the codes of what gold and prediction say of them (`ABSENT`: not predicted)."""
+
+    row: Numbers
+    gold: Codes
+    pred: Codes
+
+
 @dataclass(frozen=True)
 class Layout:
     """Where the rows of a long table stand: groups (dialogues, or slots or domains in them), turns, places.
@@ -45,7 +54,7 @@ class Layout:
         slot: Codes of the rows' slots. In a view, there are only rows with a slot.
         gold: Codes of verbatim gold values.
         pred: Codes of verbatim predicted values.
-        bare: Rows without a slot: each stands for itself, and what is predicted there does not last.
+        bare: Rows without a slot, or of frames: each stands for itself, and what is predicted there does not last.
         first: Whether a slot's rows begin with a row.
         changed: The rows that are changed in the file. Every slot and value of it stands in one of them.
         place: Of each changed row: the place of its turn.
@@ -61,6 +70,7 @@ class Layout:
         total: The number of places.
         is_turn: Of each place: whether there is such a turn.
         group: Of each turn: its group.
+        frames: Gold's frames, where turns are counted by domain and frames count; else None.
         kept: What was worked out on these rows and several calls need, by what it is.
     """
 
@@ -83,6 +93,7 @@ class Layout:
     total: int
     is_turn: Flags
     group: Numbers
+    frames: Frames | None = None
     kept: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
@@ -130,14 +141,18 @@ class Layout:
         return places if len(self.group) == self.total else places[self.is_turn]
 
 
-def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
+def lay_out(long: pl.DataFrame, view: View | None = None, *, frames: bool = False) -> Layout:
     """Where the rows of a long table stand, for `to_turns`.
+
+    Rows of frames are left out, as if there were none: no slot of the state is in them.
 
     Args:
         long: A long table, sorted by (dialogue, slot, turn), of whole dialogues. Without its column `slot`, all that
             is known of a slot is where another begins, or goes on with the next turn: enough for sizes of states, but
             for no view, nor to see that slots are sorted and none ends early.
         view: The view in which turns will be counted.
+        frames: Whether gold's frames count in the view ``domain``: then their rows are rows without a slot of their
+            domain. A turn without a prediction is marked in each of its frames.
 
     Raises:
         DstbenchError: The table is not sorted, a slot ends before its dialogue does, a row has no dialogue or turn, or
@@ -146,17 +161,22 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
     gold, pred = all_codes(long.select("gold", "pred"))
     named = "slot" in long.columns
     slot = codes(long["slot"]) if named else np.broadcast_to(np.uint32(0), len(gold))
+    if named and not frames and (of_frames := rows_of_frames(slot)) is not None:
+        return lay_out(long.filter(~of_frames), view)
     first_row, dialogue = _runs(long["dialogue"])
-    bare, turn, part = slot == ABSENT, long["turn"].to_numpy(), None
+    bare, turn, part, of_gold = slot == ABSENT, long["turn"].to_numpy(), None, None
     lacks = long["dialogue"].null_count() or long["turn"].null_count() or (gold[np.flatnonzero(bare)] != ABSENT).any()
     if lacks or (dialogue[1:] <= dialogue[:-1]).any():
         raise unsorted()
     number = np.arange(1, len(first_row) + 1, dtype=np.uint32)
     if view:
-        kept = np.flatnonzero(~bare)
-        numbers = np.repeat(number, np.diff(first_row, append=len(bare)))[kept]
-        slot, gold, pred, bare, turn = (column[kept] for column in (slot, gold, pred, bare, turn))
+        marked = bare & (pred != ABSENT)
+        numbers = np.repeat(number, np.diff(first_row, append=len(bare)))
+        marks = _turn_keys(numbers[marked], turn[marked]), pred[marked]
+        slot, gold, pred, turn, numbers = (column[~bare] for column in (slot, gold, pred, turn, numbers))
         part = to_column(slot) if view == "slot" else over_distinct(to_column(slot), domain_of)
+        of_gold = _set_apart(slot, gold, pred, _turn_keys(numbers, turn), marks) if frames else None
+        bare = slot == ABSENT
         first_row = np.flatnonzero(row_changes(numbers) | row_changes(codes(part)))
         number = numbers[first_row]
     first = bare | row_changes(slot)
@@ -166,9 +186,7 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
     differs = first | row_changes(gold) | row_changes(pred)
     differs[1:] |= turn[1:] - turn[:-1] != 1  # so that from one changed row to the next, no turn is left out
     changed = np.flatnonzero(differs)
-    heads = np.zeros(len(turn), np.bool_)
-    heads[first_row] = True
-    starts, last_row = np.flatnonzero(heads[changed]), first_row + np.diff(first_row, append=len(turn)) - 1
+    starts, last_row = np.searchsorted(changed, first_row), first_row + np.diff(first_row, append=len(turn)) - 1
     base = np.minimum.reduceat(turn[changed], starts).astype(np.int64) if len(turn) else first_row
     size = turn[last_row] - base + 1  # a group's last row is of its last turn
     if (total := int(size.sum())) > max(FREE, NUMBERS.value * len(turn)):
@@ -212,7 +230,39 @@ def lay_out(long: pl.DataFrame, view: View | None = None) -> Layout:
         total=total,
         is_turn=is_turn,
         group=group if is_turn.all() else group[is_turn],
+        frames=of_gold,
     )
+
+
+def _turn_keys(number: Numbers, turn: Numbers) -> Numbers:
+    """A number per turn of a dialogue of this number, in the order of both."""
+    keys: Numbers = number.astype(np.int64) * (MAX_TURN + 1) + turn
+    return keys
+
+
+def _set_apart(slot: Codes, gold: Codes, pred: Codes, keys: Numbers, marks: tuple[Numbers, Codes]) -> Frames:
+    """Gold's frames, whose rows become rows without a slot, with the marks of turns that have no prediction.
+
+    Args:
+        slot: The rows' slots, of which those of frames are taken out; likewise `gold` and `pred`.
+        gold: Their gold values.
+        pred: Their predicted values.
+        keys: The rows' turns, as `_turn_keys` numbers them.
+        marks: The turns that have no prediction, in their order, and what marks them.
+    """
+    flags = rows_of_frames(slot)
+    if flags is None:
+        return Frames(np.zeros(0, np.int64), gold[:0], pred[:0])
+    there = np.flatnonzero(flags & (gold != ABSENT))
+    frames = Frames(there, gold[there], pred[there])
+    for column in (slot, gold, pred):
+        column[flags] = ABSENT
+    marked, mark = marks
+    at = np.searchsorted(marked, keys[there])
+    is_marked = at < len(marked)
+    is_marked[is_marked] = marked[at[is_marked]] == keys[there[is_marked]]
+    pred[there[is_marked]] = mark[at[is_marked]]
+    return frames
 
 
 def gold_hashes(rows: Layout, place: Numbers, first: Flags, slot: Codes, gold: Codes) -> NDArray[np.uint64]:

@@ -16,6 +16,7 @@ import polars as pl
 
 from dstbench.errors import DstbenchError
 from dstbench.files import replacing
+from dstbench.frames import COUNTS
 from dstbench.layout import gold_fingerprint
 from dstbench.runs import checksums
 from dstbench.schema import LONG
@@ -108,13 +109,16 @@ def read_footer(path: Path) -> Footer | None:
 def fits(footer: Footer, *, height: int, size: int) -> bool:
     """Whether a footer says what one that dstbench wrote can say of so many rows, in a file of so many bytes."""
     meta, cuts, sums, gold = footer
-    coverage, only = meta.get("coverage"), meta.get("only", [])
+    coverage, only, frames = meta.get("coverage"), meta.get("only", []), meta.get("frames", {})
     return (
         isinstance(meta.get("missing"), str)
         and re.fullmatch(r"[a-z]+(\+[a-z]+)*", meta["missing"]) is not None
         and isinstance(coverage, dict)
         and coverage.keys() >= {"turns", "dialogues"}
         and all(type(count) is int and count >= 0 for count in coverage.values())
+        and isinstance(frames, dict)
+        and (not frames or frames.keys() == {*COUNTS})
+        and all(type(count) is int and count >= 0 for count in frames.values())
         and isinstance(only, list)
         and all(isinstance(metric, str) for metric in only)
         and all(type(cut) is int for cut in cuts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from dstbench.errors import DstbenchError
+from dstbench.frames import IS_FRAME
 from dstbench.schema import LONG, MAX_TURN
 
 
@@ -83,7 +84,7 @@ def check_long(frame: pl.LazyFrame) -> pl.DataFrame:
         "a row without a slot in a turn that has slots": (
             pl.col("slot").is_null()
             & pl.col("pred").is_null()
-            & (pl.col("turn") >= pl.when(pl.col("slot").is_not_null()).then("turn").min().over("dialogue"))
+            & (pl.col("turn") >= pl.when(pl.col("slot").is_not_null() & ~IS_FRAME).then("turn").min().over("dialogue"))
         ),
     }
     broken = pl.concat(

@@ -19,6 +19,7 @@ import polars as pl
 
 from dstbench.align import Aligned, check_missing, from_long, report_unknown_slots, to_long
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+from dstbench.frames import IS_FRAME, count_frames, states_only
 from dstbench.longfile import fits, read_footer, write_groups
 from dstbench.longrules import check_long, conform_long
 from dstbench.readers.file import File
@@ -278,9 +279,9 @@ def _parquet(name: str, file: File) -> Run:
     if footer is None:  # not ours, or edited since
         return _foreign(name, table, file.name)
     version = footer.meta.get("schema_version", SCHEMA_VERSION)
-    if version != SCHEMA_VERSION:
+    if version not in range(1, SCHEMA_VERSION + 1):
         raise file.error(
-            f"its long table has schema version {version}; this dstbench reads {SCHEMA_VERSION}",
+            f"its long table has schema version {version}; this dstbench reads up to {SCHEMA_VERSION}",
             "it needs a newer dstbench; or convert it again with this one",
         )
     height = collect(table.select(pl.len()), file.name).item()
@@ -306,12 +307,16 @@ def _foreign(name: str, frame: pl.LazyFrame, source: str) -> Run:
         )
     if table.is_empty():
         raise DstbenchError("no dialogue in the table", file=source)
-    report_unknown_slots(source, table)
+    report_unknown_slots(source, states_only(table))
     turns = table.select("dialogue", "turn").unique()
     coverage = {"turns": turns.height, "dialogues": turns["dialogue"].n_unique()}
+    of_frames = table.filter(IS_FRAME)
+    frames = count_frames(of_frames["gold"], of_frames["pred"]) if of_frames.height else None
     marked = table.select((pl.col("slot").is_null() & pl.col("pred").is_not_null()).any()).item()
     missing = "wrong" if marked else "error"
-    return _run(name, Aligned(table, coverage), files=[source], format="long table", gold=None, missing=missing)
+    return _run(
+        name, Aligned(table, coverage, frames=frames), files=[source], format="long table", gold=None, missing=missing
+    )
 
 
 def _read(file: File, form: str | None = None, split: str | None = None) -> States:
@@ -341,7 +346,7 @@ def _aligned(
 
 
 def _run(name: str, aligned: Aligned, **read: Any) -> Run:
-    meta = run_meta(name, coverage=aligned.coverage, **read)
+    meta = run_meta(name, aligned.frames, coverage=aligned.coverage, **read)
     return Run(name, aligned.table.lazy(), meta, _cuts_of(aligned.table))
 
 
@@ -356,9 +361,11 @@ def only_dialogues(run: Run, dialogues: pl.Series) -> Run:
     return Run(run.name, table.lazy(), run.meta, _cuts_of(table), run.derive)
 
 
-def run_meta(name: str, **read: Any) -> dict[str, Any]:
-    """A run's `Run.meta`; `read` is what was read and how."""
-    return {"schema_version": SCHEMA_VERSION, "run": name, **read}
+def run_meta(name: str, frames: Mapping[str, int] | None, **read: Any) -> dict[str, Any]:
+    """A run's `Run.meta`: `read` is what was read and how; a table without rows of frames is of version 1."""
+    if frames is None:
+        return {"schema_version": 1, "run": name, **read}
+    return {"schema_version": SCHEMA_VERSION, "run": name, **read, "frames": dict(frames)}
 
 
 def cuts_at(begins: pl.Series, height: int, rows: int | None = None) -> tuple[int, ...]:

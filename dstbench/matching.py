@@ -15,7 +15,7 @@ from dstbench.schema import BETWEEN
 from dstbench.spelling import Table, alternatives, is_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dstbench.options import Fuzzy, Multi
 
@@ -162,10 +162,8 @@ class ValueMatcher:
             return True
         if self.multi == "literal":
             return gold.count(BETWEEN) == pred.count(BETWEEN) and self._one(slot, gold, pred)
-        golds, preds = alternatives(gold), alternatives(pred)
-        if self.multi == "first":
-            return self._one(slot, golds[0], pred)
-        if self.multi == "any":
+        golds, preds = self._golds(slot, gold), alternatives(pred)
+        if self.multi in ("first", "any", "by-kind"):
             return any(self._one(slot, one, pred) for one in golds)
         if self.multi == "overlap":
             return any(self._one(slot, one, other) for one in golds for other in preds)
@@ -177,8 +175,14 @@ class ValueMatcher:
         """From 0 to 1: that of the nearest gold alternative, whatever the threshold."""
         if self.accepts(slot, gold, pred) and not self.matcher.is_fuzzy:
             return 1.0
-        golds = [gold] if self.multi == "literal" else alternatives(gold)[: 1 if self.multi == "first" else None]
-        return max(self._near(slot, one, pred) for one in golds)
+        return max(self._near(slot, one, pred) for one in self._golds(slot, gold))
+
+    def _golds(self, slot: str, gold: str) -> Sequence[str]:
+        """The gold values that count."""
+        if self.multi == "literal":
+            return [gold]
+        only_first = self.multi == "first" or (self.multi == "by-kind" and slot in self.exact_slots)
+        return alternatives(gold)[: 1 if only_first else None]
 
     def _near(self, slot: str, gold: str, pred: str) -> float:
         if self._equal(gold, pred):

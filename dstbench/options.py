@@ -6,13 +6,14 @@ It imports nothing of ours, so that ``--help`` can name them without loading wha
 from typing import Literal
 
 #: What to do with a gold turn that has no prediction: refuse, count it as wrong in every metric that scores turns
-#: (also where its gold is empty; in tables per domain or slot it is an empty state), score an empty state, or leave
-#: the turn out.
+#: (also where its gold is empty; in tables per domain or slot it is an empty state, but wrong in each frame, where
+#: frames count), score an empty state, or leave the turn out.
 Missing = Literal["error", "wrong", "empty", "intersect"]
 
-#: Which turns count for a domain: those whose gold state has a slot of it, those where gold or prediction has one, or
-#: all turns of the dialogues in which gold ever has one (TRADE's zero-shot scores).
-DomainTurns = Literal["gold", "either", "dialogue"]
+#: Which turns count for a domain: those whose gold state has a slot of it, those where gold or prediction has one,
+#: all turns of the dialogues in which gold ever has one (TRADE's zero-shot scores), or those in which gold has a frame
+#: of it (SGD; where the file does not say which frames there are, as ``gold``).
+DomainTurns = Literal["gold", "either", "dialogue", "frames"]
 
 #: On which sides a literal that means "not in the state" is taken out of it; where it is kept, it is a value.
 NoneRule = Literal["drop", "drop-gold", "drop-pred", "keep"]
@@ -22,8 +23,9 @@ NoneRule = Literal["drop", "drop-gold", "drop-pred", "keep"]
 Dontcare = Literal["keep", "drop", "drop-gold", "drop-pred", "skip"]
 
 #: What the alternatives of a value (``a|b``) mean: nothing (one string), the first counts, any gold one may be
-#: predicted, any gold one among any predicted ones, or both sides list the same ones.
-Multi = Literal["literal", "first", "any", "overlap", "all"]
+#: predicted, any gold one among any predicted ones, both sides list the same ones, or the slot's kind says it: of a
+#: categorical slot (``--schema``) the first counts, of another any gold one may be predicted (SGD).
+Multi = Literal["literal", "first", "any", "overlap", "all", "by-kind"]
 
 #: Which values a fuzzy matcher is asked about: text only, or also numbers, times, days and booleans.
 Fuzzy = Literal["text", "all"]

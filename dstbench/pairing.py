@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.errors import DstbenchError, DstbenchWarning
+from dstbench.frames import IS_FRAME
 from dstbench.metrics import score_of, stats_of
 from dstbench.partition import over_partitions
 from dstbench.score_notes import (
@@ -22,7 +23,7 @@ from dstbench.score_notes import (
     warn_of_negative_turns,
     warn_of_spelling,
 )
-from dstbench.scoring import resolve, score_run, total_of
+from dstbench.scoring import resolve, score_run, total_of, warn_of_frames
 from dstbench.signature import differences, parse, sign
 from dstbench.stats import as_exact_floats
 from dstbench.sums import columns_of_scored, scored_turns
@@ -85,6 +86,7 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
     is_multiwoz = True
     corpora: set[tuple[int, ...]] = set()
     spelled: list[tuple[Run, int, int]] = []
+    warn_of_frames(runs, convention)
     for run in runs:
         spelling = asks_for_spelling(run, (), convention)
         rows, found = score_run(run, metrics, ["dialogue"], convention, spelling=spelling)
@@ -185,7 +187,7 @@ def _gold_of_turns(run: Run, convention: Convention) -> pl.DataFrame:
 def _first_slot(one: Run, other: Run, place: dict[str, object]) -> tuple[str | None, str, str]:
     """The first slot of a turn whose gold differs, with the other's value and the one's."""
     here, there = (
-        run.read(run.table.filter(**place).drop_nulls("slot").select(pl.col("slot", "gold").cast(pl.String)))
+        run.read(run.table.filter(~IS_FRAME, **place).drop_nulls("slot").select(pl.col("slot", "gold").cast(pl.String)))
         for run in (one, other)
     )
     both = here.join(there, on="slot", how="full", coalesce=True, suffix="_other")

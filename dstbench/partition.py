@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.errors import DstbenchError
+from dstbench.frames import states_only
 from dstbench.longrules import unsorted
 
 if TYPE_CHECKING:
@@ -69,22 +70,23 @@ def partitions(run: Run, rows: int = _ROWS) -> list[tuple[int, int]]:
     return parts
 
 
-def over_partitions(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
+def over_partitions(run: Run, function: Callable[[pl.DataFrame], T], *, frames: bool = False) -> list[T]:
     """Apply a function to every partition; the results are in the partitions' order.
 
     Args:
         run: The run.
         function: What is applied. It may be called in several threads, or in other processes, and so holds on to
             nothing but what can be pickled, and returns such a thing: strings or dictionary columns, never codes.
+        frames: Whether it is given the rows of frames, too.
 
     Raises:
         DstbenchError: Partitions cannot be read, or a dialogue stands in two of them.
     """
-    name = run.name
+    name, has_more = run.name, "frames" in run.meta and not frames
 
     def of_part(table: pl.DataFrame) -> tuple[list[str | None], T]:
         try:
-            result = function(table)
+            result = function(states_only(table) if has_more else table)
         except DstbenchError as error:
             raise error.in_file(name) from None
         return [] if table.is_empty() else table["dialogue"][[0, -1]].to_list(), result

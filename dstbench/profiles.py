@@ -12,10 +12,11 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any, Final
 
-from dstbench.conventions import Convention
-from dstbench.errors import DstbenchError, UsageError, did_you_mean
-from dstbench.slots import KNOWN_SLOTS, SLOT_SETS, canonical_slot, domain_of
-from dstbench.spelling import Table, read_json
+from dstbench.conventions import KINDS, Convention
+from dstbench.errors import UsageError, did_you_mean
+from dstbench.services import Schema
+from dstbench.slots import KNOWN_SLOTS, SLOT_SETS, domain_of
+from dstbench.spelling import Table
 
 # What the TRADE family does to gold, and to gold only.
 _TRADE_GOLD: Final = ("dontcare", "typos", "labels")
@@ -106,8 +107,8 @@ _PROFILES: Final = (
         title="Nekvinda & Dušek 2021, but dontcare dropped on both sides, no partial match of numbers and times",
     ),
     Convention(
-        name="sgd.1", absent=("",), multi="any", pred_steps=("first",), match="token-sort:least=1", fuzzy="all",
-        unit="frame", domain_turns="gold", missing="intersect", metrics="soft-jga,soft-aga,jga",
+        name="sgd.2", none="keep", multi="by-kind", pred_steps=("first",), match="token-sort:least=1", fuzzy="all",
+        unit="frame", domain_turns="frames", missing="intersect", metrics="soft-jga,soft-aga,jga",
         title="Rastogi et al. 2020: mean over gold's frames of the product of token-sort scores; give it --schema",
     ),
     Convention(
@@ -164,11 +165,11 @@ def profile(name: str, **overrides: Any) -> Convention:
 
     Args:
         name: A name in `PROFILES`; ``trade`` is ``trade@faithful``.
-        **overrides: Fields of `Convention`; one that is None is not replaced. `typos`, `labels` and `exact_slots` may
-            be the path of a file, and steps a text with commas (``-`` for none).
+        **overrides: Fields of `Convention`; one that is None is not replaced. `typos`, `labels`, `schema` and
+            `seen` may be the path of a file, and steps a text with commas (``-`` for none).
 
-    Whoever names the `slots` of one domain wants these slots only: gold's others are dropped, unless `outside` says
-    that they are scored.
+    Whoever names the `slots` of one domain, or of one kind, wants these only: gold's others are dropped, unless
+    `outside` says that they are scored.
 
     Returns:
         The convention; where a choice differs from the profile's own, its name ends in ``+``.
@@ -200,9 +201,11 @@ def profile(name: str, **overrides: Any) -> Convention:
     for key in ("typos", "labels"):
         if key in given and not isinstance(given[key], Table):
             given[key] = Table.read(given[key])
-    if "exact_slots" in given and not isinstance(given["exact_slots"], tuple):
-        given["exact_slots"] = categorical_slots(given["exact_slots"])
-    if len({domain_of(slot) for slot in SLOT_SETS.get(given.get("slots", ""), ())}) == 1:
+    for key in ("schema", "seen"):
+        if key in given and not isinstance(given[key], Schema):
+            given[key] = Schema.read(given[key])
+    slots = given.get("slots", "")
+    if slots in KINDS or len({domain_of(slot) for slot in SLOT_SETS.get(slots, ())}) == 1:
         given.setdefault("outside", "dropped")
     changed = replace(found, **given)
     return found if changed == found else replace(changed, name=f"{found.name}+")
@@ -211,27 +214,6 @@ def profile(name: str, **overrides: Any) -> Convention:
 def as_convention(choice: str | Convention) -> Convention:
     """The convention, or the one of that name."""
     return profile(choice) if isinstance(choice, str) else choice
-
-
-def categorical_slots(path: str) -> tuple[str, ...]:
-    """The categorical slots of an SGD-style ``schema.json``, which are never compared fuzzily.
-
-    Raises:
-        DstbenchError: It cannot be read, or is of another form.
-    """
-    services = read_json(path, list)
-    try:
-        found = {
-            slot["name"] if "-" in slot["name"] else f"{service['service_name']}-{slot['name']}"
-            for service in services
-            for slot in service["slots"]
-            if slot["is_categorical"]
-        }
-    except (KeyError, TypeError):
-        raise DstbenchError(
-            "not a schema of services with slots", file=path, hint="the dataset's schema.json"
-        ) from None
-    return tuple(sorted(canonical_slot(name) for name in found))
 
 
 def suits(convention: Convention, slots: frozenset[str]) -> str | None:

@@ -14,6 +14,7 @@ import polars as pl
 from dstbench.conventions import Convention
 from dstbench.dialogues import per_dialogue
 from dstbench.errors import UsageError, did_you_mean
+from dstbench.frames import IS_FRAME
 from dstbench.longtable import Data
 from dstbench.metrics import Metric, parse_all
 from dstbench.partition import over_partitions
@@ -143,7 +144,7 @@ def _tables(
             schema=schemas[name],
         )
 
-    long = pl.concat([_conform(run.table, run, schemas["long"]) for run in runs])
+    long = pl.concat([_conform(run.table.filter(~IS_FRAME), run, schemas["long"]) for run in runs])
     return {"long": long, **{name: deferred(name) for name in makers}}
 
 

@@ -40,7 +40,8 @@ class Run:
         name: What tables call it.
         table: The long table, schema `LONG`, sorted.
         meta: What was read and how: ``schema_version``, ``run``, ``files``, ``format``, ``gold`` (its file; null: it
-            was inside), ``missing``, ``coverage`` (counts of turns and dialogues).
+            was inside), ``missing``, ``coverage`` (counts of turns and dialogues); where gold has frames, ``frames``
+            (what they say: `frames.count_frames`).
         cuts: Row numbers at which the table may be cut, as a dialogue begins there; 0 and the number of rows too.
         derive: What makes another run's rows of each partition's, such as those of a baseline; None: nothing.
         path: The Parquet file, from the root of the file system, that `table` is read from; None: it is in memory.

@@ -13,8 +13,9 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: Version of the long table's layout, stored in every file's metadata.
-SCHEMA_VERSION: Final = 1
+#: The latest version of the long table's layout; each file's is in its metadata. Version 2 has rows of frames; a table
+#: without such rows is of version 1.
+SCHEMA_VERSION: Final = 2
 #: What stands between the alternatives of a multi-valued state, in gold and prediction columns.
 BETWEEN: Final = "|"
 #: The largest turn number that the tables hold.
@@ -84,7 +85,9 @@ LONG: Final = Table(
     "long table",
     "One row per (dialogue, turn, slot): a slot has a row from the first turn in which gold or prediction lists it "
     "to the dialogue's last turn; a turn in which no slot has been listed yet has one row with a null slot. "
-    "Sorted by (dialogue, slot, turn).",
+    "Sorted by (dialogue, slot, turn). Rows of the slot <service>-#frame are those of a frame, as in SGD, and of no "
+    "state: gold is not null where gold has the frame; a value is its active intent, then its requested slots, each "
+    "after a bar.",
     {
         "dialogue": Column(_TEXT, "Canonical dialogue id: PMUL4234 for MultiWOZ, any other as it is."),
         "turn": Column(pl.UInt16(), "0-based index of the user turn."),

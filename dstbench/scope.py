@@ -11,7 +11,6 @@ from dstbench.errors import DstbenchError, DstbenchWarning
 from dstbench.longtable import Data, open_runs
 from dstbench.partition import over_partitions
 from dstbench.schema import NOTHING
-from dstbench.slots import SLOT_SETS
 
 if TYPE_CHECKING:
     from dstbench.conventions import Convention
@@ -28,37 +27,37 @@ def open_under(convention: Convention, data: Data, *, missing: Missing | None = 
     something else.
 
     Raises:
-        DstbenchError: Data cannot be used; or the convention has a slot set in which none of gold's slots is.
+        DstbenchError: Data cannot be used; or the convention scores none of gold's slots.
     """
     with warnings.catch_warnings():
         if missing is None:
             warnings.filterwarnings("ignore", ".*changes nothing; it is a long table", DstbenchWarning)
         runs = open_runs(data, missing=missing or convention.missing, **how)
-    if convention.slots is not None:
+    if convention.scope is not None:
         for run in runs:
             check_scope(run.name, gold_counts(run), convention)
     return runs
 
 
 def check_scope(name: str, counts: pl.DataFrame, convention: Convention) -> None:
-    """Warn of gold's slots that are not in the convention's slot set.
+    """Warn of gold's slots that are not among those that the convention scores.
 
     Args:
         name: The run's.
         counts: What `gold_counts` gives of it.
-        convention: The convention; without a slot set, all slots are in it.
+        convention: The convention.
 
     Raises:
         DstbenchError: None of gold's slots is in it.
     """
-    if convention.slots is None:
+    if convention.scope is None:
         return
-    outside = counts.filter(~pl.col("slot").is_in(SLOT_SETS[convention.slots]))
+    outside = counts.filter(~pl.col("slot").is_in(convention.scope))
     if outside.is_empty():
         return
     if outside.height == counts.height:
         raise DstbenchError(
-            f"none of gold's {counts.height:,} slots, such as {counts['slot'][0]}, is in {convention.slots}, "
+            f"none of gold's {counts.height:,} slots, such as {counts['slot'][0]}, is in {convention.scope_name}, "
             f"the slots that {convention.name} scores",
             file=name,
             hint="--profile verbatim scores all slots; `dstbench ls profiles` says which slots others score",
@@ -67,11 +66,12 @@ def check_scope(name: str, counts: pl.DataFrame, convention: Convention) -> None
     more = f" and {outside.height - _MOST} more" if outside.height > _MOST else ""
     becomes = {
         "scored": "they are scored all the same, so that no turn is right by leaving them out (--outside dropped does)",
-        "dropped": "they are left out, and turns whose gold has no other values are not scored",
+        "dropped": "they are left out"
+        + (", and turns whose gold has no other values are not scored" if convention.drops_turns else ""),
     }
     warnings.warn(
         f"{name}: {outside.height:,} of gold's {counts.height:,} slots, and {outside['n'].sum():,} of its "
-        f"{counts['n'].sum():,} values, are not in {convention.slots}: {named}{more}; "
+        f"{counts['n'].sum():,} values, are not in {convention.scope_name}: {named}{more}; "
         f"{becomes[convention.outside]}",
         DstbenchWarning,
         stacklevel=3,

@@ -134,7 +134,7 @@ def score(
         raise UsageError("no metric to compute", hint="leave metrics away for the default ones")
     runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
     chosen = choose_metrics(asked, runs, convention, groups)
-    if convention.match.startswith("token-sort") and convention.unit == "frame" and not convention.exact_slots:
+    if convention.match.startswith("token-sort") and convention.unit == "frame" and convention.schema is None:
         warnings.warn(
             "categorical slots are matched by similarity too; --schema schema.json says which they are",
             DstbenchWarning,
@@ -142,6 +142,7 @@ def score(
         )
     if "slot" in groups:
         _warn_of_accuracies(chosen)
+    warn_of_frames(runs, convention)
     tables, spelled = [], []
     for run in runs:
         spelling = asks_for_spelling(run, groups, convention)
@@ -188,6 +189,7 @@ def score_run(
         **convention.settings(),
         "missing": run.meta["missing"],
         "by": ",".join(by) or "run",
+        **_frames_counted(run, convention),
         "gold": f"{found.fingerprint % 2**32:08x}",
         "d": str(found.dialogues),
         "t": str(found.turns),
@@ -223,11 +225,11 @@ def total_of(gold_slots: frozenset[str], convention: Convention, *, is_multiwoz:
 
     Args:
         gold_slots: The slots that have a value in gold.
-        convention: If it has a slot set, that is T, with gold's further slots where they are scored.
+        convention: If it does not score all slots, T is those that it scores, and gold's others where they are.
         is_multiwoz: Whether the dialogues are MultiWOZ's.
     """
-    further = frozenset() if convention.slots is not None and convention.outside == "dropped" else gold_slots
-    return slot_total(further, is_multiwoz=is_multiwoz, slot_set=convention.slots)
+    further = frozenset() if convention.scope is not None and convention.outside == "dropped" else gold_slots
+    return slot_total(further, is_multiwoz=is_multiwoz, scope=convention.scope, name=convention.scope_name)
 
 
 def resolve(metrics: Sequence[Metric], sums: Sums, convention: Convention) -> list[Metric]:
@@ -251,6 +253,25 @@ def _refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str
             f"{what}no convention changes what is right: {convention.name} has {', '.join(chosen)}",
             hint="--profile verbatim, without other choices",
         )
+
+
+def warn_of_frames(runs: Sequence[Run], convention: Convention) -> None:
+    """Say it where the convention counts gold's frames and a run does not know which frames there are."""
+    without = [run.name for run in runs if _frames_counted(run, convention).get("frames") == "unknown"]
+    if without:
+        warnings.warn(
+            f"{', '.join(without)}: gold does not say which frames there are; those that are empty on both sides, "
+            "which the official evaluation counts, are not counted (a --gold in SGD's layout says which there are)",
+            DstbenchWarning,
+            stacklevel=3,
+        )
+
+
+def _frames_counted(run: Run, convention: Convention) -> dict[str, str]:
+    """The signature's part that says how many frames gold has, where a score is a mean over them."""
+    if convention.unit != "frame" or convention.domain_turns != "frames":
+        return {}
+    return {"frames": str(run.meta["frames"]["gold"]) if "frames" in run.meta else "unknown"}
 
 
 def _is_of(metric: Metric, notation: str) -> bool:

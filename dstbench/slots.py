@@ -139,29 +139,32 @@ class SlotTotal:
     source: str
 
 
-def slot_total(gold_slots: Iterable[str], *, is_multiwoz: bool, slot_set: str | None = None) -> SlotTotal:
+def slot_total(
+    gold_slots: Iterable[str], *, is_multiwoz: bool, scope: frozenset[str] | None = None, name: str = ""
+) -> SlotTotal:
     """T of slot accuracy, a fact of the dataset: no tracker changes it by what it predicts.
 
     Args:
         gold_slots: The slots that have a value in gold.
         is_multiwoz: Whether the dialogues are MultiWOZ's, by their ids: of its slot sets, the smallest is taken that
             holds all of gold's slots. Of any other dataset, gold's slots are counted.
-        slot_set: The slots that are scored, by the name of a registered set, and gold's further ones; None: all.
+        scope: The slots that are scored, beside gold's further ones; None: all.
+        name: What they are called.
 
     >>> slot_total(["hotel-area"], is_multiwoz=True), slot_total(["bus-day"], is_multiwoz=True).size
     (SlotTotal(size=30, source='multiwoz-30'), 35)
     >>> slot_total(["a-b", "a-c"], is_multiwoz=False), slot_total(["a-b"], is_multiwoz=True).source
     (SlotTotal(size=2, source='gold'), 'gold')
-    >>> slot_total(["a-b"], is_multiwoz=False, slot_set="multiwoz-30")
+    >>> slot_total(["a-b"], is_multiwoz=False, scope=SLOT_SETS["multiwoz-30"], name="multiwoz-30")
     SlotTotal(size=31, source='multiwoz-30+1')
     """
     slots = frozenset(gold_slots)
-    if slot_set is not None:
-        further = len(slots - SLOT_SETS[slot_set])
-        return SlotTotal(len(SLOT_SETS[slot_set]) + further, f"{slot_set}+{further}" if further else slot_set)
-    for name, members in DATASET_SLOTS.items() if is_multiwoz else ():
+    if scope is not None:
+        further = len(slots - scope)
+        return SlotTotal(len(scope) + further, f"{name}+{further}" if further else name)
+    for known, members in DATASET_SLOTS.items() if is_multiwoz else ():
         if slots <= members:
-            return SlotTotal(len(members), name)
+            return SlotTotal(len(members), known)
     return SlotTotal(len(slots), "gold")
 
 

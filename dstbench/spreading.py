@@ -99,6 +99,13 @@ def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataF
     return table.with_columns(slot=slot, **columns).select(LONG.schema.names())
 
 
+def spread_frames(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
+    """The rows of both sides' frames, as those of any slot, to be put among those of `spread`."""
+    nothing = gold.cells.clear()
+    sides = (Side(side.turns, nothing if side.frames is None else side.frames) for side in (gold, pred))
+    return spread(source, spine.with_columns(predicted=True), *sides).drop_nulls("slot")
+
+
 @dataclass(frozen=True)
 class _Placed:
     """One side's cells that the spine has: which, in which of its turns, in which group; and all values."""

@@ -23,10 +23,12 @@ class Side:
     Attributes:
         turns: (dialogue: String, turn: UInt16), one row per turn that has this side, canonical ids, in file order.
         cells: (at: UInt32 row of `turns`, slot: Categorical, value: Categorical); one row per listed slot.
+        frames: The same of frames (see `frames`), which are in no state; None: the file has none.
     """
 
     turns: pl.DataFrame
     cells: pl.DataFrame
+    frames: pl.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ def in_order(states: States, gold: States) -> States:
             hint="they have no ids and are joined in order, so there must be as many: is it the same split"
             + (" (--split)?" if gold.splits is not None else "?"),
         )
-    return replace(states, gold=None, pred=Side(gold.gold.turns, states.pred.cells), complete=None)
+    return replace(states, gold=None, pred=replace(states.pred, turns=gold.gold.turns), complete=None)
 
 
 def in_split(states: States, split: str) -> States:
@@ -159,8 +161,12 @@ def same_turns(gold: Side, pred: Side) -> bool:
 def only_turns(side: Side, kept: pl.Series) -> Side:
     """The turns for which `kept` is true, and their cells."""
     place = pl.select(pl.when(kept).then(kept.cum_sum() - 1)).to_series().cast(pl.UInt32)
-    cells = side.cells.with_columns(place.gather(side.cells["at"]).alias("at")).drop_nulls("at")
-    return Side(side.turns.filter(kept), cells)
+
+    def of_kept(cells: pl.DataFrame) -> pl.DataFrame:
+        return cells.with_columns(place.gather(cells["at"]).alias("at")).drop_nulls("at")
+
+    frames = None if side.frames is None else of_kept(side.frames)
+    return Side(side.turns.filter(kept), of_kept(side.cells), frames)
 
 
 def _concat(sides: list[Side], source: str) -> Side:
@@ -169,8 +175,12 @@ def _concat(sides: list[Side], source: str) -> Side:
     if twice.height:
         dialogue, turn = twice.row(0)
         raise DstbenchError("the same turn in two files", file=source, dialogue=dialogue, turn=turn)
-    offset, cells = 0, []
+    offset, cells, frames = 0, [], []
     for side in sides:
-        cells.append(side.cells.with_columns(pl.col("at") + pl.lit(offset, pl.UInt32)))
+        behind = pl.col("at") + pl.lit(offset, pl.UInt32)
+        cells.append(side.cells.with_columns(behind))
+        if side.frames is not None:
+            frames.append(side.frames.with_columns(behind))
         offset += side.turns.height
-    return Side(turns, pl.concat(cells))
+    # Where only some of the files have frames, it is not known of all turns which frames they have.
+    return Side(turns, pl.concat(cells), pl.concat(frames) if len(frames) == len(sides) else None)

@@ -6,7 +6,7 @@ frames count is decided here, by the convention.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -14,13 +14,15 @@ import numpy as np
 import polars as pl
 
 from dstbench.codes import PerCode, codes, distinct, to_strings
+from dstbench.conventions import KINDS
 from dstbench.errors import UsageError
 from dstbench.layout import Layout, gold_slots, lay_out, over_distinct, row_changes
 from dstbench.partition import over_partitions
 from dstbench.ratios import from_halves, from_parts, halves, in_parts, in_steps
+from dstbench.requirements import SEEN, check_frames, check_services
 from dstbench.schema import BETWEEN, TURNS
 from dstbench.slots import are_multiwoz, domain_of
-from dstbench.turntable import needs_slots, to_turns
+from dstbench.turntable import counts_frames, needs_slots, to_turns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from dstbench.conventions import Convention
     from dstbench.options import View
     from dstbench.runs import Run
+    from dstbench.services import Schema
 
     Numbers: TypeAlias = NDArray[np.int64]
     # One row per group; without groups, plain numbers: a frame of one row is slow to make.
@@ -35,17 +38,19 @@ if TYPE_CHECKING:
 
 #: The group that is a dialogue's number of turns.
 LENGTH: Final = "length"
-#: What scores can be grouped by: a view, the dialogue's length in turns, or any column of the turn table.
+#: What scores can be grouped by: a view, whether a service is seen, the dialogue's length in turns, or any column of
+#: the turn table.
 GROUPS: Final = (
     "run",
     "domain",
     "slot",
     "dialogue",
     "turn",
+    SEEN,
     LENGTH,
     *(c for c in TURNS.columns if c[:2] == "n_"),
 )
-_NAMES: Final = ("slot", "domain")
+_NAMES: Final = ("slot", "domain", SEEN)
 _TURN: Final = ("number", "turn")
 # Whether a value lists alternatives.
 _LISTS: Final = PerCode(lambda values: values.str.contains(BETWEEN, literal=True).to_numpy(), absent=False)
@@ -148,25 +153,33 @@ def sum_up(
     clash = [name for name in by if name.startswith("n_")]
     if "slot" in by and clash:
         raise UsageError(f"scores by slot cannot be grouped by {clash[0]} as well")
+    check_frames(run, stats, by, convention)
     conventions = [convention, convention.exact()] if convention.is_fuzzy else [convention]
     outer = [name for name in by if name not in _NAMES]
     view = _view(by, convention)
     of_turns = replace(convention, unit="turn")  # a slot's table is over turns, also where the unit is the frame
     gold = _known_fingerprint(run, convention, view)
-    if gold is not None and not named and not needs_slots(_columns(stats, by, convention), convention):
+    frames = "frames" in run.meta and counts_frames(convention, view)
+    if (
+        gold is not None
+        and not named
+        and "frames" not in run.meta
+        and not needs_slots(_columns(stats, by, convention), convention)
+    ):
         run = replace(run, table=run.table.drop("slot"))
 
     def part(table: pl.DataFrame) -> _Part:
-        layouts = {one: lay_out(table, one) for one in {None, view}}
+        layouts = {one: lay_out(table, one, frames=frames and one is not None) for one in {None, view}}
         sums, scored = _sums(layouts, stats, by, convention, hashed=gold is None, moments=moments, most=most)
         tables = [sums, *(_sums(layouts, stats, by, one, hashed=False)[0] for one in conventions[1:])]
         everywhere = _sums(layouts, {}, outer, of_turns, hashed=False)[0] if "slot" in by else None
         rows = layouts[None]
+        check_services(rows, convention)
         slots = gold_slots(rows) if named else frozenset()
         is_multiwoz = named and are_multiwoz(rows.dialogue)
         return _Part(tables, everywhere, slots, is_multiwoz, scored, _alternatives(rows, convention))
 
-    parts = over_partitions(run, part)
+    parts = over_partitions(run, part, frames=frames)
     tables = [_add_up(found, by) for found in zip(*(part.tables for part in parts), strict=True)]
     if "slot" in by:
         everywhere = _add_up([part.everywhere for part in parts if part.everywhere is not None], outer)
@@ -210,14 +223,18 @@ def _sums(
     whole = to_turns(layouts[None], convention, columns=columns)
     gold = counted = scored = scored_turns(whole, convention)
     if view is not None:
-        columns = {*needed, *of_gold, view, "n_gold", "n_pred"}
+        columns = {*needed, *of_gold, view, "n_gold", "n_pred", "is_frame"}
         gold = counted = listed = to_turns(layouts[view], convention, view=view, columns=columns)
         if scored.height < whole.height:
             gold = counted = listed.join(scored.select(_TURN), on=_TURN, how="semi", maintain_order="left")
-        if view == "domain":
+        if view == "domain" and layouts[view].frames is not None:
+            counted = counted.filter("is_frame", *_has_slots(convention))
+        elif view == "domain":
             counted = _of_domains(counted, listed, scored, convention)
         if view == "slot" and "domain" in by:
             counted = counted.with_columns(over_distinct(counted["slot"], domain_of).alias("domain"))
+        if convention.seen is not None and SEEN in by:
+            counted = counted.with_columns(over_distinct(counted[view], _seen_in(convention.seen)).alias(SEEN))
     if LENGTH in by:
         lengths = whole.group_by("number").len(LENGTH)
         counted = counted.join(lengths, on="number", how="left", maintain_order="left")
@@ -330,9 +347,22 @@ def _spelled_turns() -> pl.Expr:
     return ((wrong > 0) & (wrong == pl.col("n_spelling"))).cast(pl.Int64)
 
 
+def _seen_in(schema: Schema) -> Callable[[str], str]:
+    """Whether a slot or domain is of one of these services, in a word."""
+    return lambda name: "seen" if domain_of(name) in schema.services else "unseen"
+
+
+def _has_slots(convention: Convention) -> list[pl.Expr]:
+    """Of frames: whether their service has slots of the kind that is scored; else they have no score."""
+    if convention.slots not in KINDS or convention.scope is None:
+        return []
+    services = sorted({domain_of(slot) for slot in convention.scope})
+    return [pl.col("domain").cast(pl.String).is_in(services)]
+
+
 def columns_of_scored(convention: Convention) -> set[str]:
     """The columns of the turn table that `scored_turns` needs beside ``number``."""
-    drops = convention.slots is not None and convention.outside == "dropped"
+    drops = convention.drops_turns
     return {"n_gold", "n_pred", "n_dropped"} if convention.turns in ("gold", "pred") or drops else set()
 
 
@@ -364,7 +394,7 @@ def _of_domains(
     """
     in_gold, in_pred = pl.col("n_gold") > 0, pl.col("n_pred") > 0
     if convention.domain_turns != "dialogue":
-        return counted.filter(in_gold if convention.domain_turns == "gold" else in_gold | in_pred)
+        return counted.filter(in_gold | in_pred if convention.domain_turns == "either" else in_gold)
     names = [name for name in ("number", "dialogue", "domain") if name in listed.columns]
     turns = scored.select(_TURN).join(listed.filter(in_gold).select(names).unique(), on="number", maintain_order="left")
     found = turns.join(counted.drop("dialogue", strict=False), on=[*_TURN, "domain"], how="left", maintain_order="left")

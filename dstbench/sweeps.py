@@ -76,7 +76,7 @@ def sweep(
         found: list[pl.DataFrame] = []
         left_out: dict[str, list[str]] = {}
         counts = gold_counts(run)
-        for one in {c.slots: c for c in conventions.values() if not suits(c, frozenset(counts["slot"]))}.values():
+        for one in {c.scope_name: c for c in conventions.values() if not suits(c, frozenset(counts["slot"]))}.values():
             check_scope(run.name, counts, one)
         for name, convention in conventions.items():
             if reason := suits(convention, frozenset(counts["slot"])):

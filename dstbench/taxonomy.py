@@ -20,6 +20,7 @@ import polars as pl
 
 from dstbench.codes import ABSENT, to_column, to_strings
 from dstbench.comparison import comparison
+from dstbench.frames import states_only
 from dstbench.layout import Layout, before, lay_out, over_distinct
 from dstbench.partition import over_partitions
 from dstbench.slots import domain_of
@@ -98,6 +99,7 @@ def list_classes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     Returns:
         The columns of `turnwise.SLOT_CLASSES` but `run`, in the order of the long table.
     """
+    table = states_only(table)
     rows = lay_out(table)
     found = classify(rows, convention)
     at = np.flatnonzero((found != _NOTHING) & scored_places(rows, convention)[0][rows.row_place])

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 import numpy as np
 import polars as pl
 
-from dstbench.codes import ABSENT
+from dstbench.codes import ABSENT, to_column
 from dstbench.comparison import Compared, comparison
 from dstbench.conventions import Convention
 from dstbench.errors import UsageError
+from dstbench.frames import requested_f1, same_intent
 from dstbench.layout import Layout, before, gold_hashes, lay_out, row_changes
 from dstbench.options import View
 from dstbench.schema import TURNS
@@ -36,10 +37,12 @@ if TYPE_CHECKING:
     Codes: TypeAlias = NDArray[np.uint32]
     Numbers: TypeAlias = NDArray[np.integer[Any]]
 
+#: Columns about gold's frames: whether gold has the frame; whether the active intent is right; F1 of requested slots.
+FRAMES: Final = ("is_frame", "right_intent", "requested_f1")
 # Columns that are the size of something in the state: a turn has what the turn before had, and what changed.
 _LASTING: Final = ("n_gold", "n_pred", "n_correct", "n_union", "n_charged_again", "n_dropped", "n_spelling")
 _NAMES: Final = ("dialogue", "turn", "number", "turn_hash")
-_EXTRA: Final = ("number", "turn_hash", "gold_hash", "n_dropped", "n_spelling")
+_EXTRA: Final = ("number", "turn_hash", "gold_hash", "n_dropped", "n_spelling", *FRAMES)
 # Columns that depend on the row before, and of these on whether a slot has ever been listed.
 _OF_RELEASED: Final = frozenset({"gca_correct", "gca_wrong", "gca_missed", "gca_over"})
 _OF_EVENTS: Final = frozenset(
@@ -64,11 +67,11 @@ def to_turns(
         convention: What values mean; None: ``verbatim``.
         view: Restrict states to each ``domain`` or each ``slot`` in turn, and give one row per turn and domain (slot)
             from the first turn in which gold or prediction lists it.
-        columns: The columns that are wanted, to save the work of the others; None: all. Five more are there when
+        columns: The columns that are wanted, to save the work of the others; None: all. More are there when
             they are asked for: ``number`` (UInt32), the dialogue's place in `long`; ``turn_hash`` and ``gold_hash``
             (UInt64), the parts of the fingerprint that say that the turn is there, and what changed in its gold;
-            ``n_dropped`` (UInt32), gold's values that are dropped as their slots are outside the slot set; and
-            ``n_spelling`` (UInt32), wrong slots whose values differ by spelling only.
+            ``n_dropped`` (UInt32), gold's values that are dropped as their slots are not scored; ``n_spelling``
+            (UInt32), wrong slots whose values differ by spelling only; and those of `FRAMES`.
 
     Returns:
         The turn table (schema `TURNS`; a view has its column after `turn`), sorted by dialogue, view, turn.
@@ -81,9 +84,11 @@ def to_turns(
     every = ["dialogue", "turn", *([view] if view else []), *list(TURNS.columns)[2:]]
     wanted = every if columns is None else [name for name in [*every, *_EXTRA] if name in columns]
     needed = _needs(wanted)
-    rows = long if isinstance(long, Layout) else lay_out(long, view)
+    rows = long if isinstance(long, Layout) else lay_out(long, view, frames=counts_frames(convention, view))
     found: dict[str, Any] = {"turn": rows.of_turns(rows.number_of_place).astype(np.uint16)}
-    if needed - {*_NAMES, view}:  # more than which turns there are
+    if needed.intersection(FRAMES):
+        found |= _of_frames(rows)
+    if needed - {*_NAMES, *FRAMES, view}:  # more than which turns there are
         changes = find_changes(rows, convention or Convention())
         found |= _counts(rows, changes, needed)
         if "local_error" in needed:
@@ -104,6 +109,27 @@ def to_turns(
     return pl.DataFrame({name: found[name] for name in wanted})
 
 
+def counts_frames(convention: Convention | None, view: View | None) -> bool:
+    """Whether gold's frames count in a view under a convention."""
+    return convention is not None and convention.domain_turns == "frames" and view == "domain"
+
+
+def _of_frames(rows: Layout) -> dict[str, NDArray[Any]]:
+    """What is known of gold's frames; 0 of turns in which gold has no frame of the domain."""
+    is_frame = np.zeros(rows.total, np.bool_)
+    right, requested = np.zeros(rows.total, np.bool_), np.zeros(rows.total)
+    if rows.frames is not None:
+        place, (_, gold, pred) = rows.row_place[rows.frames.row], rows.frames
+        pairs, of_frame = np.unique(gold.astype(np.uint64) << np.uint64(32) | pred, return_inverse=True)
+        golds, preds = (to_column(half.astype(np.uint32)).to_list() for half in (pairs >> np.uint64(32), pairs))
+        said = [(gold, pred) for gold, pred in zip(golds, preds, strict=True)]
+        is_frame[place] = True
+        right[place] = np.array([p is not None and same_intent(g, p) for g, p in said], np.bool_)[of_frame]
+        of_pair = np.array([requested_f1(*pair) for pair in said], np.float64)
+        requested[place] = np.where(rows.pred[rows.frames.row] == ABSENT, of_pair[of_frame], 0)  # marked: 0
+    return dict(zip(FRAMES, map(rows.of_turns, (is_frame, right, requested)), strict=True))
+
+
 def _needs(columns: Collection[str]) -> set[str]:
     """The columns and those that they follow from."""
     needed = set(columns)
@@ -118,7 +144,7 @@ def needs_slots(columns: Collection[str], convention: Convention) -> bool:
     c = convention
     as_written = not (c.gold_steps or c.pred_steps or c.is_fuzzy) and c.multi == "literal" and c.dontcare == "keep"
     by_itself = {*_NAMES, "n_gold", "n_pred", "n_correct", "n_union"}
-    return not (as_written and c.slots is None and c.over == "count" and _needs(columns) <= by_itself)
+    return not (as_written and c.scope is None and c.over == "count" and _needs(columns) <= by_itself)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,9 @@ SLOTS = ("hotel-area", "hotel-name", "hotel-book day", "train-day", "train-leave
 #: "none" and "" mean absent under the default convention, but a listed one is a value to GCA.
 VALUES = ("north", "south", "centre", "none", "", "dontcare")
 
+#: The metrics of what frames say, which these states have not.
+OF_FRAMES = ("intent", "requested-f1")
+
 states_of_a_turn = st.dictionaries(st.sampled_from(SLOTS), st.sampled_from(VALUES), max_size=4)
 
 

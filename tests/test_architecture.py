@@ -11,13 +11,14 @@ ROOT = Path(dstbench.__file__).parent
 
 #: The data's way. A module may import from those above it; a package stands for all its modules.
 STEPS = (
-    "errors", "escapes", "limits", "options", "stats", "slots", "schema", "standings", "turnwise", "longrules", "codes",
-    "fingerprint", "layout", "files", "states", "builder", "runs", "readers", "context", "spreading", "align",
-    "longfile", "longtable", "conversion", "partition", "engine_ray", "engines", "ratios", "spelling", "ontology",
-    "matching", "conventions", "profiles", "scope", "comparison", "turntable", "sums", "taxonomy", "pairs", "metrics",
-    "signature", "precision", "score_notes", "scoring", "pairing", "verdicts", "significance", "dialogues",
-    "associations", "correlating", "tendencies", "diagnosis", "walkthrough", "queries", "explorer", "sweeps", "checks",
-    "audit", "listing", "demo", "rendering", "reporting", "cli", "__main__",
+    "errors", "escapes", "limits", "options", "stats", "slots", "schema", "standings", "turnwise", "codes",
+    "frames", "longrules", "fingerprint", "layout", "files", "states", "builder", "runs", "readers", "context",
+    "spreading", "align", "longfile", "longtable", "conversion", "partition", "engine_ray", "engines", "ratios",
+    "spelling", "ontology", "services", "matching", "conventions", "profiles", "scope", "comparison", "turntable",
+    "requirements", "sums", "taxonomy", "pairs", "metrics", "signature", "precision", "score_notes", "scoring",
+    "pairing", "verdicts", "significance", "dialogues", "associations", "correlating", "tendencies", "diagnosis",
+    "walkthrough", "queries", "explorer", "sweeps", "checks", "audit", "listing", "demo", "rendering", "reporting",
+    "cli", "__main__",
 )  # fmt: skip
 
 

@@ -251,7 +251,7 @@ def test_categorical_slots_of_a_schema_are_matched_exactly(here: Path) -> None:
     Path("schema.json").write_text(json.dumps([{"service_name": "Hotels_1", "slots": slots}]))
     values = {"Hotels_1-name": "guest house", "Hotels_1-kind": "guest house"}
     states = [{"dialogue_id": "D", "turn": 0, "gold": values, "pred": dict.fromkeys(values, "guesthouse")}]
-    chosen = profile("verbatim", match="levenshtein", exact_slots="schema.json")
+    chosen = profile("verbatim", match="levenshtein", schema="schema.json")
     with pytest.warns(dstbench.DstbenchWarning, match="none of the 2 slots is MultiWOZ's|wrong by spelling"):
         assert dstbench.score(states, metrics="correct", profile=chosen)["value"].item() == 1
 

@@ -17,24 +17,30 @@ from dstbench.metrics import REGISTRY, parse_all
 from dstbench.options import Missing
 from dstbench.profiles import PROFILES, profile
 from dstbench.rendering.tables import signature_lines
+from dstbench.services import Schema
 from dstbench.signature import differences, doubts, explain, parse, sign
 from dstbench.spelling import Table
 from dstbench.sums import GROUPS
-from tests.corpora import EXAMPLE, States, corpora
+from tests.corpora import EXAMPLE, OF_FRAMES, States, corpora
 
 OTHER: dict[str, Any] = {
     "name": "other.1", "slots": "multiwoz-31", "outside": "dropped", "absent": ("none",), "none": "keep",
     "dontcare": "drop",
     "gold_steps": ("case",), "pred_steps": ("case",), "typos": Table.of({"a": ["b"]}), "multi": "any",
-    "match": "levenshtein", "labels": Table.of({"a": ["b"]}), "fuzzy": "all", "exact_slots": ("hotel-area",),
+    "match": "levenshtein", "labels": Table.of({"a": ["b"]}), "fuzzy": "all",
+    "schema": Schema.of({"hotel-area": True, "train-day": False}), "seen": Schema.of({"hotel-area": True}),
     "over": "free", "wrong_costs": "twice", "turns": "gold", "unit": "frame", "domain_turns": "either",
 }  # fmt: skip
 # What moves no number by itself: the run's own treatment of missing turns and each metric's parameters are signed.
 UNSIGNED = {"missing", "metrics", "title"}
 
 
-def signed(states: Any = EXAMPLE, metrics: str = "jga", **options: Any) -> str:
-    found = dstbench.score(states, metrics=metrics, **options)["signature"]
+FRAME = {"Hotels_1-#frame": "Find|"}
+FRAMES: States = [{"dialogue_id": "D", "turn": 0, "gold": FRAME, "pred": FRAME}]
+
+
+def signed(data: Any = EXAMPLE, metrics: str = "jga", **options: Any) -> str:
+    found = dstbench.score(data, metrics=metrics, **options)["signature"]
     assert len(found) == 1
     text: str = found.item()
     return text
@@ -48,12 +54,14 @@ def test_every_choice_of_a_convention_is_in_the_signature() -> None:
     assert len(found) == 1 + len(OTHER)
 
 
+@pytest.mark.filterwarnings("ignore:.*categorical slots:dstbench.errors.DstbenchWarning")
 def test_every_parameter_of_every_metric_is_in_the_signature() -> None:
     other = {"T": 5, "lam": 0.25, "alpha": 0.5, "avg": "micro", "counting": "paper", "wrong": "missed"}
     for name, metric in REGISTRY.items():
         others = other | {"empty": "0" if name in ("f1", "precision", "recall") else "1"}
+        how = {"data": FRAMES, "profile": "sgd"} if name in OF_FRAMES else {}
         notations = [name, *(f"{name}:{f.name}={others[f.name]}" for f in fields(metric))]
-        assert len({signed(metrics=notation) for notation in notations}) == len(notations)
+        assert len({signed(metrics=notation, **how) for notation in notations}) == len(notations)
 
 
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")

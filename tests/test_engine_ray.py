@@ -216,11 +216,11 @@ _SLOW = (
 from dstbench import sums
 lay_out = sums.lay_out
 
-def slow(table, view=None):
+def slow(table, view=None, **how):
     with open(rest[0], "a") as log:
         log.write(f"{os.getppid()}\\n")  # who works is a child of its raylet
     time.sleep(0.2)
-    return lay_out(table, view)
+    return lay_out(table, view, **how)
 
 local = digest(dstbench.score(path, metrics="jga,gca,fga"))
 sums.lay_out = slow

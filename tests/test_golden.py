@@ -1,7 +1,7 @@
 """Long tables of every schema version so far, as files that were written once: each later dstbench must read them.
 
 A file in `golden/` is never written anew. Where the schema gets a new version, the file of the last one stays, a file
-of the new one comes beside it, and both go through these tests.
+of the new one comes beside it, and both go through these tests. A table without rows of frames is still of version 1.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tests.corpora import States
 
 GOLDEN = Path(__file__).parent / "golden"
 VERSION_1 = GOLDEN / "long_table_1.parquet"
+VERSION_2 = GOLDEN / "long_table_2.parquet"
 
 #: Version 1's file is ``write_long(*open_runs({"golden": PRED}, gold={"gold": GOLD}, missing="wrong"), VERSION_1)``.
 #: In it: a turn without slots, a turn without a prediction, slots that go and come, and values that must stay as they
@@ -100,7 +101,6 @@ def test_version_1_is_scored_as_it_was(profile: str) -> None:
         }  # fmt: skip
 
 
-@pytest.mark.skipif(SCHEMA_VERSION != 1, reason="version 1 is written no more")
 @pytest.mark.filterwarnings("ignore:golden. 1 gold turn without a prediction:dstbench.DstbenchWarning")
 def test_the_writer_still_writes_version_1(tmp_path: Path) -> None:
     (run,) = dstbench.open_runs({"golden": PRED}, gold={"gold": GOLD}, missing="wrong")
@@ -116,6 +116,46 @@ def test_the_writer_still_writes_version_1(tmp_path: Path) -> None:
     assert old.keys() <= new.keys()
     for key in ("dstbench", "dstbench.cuts"):
         assert json.loads(new[key]) == json.loads(old[key])
+
+
+#: Version 2's file is written as version 1's, of these: frames with and without slots, one of them not predicted.
+FRAMES: States = [
+    {"dialogue_id": "1_00000", "turn": 0, "gold": {"Hotels_1-#frame": "Find|"}},
+    {"dialogue_id": "1_00000", "turn": 1, "gold": {"Hotels_1-#frame": "Book|price", "Hotels_1-city": "Ely|Ely, UK"}},
+    {"dialogue_id": "1_00000", "turn": 2, "gold": {"Hotels_1-#frame": "NONE|"}},
+]
+PREDICTED: States = [
+    {"dialogue_id": "1_00000", "turn": 0, "pred": {"Hotels_1-#frame": "Find|"}},
+    {"dialogue_id": "1_00000", "turn": 1, "pred": {"Hotels_1-#frame": "Find|price|city", "Hotels_1-city": "Ely"}},
+]
+ROWS_OF_FRAMES = [
+    ("1_00000", 0, None, None, None),
+    ("1_00000", 2, None, None, "no prediction for turn 2"),
+    ("1_00000", 0, "Hotels_1-#frame", "Find|", "Find|"),
+    ("1_00000", 1, "Hotels_1-#frame", "Book|price", "Find|price|city"),
+    ("1_00000", 2, "Hotels_1-#frame", "NONE|", None),
+    ("1_00000", 1, "Hotels_1-city", "Ely|Ely, UK", "Ely"),
+    ("1_00000", 2, "Hotels_1-city", None, None),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*(categorical slots|MultiWOZ's|without a prediction):dstbench.DstbenchWarning")
+def test_version_2_is_read_scored_and_written_as_it_was(tmp_path: Path) -> None:
+    (run,) = dstbench.open_runs(VERSION_2)
+    assert run.path is not None
+    assert run.table.collect().rows() == ROWS_OF_FRAMES
+    assert run.meta["schema_version"] == 2
+    assert run.meta["frames"] == {
+        "gold": 3, "gold_intent": 3, "gold_requested": 3, "pred": 2, "pred_intent": 2, "pred_requested": 2,
+    }  # fmt: skip
+    # The last frame's turn is not predicted, which is wrong also where gold has nothing in it.
+    wanted = {"soft-jga": 2 / 3, "soft-aga": 1, "intent": 1 / 3, "requested-f1": (1 + 2 / 3 + 0) / 3}
+    rows = dstbench.score(VERSION_2, metrics=list(wanted), profile="sgd")
+    assert dict(rows.select("metric", "value").rows()) == pytest.approx(wanted, rel=1e-14)
+    (again,) = dstbench.open_runs({"golden": PREDICTED}, gold={"gold": FRAMES}, missing="wrong")
+    dstbench.write_long(again, tmp_path / "run.parquet")
+    assert pl.read_parquet(tmp_path / "run.parquet").equals(pl.read_parquet(VERSION_2))
+    assert again.meta == run.meta
 
 
 def test_there_is_a_file_of_every_version() -> None:

@@ -123,7 +123,8 @@ CASES: dict[str, tuple[State, State, list[tuple[str, str, dict[str, Any], float 
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.filterwarnings(
-    "ignore:.*(alternatives|categorical slots|wrong by spelling|more than the T):dstbench.errors.DstbenchWarning"
+    "ignore:.*(alternatives|categorical slots|wrong by spelling|more than the T|which frames there are)"
+    ":dstbench.errors.DstbenchWarning"
 )
 def test_where_conventions_disagree(case: str) -> None:
     gold, pred, outcomes = CASES[case]
@@ -137,7 +138,9 @@ def test_every_profile_has_its_say_above() -> None:
     assert {name.partition("@")[0] for name in PROFILES} == {name.partition("@")[0] for name in named}
 
 
-@pytest.mark.filterwarnings("ignore:.*(is MultiWOZ's|categorical slots):dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*(is MultiWOZ's|categorical slots|which frames there are):dstbench.errors.DstbenchWarning"
+)
 def test_frames_and_turns() -> None:
     """E22: one service right, one wrong: 1/2 over frames, 0 over turns."""
     states = [{"dialogue_id": "1_0", "turn": 0, "gold": {"A-x": "1", "B-y": "2"}, "pred": {"A-x": "1", "B-y": "3"}}]

@@ -25,7 +25,6 @@ from dstbench.scope import gold_counts, open_under
 from dstbench.score_notes import warn_of_alternatives
 from dstbench.scoring import score_run
 from dstbench.significance import runs_called, seeds_of
-from dstbench.slots import SLOT_SETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -205,10 +204,10 @@ def _chosen(only: Mapping[str, str | Sequence[str]], versions: list[str], names:
 
 def _in_scope(rows: pl.DataFrame, run: Run, convention: Convention) -> pl.DataFrame:
     """The rows of slots that the convention scores; others are right by definition."""
-    if convention.slots is None:
+    if convention.scope is None:
         return rows
     further = gold_counts(run)["slot"] if convention.outside == "scored" else ()
-    return rows.filter(pl.col("slot").is_in([*SLOT_SETS[convention.slots], *further]))
+    return rows.filter(pl.col("slot").is_in([*convention.scope, *further]))
 
 
 def _over_seeds(name: str, sd: str) -> list[pl.Expr]:

@@ -33,7 +33,7 @@ app.add_typer(audits)
 
 # What a convention does to gold values, and when two of them match.
 _VALUES = ("dontcare", "none", "typos", "gold_steps", "slots")
-_MATCHES = (*_VALUES, "multi", "match", "fuzzy", "labels", "exact_slots")
+_MATCHES = (*_VALUES, "multi", "match", "fuzzy", "labels", "schema")
 
 _OfSplit = Annotated[str | None, typer.Option("--split", help="train, dev or test, where the data have several.")]
 

@@ -36,7 +36,7 @@ def score(
     *,
     metrics: Metrics = None,
     by: Annotated[
-        str, typer.Option(help="Group by run, domain, slot, dialogue, turn, length; several with commas.")
+        str, typer.Option(help="Group by run, domain, slot, dialogue, turn, length, seen; several with commas.")
     ] = "run",
     asked: Asked,
     form: FormatOption = "text",

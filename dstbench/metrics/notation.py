@@ -14,6 +14,7 @@ from dstbench.metrics.base import Metric, check_own
 from dstbench.metrics.change import GCA
 from dstbench.metrics.counts import Correct, ErrorTurns, Missed, Over, Wrong
 from dstbench.metrics.flexible import FGA, TLA
+from dstbench.metrics.frames import Intent, RequestedF1
 from dstbench.metrics.joint import AGA, IAGA, JGA, RSA, SA
 from dstbench.metrics.slot import F1, Precision, Recall
 from dstbench.metrics.soft import SoftAGA, SoftJGA
@@ -26,6 +27,7 @@ REGISTRY: Final[dict[str, type[Metric]]] = {
     metric.name: metric
     for metric in (
         JGA, SA, RSA, AGA, F1, FGA, GCA, TLA, Precision, Recall, IAGA, SoftJGA, SoftAGA,
+        Intent, RequestedF1,
         Correct, Wrong, Missed, Over, ErrorTurns,
     )
 }  # fmt: skip

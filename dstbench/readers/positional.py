@@ -22,7 +22,7 @@ from dstbench.errors import DstbenchError
 from dstbench.readers.source import Format, Source, values
 from dstbench.readers.textual import Pairs, lines, sniff_lines
 from dstbench.schema import BETWEEN
-from dstbench.states import Side, States, in_order
+from dstbench.states import States, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -229,7 +229,7 @@ def _by_place(read: States, gold: States) -> States:
             file=read.source,
             hint="is it the same dataset and split?",
         )
-    return replace(read, pred=Side(turns.select("dialogue", "turn"), read.pred.cells), complete=None)
+    return replace(read, pred=replace(read.pred, turns=turns.select("dialogue", "turn")), complete=None)
 
 
 CONVLAB_RAW: Final = Format(

@@ -4,7 +4,8 @@ Conventions: a dialogue's turns are the user's and the system's; a user turn has
 cumulative. A service that has no frame in a turn is not in that turn's state: the official evaluation does not score
 it there. A slot is called ``<service>-<slot>`` unless its name has the domain in it (``hotel-bookday``); case is kept.
 Values are lists: in gold, of what is equally right (joined by ``|``); of a prediction, the official evaluation reads
-the first element, and so does this reader. An empty list is no value.
+the first element, and so does this reader. An empty list is no value. Which frames a turn has, also those without a
+value, is kept, with their intents and requested slots.
 
 Gold and predictions have the same shape, so both sides are read: a file given as ``--gold`` is gold, any other is
 predictions. Files may be a list of dialogues, or a dictionary of them by id.
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from dstbench.builder import StatesBuilder
+from dstbench.frames import frame_slot, frame_value
 from dstbench.readers.source import Format, Source, values
 from dstbench.schema import BETWEEN
 from dstbench.states import States
@@ -31,6 +33,8 @@ class State(msgspec.Struct):
     """The state of a service."""
 
     slot_values: dict[str, list[str]]
+    active_intent: str | None = None
+    requested_slots: list[str] | None = None
 
 
 class Frame(msgspec.Struct):
@@ -72,7 +76,7 @@ def sniff(source: Source) -> bool:
 def read(source: Source) -> States:
     """Read the file."""
     states = StatesBuilder(source.name, FORMAT.name)
-    states.either = True
+    states.either = states.has_frames = True
     for position, dialogue in enumerate(dialogues_of(source, Dialogue)):
         states.place(dialogue.dialogue_id, source.path.name.removesuffix(".gz"), position)
         users = (turn for turn in dialogue.turns if turn.speaker.upper() == USER)
@@ -85,8 +89,13 @@ def read(source: Source) -> States:
                 for slot, value in frame.state.slot_values.items()
                 if value
             ]
-            states.gold.cells(at, [(slot, BETWEEN.join(value)) for slot, value in cells])
-            states.pred.cells(at, [(slot, value[0]) for slot, value in cells])
+            frames = [
+                (frame_slot(frame.service), frame_value(frame.state.active_intent, frame.state.requested_slots))
+                for frame in turn.frames
+                if frame.state is not msgspec.UNSET
+            ]
+            states.gold.cells(at, [*((slot, BETWEEN.join(value)) for slot, value in cells), *frames])
+            states.pred.cells(at, [*((slot, value[0]) for slot, value in cells), *frames])
     return states.build()
 
 

@@ -1,0 +1,337 @@
+"""The official evaluation of SGD (Rastogi et al. 2020) as plain loops, and what dstbench makes of the same files."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import shutil
+from collections import Counter, defaultdict
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rapidfuzz.fuzz import token_sort_ratio
+from rapidfuzz.utils import default_process
+
+import dstbench
+from dstbench.conversion import convert
+from dstbench.longtable import open_runs
+from dstbench.metrics import REGISTRY
+from dstbench.options import Missing
+from dstbench.profiles import PROFILES, profile
+from tests.corpora import OF_FRAMES
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(is MultiWOZ's|several values|own gold is not used|alternatives|scored as written|categorical slots):"
+    "dstbench.DstbenchWarning"
+)
+Document = list[dict[str, Any]]
+Scores = dict[tuple[str, str], float | None]
+
+
+# --- the official evaluation, from its description ---------------------------------------------------------------
+
+
+def near(gold: str, pred: str) -> float:
+    return 1.0 if gold == pred else round(token_sort_ratio(gold, pred, processor=default_process)) / 100
+
+
+def slot_score(slot: dict[str, Any], gold: dict[str, list[str]], pred: dict[str, list[str]]) -> float:
+    name = slot["name"]
+    if name not in gold or name not in pred:
+        return 1.0 if name not in gold and name not in pred else 0.0
+    if slot["is_categorical"]:
+        return 1.0 if gold[name][0] == pred[name][0] else 0.0
+    return max(near(alternative, pred[name][0]) for alternative in gold[name])
+
+
+def list_f1(gold: list[str], pred: list[str]) -> float:
+    both = sum((Counter(gold) & Counter(pred)).values())
+    precision = both / len(pred) if pred else 1.0
+    recall = both / len(gold) if gold else 1.0
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def frame_scores(gold: dict[str, Any], pred: dict[str, Any], slots: list[dict[str, Any]]) -> dict[str, float]:
+    """Of one frame; what it has no score in is left out."""
+    found = {
+        "intent": float(gold["active_intent"] == pred["active_intent"]),
+        "requested-f1": list_f1(gold["requested_slots"], pred["requested_slots"]),
+    }
+    kinds = {"": slots, "categorical ": [s for s in slots if s["is_categorical"]]}
+    kinds["non-categorical "] = [s for s in slots if not s["is_categorical"]]
+    for kind, chosen in kinds.items():
+        scores = [slot_score(slot, gold["slot_values"], pred["slot_values"]) for slot in chosen]
+        active = [s for s, slot in zip(scores, chosen, strict=True) if slot["name"] in gold["slot_values"]]
+        if scores:
+            found[f"{kind}soft-jga"] = prod(scores)
+        if active:
+            found[f"{kind}soft-aga"] = sum(active) / len(active)
+    return found
+
+
+def official(gold: Document, pred: Document, schema: Document, seen: Document) -> Scores:
+    """Means over frames, by (group, metric): the whole run ("all"), seen and unseen services, each service."""
+    slots = {service["service_name"]: service["slots"] for service in schema}
+    known = {service["service_name"] for service in seen}
+    predicted = {dialogue["dialogue_id"]: dialogue for dialogue in pred}
+    values: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for dialogue in gold:
+        if dialogue["dialogue_id"] not in predicted:
+            continue
+        for turn, other in zip(dialogue["turns"], predicted[dialogue["dialogue_id"]]["turns"], strict=True):
+            if turn["speaker"] != "USER":
+                continue
+            frames = {frame["service"]: frame["state"] for frame in other["frames"]}
+            for frame in turn["frames"]:
+                service = frame["service"]
+                scores = frame_scores(frame["state"], frames[service], slots[service])
+                for group in ("all", "seen" if service in known else "unseen", service):
+                    for metric, value in scores.items():
+                        values[group, metric].append(value)
+    return {key: sum(found) / len(found) for key, found in values.items()}
+
+
+# --- dstbench ----------------------------------------------------------------------------------------------------
+
+FRAMES = "soft-jga,soft-aga,intent,requested-f1"
+
+
+def ours(data: Any, gold: Any, schema: Path, seen: Path) -> Scores:
+    found: Scores = {}
+    for by in ("run", "seen", "domain"):
+        for kind in (None, "categorical", "non-categorical"):
+            convention = profile("sgd", schema=str(schema), seen=str(seen), slots=kind)
+            metrics = "soft-jga,soft-aga" if kind else FRAMES
+            rows = dstbench.score(data, gold=gold, metrics=metrics, by=by, profile=convention)
+            for row in rows.iter_rows(named=True):
+                group = "all" if by == "run" else row[by]
+                if row["value"] is not None:
+                    found[group, f"{kind} {row['metric']}" if kind else row["metric"]] = row["value"]
+    return found
+
+
+def expect(found: Scores, wanted: Scores) -> None:
+    assert found.keys() == wanted.keys()
+    for key, value in wanted.items():
+        assert found[key] == pytest.approx(value, rel=1e-12, abs=1e-14), key
+
+
+def write(folder: Path, document: Document, schema: Document | None = None) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "dialogues_001.json").write_text(json.dumps(document))
+    if schema is not None:
+        (folder / "schema.json").write_text(json.dumps(schema))
+    return folder
+
+
+# --- corpora -----------------------------------------------------------------------------------------------------
+
+SCHEMA: Document = [
+    {"service_name": "Hotels_1", "slots": [
+        {"name": "city", "is_categorical": False}, {"name": "stars", "is_categorical": True},
+    ]},
+    {"service_name": "Hotels_2", "slots": [{"name": "city", "is_categorical": False}]},
+    {"service_name": "Alarm_1", "slots": [{"name": "kind", "is_categorical": True}]},
+]  # fmt: skip
+TRAINING = SCHEMA[:1]
+VALUES = ("San Jose", "San José, CA", "jose san", "3", "three", "dontcare", "none", "")
+lists = st.lists(st.sampled_from(VALUES), min_size=1, max_size=3, unique=True)
+
+
+def frame(service: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
+    names = st.sampled_from([slot["name"] for slot in service["slots"]])
+    state = st.fixed_dictionaries({
+        "active_intent": st.sampled_from(["NONE", "Find", "Book"]),
+        "requested_slots": st.lists(st.sampled_from(["city", "price"]), max_size=2, unique=True),
+        "slot_values": st.dictionaries(names, lists, max_size=2),
+    })  # fmt: skip
+    return st.fixed_dictionaries({"service": st.just(service["service_name"]), "state": state})
+
+
+@st.composite
+def predicted(draw: st.DrawFn) -> tuple[Document, Document]:
+    """Gold and predictions with the same frames."""
+    gold: Document = []
+    for number in range(draw(st.integers(1, 3))):
+        turns = []
+        for _ in range(draw(st.integers(1, 4))):
+            there = [service for service in SCHEMA if draw(st.booleans())]
+            frames = [draw(frame(service)) for service in there]
+            turns += [{"speaker": "USER", "utterance": "", "frames": frames}, {"speaker": "SYSTEM", "frames": []}]
+        gold.append({"dialogue_id": f"1_0000{number}", "services": [], "turns": turns})
+    if not any(turn["frames"] for dialogue in gold for turn in dialogue["turns"]):
+        gold[0]["turns"][0]["frames"].append(draw(frame(SCHEMA[0])))
+    pred = copy.deepcopy(gold)
+    by_name = {service["service_name"]: service for service in SCHEMA}
+    for dialogue in pred:
+        for turn in dialogue["turns"]:
+            turn["frames"] = [f if draw(st.booleans()) else draw(frame(by_name[f["service"]])) for f in turn["frames"]]
+    return gold, pred
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("sgd")
+
+
+# Each is scored many times over.
+FEW = settings(max_examples=max(1, settings().max_examples // 4))
+
+
+@FEW
+@given(predicted())
+def test_the_profile_gives_the_official_numbers(folder: Path, both: tuple[Document, Document]) -> None:
+    gold, pred = (write(folder / name, side, SCHEMA) for name, side in zip(("gold", "pred"), both, strict=True))
+    (folder / "train.json").write_text(json.dumps(TRAINING))
+    expect(ours(pred, gold, folder / "gold/schema.json", folder / "train.json"), official(*both, SCHEMA, TRAINING))
+
+
+@FEW
+@given(predicted())
+def test_frames_survive_wherever_a_run_comes_from(folder: Path, both: tuple[Document, Document]) -> None:
+    gold, pred = (write(folder / name, side, SCHEMA) for name, side in zip(("gold", "pred"), both, strict=True))
+    (folder / "train.json").write_text(json.dumps(TRAINING))
+    schemas = folder / "gold/schema.json", folder / "train.json"
+    wanted = ours(pred, gold, *schemas)
+    table, parts = folder / "run.parquet", folder / "parts.parquet"
+    (run,) = open_runs(pred, gold=gold)
+    dstbench.write_long(run, table)
+    for at, dialogue in enumerate(both[1]):
+        (folder / f"pred/dialogues_00{at + 1}.json").write_text(json.dumps([dialogue]))
+    convert("run", [str(pred)], parts, gold=str(gold))
+    assert open_runs(parts)[0].read().equals(run.read())
+    scanned = dstbench.scan(table).drop("run").collect()
+    for data, states in ((table, None), (parts, None), (scanned, None), (pred, table), (table, gold)):
+        expect(ours(data, states, *schemas), wanted)
+
+
+@FEW
+@given(predicted(), st.sampled_from(sorted(PROFILES)), st.sampled_from(["run", "domain", "slot", "turn"]))
+def test_other_profiles_see_no_frames(folder: Path, both: tuple[Document, Document], name: str, by: str) -> None:
+    """A table with rows of frames scores as the same without them, whatever is scored."""
+    gold, pred = (write(folder / side, states) for side, states in zip(("gold", "pred"), both, strict=True))
+    (run,) = open_runs(pred, gold=gold)
+    table = run.read()
+    bare = table.filter(~dstbench.frames.IS_FRAME)
+    metrics = [metric for metric in REGISTRY if metric not in OF_FRAMES]
+    convention = PROFILES[name] if name != "sgd" else profile("sgd", domain_turns="gold")
+    scores = [dstbench.score({"run": t}, metrics=metrics, by=by, profile=convention) for t in (table, bare)]
+    assert scores[0].equals(scores[1])
+    assert dstbench.to_turns(table).equals(dstbench.to_turns(bare))
+    if name == "verbatim":
+        for sql in ("SELECT * FROM long", "SELECT * FROM classes", "SELECT * FROM turns"):
+            assert dstbench.query(sql, {"run": table}).equals(dstbench.query(sql, {"run": bare}))
+
+
+def noisy(document: Document, seed: int) -> Document:
+    """A copy with intents, requested slots and values changed, dropped and added here and there."""
+    draw = random.Random(seed)  # noqa: S311 (no secret)
+    found = copy.deepcopy(document)
+    for dialogue in found:
+        for turn in dialogue["turns"]:
+            for state in (frame["state"] for frame in turn["frames"] if "state" in frame):
+                values = state["slot_values"]
+                for slot in list(values):
+                    if draw.random() < 0.1:
+                        word = draw.choice(
+                            [values[slot][-1], values[slot][0].upper(), values[slot][0][:-1], "dontcare"]
+                        )
+                        values[slot] = [word, "unread"]
+                    elif draw.random() < 0.05:
+                        del values[slot]
+                if draw.random() < 0.05:
+                    values[draw.choice(["city", "date", "has_wifi", "no_slot_of_the_schema"])] = ["True"]
+                if draw.random() < 0.1:
+                    state["active_intent"] = "NONE"
+                if draw.random() < 0.2:
+                    state["requested_slots"] = draw.sample(["price", "city", "date"], draw.randint(0, 2))
+    return found
+
+
+def test_a_noisy_copy_of_real_dialogues_scores_as_the_official_evaluation_says(data: Path, tmp_path: Path) -> None:
+    gold = [d for n in (1, 2) for d in json.loads((data / f"sgd/dialogues_00{n}.json").read_text())]
+    schema = json.loads((data / "sgd/schema.json").read_text())
+    pred = noisy(gold, 7)
+    (tmp_path / "train.json").write_text(json.dumps(schema[::2]))
+    found = ours(write(tmp_path / "pred", pred), data / "sgd", data / "sgd/schema.json", tmp_path / "train.json")
+    expect(found, official(gold, pred, schema, schema[::2]))
+
+
+# --- what is missing is said -------------------------------------------------------------------------------------
+
+
+def small(**state: Any) -> Document:
+    given = {"active_intent": "Find", "requested_slots": [], "slot_values": {}} | state
+    kept = {key: value for key, value in given.items() if value is not None}
+    frames = [{"service": "Hotels_1", "state": kept}]
+    return [{"dialogue_id": "1_00000", "services": [], "turns": [{"speaker": "USER", "frames": frames}]}]
+
+
+def test_a_metric_of_frames_is_refused_where_a_side_does_not_say_it(here: Path) -> None:
+    gold, pred = write(here / "gold", small()), write(here / "pred", small(active_intent=None))
+    assert dstbench.score(pred, gold=gold, metrics="requested-f1", profile="sgd")["value"].item() == 1
+    with pytest.raises(dstbench.DstbenchError, match="pred: the predictions lack active intents\nhint: leave"):
+        dstbench.score(pred, gold=gold, metrics="intent", profile="sgd")
+    gold, pred = write(here / "gold", small(requested_slots=None)), write(here / "pred", small())
+    assert dstbench.score(pred, gold=gold, metrics="intent", profile="sgd")["value"].item() == 1
+    with pytest.raises(dstbench.DstbenchError, match="gold does not say the requested slots of every frame"):
+        dstbench.score(pred, gold=gold, metrics="requested-f1", profile="sgd")
+    states = [{"dialogue_id": "1_00000", "turn": 0, "pred": {"Hotels_1-city": "Ely"}}]
+    with pytest.raises(dstbench.DstbenchError, match="the predictions lack active intents"):
+        dstbench.score(states, gold=gold, metrics="intent", profile="sgd")
+    states = [states[0] | {"gold": {}}]
+    with (
+        pytest.warns(dstbench.DstbenchWarning, match="states: gold does not say which frames there are; those that"),
+        pytest.raises(dstbench.DstbenchError, match="gold does not say the active intents"),
+    ):
+        dstbench.score(states, metrics="intent", profile="sgd")
+    with pytest.raises(dstbench.UsageError, match="active intents are scored over all frames of gold"):
+        dstbench.score(pred, gold=gold, metrics="intent")
+
+
+def test_what_takes_a_schema_says_so(here: Path) -> None:
+    with pytest.raises(dstbench.UsageError, match="which slots are categorical is not known\nhint: --schema"):
+        profile("sgd", slots="categorical")
+    run = write(here / "run", small(slot_values={"city": ["Ely"]}), SCHEMA)
+    with pytest.raises(dstbench.UsageError, match="which services are seen is not known\nhint: --seen"):
+        dstbench.score(run, gold=run, by="seen", profile="sgd")
+    with pytest.raises(dstbench.UsageError, match="scores by seen are over frames"):
+        dstbench.score(run, gold=run, by="seen", profile=profile("verbatim", seen=str(here / "run/schema.json")))
+    (here / "other.json").write_text(json.dumps(SCHEMA[1:]))
+    with pytest.raises(dstbench.DstbenchError, match="run: the schema has no service Hotels_1, which gold has"):
+        dstbench.score(run, gold=run, profile=profile("sgd", schema="other.json"))
+
+
+@pytest.mark.filterwarnings("ignore:.*(gold turn without a prediction|not comparable):dstbench.DstbenchWarning")
+def test_frames_of_turns_that_are_not_predicted(here: Path) -> None:
+    """Two turns with an empty frame each; the second is not predicted."""
+    states = [{"dialogue_id": "1_00000", "turn": turn, "gold": {"Hotels_1-#frame": "Find|"}} for turn in (0, 1)]
+    pred = [{"dialogue_id": "1_00000", "turn": 0, "pred": {"Hotels_1-#frame": "Find|"}}]
+    outcomes: dict[Missing, list[float]] = {
+        "wrong": [0.5, 0.5, 0.5, 0.5],
+        "empty": [1, 1, 0.5, 1],
+        "intersect": [1, 1, 1, 1],
+    }
+    for missing, wanted in outcomes.items():
+        rows = dstbench.score(
+            pred, gold=states, metrics="soft-jga,jga,intent,requested-f1", profile="sgd", missing=missing
+        )
+        assert rows["value"].to_list() == wanted, missing
+
+
+@pytest.mark.filterwarnings("ignore:.*(own gold is not used|which frames there are):dstbench.DstbenchWarning")
+def test_runs_with_and_without_frames_are_not_compared_in_silence(here: Path) -> None:
+    run = write(here / "run", small(slot_values={"city": ["Ely"]}))
+    state = {"Hotels_1-city": "Ely"}
+    states = [{"dialogue_id": "1_00000", "turn": 0, "gold": state, "pred": state}]
+    known = dstbench.scan(run, gold=run).drop("run")
+    with pytest.warns(
+        dstbench.DstbenchWarning, match=r"differ in the number of gold's frames \(frames\): 1, or unknown"
+    ):
+        dstbench.score({"known": known, "not": dstbench.scan(states).drop("run")}, metrics="soft-jga", profile="sgd")
