@@ -230,8 +230,11 @@ def why_unknown(key: str, text: str) -> str | None:
     value: Any = None if text == "-" else text
     if get_origin(_kinds()[name]) is tuple:
         value = () if text == "-" else tuple(text.split(","))
-    elif name in ("typos", "labels"):
-        return None if re.fullmatch("-|#[0-9a-f]{8}", text) else f"{name}={text!r} is no table"
+    elif name in ("typos", "labels", "schema", "seen"):
+        what = "table" if name in ("typos", "labels") else "schema"
+        return None if re.fullmatch("-|#[0-9a-f]{8}", text) else f"{name}={text!r} is no {what}"
+    elif text in KINDS:  # they take a schema
+        return None
     elif name != "slots":
         value = text
     try:

@@ -80,10 +80,10 @@ def check_scope(name: str, counts: pl.DataFrame, convention: Convention) -> None
 
 def gold_counts(run: Run) -> pl.DataFrame:
     """(slot: String, n: UInt32): in how many turns gold has a value of the slot, the most frequent first."""
-    there = pl.col("slot").is_not_null() & ~pl.col("gold").cast(pl.String).is_in(NOTHING)
 
     def part(table: pl.DataFrame) -> pl.DataFrame:
-        return table.filter(there.fill_null(False)).group_by("slot").agg(n=pl.len())
+        return table.drop_nulls(["slot", "gold"]).group_by("slot", "gold").agg(n=pl.len())
 
-    parts = pl.concat(over_partitions(run, part)).group_by(pl.col("slot").cast(pl.String)).agg(pl.col("n").sum())
-    return parts.sort("n", "slot", descending=[True, False])
+    pairs = pl.concat(over_partitions(run, part)).with_columns(pl.col("slot", "gold").cast(pl.String))
+    values = pairs.filter(~pl.col("gold").is_in(NOTHING))
+    return values.group_by("slot").agg(pl.col("n").sum()).sort("n", "slot", descending=[True, False])

@@ -101,7 +101,7 @@ def warn_of_spelling(runs: Sequence[tuple[Run, int, int]], convention: Conventio
         jga = jga_of(run, convention)
         remedy = None if jga is None else spelling_remedy(run, convention, jga)
         if jga is not None and remedy is not None:
-            gain = f"{100 * jga:.2f} to {100 * remedy.jga:.2f} ({run.name}, {spelled:,} turns)"
+            gain = f"{100 * jga:.2f} to {100 * remedy.jga:.2f} ({run.name}, {spelled:,} turn{'s' if spelled > 1 else ''})"
             clauses.setdefault(remedy.option, []).append(gain)
             examples = examples or spelling_examples(run, convention)
     for option, gains in clauses.items():

@@ -157,8 +157,8 @@ def test_columns_are_taken_as_they_are_named() -> None:
 
 
 def test_a_metric_that_is_not_the_same_in_all_runs_is_told() -> None:
-    few = [{"dialogue_id": "A", "turn": t, "gold": {"hotel-area": "north"}, "pred": {}} for t in range(2)]
-    more = [{"dialogue_id": "B", "turn": 0, "gold": {"hospital-department": "eyes"}, "pred": {}}]
+    few = [{"dialogue_id": "MUL1", "turn": t, "gold": {"hotel-area": "north"}, "pred": {}} for t in range(2)]
+    more = [{"dialogue_id": "MUL2", "turn": 0, "gold": {"hospital-department": "eyes"}, "pred": {}}]
     with pytest.warns(dstbench.DstbenchWarning, match=r"sa: not the same in all runs that are pooled, but sa\(T=30"):
         dstbench.correlate({"few": few, "more": more}, metrics="sa,jga")
     dstbench.correlate({"few": few, "more": more}, metrics="sa:T=30,jga")

@@ -38,8 +38,9 @@ def test_beside_gold_they_score_as_the_example(name: str, here: Path) -> None:
     Path("run").write_text(formats.ONLY_PRED[name](), encoding="utf-8")
     Path("gold").mkdir()
     Path("gold/dialogues_001.json").write_text(GOLD[name](), encoding="utf-8")  # the name that LDST's lines give
-    rows = dstbench.score("run", gold="gold", metrics=list(EXAMPLE_SCORES))
-    assert dict(zip(rows["metric"], rows["value"], strict=True)) == pytest.approx(EXAMPLE_SCORES, rel=1e-14)
+    wanted = {"sa:T=30" if metric == "sa" else metric: value for metric, value in EXAMPLE_SCORES.items()}
+    rows = dstbench.score("run", gold="gold", metrics=list(wanted))  # DSTC10's ids are not MultiWOZ's
+    assert dict(zip(rows["metric"], rows["value"], strict=True)) == pytest.approx(wanted, rel=1e-14)
 
 
 @pytest.mark.parametrize("name", ["star-partial", "convlab-raw", "dstc10", "ldst"])

@@ -97,7 +97,7 @@ def test_frames_are_what_their_schemas_say() -> None:
     runs = {**synthetic(20), "one": EXAMPLE}
     diagnosis, traits = dstbench.diagnose(runs), dstbench.traits(runs, disagree=["fga", "gca"])
     frames: dict[str, pl.DataFrame] = {**vars(diagnosis), **vars(traits)}
-    assert frames.pop("signatures").columns == ["run", "metric", "signature"]
+    assert frames.pop("signatures").columns == ["run", "metric", "unit", "signature"]
     assert frames.keys() == SCHEMAS.keys()
     for name, frame in frames.items():
         assert frame.height, name

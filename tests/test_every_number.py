@@ -7,6 +7,7 @@ A profile or metric that is added to its registry is in these laws without a lin
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -86,7 +87,7 @@ def predicting(states: States, side: str | None) -> States:
 
 
 profiles = st.sampled_from(list(PROFILES.values()))
-EVERY = settings(max_examples=150)
+EVERY = settings(max_examples=80)
 
 
 # --- the ends of the scale -------------------------------------------------------------------------------------------
@@ -188,6 +189,30 @@ def test_an_empty_prediction_has_the_share_of_empty_gold(states: States, profile
         assert found[metric] in (0, None)
 
 
+def test_every_function_refuses_gold_without_a_slot_of_the_set() -> None:
+    gold = {"spa-pool": "4"}
+    states = [{"dialogue_id": f"1_{n}", "turn": 0, "gold": gold, "pred": gold} for n in range(3)]
+    said = pl.DataFrame({"dialogue": ["1_0"], "turn": [0], "system": [None], "user": ["four pools"]})
+    asked: dict[str, Callable[[], object]] = {
+        "score": lambda: dstbench.score(states, profile="star"),
+        "compare": lambda: dstbench.compare({"a": states, "b": states}, profile="star"),
+        "check": lambda: dstbench.check(states, profile="star"),
+        "report": lambda: dstbench.report(states, profile="star"),
+        "diagnose": lambda: dstbench.diagnose(states, profile="star"),
+        "traits": lambda: dstbench.traits(states, profile="star"),
+        "correlate": lambda: dstbench.correlate(states, profile="star"),
+        "query": lambda: dstbench.query("SELECT * FROM scores", states, profile="star"),
+        "turns": lambda: dstbench.turns(states, profile="star"),
+        "pairs": lambda: dstbench.fuzzy_pairs(states, profile="qian2021"),
+        "show": lambda: walk_through(states, "1_0", profile="star"),
+        "audit memorisation": lambda: dstbench.audit.memorisation(states, context=said, profile="star"),
+        "audit scores": lambda: dstbench.audit.scores({"run": states}, {"gold": states}, profile="star"),
+    }
+    for ask in asked.values():
+        with pytest.raises(dstbench.DstbenchError, match="none of gold's 1 slots, such as spa-pool, is in multiwoz-30"):
+            ask()
+
+
 # --- worse is never better -------------------------------------------------------------------------------------------
 
 #: Metrics of which a prediction that is made worse may score higher, and why.
@@ -243,7 +268,7 @@ def test_a_score_does_not_depend_on_what_else_is_asked_for(
         assert row == whole[row["metric"]]
 
 
-@pytest.mark.parametrize("profile", ["verbatim", "kim2022", "star", "mwzeval", "sgd", "gca2024", "trade"])
+@pytest.mark.parametrize("profile", ["verbatim", "star", "mwzeval", "sgd", "gca2024"])
 def test_every_function_gives_one_signature_one_value(profile: str) -> None:
     runs = synthetic(40, trackers=["careful", "eager"])
     metrics = ",".join(METRICS)
@@ -321,7 +346,12 @@ def test_a_file_scores_as_its_states_under_every_profile(
         Path("gold").write_text(formats.ONLY_GOLD[name](), encoding="utf-8")
     form = None if name in formats.ONLY_GOLD else name.partition(" ")[0]  # an empty file shows no format
     (run,) = open_runs("run", gold=gold, format=form)
+    (wanted,) = open_runs(states)
+    if run.read().equals(wanted.read()):  # then nothing that is computed of them can differ
+        return
     for profile in PROFILES.values():
+        if profile.domain_turns == "frames" and "frames" in run.meta:
+            continue  # of which the states know nothing: see `tests.test_sgd`
         found = values([run], profile)
         if name not in OWN_DIALOGUES:
             assert found == values(states, profile), profile.name

@@ -63,6 +63,9 @@ class Errors(Metric):
 TAKEN = sorted({name for metric in REGISTRY.values() for name in stats_of(metric())})
 
 
+METRICS = [name for name in REGISTRY if name not in OF_FRAMES]
+
+
 def values(states: States, metrics: list[str | Metric], **how: Any) -> dict[str, float | None]:
     rows = dstbench.score(states, metrics=metrics, **how)
     return dict(zip(rows["metric"], rows["value"], strict=True))
