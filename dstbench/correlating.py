@@ -249,7 +249,7 @@ def _per_turn(
     if not metrics:
         return table, pl.DataFrame(schema=dict.fromkeys(("run", "metric", "unit", "signature"), pl.String))
     rows, sums = score_run(run, metrics, keys, convention)
-    warn_of_alternatives(run, sums)
+    warn_of_alternatives(run, sums, convention)
     names = [str(metric) for metric in metrics]
     scores = rows.pivot(on="metric", on_columns=names, index=keys, values="value")
     signatures = rows.select("run", "metric", "unit", "signature").unique(maintain_order=True)

@@ -105,7 +105,7 @@ def _of_run(run: Run, convention: Convention, few: int) -> list[pl.DataFrame]:
     dialogues, _ = per_dialogue(run, [], convention)
     counts, turns = count_classes(run, convention)
     rows, sums = score_run(run, jga, [], convention)
-    warn_of_alternatives(run, sums)
+    warn_of_alternatives(run, sums, convention)
     errors = (rate_classes(counts, turns, by) for by in (None, "domain", "slot"))
     return [
         _summary(dialogues, few, run.name, rows["signature"].item()),

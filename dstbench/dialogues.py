@@ -56,7 +56,7 @@ def per_dialogue(run: Run, metrics: Sequence[Metric], convention: Convention) ->
     if not metrics:
         return found, pl.DataFrame(schema=dict.fromkeys(("run", "metric", "unit", "signature"), pl.String))
     rows, sums = score_run(run, metrics, ["dialogue"], convention)
-    warn_of_alternatives(run, sums)
+    warn_of_alternatives(run, sums, convention)
     names = [str(metric) for metric in metrics]
     scores = rows.pivot(on="metric", on_columns=names, index="dialogue", values="value")
     signatures = rows.select("run", "metric", "unit", "signature").unique(maintain_order=True)

@@ -147,9 +147,7 @@ def lay_out(long: pl.DataFrame, view: View | None = None, *, frames: bool = Fals
     Rows of frames are left out, as if there were none: no slot of the state is in them.
 
     Args:
-        long: A long table, sorted by (dialogue, slot, turn), of whole dialogues. Without its column `slot`, all that
-            is known of a slot is where another begins, or goes on with the next turn: enough for sizes of states, but
-            for no view, nor to see that slots are sorted and none ends early.
+        long: A long table, sorted by (dialogue, slot, turn), of whole dialogues.
         view: The view in which turns will be counted.
         frames: Whether gold's frames count in the view ``domain``: then their rows are rows without a slot of their
             domain. A turn without a prediction is marked in each of its frames.
@@ -158,10 +156,8 @@ def lay_out(long: pl.DataFrame, view: View | None = None, *, frames: bool = Fals
         DstbenchError: The table is not sorted, a slot ends before its dialogue does, a row has no dialogue or turn, or
             turn numbers leave out far more than there are (`limits.NUMBERS`).
     """
-    gold, pred = all_codes(long.select("gold", "pred"))
-    named = "slot" in long.columns
-    slot = codes(long["slot"]) if named else np.broadcast_to(np.uint32(0), len(gold))
-    if named and not frames and (of_frames := rows_of_frames(slot)) is not None:
+    slot, gold, pred = all_codes(long.select("slot", "gold", "pred"))
+    if not frames and (of_frames := rows_of_frames(slot)) is not None:
         return lay_out(long.filter(~of_frames), view)
     first_row, dialogue = _runs(long["dialogue"])
     bare, turn, part, of_gold = slot == ABSENT, long["turn"].to_numpy(), None, None
@@ -180,8 +176,6 @@ def lay_out(long: pl.DataFrame, view: View | None = None, *, frames: bool = Fals
         first_row = np.flatnonzero(row_changes(numbers) | row_changes(codes(part)))
         number = numbers[first_row]
     first = bare | row_changes(slot)
-    if not named:
-        first[1:] |= turn[1:] <= turn[:-1]
     first[first_row] = True
     differs = first | row_changes(gold) | row_changes(pred)
     differs[1:] |= turn[1:] - turn[:-1] != 1  # so that from one changed row to the next, no turn is left out
@@ -202,12 +196,11 @@ def lay_out(long: pl.DataFrame, view: View | None = None, *, frames: bool = Fals
     end = np.repeat(offset + size, changes)
     if (after > end).any():
         raise unsorted()
-    if named:
-        begins = first[changed]
-        falls = (turn[changed] <= turn[changed - 1]) & ~begins
-        misses_end = (after < end) & np.append(begins[1:], True)[: len(begins)] & ~bare[changed]
-        if (falls | misses_end).any():
-            raise unsorted()
+    begins = first[changed]
+    falls = (turn[changed] <= turn[changed - 1]) & ~begins
+    misses_end = (after < end) & np.append(begins[1:], True)[: len(begins)] & ~bare[changed]
+    if (falls | misses_end).any():
+        raise unsorted()
     is_turn = np.cumsum(np.bincount(place, minlength=total + 1) - np.bincount(after, minlength=total + 1))[:-1] > 0
     group = np.repeat(np.arange(len(size)), size)
     return Layout(

@@ -128,7 +128,7 @@ def _tables(
 
     def scores(run: Run) -> pl.DataFrame:
         rows, sums = score_run(run, metrics, [], convention)
-        warn_of_alternatives(run, sums)
+        warn_of_alternatives(run, sums, convention)
         return rows
 
     makers: dict[str, Callable[[Run], pl.DataFrame]] = {

@@ -101,7 +101,8 @@ def warn_of_spelling(runs: Sequence[tuple[Run, int, int]], convention: Conventio
         jga = jga_of(run, convention)
         remedy = None if jga is None else spelling_remedy(run, convention, jga)
         if jga is not None and remedy is not None:
-            gain = f"{100 * jga:.2f} to {100 * remedy.jga:.2f} ({run.name}, {spelled:,} turn{'s' if spelled > 1 else ''})"
+            turns_text = f"{spelled:,} turn{'s' if spelled > 1 else ''}"
+            gain = f"{100 * jga:.2f} to {100 * remedy.jga:.2f} ({run.name}, {turns_text})"
             clauses.setdefault(remedy.option, []).append(gain)
             examples = examples or spelling_examples(run, convention)
     for option, gains in clauses.items():
@@ -113,21 +114,18 @@ def warn_of_spelling(runs: Sequence[tuple[Run, int, int]], convention: Conventio
         )
 
 
-def warn_of_alternatives(run: Run, sums: Sums, convention: Convention | None = None) -> None:
-    """Say it where gold lists alternatives and the convention takes them for one string.
+def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
+    """Say it where gold lists alternatives and the convention takes them for one string, and what that costs.
 
     Args:
         run: The run.
         sums: What it sums up to.
-        convention: If given, what accepting each alternative would give is worked out and said.
+        convention: The convention under which it is scored.
     """
     if sums.alternatives is None:
         return
-    gives = ""
-    if convention is not None:
-        now, then = (jga_of(run, one) for one in (convention, replace(convention, multi="any")))
-        if now is not None and then is not None:
-            gives = f", which takes jga from {100 * now:.2f} to {100 * then:.2f}"
+    now, then = (jga_of(run, one) for one in (convention, replace(convention, multi="any")))
+    gives = "" if now is None or then is None else f", which takes jga from {100 * now:.2f} to {100 * then:.2f}"
     warnings.warn(
         f"{run.name}: gold lists alternatives, such as {sums.alternatives!r}, and they are compared as "
         f"written; --multi any accepts each of them{gives}",

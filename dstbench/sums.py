@@ -22,7 +22,7 @@ from dstbench.ratios import from_halves, from_parts, halves, in_parts, in_steps
 from dstbench.requirements import SEEN, check_frames, check_services
 from dstbench.schema import BETWEEN, TURNS
 from dstbench.slots import are_multiwoz, domain_of
-from dstbench.turntable import counts_frames, needs_slots, to_turns
+from dstbench.turntable import counts_frames, to_turns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -142,7 +142,7 @@ def sum_up(
         convention: What values mean and which turns count.
         moments: Pairs of statistics whose products, dialogue by dialogue, are summed too, ratios in units of
             `ratios.STEP`; for standard errors. There are none by slot or by dialogue.
-        named: Whether `Sums.gold_slots` are asked for. If nobody asks for slots, they are not read.
+        named: Whether `Sums.gold_slots` are asked for.
         most: The statistics whose largest value in a turn is asked for: whole numbers.
         spelling: Whether `Sums.spelled` is asked for; there is no such number in a view.
     """
@@ -160,13 +160,6 @@ def sum_up(
     of_turns = replace(convention, unit="turn")  # a slot's table is over turns, also where the unit is the frame
     gold = _known_fingerprint(run, convention, view)
     frames = "frames" in run.meta and counts_frames(convention, view)
-    if (
-        gold is not None
-        and not named
-        and "frames" not in run.meta
-        and not needs_slots(_columns(stats, by, convention), convention)
-    ):
-        run = replace(run, table=run.table.drop("slot"))
 
     def part(table: pl.DataFrame) -> _Part:
         layouts = {one: lay_out(table, one, frames=frames and one is not None) for one in {None, view}}

@@ -63,7 +63,7 @@ def to_turns(
 
     Args:
         long: A long table, sorted by (dialogue, slot, turn), of whole dialogues; or its layout in this view, which
-            several calls may share. It may lack the column `slot` if `needs_slots` says so.
+            several calls may share.
         convention: What values mean; None: ``verbatim``.
         view: Restrict states to each ``domain`` or each ``slot`` in turn, and give one row per turn and domain (slot)
             from the first turn in which gold or prediction lists it.
@@ -137,14 +137,6 @@ def _needs(columns: Collection[str]) -> set[str]:
         if name in needed:
             needed.update(sources)
     return needed
-
-
-def needs_slots(columns: Collection[str], convention: Convention) -> bool:
-    """Whether rows' slots are needed to count these columns: not for what each row adds by itself."""
-    c = convention
-    as_written = not (c.gold_steps or c.pred_steps or c.is_fuzzy) and c.multi == "literal" and c.dontcare == "keep"
-    by_itself = {*_NAMES, "n_gold", "n_pred", "n_correct", "n_union"}
-    return not (as_written and c.scope is None and c.over == "count" and _needs(columns) <= by_itself)
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,7 @@ def test_the_script_writes_between_the_marks_only(
     assert len(every) == 2 + sum(len(measure(line, here)) for line in papers.LINES)
 
 
+@pytest.mark.filterwarnings("ignore:.*wrong by spelling:dstbench.DstbenchWarning")
 def test_slot_accuracy_of_trippy_from_its_counts(data: Path) -> None:
     """17,349 of 221,160 slots are wrong: SA 92.16; the authors' 92.15 comes of cutting values at the last hyphen."""
     rows = dstbench.score(data / "predictions" / "trippy" / "trippy_result.json", metrics="sa")

@@ -120,7 +120,7 @@ def scores(
     for version, run in _over_common_dialogues(opened):
         of_run = pl.lit(version).alias("version"), pl.lit(model_of[run.name]).alias("model"), pl.all()
         rows, found = score_run(run, asked, [], convention)
-        warn_of_alternatives(run, found)
+        warn_of_alternatives(run, found, convention)
         totals.append(rows.select(of_run))
         if not run.meta.get("only"):  # states are known, not only what is right in them
             counted.append(rows.head(1).select(*of_run[:2], "run", "turns"))
