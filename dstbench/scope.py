@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
+from dstbench.conventions import KINDS
 from dstbench.errors import DstbenchError, DstbenchWarning
 from dstbench.longtable import Data, open_runs
 from dstbench.partition import over_partitions
@@ -35,7 +36,8 @@ def open_under(convention: Convention, data: Data, *, missing: Missing | None = 
         runs = open_runs(data, missing=missing or convention.missing, **how)
     if convention.scope is not None:
         for run in runs:
-            check_scope(run.name, gold_counts(run), convention)
+            if not run.meta.get("only"):  # else there are no slots, and whoever scores it says so
+                check_scope(run.name, gold_counts(run), convention)
     return runs
 
 
@@ -55,12 +57,14 @@ def check_scope(name: str, counts: pl.DataFrame, convention: Convention) -> None
     outside = counts.filter(~pl.col("slot").is_in(convention.scope))
     if outside.is_empty():
         return
-    if outside.height == counts.height:
+    if outside.height == counts.height and not _counts_frames(convention):
         raise DstbenchError(
             f"none of gold's {counts.height:,} slots, such as {counts['slot'][0]}, is in {convention.scope_name}, "
             f"the slots that {convention.name} scores",
             file=name,
-            hint="--profile verbatim scores all slots; `dstbench ls profiles` says which slots others score",
+            hint="--schema takes that of the scored split"
+            if convention.slot_set is None
+            else "--profile verbatim scores all slots; `dstbench ls profiles` says which slots others score",
         )
     named = ", ".join(f"{slot} ({n:,} values)" for slot, n in outside.head(_MOST).iter_rows())
     more = f" and {outside.height - _MOST} more" if outside.height > _MOST else ""
@@ -76,6 +80,11 @@ def check_scope(name: str, counts: pl.DataFrame, convention: Convention) -> None
         DstbenchWarning,
         stacklevel=3,
     )
+
+
+def _counts_frames(convention: Convention) -> bool:
+    """Whether frames without a slot that is scored count all the same, as in SGD's evaluation of a kind of slots."""
+    return convention.slots in KINDS and convention.domain_turns == "frames"
 
 
 def gold_counts(run: Run) -> pl.DataFrame:

@@ -17,7 +17,9 @@ from tests.corpora import EXAMPLE, States, corpora
 pytestmark = pytest.mark.filterwarnings("ignore:.*left out .*trippy:dstbench.errors.DstbenchWarning")
 
 
-@pytest.mark.filterwarnings("ignore:.*(gold lists alternatives|wrong by spelling):dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*(alternatives|wrong by spelling|are not in dstc10):dstbench.errors.DstbenchWarning"
+)
 @given(corpora())
 @settings(max_examples=5)  # each of them under every profile, twice
 def test_a_sweep_is_every_profiles_own_score(states: States) -> None:
