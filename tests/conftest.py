@@ -11,7 +11,7 @@ from hypothesis import Phase, settings
 from benchmarks.measured import find_data
 
 # HYPOTHESIS_PROFILE=long looks for hours where CI looks for a minute.
-settings.register_profile("default", deadline=None, max_examples=60)
+settings.register_profile("default", deadline=None, max_examples=40)
 settings.register_profile("long", deadline=None, max_examples=5_000)
 settings.register_profile(  # the same examples for every mutant, and none made smaller: pyproject.toml
     "mutants", deadline=None, max_examples=20, derandomize=True, database=None, phases=[Phase.explicit, Phase.generate]

@@ -87,7 +87,7 @@ def predicting(states: States, side: str | None) -> States:
 
 
 profiles = st.sampled_from(list(PROFILES.values()))
-EVERY = settings(max_examples=80)
+EVERY = settings(max_examples=60)
 
 
 # --- the ends of the scale -------------------------------------------------------------------------------------------
