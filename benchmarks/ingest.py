@@ -39,12 +39,12 @@ import msgspec
 import polars as pl
 
 from benchmarks.results import can_keep, keep
-from dstbench.conversion import convert
+from dstbench.conventions.slots import DATASET_SLOTS
 from dstbench.demo import synthetic
 from dstbench.errors import DstbenchWarning
-from dstbench.longtable import open_runs
 from dstbench.readers import Source, read
-from dstbench.slots import DATASET_SLOTS
+from dstbench.runs.convert import convert
+from dstbench.runs.open import open_runs
 
 State = dict[str, str]
 Turn = tuple[int, State, State]

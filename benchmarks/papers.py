@@ -46,7 +46,7 @@ from benchmarks.measured import (
     worked,
 )
 from dstbench.errors import DstbenchError
-from dstbench.files import replacing
+from dstbench.io.atomic import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

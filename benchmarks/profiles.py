@@ -21,12 +21,12 @@ import warnings
 from pathlib import Path
 from time import perf_counter
 
+from dstbench.conventions.profiles import PROFILES
 from dstbench.demo import synthetic
 from dstbench.errors import DstbenchWarning
-from dstbench.longtable import open_runs, write_long
 from dstbench.metrics import DEFAULT
-from dstbench.profiles import PROFILES
-from dstbench.scoring import score
+from dstbench.runs.open import open_runs, write_long
+from dstbench.scoring.score import score
 
 
 def main() -> None:

@@ -30,14 +30,14 @@ from typing import Any
 import polars as pl
 
 from benchmarks.results import can_keep, keep
-from dstbench.engine_ray import BY_ITSELF
+from dstbench.scoring.ray import BY_ITSELF
 
 ROOT = Path(__file__).resolve().parent.parent
 
 _SCRIPT = """
 import contextlib, json, logging, sys
 from time import perf_counter as clock
-import dstbench, dstbench.scoring
+import dstbench, dstbench.scoring.score
 path, workers = sys.argv[1], int(sys.argv[2])
 engine, started = contextlib.nullcontext(), 0.0
 if workers:
@@ -95,7 +95,7 @@ def main() -> None:
     given = parser.parse_args()
 
     from dstbench.demo import synthetic
-    from dstbench.longtable import open_runs, write_long
+    from dstbench.runs.open import open_runs, write_long
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "corpus.parquet"

@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dstbench.analysis.compare import Design, resample
+from dstbench.analysis.paired import pair_up
+from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchWarning
-from dstbench.longtable import open_runs
 from dstbench.metrics import parse_all
-from dstbench.pairing import pair_up
-from dstbench.profiles import as_convention
-from dstbench.significance import Design, resample
+from dstbench.runs.open import open_runs
 from dstbench.stats import Bootstrap, Randomisation
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dstbench.files import replacing
+from dstbench.io.atomic import replacing
 
 if TYPE_CHECKING:
     import argparse

@@ -49,12 +49,12 @@ _MEASURES: Final = {
         pl.scan_parquet(path).collect()
     """,
     "score": """
-        import dstbench.scoring, dstbench.longtable, dstbench.metrics
+        import dstbench.scoring.score, dstbench.runs.open, dstbench.metrics
         start = clock()
         turns = dstbench.score(path)["turns"][0]
     """,
     "score jga": """
-        import dstbench.scoring, dstbench.longtable, dstbench.metrics
+        import dstbench.scoring.score, dstbench.runs.open, dstbench.metrics
         start = clock()
         turns = dstbench.score(path, metrics="jga")["turns"][0]
     """,
@@ -123,7 +123,7 @@ def corpus(dialogues: int) -> pl.DataFrame:
 
 def measure_all(dialogues: int, runs: int, loops: int) -> pl.DataFrame:
     """(dialogues, rows, measure, run, seconds, cpu, turns, MB): every counted measurement of one size."""
-    from dstbench.longtable import open_runs, write_long
+    from dstbench.runs.open import open_runs, write_long
 
     found = []
     with tempfile.TemporaryDirectory() as folder:

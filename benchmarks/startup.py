@@ -27,7 +27,7 @@ import polars as pl
 
 from benchmarks.results import can_keep, keep
 from dstbench.demo import synthetic
-from dstbench.longtable import open_runs, write_long
+from dstbench.runs.open import open_runs, write_long
 
 #: What is measured, what it is compared with, and the ratio that is asked for.
 BARS = (("--help", "import typer, rich", 1.5), ("score", "import polars", 2.5), ("score -m jga", "import polars", 2.5))

@@ -63,7 +63,7 @@ print(json.dumps([seconds, peak]))
 
 def write(path: Path, size: int) -> int:
     """Write turns until the file has `size` bytes; returns how many."""
-    from dstbench.slots import DATASET_SLOTS
+    from dstbench.conventions.slots import DATASET_SLOTS
 
     tokens = [101, *range(2000, 2508), 102, 0, 0]
     numbers = ("class_prediction", "class_label_id", "start_prediction", "start_pos", "end_prediction", "end_pos",

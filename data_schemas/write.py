@@ -12,18 +12,17 @@ from typing import Any
 
 import msgspec
 
-from dstbench.audit.tables import TABLES as AUDITS
 from dstbench.readers import FORMATS
-from dstbench.schema import TABLES
-from dstbench.standings import TABLES as COMPARED
-from dstbench.turnwise import TABLES as TURNWISE
+from dstbench.schema.analysis import TABLES as ANALYSES
+from dstbench.schema.audit import TABLES as AUDITS
+from dstbench.schema.core import TABLES
 
 HERE = Path(__file__).resolve().parent
 
 
 def schemas() -> dict[str, dict[str, Any]]:
     """File name to JSON Schema: the tables, then the native formats (of a line, for JSON Lines and TSV)."""
-    tables = {**TABLES, **COMPARED, **TURNWISE, **AUDITS}
+    tables = {**TABLES, **ANALYSES, **AUDITS}
     found = {f"{name}.schema.json": table.json_schema() for name, table in tables.items()}
     for form in FORMATS.values():
         schema = msgspec.json.schema(form.shape)

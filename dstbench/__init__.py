@@ -11,63 +11,63 @@ Names are imported when they are first used, so that ``import dstbench`` costs n
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from dstbench._version import __version__
 
 if TYPE_CHECKING:
     from dstbench import audit, signature, stats
-    from dstbench.align import to_long
-    from dstbench.checks import check
-    from dstbench.context import contexts
-    from dstbench.conventions import Convention
-    from dstbench.correlating import correlate
-    from dstbench.diagnosis import diagnose
-    from dstbench.engines import engine
+    from dstbench.analysis.check import check
+    from dstbench.analysis.compare import compare
+    from dstbench.analysis.correlate import correlate
+    from dstbench.analysis.diagnose import diagnose
+    from dstbench.analysis.fuzzy_pairs import fuzzy_pairs
+    from dstbench.analysis.query import query
+    from dstbench.analysis.sweep import sweep
+    from dstbench.analysis.traits import traits
+    from dstbench.conventions.convention import Convention
+    from dstbench.conventions.profiles import profile
+    from dstbench.conventions.slots import canonical_slot
     from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
-    from dstbench.longtable import open_runs, scan, write_long
     from dstbench.metrics import Metric, parse
-    from dstbench.pairs import fuzzy_pairs
-    from dstbench.profiles import profile
-    from dstbench.queries import query
     from dstbench.readers import read
-    from dstbench.reporting import Report, report
-    from dstbench.runs import Run
-    from dstbench.scoring import score, turns
-    from dstbench.significance import compare
-    from dstbench.slots import canonical_slot
-    from dstbench.sweeps import sweep
-    from dstbench.tendencies import traits
-    from dstbench.turntable import to_turns
+    from dstbench.readers.contexts import contexts
+    from dstbench.rendering.report import Report, report
+    from dstbench.runs.align import to_long
+    from dstbench.runs.open import open_runs, scan, write_long
+    from dstbench.runs.run import Run
+    from dstbench.scoring.engines import engine
+    from dstbench.scoring.score import score, turns
+    from dstbench.scoring.turn_table import to_turns
 
 _HOME = {
-    "Convention": "conventions",
+    "Convention": "conventions.convention",
     "DstbenchError": "errors",
     "DstbenchWarning": "errors",
     "Metric": "metrics",
-    "Report": "reporting",
-    "Run": "runs",
+    "Report": "rendering.report",
+    "Run": "runs.run",
     "UsageError": "errors",
-    "canonical_slot": "slots",
-    "check": "checks",
-    "compare": "significance",
-    "fuzzy_pairs": "pairs",
-    "contexts": "context",
-    "correlate": "correlating",
-    "diagnose": "diagnosis",
-    "engine": "engines",
-    "open_runs": "longtable",
+    "canonical_slot": "conventions.slots",
+    "check": "analysis.check",
+    "compare": "analysis.compare",
+    "fuzzy_pairs": "analysis.fuzzy_pairs",
+    "contexts": "readers.contexts",
+    "correlate": "analysis.correlate",
+    "diagnose": "analysis.diagnose",
+    "engine": "scoring.engines",
+    "open_runs": "runs.open",
     "parse": "metrics",
-    "profile": "profiles",
-    "query": "queries",
+    "profile": "conventions.profiles",
+    "query": "analysis.query",
     "read": "readers",
-    "report": "reporting",
-    "scan": "longtable",
-    "score": "scoring",
-    "sweep": "sweeps",
-    "to_long": "align",
-    "to_turns": "turntable",
-    "traits": "tendencies",
-    "turns": "scoring",
-    "write_long": "longtable",
+    "report": "rendering.report",
+    "scan": "runs.open",
+    "score": "scoring.score",
+    "sweep": "analysis.sweep",
+    "to_long": "runs.align",
+    "to_turns": "scoring.turn_table",
+    "traits": "analysis.traits",
+    "turns": "scoring.score",
+    "write_long": "runs.open",
 }
 
 #: Modules that are offered as such: `dstbench.signature.parse`, `dstbench.stats.holm`.

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
+from dstbench.conventions.slots import DATASET_SLOTS, domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
-from dstbench.files import replacing
-from dstbench.longtable import open_runs, write_long
-from dstbench.schema import LONG
-from dstbench.scoring import score
-from dstbench.slots import DATASET_SLOTS, domain_of
+from dstbench.io.atomic import replacing
+from dstbench.runs.open import open_runs, write_long
+from dstbench.schema.core import LONG
+from dstbench.scoring.score import score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -11,12 +11,12 @@ import re
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final
 
-from dstbench.conventions import DEFAULTS, why_unknown
+from dstbench.conventions.convention import DEFAULTS, why_unknown
+from dstbench.conventions.profiles import PROFILES
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.metrics import REGISTRY
 from dstbench.metrics import parse as parse_metric
-from dstbench.profiles import PROFILES
-from dstbench.sums import GROUPS
+from dstbench.schema.core import GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from dstbench.slots import DATASET_SLOTS
+from dstbench.conventions.slots import DATASET_SLOTS
 from tests.corpora import EXAMPLE
 
 ID = "MUL7001"

@@ -115,10 +115,10 @@ def examine(content: bytes, form: str | None = None) -> str:
         AssertionError: The states do not hold together.
         Exception: Any but `DstbenchError` is a fault, too.
     """
-    from dstbench.align import to_long
     from dstbench.errors import DstbenchError
     from dstbench.readers import Source, read
     from dstbench.readers.jsonl import from_memory
+    from dstbench.runs.align import to_long
     from tests.corpora import EXAMPLE
 
     source = Source("any")

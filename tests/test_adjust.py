@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 import dstbench
-from dstbench.options import Adjustment
+from dstbench.analysis.verdicts import judge
 from dstbench.stats import (
     Null,
     benjamini_hochberg,
@@ -26,7 +26,7 @@ from dstbench.stats import (
     smallest_p,
 )
 from dstbench.stats.attainable import at_most, smallest_p_of_swaps
-from dstbench.verdicts import judge
+from dstbench.typing import Adjustment
 
 ALL = (bonferroni, holm, hochberg, benjamini_hochberg, benjamini_yekutieli)
 several = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.05, 1.0])), max_size=12)

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import dstbench
-from dstbench.options import Missing
+from dstbench.typing import Missing
 from tests.corpora import States
 
 AREA = {"hotel-area": "north"}

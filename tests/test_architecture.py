@@ -1,54 +1,99 @@
-"""The shape of the code: a module imports only from steps before it, and only the command line prints."""
+"""The shape of the code: a package imports only from packages before it, and only the command line prints."""
 
 from __future__ import annotations
 
 import ast
+import re
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 import dstbench
 
 ROOT = Path(dstbench.__file__).parent
+README = (ROOT.parent / "README.md").read_text(encoding="utf-8")
 
-#: The data's way. A module may import from those above it; a package stands for all its modules.
+#: The data's way, as the README's map has it: a package, or a module beside the packages, imports from those above it.
 STEPS = (
-    "errors", "escapes", "limits", "options", "stats", "slots", "schema", "standings", "turnwise", "codes",
-    "frames", "longrules", "fingerprint", "layout", "files", "states", "builder", "runs", "readers", "context",
-    "spreading", "align", "longfile", "longtable", "conversion", "partition", "engine_ray", "engines", "ratios",
-    "spelling", "ontology", "services", "matching", "conventions", "profiles", "scope", "comparison", "turntable",
-    "requirements", "sums", "taxonomy", "pairs", "metrics", "signature", "precision", "score_notes", "scoring",
-    "pairing", "verdicts", "significance", "dialogues", "associations", "correlating", "tendencies", "diagnosis",
-    "walkthrough", "queries", "explorer", "sweeps", "checks", "audit", "listing", "demo", "rendering", "reporting",
-    "cli", "__main__",
+    "_version", "errors", "typing", "schema", "io", "stats", "conventions", "metrics", "signature", "readers", "runs",
+    "writers", "scoring", "analysis", "audit", "demo", "rendering", "cli", "__main__",
 )  # fmt: skip
 
 
-def modules() -> list[tuple[str, ast.Module]]:
-    found = []
-    for path in sorted(ROOT.rglob("*.py")):
-        step = path.relative_to(ROOT).parts[0].removesuffix(".py")
-        if step != "__init__":  # it only names what the modules offer
-            found.append((step, ast.parse(path.read_text(encoding="utf-8"))))
+def module_name(path: Path) -> str:
+    """What Python calls a module of dstbench, without the package's own name."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+#: Module to its code; `dstbench` itself (the empty name) only names what others offer.
+MODULES = {module_name(path): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
+MODULES.pop("")
+
+
+def imported(tree: ast.AST) -> set[str]:
+    """The modules of dstbench that a module imports, however it says so: anywhere in it, by name or from a package."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.removeprefix("dstbench.") for alias in node.names if alias.name[:9] == "dstbench."}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            if node.module == "dstbench" or (node.module or "")[:9] == "dstbench.":
+                package = (node.module or "").removeprefix("dstbench").removeprefix(".")
+                names = (f"{package}.{alias.name}".strip(".") for alias in node.names)
+                found |= {name if name in MODULES else package for name in names}
     return found
 
 
+def at_load(tree: ast.Module) -> set[str]:
+    """Those that it imports when it is loaded itself: not in a function, nor for types alone."""
+    kept = [node for node in tree.body if not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.If))]
+    return imported(ast.Module(kept, []))
+
+
+def step(module: str) -> str:
+    return module.partition(".")[0]
+
+
 def test_every_module_has_its_place() -> None:
-    assert {step for step, _ in modules()} == set(STEPS)
+    assert {step(module) for module in MODULES} == set(STEPS)
 
 
-def test_a_module_imports_only_from_steps_before_it() -> None:
-    for step, tree in modules():
-        for node in ast.walk(tree):
-            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            for name in names:
-                parts = name.split(".")
-                if parts[0] == "dstbench" and len(parts) > 1 and parts[1] != step:
-                    assert STEPS.index(parts[1]) < STEPS.index(step), f"{step} imports {name}"
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_from_steps_before_it(module: str) -> None:
+    for name in imported(MODULES[module]):
+        assert name in MODULES, f"{module} takes a name from dstbench itself, which is for users: {name or 'dstbench'}"
+        assert STEPS.index(step(name)) <= STEPS.index(step(module)), f"{module} imports {name}, of a later step"
+
+
+@pytest.mark.parametrize("package", [name for name in STEPS if (ROOT / name).is_dir()])
+def test_no_package_imports_in_a_circle(package: str) -> None:
+    inside = {
+        module: {name for name in at_load(tree) if step(name) == package and name not in (package, module)}
+        for module, tree in MODULES.items()
+        if step(module) == package and module != package
+    }
+    try:
+        list(TopologicalSorter(inside).static_order())
+    except CycleError as error:
+        pytest.fail(f"a circle: {' -> '.join(error.args[1])}")
 
 
 def test_only_the_command_line_prints_or_exits() -> None:
-    for step, tree in modules():
+    for module, tree in MODULES.items():
         calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
         names = {call.id for call in calls if isinstance(call, ast.Name)}
-        if step != "cli":
-            assert not names & {"print", "exit", "input", "quit"}, step
+        if step(module) != "cli":
+            assert not names & {"print", "exit", "input", "quit"}, module
+
+
+def test_the_readme_has_the_map_in_this_order() -> None:
+    mapped = re.findall(r"^\| `dstbench/(\w+)(?:\.py|/)`", README, re.MULTILINE)
+    assert mapped == [name for name in STEPS if name not in ("_version", "__main__")]
+
+
+def test_no_package_hides_a_function() -> None:
+    """To import a package of a function's name would bind it to `dstbench` in the function's place."""
+    assert not {step(module) for module in MODULES} & (set(dstbench.__all__) - {"audit", "signature", "stats"})

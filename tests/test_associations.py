@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 import dstbench
-from dstbench.associations import TESTS
-from dstbench.correlating import COLUMNS, Correlations
+from dstbench.analysis.associations import TESTS
+from dstbench.analysis.correlate import COLUMNS, Correlations
 from dstbench.demo import synthetic
-from dstbench.schema import TABLES
+from dstbench.schema.core import TABLES
 from dstbench.stats import compare_independent, compare_nonoverlapping, compare_overlapping
 from tests import formats, oracle
 from tests.corpora import States, corpora

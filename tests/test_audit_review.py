@@ -16,9 +16,9 @@ import pytest
 
 import dstbench
 from dstbench import audit
-from dstbench.audit.tables import TABLES
-from dstbench.ontology import read_database, read_ontology
-from dstbench.slots import DATASET_SLOTS
+from dstbench.conventions.slots import DATASET_SLOTS
+from dstbench.readers.ontology import read_database, read_ontology
+from dstbench.schema.audit import TABLES
 from dstbench.stats import wilson
 from tests.planted import ONTOLOGY, States, consistent, take_out
 from tests.test_cli import ok, run

@@ -16,8 +16,8 @@ import pytest
 
 from dstbench import audit
 from dstbench.audit import Bias, Differences, VersionScores
-from dstbench.audit.tables import TABLES
 from dstbench.rendering.charts import bias_charts
+from dstbench.schema.audit import TABLES
 from tests import formats
 from tests.corpora import EXAMPLE
 from tests.test_cli import ok, run

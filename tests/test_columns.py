@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.builder import assemble
 from dstbench.readers import Source, columns, read
+from dstbench.readers.builder import assemble
+from dstbench.readers.states import States
 from dstbench.readers.tokens import Kind, tokens
-from dstbench.states import States
 from tests import formats
 from tests.corpora import States as Turns
 from tests.corpora import corpora

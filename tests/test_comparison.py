@@ -12,10 +12,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.matching import Matcher
-from dstbench.profiles import PROFILES, profile
-from dstbench.slots import SLOT_SETS, domain_of
-from dstbench.spelling import STEPS, Table, alternatives, is_dontcare, normaliser
+from dstbench.conventions.matching import Matcher
+from dstbench.conventions.normalise import STEPS, Table, alternatives, is_dontcare, normaliser
+from dstbench.conventions.profiles import PROFILES, profile
+from dstbench.conventions.slots import SLOT_SETS, domain_of
 from tests import oracle
 from tests.corpora import SLOTS, States
 

@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.align import to_long
-from dstbench.longtable import read_run
 from dstbench.readers import read
 from dstbench.readers.positional import split_state
-from dstbench.states import only_split
+from dstbench.readers.states import only_split
+from dstbench.runs.align import to_long
+from dstbench.runs.open import read_run
 from tests import formats
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES, States, corpora
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.readers.utterances import UTTERANCES
-from dstbench.schema import CONTEXTS
+from dstbench.schema.core import CONTEXTS
 from tests import formats
 from tests.test_cli import run
 from tests.test_datasets import multiwoz_with_splits

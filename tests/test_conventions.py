@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.conventions import DEFAULTS
+from dstbench.conventions.convention import DEFAULTS
+from dstbench.conventions.normalise import Table
+from dstbench.conventions.profiles import PROFILES, profile
+from dstbench.conventions.services import Schema
 from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY, parse_all
-from dstbench.options import Missing
-from dstbench.profiles import PROFILES, profile
 from dstbench.rendering.tables import signature_lines
-from dstbench.services import Schema
+from dstbench.schema.core import GROUPS
 from dstbench.signature import differences, doubts, explain, parse, sign
-from dstbench.spelling import Table
-from dstbench.sums import GROUPS
+from dstbench.typing import Missing
 from tests.corpora import EXAMPLE, OF_FRAMES, States, corpora
 
 OTHER: dict[str, Any] = {

@@ -19,13 +19,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench import conversion
-from dstbench.conversion import convert
-from dstbench.layout import gold_fingerprint
-from dstbench.longfile import written_fingerprint, written_meta
-from dstbench.longtable import read_run, write_long
-from dstbench.options import Missing
 from dstbench.readers import Source
+from dstbench.runs import convert as conversion
+from dstbench.runs.convert import convert
+from dstbench.runs.layout import gold_fingerprint
+from dstbench.runs.open import read_run, write_long
+from dstbench.runs.parquet import written_fingerprint, written_meta
+from dstbench.typing import Missing
 from tests import formats
 from tests.corpora import States, corpora
 from tests.test_cli import run

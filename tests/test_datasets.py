@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.states import Side
+from dstbench.readers.states import Side
 from tests import formats
 from tests.test_packed import pack_zip, same
 

@@ -9,7 +9,7 @@ import pytest
 
 import dstbench
 from dstbench.demo import TRACKERS, synthetic
-from dstbench.longrules import check_long
+from dstbench.runs.rules import check_long
 from tests.test_cli import run
 
 

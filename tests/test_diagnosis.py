@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench import longtable, partition
-from dstbench.conventions import Convention
+import dstbench.runs.open as longtable
+from dstbench.conventions.convention import Convention
 from dstbench.demo import synthetic
-from dstbench.longtable import open_runs
-from dstbench.taxonomy import CLASSES, count_classes
+from dstbench.runs.open import open_runs
+from dstbench.scoring import partitions as partition
+from dstbench.scoring.error_classes import CLASSES, count_classes
 from tests import oracle
 from tests.corpora import States, corpora
 

@@ -14,12 +14,12 @@ import polars as pl
 import pytest
 
 import dstbench
+from dstbench.analysis.diagnose import Diagnosis
+from dstbench.analysis.traits import Traits
 from dstbench.demo import synthetic
-from dstbench.diagnosis import Diagnosis
 from dstbench.rendering import charts
-from dstbench.rendering.diagnoses import render_diagnosis, render_traits
-from dstbench.schema import TABLES
-from dstbench.tendencies import Traits
+from dstbench.rendering.diagnose import render_diagnosis, render_traits
+from dstbench.schema.core import TABLES
 from tests import formats
 from tests.corpora import EXAMPLE
 from tests.test_cli import ok, run

@@ -23,9 +23,9 @@ from typing import Any
 import pytest
 
 import dstbench
-from dstbench import engine_ray
 from dstbench.demo import synthetic
 from dstbench.errors import DstbenchError
+from dstbench.scoring import ray as engine_ray
 from tests import formats
 from tests.corpora import EXAMPLE
 from tests.test_cli import run
@@ -151,7 +151,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run on disk that may be cut into many parts."""
     path = tmp_path_factory.mktemp("runs") / "run.parquet"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dstbench.longtable, "_ROW_GROUP", 500)
+        patch.setattr(dstbench.runs.open, "_ROW_GROUP", 500)
         dstbench.write_long(dstbench.open_runs({"run": synthetic(300)["eager"]})[0], path)
     return path
 
@@ -161,7 +161,9 @@ _BEGIN = """
 import contextlib, dataclasses, hashlib, json, os, sys, time, warnings
 import polars as pl
 import dstbench
-from dstbench import engine_ray, longtable, partition
+from dstbench.scoring import ray as engine_ray
+import dstbench.runs.open as longtable
+from dstbench.scoring import partitions as partition
 from dstbench.demo import synthetic
 address, path, *rest = sys.argv[1:]
 longtable._ROW_GROUP = 500
@@ -175,7 +177,7 @@ def digest(found):
 _EVERYTHING = (
     _BEGIN
     + """
-from dstbench.spelling import Table
+from dstbench.conventions.normalise import Table
 labels = Table.of({"north": ["n", "north side"]})
 everything = {
     "score": lambda data: dstbench.score(data),
@@ -213,7 +215,7 @@ def test_everything_is_the_same_bits(machines: Machines, corpus: Path) -> None:
 _SLOW = (
     _BEGIN
     + """
-from dstbench import sums
+from dstbench.scoring import sums
 lay_out = sums.lay_out
 
 def slow(table, view=None, **how):

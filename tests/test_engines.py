@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import dstbench
-from dstbench import engine_ray
-from dstbench.partition import partitions, worked_on_by
+from dstbench.scoring import ray as engine_ray
+from dstbench.scoring.partitions import partitions, worked_on_by
 from tests import formats
 from tests.corpora import EXAMPLE
 from tests.test_cli import run

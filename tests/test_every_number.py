@@ -17,14 +17,14 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.conventions import Convention
+from dstbench.analysis.show import walk_through
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.normalise import is_dontcare
+from dstbench.conventions.profiles import PROFILES
+from dstbench.conventions.slots import SLOT_SETS
 from dstbench.demo import synthetic
-from dstbench.longtable import open_runs
 from dstbench.metrics import REGISTRY
-from dstbench.profiles import PROFILES
-from dstbench.slots import SLOT_SETS
-from dstbench.spelling import is_dontcare
-from dstbench.walkthrough import walk_through
+from dstbench.runs.open import open_runs
 from tests import formats
 from tests.corpora import EXAMPLE, OF_FRAMES, States
 

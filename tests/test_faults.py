@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import pytest
 
-from dstbench.files import replacing, replacing_folder, sharing
+from dstbench.io.atomic import replacing, replacing_folder, sharing
 from tests.faults import COMMANDS, MOMENTS, Undisturbed, begin, disturbed, moments, there, undisturbed, write_inputs
 
 Usual: TypeAlias = Callable[[str], tuple[Undisturbed, dict[str, bytes]]]

@@ -13,8 +13,8 @@ import pytest
 
 import dstbench
 from dstbench.demo import synthetic
-from dstbench.partition import over_partitions
-from dstbench.readers.file import File
+from dstbench.io.files import File
+from dstbench.scoring.partitions import over_partitions
 from tests.faults import call, write_inputs
 
 
@@ -71,8 +71,8 @@ def test_a_long_table_that_changes_between_two_partitions(
     how: str, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change, said = CHANGES[how]
-    monkeypatch.setattr("dstbench.longtable._ROW_GROUP", 500)
-    monkeypatch.setattr("dstbench.partition.partitions.__defaults__", (500,))
+    monkeypatch.setattr("dstbench.runs.open._ROW_GROUP", 500)
+    monkeypatch.setattr("dstbench.scoring.partitions.partitions.__defaults__", (500,))
     table("run.parquet")
     table("other.parquet", "forgetful")
     (opened,) = dstbench.open_runs("run.parquet")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.readers import FORMATS, Source
-from dstbench.states import Side, States
+from dstbench.readers.states import Side, States
 from tests import formats
 from tests.fuzz_readers import SECONDS, TURNS, examine
 

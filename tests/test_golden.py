@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dstbench
-from dstbench.schema import SCHEMA_VERSION
+from dstbench.schema.core import SCHEMA_VERSION
 from tests.corpora import States
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -19,11 +19,12 @@ import polars as pl
 import pytest
 
 import dstbench
-from dstbench import comparison, limits
-from dstbench.conventions import Convention
-from dstbench.longtable import open_runs
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.slots import split_pair
+from dstbench.io import limits
 from dstbench.readers import packed
-from dstbench.slots import split_pair
+from dstbench.runs.open import open_runs
+from dstbench.scoring import compare_values as comparison
 from tests import formats
 from tests.test_cli import run
 from tests.test_packed import pack_zip
@@ -169,7 +170,7 @@ def test_gaps_between_turns_are_limited(here: Path, monkeypatch: pytest.MonkeyPa
     assert "set DSTBENCH_MAX_NUMBERS to more than 50" in err
     write("few.jsonl", [line("D", turn, {"hotel-area": "east"}) for turn in (0, 65_535)])
     assert dstbench.score("few.jsonl", metrics="jga")["value"].item() == 0
-    monkeypatch.setattr("dstbench.layout.FREE", 0)
+    monkeypatch.setattr("dstbench.runs.layout.FREE", 0)
     with pytest.raises(dstbench.DstbenchError, match=r"65,536 turn numbers .* limit of 50 each"):
         dstbench.score("few.jsonl")
     monkeypatch.setenv("DSTBENCH_MAX_NUMBERS", "40000")
@@ -185,7 +186,7 @@ def test_rows_made_of_a_few_slots_are_limited(here: Path, monkeypatch: pytest.Mo
     assert "set DSTBENCH_MAX_SPREAD to more than 50" in err
     assert not Path("wide.parquet").exists()
     write("few.jsonl", [line(gold={"hotel-area": "east"}), *(line(turn=turn) for turn in range(1, 4))])
-    monkeypatch.setattr("dstbench.spreading.FREE", 0)
+    monkeypatch.setattr("dstbench.runs.spread.FREE", 0)
     assert dstbench.scan("few.jsonl").collect().height == 4
     monkeypatch.setenv("DSTBENCH_MAX_SPREAD", "0")
     with pytest.raises(dstbench.UsageError, match="DSTBENCH_MAX_SPREAD='0' is no number above 0"):

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import dstbench
 from dstbench.cli.app import app
-from dstbench.escapes import csv_text, json_text, latex_text, markdown_text
+from dstbench.io.escape import csv_text, json_text, latex_text, markdown_text
 from tests.planted import consistent, take_out
 from tests.test_audit_review import lines
 

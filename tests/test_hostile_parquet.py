@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import dstbench
-from dstbench import partition
 from dstbench.demo import synthetic
-from dstbench.longtable import open_runs
+from dstbench.runs.open import open_runs
+from dstbench.scoring import partitions as partition
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 

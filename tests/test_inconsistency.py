@@ -21,8 +21,8 @@ import dstbench
 from dstbench import audit
 from dstbench.audit.evidence import PARTS, RARELY
 from dstbench.audit.mentions import CANONICAL, WORD, Vocabulary, find_mentions, spans, utterances
-from dstbench.schema import CONTEXTS
-from dstbench.spelling import alternatives, spellings, tells_slot
+from dstbench.conventions.normalise import alternatives, spellings, tells_slot
+from dstbench.schema.core import CONTEXTS
 from tests.planted import ONTOLOGY, Planted, States, consistent, take_out
 
 # --- plain loops ---------------------------------------------------------------------------------------------------

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.demo import synthetic
-from dstbench.escapes import latex_text, visible
-from dstbench.rendering.diagnoses import render_correlations, render_diagnosis, render_traits
+from dstbench.io.escape import latex_text, visible
+from dstbench.rendering.compare import render_leaderboard
+from dstbench.rendering.diagnose import render_correlations, render_diagnosis, render_traits
 from dstbench.rendering.latex import latex_page, latex_table
-from dstbench.rendering.leaderboards import render_leaderboard
 from dstbench.rendering.tables import render_rows, render_scores, render_sweep
 from tests import formats
 from tests.corpora import EXAMPLE

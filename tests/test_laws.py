@@ -18,11 +18,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dstbench
+from dstbench.conventions.profiles import PROFILES
 from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY, parse_all
-from dstbench.metrics.slot import PairMetric
-from dstbench.profiles import PROFILES
-from dstbench.ratios import in_parts
+from dstbench.metrics.exact_sums import in_parts
+from dstbench.metrics.f1 import PairMetric
 from tests.corpora import OF_FRAMES, States, corpora
 
 ALL_NAMES = [name for name in REGISTRY if name not in OF_FRAMES]

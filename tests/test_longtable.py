@@ -19,13 +19,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench import longtable
+import dstbench.runs.open as longtable
+from dstbench.conventions.profiles import PROFILES
+from dstbench.conventions.slots import SLOT_SETS
 from dstbench.demo import synthetic
-from dstbench.longtable import open_runs
-from dstbench.options import Missing
-from dstbench.profiles import PROFILES
-from dstbench.schema import LONG, SCHEMA_VERSION
-from dstbench.slots import SLOT_SETS
+from dstbench.runs.open import open_runs
+from dstbench.schema.core import LONG, SCHEMA_VERSION
+from dstbench.typing import Missing
 from tests import formats
 from tests.corpora import EXAMPLE, States, corpora
 
@@ -293,7 +293,7 @@ def test_what_is_no_data_is_said_so(data: object) -> None:
 
 def test_a_killed_writer_leaves_no_half_file(here: Path) -> None:
     script = (
-        "import dstbench.longtable as lt; from dstbench.demo import synthetic; "
+        "import dstbench.runs.open as lt; from dstbench.demo import synthetic; "
         "run = lt.open_runs(synthetic(4000, trackers=['careful']))[0]; print('ready', flush=True)\n"
         "while True: lt.write_long(run, 'run.parquet')"
     )

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench.audit import memorisation
 from dstbench.audit.search import find_values
-from dstbench.audit.word_tables import MEMORISED, MEMORISED_RUNS, UNGROUNDED
-from dstbench.spelling import NUMBERS, STEPS, TYPOS, Table, normaliser, tells_slot
+from dstbench.conventions.normalise import NUMBERS, STEPS, TYPOS, Table, normaliser, tells_slot
+from dstbench.schema.audit_words import MEMORISED, MEMORISED_RUNS, UNGROUNDED
 from tests import formats
 from tests.test_cli import run
 from tests.test_rewriting import read_states

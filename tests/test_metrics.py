@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, REGISTRY, parse_all
-from dstbench.metrics.change import GCA
-from dstbench.metrics.flexible import FGA
+from dstbench.metrics.fga import FGA
+from dstbench.metrics.gca import GCA
 from tests.corpora import EXAMPLE
 
 _VALUES = {

@@ -12,17 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dstbench
+from dstbench.analysis.show import walk_through
 from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY, parse_all, stats_of
 from dstbench.metrics.base import Metric, turns
-from dstbench.metrics.joint import JGA
-from dstbench.options import TableFormat
-from dstbench.rendering.audits import render_version_scores
-from dstbench.rendering.diagnoses import render_traits
-from dstbench.rendering.dialogues import render_walkthrough
-from dstbench.rendering.leaderboards import render_leaderboard
+from dstbench.metrics.goal_accuracy import JGA
+from dstbench.rendering.audit import render_version_scores
+from dstbench.rendering.compare import render_leaderboard
+from dstbench.rendering.diagnose import render_traits
+from dstbench.rendering.show import render_walkthrough
 from dstbench.rendering.tables import render_scores, render_sweep
-from dstbench.walkthrough import walk_through
+from dstbench.typing import TableFormat
 from tests.corpora import EXAMPLE, OF_FRAMES, States, corpora
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.readers import Source, find_files, packed
-from dstbench.states import States
+from dstbench.readers.states import States
 from tests import formats
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES
 

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 
 import dstbench
-from dstbench import longtable, partition
+import dstbench.runs.open as longtable
 from dstbench.demo import synthetic
+from dstbench.scoring import partitions as partition
 from dstbench.stats import jackknife_se, linearised_se
 from tests.corpora import States, corpora
 

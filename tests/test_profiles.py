@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import dstbench
-from dstbench.profiles import PROFILES, profile, suits
-from dstbench.slots import SLOT_SETS
-from dstbench.spelling import Table
+from dstbench.conventions.normalise import Table
+from dstbench.conventions.profiles import PROFILES, profile, suits
+from dstbench.conventions.slots import SLOT_SETS
 
 State = dict[str, str]
 AREA, NAME, STARS, FOOD, PRICE = "hotel-area", "hotel-name", "hotel-stars", "restaurant-food", "hotel-pricerange"

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 
 import dstbench
-from dstbench import queries
-from dstbench.conventions import Convention
+from dstbench.analysis import query as queries
+from dstbench.conventions.convention import Convention
 from dstbench.demo import synthetic
 from dstbench.rendering.tables import render_answer
-from dstbench.taxonomy import CLASSES
-from dstbench.turnwise import SLOT_CLASSES
+from dstbench.schema.analysis import SLOT_CLASSES
+from dstbench.scoring.error_classes import CLASSES
 from tests import formats
 from tests.corpora import EXAMPLE, States, corpora
 from tests.test_cli import ok, run

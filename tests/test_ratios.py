@@ -10,7 +10,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstbench.ratios import STEP, exact_sum, from_halves, from_parts, halves, in_steps
+from dstbench.metrics.exact_sums import STEP, exact_sum, from_halves, from_parts, halves, in_steps
 
 #: Ratios of counts, as metrics have them: each is a double of at least 2⁻⁹, or 0.
 RATIOS = st.lists(st.tuples(st.integers(0, 400), st.integers(1, 400)).map(lambda pair: min(pair) / max(pair)))

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.builder import are_distinct
 from dstbench.readers import FORMATS, Source, find_format, read
+from dstbench.readers.builder import are_distinct
 from tests import formats
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES, States, corpora
 
@@ -268,7 +268,7 @@ def test_several_files_are_one_run(here: Path) -> None:
     first, second = EXAMPLE
     Path("a.jsonl").write_text(json.dumps(first))
     Path("b.jsonl").write_text(json.dumps(second))
-    from dstbench.longtable import read_run
+    from dstbench.runs.open import read_run
 
     run = read_run("both", ["a.jsonl", "b.jsonl"])
     assert run.table.collect().equals(dstbench.scan(EXAMPLE).drop("run").collect())

@@ -13,12 +13,11 @@ from typing import Any
 
 import dstbench
 from dstbench.cli.app import app
+from dstbench.conventions.profiles import PROFILES
 from dstbench.metrics import REGISTRY
-from dstbench.profiles import PROFILES
 from dstbench.readers import FORMATS
 from tests import formats
 from tests.corpora import EXAMPLE
-from tests.test_architecture import STEPS
 from tests.test_cli import run
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -151,9 +150,3 @@ def test_its_links_lead_to_chapters_and_it_is_of_this_version() -> None:
 def test_it_names_every_format_metric_and_profile() -> None:
     for name in (*FORMATS, *REGISTRY, *(profile.partition("@")[0] for profile in PROFILES)):
         assert f"`{name}`" in README or name == "simpletod-v1", name
-
-
-def test_the_map_has_every_step_in_order() -> None:
-    mapped = re.findall(r"\| `dstbench/(\w+)(?:\.py|/)`", README)
-    assert mapped == [step for step in STEPS if step in mapped]
-    assert set(STEPS) - set(mapped) == {"errors", "options", "files", "listing", "__main__"}

@@ -18,15 +18,15 @@ import pytest
 from hypothesis import given, settings
 
 import dstbench
+from dstbench.analysis.explorer import TRAITS, choose, explore
+from dstbench.conventions.profiles import as_convention
 from dstbench.demo import synthetic
-from dstbench.explorer import TRAITS, choose, explore
-from dstbench.longtable import open_runs
 from dstbench.metrics import parse_all
-from dstbench.profiles import as_convention
-from dstbench.rendering.drawing import heat_maps, histograms, intervals, lines, ranked
-from dstbench.rendering.markup import Markup, element, json_text, table
-from dstbench.reporting import Report
-from dstbench.taxonomy import CLASSES, count_classes
+from dstbench.rendering.html import Markup, element, json_text, table
+from dstbench.rendering.report import Report
+from dstbench.rendering.svg import heat_maps, histograms, intervals, lines, ranked
+from dstbench.runs.open import open_runs
+from dstbench.scoring.error_classes import CLASSES, count_classes
 from tests import formats
 from tests.corpora import EXAMPLE, States, corpora
 from tests.test_cli import run

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench import audit
+from dstbench.conventions.profiles import profile
 from dstbench.demo import synthetic
-from dstbench.profiles import profile
 
 Runs = dict[str, Any]
 

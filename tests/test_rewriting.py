@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.audit import rewrite, spoken
-from dstbench.audit.datasets import DOCUMENTS
+from dstbench.writers.formats import DOCUMENTS
 from tests import formats
 
 FILES = {name.partition(" ")[0]: text for name, text in (formats.ONLY_GOLD | formats.RESTAURANT).items()}

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 import dstbench
-from dstbench.longrules import check_long
-from dstbench.schema import TABLES, TURNS
+from dstbench.runs.rules import check_long
+from dstbench.schema.core import TABLES, TURNS
 from tests import formats
 from tests.corpora import EXAMPLE
 

@@ -18,11 +18,11 @@ from rapidfuzz.fuzz import token_sort_ratio
 from rapidfuzz.utils import default_process
 
 import dstbench
-from dstbench.conversion import convert
-from dstbench.longtable import open_runs
+from dstbench.conventions.profiles import PROFILES, profile
 from dstbench.metrics import REGISTRY
-from dstbench.options import Missing
-from dstbench.profiles import PROFILES, profile
+from dstbench.runs.convert import convert
+from dstbench.runs.open import open_runs
+from dstbench.typing import Missing
 from tests.corpora import OF_FRAMES
 
 pytestmark = pytest.mark.filterwarnings(
@@ -222,7 +222,7 @@ def test_other_profiles_see_no_frames(folder: Path, both: tuple[Document, Docume
     gold, pred = (write(folder / side, states) for side, states in zip(("gold", "pred"), both, strict=True))
     (run,) = open_runs(pred, gold=gold)
     table = run.read()
-    bare = table.filter(~dstbench.frames.IS_FRAME)
+    bare = table.filter(~dstbench.readers.frames.IS_FRAME)
     metrics = [metric for metric in REGISTRY if metric not in OF_FRAMES]
     convention = PROFILES[name] if name != "sgd" else profile("sgd", domain_turns="gold")
     scores = [dstbench.score({"run": t}, metrics=metrics, by=by, profile=convention) for t in (table, bare)]

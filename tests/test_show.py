@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 
 import dstbench
+from dstbench.analysis.show import Walkthrough, walk_through
 from dstbench.demo import worked
 from dstbench.errors import DstbenchWarning
-from dstbench.rendering.dialogues import render_walkthrough
-from dstbench.schema import CONTEXTS
-from dstbench.turnwise import TABLES
-from dstbench.walkthrough import Walkthrough, walk_through
+from dstbench.rendering.show import render_walkthrough
+from dstbench.schema.analysis import TABLES
+from dstbench.schema.core import CONTEXTS
 from tests import formats
 from tests.corpora import EXAMPLE
 from tests.test_cli import ok, run

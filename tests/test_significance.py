@@ -14,9 +14,9 @@ from hypothesis import given, settings
 
 import dstbench
 from dstbench import stats
+from dstbench.analysis.compare import Leaderboard
 from dstbench.demo import synthetic
-from dstbench.significance import Leaderboard
-from dstbench.standings import DESIGN, DIFFERENCES, MODELS, STANDINGS
+from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
 from tests.corpora import EXAMPLE, States, corpora
 
 # Most corpora here are so small that no difference can be significant, which is what few tests are about.
@@ -149,7 +149,7 @@ def test_frames_are_what_their_schemas_say(found: Leaderboard, three: dict[str, 
     models = dstbench.compare(three, models={"m": "careful,f*"}, resamples=10)
     for one in (found, models):
         for frame, table in (
-            (one.scores, STANDINGS), (one.models, MODELS), (one.differences, DIFFERENCES), (one.design, DESIGN)
+            (one.scores, STANDINGS), (one.models, MODELS), (one.differences, RUN_DIFFERENCES), (one.design, DESIGN)
         ):  # fmt: skip
             assert frame.schema == table.schema
             for name, column in table.columns.items():

@@ -14,11 +14,11 @@ import jsonschema
 import pytest
 
 import dstbench
+from dstbench.analysis.compare import Leaderboard
 from dstbench.demo import synthetic
-from dstbench.options import TableFormat
 from dstbench.rendering.charts import leaderboard_charts
-from dstbench.rendering.leaderboards import render_leaderboard
-from dstbench.significance import Leaderboard
+from dstbench.rendering.compare import render_leaderboard
+from dstbench.typing import TableFormat
 from tests.corpora import States
 from tests.test_cli import ok, run
 from tests.test_schemas import FOLDER

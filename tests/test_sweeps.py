@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 import dstbench
+from dstbench.conventions.profiles import PROFILES, suits
 from dstbench.demo import synthetic
-from dstbench.profiles import PROFILES, suits
 from tests.corpora import EXAMPLE, States, corpora
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*left out .*trippy:dstbench.errors.DstbenchWarning")

@@ -13,16 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
+from dstbench.analysis.check import check
+from dstbench.analysis.diagnose import diagnose
+from dstbench.analysis.fuzzy_pairs import fuzzy_pairs
+from dstbench.analysis.query import query
+from dstbench.analysis.show import walk_through
+from dstbench.analysis.sweep import sweep
+from dstbench.analysis.traits import traits
 from dstbench.audit import scores as audit_scores
-from dstbench.checks import check
-from dstbench.diagnosis import diagnose
-from dstbench.pairs import fuzzy_pairs
-from dstbench.queries import query
+from dstbench.conventions.slots import SLOT_SETS
 from dstbench.readers import Source, find_format
-from dstbench.slots import SLOT_SETS
-from dstbench.sweeps import sweep
-from dstbench.tendencies import traits
-from dstbench.walkthrough import walk_through
 from tests import formats
 
 Marks = dict[str, dict[str, list[int]]]

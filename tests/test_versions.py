@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench import audit
-from dstbench.audit.tables import KINDS
-from dstbench.slots import canonical_slot
+from dstbench.conventions.slots import canonical_slot
+from dstbench.schema.audit import KINDS
 from tests.corpora import States, corpora
 
 Version = dict[str, dict[int, dict[str, str]]]

@@ -8,15 +8,15 @@ Functions take what the readers open, and return frames.
 ('cumulative', 'ely', 1.0)
 """
 
-from dstbench.audit.detection import Inconsistency, additions, inconsistency
 from dstbench.audit.entity_bias import Bias, bias
-from dstbench.audit.grounding import Memorisation, memorisation
+from dstbench.audit.memorised_values import Memorisation, memorisation
 from dstbench.audit.mending import correct, write_log
+from dstbench.audit.missing_annotations import Inconsistency, additions, inconsistency
 from dstbench.audit.replacement import Replacement, replace
-from dstbench.audit.rescoring import VersionScores, scores
 from dstbench.audit.reviewing import review, review_sheet
-from dstbench.audit.rewriting import rewrite, spoken
-from dstbench.audit.versions import Differences, diff
+from dstbench.audit.version_diff import Differences, diff
+from dstbench.audit.version_scores import VersionScores, scores
+from dstbench.writers.rewrite import rewrite, spoken
 
 __all__ = [
     "Bias",

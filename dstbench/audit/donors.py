@@ -11,18 +11,18 @@ import numpy as np
 import polars as pl
 
 from dstbench.audit.wording import spaced, squeezed
-from dstbench.context import contexts
+from dstbench.conventions.normalise import is_text, read_json
+from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning
-from dstbench.longtable import open_gold
 from dstbench.readers import Source, sniff
-from dstbench.schema import BETWEEN
-from dstbench.slots import canonical_slot, domain_of
-from dstbench.spelling import is_text, read_json
+from dstbench.readers.contexts import contexts
+from dstbench.runs.open import open_gold
+from dstbench.schema.core import BETWEEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dstbench.longtable import Data
+    from dstbench.runs.open import Data
 
 #: Where new values come from: {slot: values}, a JSON file of these, a dataset, or None: they are invented.
 Donors: TypeAlias = "Mapping[str, Sequence[str]] | str | PathLike[str] | None"

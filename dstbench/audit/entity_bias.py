@@ -6,8 +6,7 @@ dataset has are looked at: where turn numbers have gaps, the turn before is the 
 
 With r_i the relative frequencies of a slot's R values, H1/H0 = Σ r_i log_R(1/r_i) and H∞/H0 = log_R(1/max r) (Qian et
 al. 2021, Table 2; they print max_i log_R(1/r_i), but their numbers are of the most frequent value). R depends on the
-rarest of values, slips of annotators among them: `least` leaves those out. (The module is not called `bias`, as the
-function is.)
+rarest of values, slips of annotators among them: `least` leaves those out.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ import numpy as np
 import polars as pl
 
 from dstbench.audit.golds import by_split, gold_of, open_golds, under
-from dstbench.audit.tables import BIAS, OVERLAP, VALUES, conform
+from dstbench.conventions.profiles import as_convention
+from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import UsageError, did_you_mean
-from dstbench.options import Counting
-from dstbench.profiles import as_convention
-from dstbench.slots import canonical_slot
+from dstbench.schema.audit import BIAS, OVERLAP, VALUES, conform
+from dstbench.typing import Counting
 
 if TYPE_CHECKING:
-    from dstbench.conventions import Convention
-    from dstbench.longtable import Data
-    from dstbench.states import Side
+    from dstbench.conventions.convention import Convention
+    from dstbench.readers.states import Side
+    from dstbench.runs.open import Data
 
 COUNTINGS: Final[tuple[str, ...]] = get_args(Counting)
 #: What a split is called that others are compared to unless told otherwise.
@@ -39,7 +38,7 @@ _OF: Final = ["split", "counting", "slot"]
 
 @dataclass(frozen=True)
 class Bias:
-    """The distribution of a dataset's values, as frames (schemas in `dstbench.audit.tables`).
+    """The distribution of a dataset's values, as frames (schemas in `dstbench.schema.audit`).
 
     Attributes:
         slots: Per slot: how many values, H1/H0, H∞/H0, the most frequent value.

@@ -27,13 +27,13 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.audit.mentions import CANONICAL, Vocabulary, find_mentions, utterances
-from dstbench.conventions import Convention
-from dstbench.schema import BETWEEN
-from dstbench.slots import domain_of
-from dstbench.spelling import alternatives
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.normalise import alternatives
+from dstbench.conventions.slots import domain_of
+from dstbench.schema.core import BETWEEN
 
 if TYPE_CHECKING:
-    from dstbench.states import Side
+    from dstbench.readers.states import Side
 
 _KEY: Final = ["dialogue", "turn"]
 _CELL: Final = ["row", "slot"]

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from dstbench.codes import ABSENT, codes, to_column
-from dstbench.comparison import comparison
 from dstbench.errors import DstbenchError, UsageError
-from dstbench.longtable import Data, named_parts, open_gold
-from dstbench.states import only_split
+from dstbench.readers.states import only_split
+from dstbench.runs.codes import ABSENT, codes, to_column
+from dstbench.runs.open import Data, named_parts, open_gold
+from dstbench.scoring.compare_values import comparison
 
 if TYPE_CHECKING:
-    from dstbench.conventions import Convention
-    from dstbench.states import Side, States
+    from dstbench.conventions.convention import Convention
+    from dstbench.readers.states import Side, States
 
 
 def open_golds(data: Data, split: str | None = None) -> dict[str, States]:

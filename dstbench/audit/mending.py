@@ -9,15 +9,15 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from dstbench.audit.detection import additions
-from dstbench.audit.rewriting import rewrite
+from dstbench.audit.missing_annotations import additions
 from dstbench.errors import DstbenchError
-from dstbench.escapes import csv_text
-from dstbench.files import replacing
-from dstbench.longtable import open_gold
+from dstbench.io.atomic import replacing
+from dstbench.io.escape import csv_text
+from dstbench.runs.open import open_gold
+from dstbench.writers.rewrite import rewrite
 
 if TYPE_CHECKING:
-    from dstbench.audit.detection import Inconsistency
+    from dstbench.audit.missing_annotations import Inconsistency
 
 
 def correct(

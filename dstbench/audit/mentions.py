@@ -1,7 +1,7 @@
 """Where values are said: one search for all of them at once, over what user and system say.
 
 Conventions: text and values are words, in lower case and without punctuation; a value is said where its words stand,
-whole and in order, in any of its spellings (`spelling.spellings`). Where values overlap, the one that begins first is
+whole and in order, in any of its spellings (`normalise.spellings`). Where values overlap, the one that begins first is
 said, of several that begin there the longest: `pizza hut city centre` does not say `centre`. Yes, no and dontcare are
 not searched for, as these words do not tell their slot.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dstbench.spelling import alternatives, normaliser, spellings, tells_slot
+from dstbench.conventions.normalise import alternatives, normaliser, spellings, tells_slot
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -19,13 +19,13 @@ import numpy as np
 import polars as pl
 
 from dstbench.audit.donors import FORM, donor_values, gold_cells, unseen
-from dstbench.audit.rewriting import rewrite, spoken
-from dstbench.audit.word_tables import REFUSED, REPLACED
 from dstbench.audit.wording import WHOLE, pattern, squeezed
+from dstbench.conventions.normalise import is_text
+from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
-from dstbench.schema import BETWEEN
-from dstbench.slots import canonical_slot
-from dstbench.spelling import is_text
+from dstbench.schema.audit_words import REFUSED, REPLACED
+from dstbench.schema.core import BETWEEN
+from dstbench.writers.rewrite import rewrite, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

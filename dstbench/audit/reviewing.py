@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
-from dstbench.audit.detection import Inconsistency, read_dataset
-from dstbench.audit.word_tables import REVIEW, SHEET
+from dstbench.audit.missing_annotations import Inconsistency, read_dataset
 from dstbench.errors import DstbenchError, UsageError
+from dstbench.schema.audit_words import REVIEW, SHEET
 from dstbench.stats import wilson
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dstbench.longtable import Data
-    from dstbench.states import Side
+    from dstbench.readers.states import Side
+    from dstbench.runs.open import Data
 
     Floats = NDArray[np.float64]
 

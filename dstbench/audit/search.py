@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
-from dstbench.spelling import NUMBERS, STEPS, TYPOS
+from dstbench.conventions.normalise import NUMBERS, STEPS, TYPOS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from dstbench.spelling import Table
+    from dstbench.conventions.normalise import Table
 
     Keys = NDArray[np.uint64]
 

@@ -21,7 +21,7 @@ def _root(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
 ) -> None:
     if version:
-        from dstbench import __version__
+        from dstbench._version import __version__
 
         typer.echo(__version__)
         raise typer.Exit

@@ -25,7 +25,7 @@ from dstbench.cli.output import (
     tell_written,
     wants_parquet,
 )
-from dstbench.options import Listing
+from dstbench.typing import Listing
 
 # A sample of more dialogues is one to measure with, and no report is written on it.
 _MOST_REPORTED: Final = 5_000
@@ -56,8 +56,8 @@ def convert(
     with reporting(), progress("converting"):
         spare_inputs(output, [*files, *([gold] if gold else [])])
         wants_parquet(output, "a long table")
-        from dstbench.conversion import convert as convert_files
         from dstbench.readers import Source
+        from dstbench.runs.convert import convert as convert_files
 
         done = convert_files(
             name or Source(files[0]).title,
@@ -85,8 +85,8 @@ def contexts(
     with reporting(), progress("reading"):
         spare_inputs(output, files)
         wants_parquet(output, "a table of contexts")
-        from dstbench.context import contexts as read_contexts
-        from dstbench.files import replacing
+        from dstbench.io.atomic import replacing
+        from dstbench.readers.contexts import contexts as read_contexts
 
         table = read_contexts([as_path(path) for path in files], split, format=from_format)
         content = io.BytesIO()  # not the file itself: of a full disk, Polars says that the Parquet file is damaged
@@ -108,10 +108,10 @@ def demo(
     """Score a bundled sample, three invented trackers and the papers' worked dialogues, and write a report on it."""
     with reporting(), progress("scoring"):
         from dstbench.demo import synthetic, worked_scores, write_sample
-        from dstbench.files import replacing
+        from dstbench.io.atomic import replacing
+        from dstbench.rendering.report import report
         from dstbench.rendering.tables import render_rows, render_scores
-        from dstbench.reporting import report
-        from dstbench.scoring import score as score_runs
+        from dstbench.scoring.score import score as score_runs
 
         corpus = synthetic(dialogues)
         written = write_sample(corpus, output) if output else []
@@ -138,7 +138,7 @@ def demo(
 def ls(what: Annotated[Listing, typer.Argument(help="What to list.")], form: FormatOption = "text") -> None:
     """List formats, matchers, metrics, profiles, slots, or steps of normalisers."""
     with reporting():
-        from dstbench.listing import LISTINGS
+        from dstbench.cli.listing import LISTINGS
         from dstbench.rendering.tables import render_rows
 
         text = render_rows(LISTINGS[what](), what, form)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 import typer
 
 from dstbench.cli.output import as_path, reporting, spare_inputs, write_files
-from dstbench.options import (
+from dstbench.typing import (
     DomainTurns,
     Dontcare,
     EngineName,
@@ -33,7 +33,7 @@ from dstbench.options import (
 )
 
 if TYPE_CHECKING:
-    from dstbench.conventions import Convention
+    from dstbench.conventions.convention import Convention
 
 
 def _completed(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
@@ -59,7 +59,7 @@ def _formats() -> Iterable[str]:
 
 
 def _profiles() -> Iterable[str]:
-    from dstbench.profiles import PROFILES
+    from dstbench.conventions.profiles import PROFILES
 
     return PROFILES
 
@@ -237,7 +237,7 @@ def takes_runs(command: Callable[..., None]) -> Callable[..., None]:
     def with_engine(*, asked: Asked, **values: Any) -> None:
         with ExitStack() as stack:
             with reporting():
-                from dstbench.engines import engine
+                from dstbench.scoring.engines import engine
 
                 stack.enter_context(engine(asked.engine, address=asked.address))
             command(asked=asked, **values)
@@ -263,7 +263,7 @@ def takes_convention(
 
     def asked_for(*, profile: str, **choices: Any) -> Callable[[], "Convention"]:
         def convention() -> "Convention":
-            from dstbench.profiles import profile as named
+            from dstbench.conventions.profiles import profile as named
 
             return named(profile, **{k: str(v) if isinstance(v, Path) else v for k, v in choices.items()})
 

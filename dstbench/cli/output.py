@@ -21,7 +21,7 @@ def reporting() -> Iterator[None]:
     from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, shortened
 
     def tell(kind: str, message: object) -> None:
-        from dstbench.escapes import visible  # a user's value commands no terminal
+        from dstbench.io.escape import visible  # a user's value commands no terminal
 
         lines = f"{kind}: {message}".split("\n")
         typer.echo("\n".join(visible(shortened(line, 4000)) for line in lines), err=True)
@@ -101,7 +101,7 @@ def spare_inputs(output: Path | None, inputs: list[Path]) -> None:
 def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
     """Write files (name to content) to a folder, which is made if need be."""
     from dstbench.errors import DstbenchError
-    from dstbench.files import replacing
+    from dstbench.io.atomic import replacing
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -123,7 +123,7 @@ def tell_written(paths: list[Path]) -> None:
 
 def say(text: str) -> None:
     """Write a line to stderr; a file's name commands no terminal."""
-    from dstbench.escapes import visible
+    from dstbench.io.escape import visible
 
     typer.echo(visible(text), err=True)
 
@@ -132,7 +132,7 @@ def emit(text: str, output: Path | None) -> None:
     """Print, or write to a file; a reader that has seen enough (`| head`) is no error."""
     with reporting():
         from dstbench.errors import DstbenchError
-        from dstbench.files import replacing
+        from dstbench.io.atomic import replacing
 
         if output is None or str(output) == "-":
             try:

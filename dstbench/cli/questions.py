@@ -54,8 +54,8 @@ def show(
         asked = Asked([run, *([against] if against else [])], gold, from_format, None, missing, split)
         asked.spare(output)
         spare_inputs(output, [context] if context else [])
-        from dstbench.rendering.dialogues import render_walkthrough
-        from dstbench.walkthrough import walk_through
+        from dstbench.analysis.show import walk_through
+        from dstbench.rendering.show import render_walkthrough
 
         found = walk_through(
             asked.paths,
@@ -85,10 +85,10 @@ def query(
     """Ask runs a question in SQL: the tables are long, classes, turns, dialogues and scores."""
     with reporting(), progress("asking"):
         asked.spare(output)
-        import dstbench.queries
+        import dstbench.analysis.query
         from dstbench.rendering.tables import render_answer
 
-        rows = dstbench.queries.query(
+        rows = dstbench.analysis.query.query(
             sql,
             asked.paths,
             metrics=",".join(metrics) if metrics else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from dstbench.metrics.base import Metric, score_of, stats_of
-from dstbench.metrics.notation import REGISTRY, parse, parse_all
+from dstbench.metrics.registry import REGISTRY, parse, parse_all
 
 __all__ = ["DEFAULT", "DEFAULT_PER_SLOT", "REGISTRY", "Metric", "parse", "parse_all", "score_of", "stats_of"]
 

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import polars as pl
 
 from dstbench.errors import UsageError
-from dstbench.ratios import exact_sum
-from dstbench.schema import TURNS
+from dstbench.metrics.exact_sums import exact_sum
+from dstbench.schema.core import TURNS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from dstbench.options import ScoreUnit
-    from dstbench.slots import SlotTotal
+    from dstbench.conventions.slots import SlotTotal
+    from dstbench.typing import ScoreUnit
 
 _PACKAGE: Final = __name__.partition(".")[0]
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")

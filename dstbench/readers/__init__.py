@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dstbench.readers.finding import FORMATS, find_files, find_format, read, sniff
+    from dstbench.readers.registry import FORMATS, find_files, find_format, read, sniff
     from dstbench.readers.source import Format, Source
 
 _HOME = {"Format": "source", "Source": "source"}
@@ -19,4 +19,4 @@ __all__ = ["FORMATS", "Format", "Source", "find_files", "find_format", "read", "
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'dstbench.readers' has no attribute {name!r}")
-    return getattr(import_module(f"dstbench.readers.{_HOME.get(name, 'finding')}"), name)
+    return getattr(import_module(f"dstbench.readers.{_HOME.get(name, 'registry')}"), name)

@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from dstbench.builder import Listed, Words, assemble, checked_turns
 from dstbench.errors import DstbenchError
+from dstbench.readers.builder import Listed, Words, assemble, checked_turns
 from dstbench.readers.tokens import Kind, Tokens, tokens
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dstbench.readers.source import Source
-    from dstbench.states import States
+    from dstbench.readers.states import States
 
 #: Bytes from which the short way is the shorter one.
 LARGE: Final = 1 << 20

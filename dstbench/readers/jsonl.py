@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import numpy as np
 
-from dstbench.builder import StatesBuilder
 from dstbench.errors import did_you_mean
+from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.columns import Columns, Objects, states_of
 from dstbench.readers.source import Format, Source
+from dstbench.readers.states import States
 from dstbench.readers.tokens import Tokens
-from dstbench.states import States
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

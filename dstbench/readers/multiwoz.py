@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import msgspec
 
-from dstbench.builder import StatesBuilder
+from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.source import Format, Source, values
-from dstbench.schema import BETWEEN
-from dstbench.states import States
+from dstbench.readers.states import States
+from dstbench.schema.core import BETWEEN
 
 #: A value, or the alternatives of one; of ``booked``, what was booked.
 Value = str | list[Any]

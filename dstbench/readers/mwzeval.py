@@ -11,10 +11,10 @@ from typing import Final
 
 import msgspec
 
-from dstbench.builder import StatesBuilder
-from dstbench.readers.gtpr import NestedState
+from dstbench.readers.builder import StatesBuilder
+from dstbench.readers.fga_gca import NestedState
 from dstbench.readers.source import Format, Source, values
-from dstbench.states import States
+from dstbench.readers.states import States
 
 
 class Turn(msgspec.Struct):

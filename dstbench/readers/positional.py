@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import polars as pl
 
-from dstbench.builder import StatesBuilder
 from dstbench.errors import DstbenchError
+from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.source import Format, Source, values
-from dstbench.readers.textual import Pairs, lines, sniff_lines
-from dstbench.schema import BETWEEN
-from dstbench.states import States, in_order
+from dstbench.readers.states import States, in_order
+from dstbench.readers.text_states import Pairs, lines, sniff_lines
+from dstbench.schema.core import BETWEEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

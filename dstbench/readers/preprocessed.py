@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
-from dstbench.builder import StatesBuilder
+from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.source import Format, Source, values
-from dstbench.states import States
+from dstbench.readers.states import States
 
 
 class TradeEntry(msgspec.Struct):

@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
-from dstbench.builder import StatesBuilder
+from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.source import Format, Source
-from dstbench.states import States, listed
+from dstbench.readers.states import States, listed
 
 
 class Dump(msgspec.Struct):

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from dstbench.builder import StatesBuilder
-from dstbench.frames import frame_slot, frame_value
+from dstbench.readers.builder import StatesBuilder
+from dstbench.readers.frames import frame_slot, frame_value
 from dstbench.readers.source import Format, Source, values
-from dstbench.schema import BETWEEN
-from dstbench.states import States
+from dstbench.readers.states import States
+from dstbench.schema.core import BETWEEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

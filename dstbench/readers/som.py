@@ -15,9 +15,9 @@ import re
 from itertools import islice
 from typing import Final
 
-from dstbench.builder import StatesBuilder
+from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.source import Format, Source
-from dstbench.states import States
+from dstbench.readers.states import States
 
 SHAPE: Final = dict[str, tuple[list[str], list[str]]]
 _TOO_GOOD: Final = 0.99  # share of right turns from which a run is suspected

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeVar, get_ar
 import msgspec
 
 from dstbench.errors import first_repeated
-from dstbench.readers.file import File
-from dstbench.readers.stream import items
+from dstbench.io.files import File
+from dstbench.readers.json_stream import items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dstbench.errors import DstbenchError
-    from dstbench.states import States
+    from dstbench.readers.states import States
 
 T = TypeVar("T")
 Kind = Literal["json", "jsonl", "tsv", "text"]

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import polars as pl
 
-from dstbench.builder import StatesBuilder
 from dstbench.errors import DstbenchError
+from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.source import Format, Source, values
-from dstbench.states import Side, States
+from dstbench.readers.states import Side, States
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,11 +11,11 @@ from typing import Final
 
 import msgspec
 
-from dstbench.builder import StatesBuilder
+from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.columns import Columns, by_key, states_of
 from dstbench.readers.source import Format, Source, values
+from dstbench.readers.states import States
 from dstbench.readers.tokens import Tokens
-from dstbench.states import States
 
 
 class Turn(msgspec.Struct):

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from dstbench.builder import Listed, Words, are_distinct
+from dstbench.readers.builder import Listed, Words, are_distinct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from dstbench.builder import StatesBuilder
+from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.columns import Columns, by_key, states_of
 from dstbench.readers.source import Format, Source, values
+from dstbench.readers.states import States
 from dstbench.readers.tokens import Tokens
-from dstbench.states import States
 
 SHAPE: Final = dict[str, dict[str, dict[str, list[str]]]]
 _PREDICTED: Final = "pred_bs_"

@@ -13,9 +13,9 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from dstbench.builder import Listed, Words, assemble, checked_turns
+from dstbench.readers.builder import Listed, Words, assemble, checked_turns
 from dstbench.readers.source import Format, Source
-from dstbench.states import States
+from dstbench.readers.states import States
 
 LEAVES_OUT: Final = "none"
 _DIALOGUE, _TURN = KEYS = "# Dialogue ID", "Turn Index"

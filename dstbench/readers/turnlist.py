@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import msgspec
 import polars as pl
 
-from dstbench.builder import StatesBuilder, skipped
+from dstbench.readers.builder import StatesBuilder, skipped
 from dstbench.readers.columns import Columns, Objects, states_of
-from dstbench.readers.gtpr import NestedState
+from dstbench.readers.fga_gca import NestedState
 from dstbench.readers.source import Format, Source
+from dstbench.readers.states import States, listed
 from dstbench.readers.tokens import Tokens
-from dstbench.states import States, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

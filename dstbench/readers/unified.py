@@ -11,11 +11,11 @@ from typing import Final
 
 import msgspec
 
-from dstbench.builder import StatesBuilder
+from dstbench.readers.builder import StatesBuilder
+from dstbench.readers.fga_gca import NestedState
 from dstbench.readers.folder import SPLITS
-from dstbench.readers.gtpr import NestedState
 from dstbench.readers.source import Format, Source, values
-from dstbench.states import States, listed
+from dstbench.readers.states import States, listed
 
 USER: Final = "user"
 

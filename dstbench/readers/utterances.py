@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
-from dstbench.readers import jsonl, multiwoz, preprocessed, sgd, textual, tsv, turnlist, unified, woz
+from dstbench.readers import jsonl, multiwoz, preprocessed, sgd, text_states, tsv, turnlist, unified, woz
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -234,7 +234,7 @@ def _icdst(source: Source) -> Iterator[Said]:
 
 
 def _parlai(source: Source) -> Iterator[Said]:
-    for _, line in textual.lines(source, textual.PARLAI, ParlaiLine):
+    for _, line in text_states.lines(source, text_states.PARLAI, ParlaiLine):
         for teacher, _ in line.dialog:
             # "<user> … <system> … <user> …": alternately who and what, after what stands before the first of them.
             said = [word.strip() for word in re.split(r"<(user|system)>", teacher.text)[1:]]

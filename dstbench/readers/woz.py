@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from dstbench.builder import StatesBuilder
+from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.preprocessed import TradeEntry, informed
 from dstbench.readers.source import Format, Source
-from dstbench.states import States
+from dstbench.readers.states import States
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

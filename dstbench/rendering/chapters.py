@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from dstbench.rendering.diagnoses import correlations_page, diagnosis_page, traits_page
-from dstbench.rendering.drawing import heat_maps, histograms, intervals, lines, ranked
-from dstbench.rendering.leaderboards import leaderboard_page
+from dstbench.rendering.compare import leaderboard_page
+from dstbench.rendering.diagnose import correlations_page, diagnosis_page, traits_page
 from dstbench.rendering.page import Block, Chapter
+from dstbench.rendering.svg import heat_maps, histograms, intervals, lines, ranked
 from dstbench.rendering.tables import IS_COUNT, signature_lines, sweep_page, value_text, wide
 
 if TYPE_CHECKING:
-    from dstbench.correlating import Correlations
-    from dstbench.diagnosis import Diagnosis
-    from dstbench.significance import Leaderboard
-    from dstbench.tendencies import Traits
+    from dstbench.analysis.compare import Leaderboard
+    from dstbench.analysis.correlate import Correlations
+    from dstbench.analysis.diagnose import Diagnosis
+    from dstbench.analysis.traits import Traits
 
 
 def leaderboard_chapter(found: Leaderboard) -> Chapter:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 if TYPE_CHECKING:
+    from dstbench.analysis.compare import Leaderboard
+    from dstbench.analysis.correlate import Correlations
+    from dstbench.analysis.diagnose import Diagnosis
+    from dstbench.analysis.traits import Traits
     from dstbench.audit import Bias
-    from dstbench.correlating import Correlations
-    from dstbench.diagnosis import Diagnosis
-    from dstbench.significance import Leaderboard
-    from dstbench.tendencies import Traits
 
 Chart = dict[str, Any]
 

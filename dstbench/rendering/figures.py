@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from dstbench.errors import DstbenchError
 
 if TYPE_CHECKING:
-    from dstbench.options import FigureFormat
     from dstbench.rendering.charts import Chart
+    from dstbench.typing import FigureFormat
 
 # Points, of which 72 are an inch.
 _WIDTH: Final = 238

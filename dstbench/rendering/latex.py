@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from dstbench.escapes import latex_text
+from dstbench.io.escape import latex_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any, Final
 
-from dstbench.rendering.markup import Markup, element, join, json_text, table
+from dstbench.rendering.html import Markup, element, join, json_text, table
 from dstbench.rendering.tables import draw, lines
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import polars as pl
 
-from dstbench.escapes import csv_text, json_text, markdown_text, plain_text
+from dstbench.io.escape import csv_text, json_text, markdown_text, plain_text
 from dstbench.rendering.latex import latex_page
-from dstbench.schema import SCORES
+from dstbench.schema.core import SCORES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dstbench.options import TableFormat
+    from dstbench.typing import TableFormat
 
 #: Tables of texts, each with its title, and the lines below them.
 Page: TypeAlias = "tuple[list[tuple[str, pl.DataFrame]], list[str]]"

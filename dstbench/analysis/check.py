@@ -1,0 +1,290 @@
+"""Sanity checks of a run: what a careful reviewer would ask before believing its scores.
+
+Each check is a question with a known answer for a sound run. Three runs are derived from the one at hand, on the same
+turns: gold against itself, a tracker that predicts nothing, and one that repeats gold's state of the turn before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, get_args
+
+import polars as pl
+
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.normalise import LOOSE, is_dontcare, normaliser
+from dstbench.conventions.profiles import as_convention
+from dstbench.conventions.slots import KNOWN_SLOTS
+from dstbench.errors import DstbenchError
+from dstbench.metrics import parse
+from dstbench.readers.ontology import read_ontology
+from dstbench.runs.open import Data
+from dstbench.runs.run import Run
+from dstbench.schema.core import BETWEEN
+from dstbench.scoring.notes import spelling_remedy
+from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.scope import open_under
+from dstbench.scoring.score import score_run
+from dstbench.typing import Dontcare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from dstbench.typing import Missing
+
+_METRICS: Final = "jga,sa,f1,fga,tla,aga,gca:counting=paper"
+# The share of still valid slots that a tracker forgets from one turn to the next, from which on its states are taken
+# for turn-level ones; trackers that accumulate forget a few per cent.
+_FORGETS: Final = 0.5
+_SPELLING: Final = normaliser(LOOSE)
+_MOST: Final = 5  # examples that a check names
+
+
+@dataclass(frozen=True)
+class _Check:
+    name: str
+    status: str
+    found: str
+
+
+def check(
+    data: Data,
+    *,
+    profile: str | Convention = "verbatim",
+    ontology: str | Mapping[str, Iterable[str]] | None = None,
+    gold: Data | None = None,
+    format: str | None = None,  # noqa: A002 (the field's word)
+    names: Sequence[str] | None = None,
+    missing: Missing | None = None,
+    split: str | None = None,
+) -> pl.DataFrame:
+    """Check runs before their scores are believed.
+
+    Args:
+        data: A path, several, a frame, states, or a mapping from run name to any of these.
+        profile: The convention under which is scored, or its name.
+        ontology: The values that each slot may have, or a JSON file {slot: [values]}; None: those that gold has.
+        gold: Gold states, where they are not inside the data.
+        format: Native format of the files; None: find out.
+        names: Names of the runs.
+        missing: What to do with gold turns that have no prediction; None: they count as wrong.
+        split: The split to score, where gold has several; None: the one in which there are predictions.
+
+    Returns:
+        (run, check, status: ``ok``, ``note`` (known and perhaps fine), ``warn`` (look at it), ``fail`` (the scores are
+        not what they seem), found: in words).
+
+    Raises:
+        DstbenchError: Data or the ontology cannot be used, or the profile is unknown.
+
+    >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}}]
+    >>> check(states).select("check", "status").row(0)
+    ('gold against gold', 'ok')
+    """
+    convention = as_convention(profile)
+    allowed = None if ontology is None else read_ontology(ontology)
+    rows = []
+    wrong = replace(convention, missing="wrong")
+    for run in open_under(wrong, data, gold=gold, format=format, names=names, missing=missing, split=split):
+        rows += [(run.name, found.name, found.status, found.found) for found in _checks(run, convention, allowed)]
+    return pl.DataFrame(rows, schema=["run", "check", "status", "found"], orient="row")
+
+
+def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:
+    yield _gold_against_gold(run, convention)
+    yield from _first_alternative(run, convention)
+    yield from _floors(run, convention)
+    yield _coverage(run)
+    counts = _value_counts(run)
+    yield from _slots(counts)
+    yield _cumulative(run)
+    yield from _values(counts, ontology, _remedy(run, convention))
+    yield _dontcare(run, counts, convention)
+
+
+def _scores(run: Run, metrics: str, convention: Convention) -> dict[str, float | None]:
+    rows, _ = score_run(run, [parse(name) for name in metrics.split(",")], [], convention)
+    return dict(zip(rows["metric"], rows["value"], strict=True))
+
+
+def _derived(run: Run, pred: pl.Expr) -> Run:
+    """The run of another tracker on the same turns."""
+
+    def derive(table: pl.DataFrame) -> pl.DataFrame:
+        return table.with_columns(pred.alias("pred"))
+
+    return replace(run, derive=derive)
+
+
+def _percent(value: float | None) -> str:
+    return "undefined" if value is None else f"{100 * value:.2f}"
+
+
+def _gold_against_gold(run: Run, convention: Convention) -> _Check:
+    scores = _scores(_derived(run, pl.col("gold")), _METRICS, convention)
+    short = [f"{name} {_percent(value)}" for name, value in scores.items() if value is not None and value < 1 - 1e-12]
+    if short:
+        what = f"does not give 100: {', '.join(short)}; {convention.name} treats the two sides differently"
+        return _Check("gold against gold", "fail", what)
+    told = f"gives 100 on {', '.join(scores)} (not on rsa, where empty turns have 0, and gca as released)"
+    return _Check("gold against gold", "ok", told)
+
+
+def _first_alternative(run: Run, convention: Convention) -> Iterator[_Check]:
+    """What a perfect tracker scores that predicts one value where gold lists alternatives; nothing if none is listed.
+
+    Not asked where a convention wants them all.
+    """
+    if convention.multi == "all":
+        return
+    first = pl.col("gold").cast(pl.String).str.split(BETWEEN).list.first().cast(pl.Categorical)
+    scores = _scores(_derived(run, first), _METRICS, convention)
+    whole = _scores(_derived(run, pl.col("gold")), _METRICS, convention)
+    if scores == whole:
+        return
+    told = ", ".join(f"{name} {_percent(scores[name])}" for name in scores if scores[name] != whole[name])
+    accepted = _percent(_scores(_derived(run, first), "jga", replace(convention, multi="any"))["jga"])
+    yield _Check(
+        "gold's first alternative",
+        "fail",
+        f"gives {told}: a tracker that predicts one of gold's alternatives is wrong; --multi any gives jga {accepted}",
+    )
+
+
+def _remedy(run: Run, convention: Convention) -> str:
+    """The option that takes values that differ by spelling for equal, if JGA gains by it; else nothing."""
+    jga = _scores(run, "jga", convention)["jga"]
+    remedy = None if jga is None or convention.unit == "frame" else spelling_remedy(run, convention, jga)
+    return "" if remedy is None else f"; {remedy.option} takes jga from {_percent(jga)} to {_percent(remedy.jga)}"
+
+
+def _floors(run: Run, convention: Convention) -> Iterator[_Check]:
+    before = (pl.col("dialogue") == pl.col("dialogue").shift(1)) & pl.col("slot").eq_missing(pl.col("slot").shift(1))
+    floors = {
+        "an empty prediction": pl.lit(None, pl.Categorical),
+        "gold of the turn before": pl.when(before & pl.col("slot").is_not_null()).then(pl.col("gold").shift(1)),
+    }
+    own = _scores(run, "jga,sa", convention)
+    for name, pred in floors.items():
+        floor = _scores(_derived(run, pred), "jga,sa", convention)
+        beaten = [m for m in ("jga", "sa") if (own[m] or 0) > (floor[m] or 0)]
+        told = ", ".join(f"{m} {_percent(floor[m])} (this run {_percent(own[m])})" for m in ("jga", "sa"))
+        yield _Check(f"floor: {name}", "ok" if len(beaten) == 2 else "warn", told)
+
+
+def _coverage(run: Run) -> _Check:
+    coverage = run.meta["coverage"]
+    told = f"{coverage['turns']:,} turns of {coverage['dialogues']:,} dialogues are scored"
+    lacks = {k: coverage.get(k, 0) for k in ("missing_turns", "missing_dialogues", "extra_turns", "extra_dialogues")}
+    if not any(lacks.values()):
+        return _Check("coverage", "ok", f"{told}, all of them predicted")
+    names = (f"{count:,} {name.replace('_', ' ')}" for name, count in lacks.items() if count)
+    return _Check("coverage", "warn", f"{told}; {', '.join(names)} (--missing {run.meta['missing']})")
+
+
+def _value_counts(run: Run) -> pl.DataFrame:
+    """(slot, gold, pred, turns): in how many turns the pair stands, strings; null is absent."""
+    pairs = ["slot", "gold", "pred"]
+
+    def part(table: pl.DataFrame) -> pl.DataFrame:
+        return table.filter(pl.col("slot").is_not_null()).group_by(pairs).agg(turns=pl.len())
+
+    found = pl.concat(over_partitions(run, part)).group_by(pairs).agg(pl.col("turns").sum())
+    return found.with_columns(pl.col(pairs).cast(pl.String)).sort(pairs)
+
+
+def _slots(counts: pl.DataFrame) -> Iterator[_Check]:
+    per_slot = counts.group_by("slot").agg(
+        gold=pl.col("turns").filter(pl.col("gold").is_not_null()).sum(),
+        pred=pl.col("turns").filter(pl.col("pred").is_not_null()).sum(),
+    )
+    only_pred, only_gold = (
+        per_slot.filter((pl.col(other) == 0) & (pl.col(side) > 0)).sort(side, "slot", descending=[True, False])
+        for side, other in (("pred", "gold"), ("gold", "pred"))
+    )
+    never = _examples(only_pred.select("slot", "pred"), "turns")
+    foreign = not set(only_pred["slot"]) <= KNOWN_SLOTS and set(only_gold["slot"]) - set(only_pred["slot"])
+    status = "ok" if only_pred.is_empty() else "fail" if foreign else "warn"
+    yield _Check("slots predicted that gold never has", status, never or "none")
+    unseen = _examples(only_gold.select("slot", "gold"), "turns")
+    yield _Check("slots of gold that are never predicted", "warn" if unseen else "ok", unseen or "none")
+
+
+def _cumulative(run: Run) -> _Check:
+    """Whether what was predicted, and still holds in gold, is still predicted."""
+    same = (pl.col("dialogue") == pl.col("dialogue").shift(1)) & (pl.col("slot") == pl.col("slot").shift(1))
+    stands = same & pl.col("pred").shift(1).is_not_null() & (pl.col("gold") == pl.col("gold").shift(1))
+
+    def part(table: pl.DataFrame) -> pl.DataFrame:
+        kept = table.filter(stands.fill_null(False))
+        return kept.select(stands=pl.len(), forgotten=pl.col("pred").is_null().sum())
+
+    stood, forgotten = pl.concat(over_partitions(run, part)).sum().row(0)
+    if not stood:
+        return _Check("cumulative states", "note", "no predicted slot has a turn after it")
+    share = forgotten / stood
+    told = f"{_percent(share)} % of predicted slots that still hold are gone in the next turn"
+    if share < _FORGETS:
+        return _Check("cumulative states", "ok", told)
+    return _Check("cumulative states", "fail", f"{told}: these look like turn-level states; accumulate them first")
+
+
+def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None, remedy: str) -> Iterator[_Check]:
+    known = (
+        ontology
+        if ontology is not None
+        else {
+            slot: frozenset(values)
+            for slot, values in counts.drop_nulls("gold").group_by("slot").agg(pl.col("gold").unique()).iter_rows()
+        }
+    )
+    where = "gold's values" if ontology is None else "the ontology"
+    bare = sorted(set(counts["slot"]) - known.keys()) if ontology is not None else []
+    if ontology is not None and not known.keys() & set(counts["slot"]):
+        raise DstbenchError("the ontology has none of the run's slots", hint='it is {"hotel-area": ["north", …], …}')
+    predicted = counts.drop_nulls("pred").group_by("slot", "pred").agg(pl.col("turns").sum())
+    off = [
+        (f"{slot} = {value!r}", turns)
+        for slot, value, turns in predicted.sort("turns", "slot", "pred", descending=[True, False, False]).iter_rows()
+        if slot in known and value not in known[slot] and not is_dontcare(value)
+    ]
+    lacking = f"; it says nothing of {', '.join(bare)}" if bare else ""
+    yield _Check(
+        f"values outside {where}", "note" if off or bare else "ok", f"{_told(off, 'turns') or 'none'}{lacking}"
+    )
+    wrong = counts.filter(pl.col("gold") != pl.col("pred")).sort("turns", "slot", descending=[True, False])
+    spelled = [
+        (f"{slot}: {gold!r} / {pred!r}", turns)
+        for slot, gold, pred, turns in wrong.iter_rows()
+        if _SPELLING(slot, gold) == _SPELLING(slot, pred)
+    ]
+    told = f"{_told(spelled, 'turns') or 'none'}{remedy}"
+    yield _Check("wrong by spelling only", "warn" if spelled or remedy else "ok", told)
+    several = counts.filter(pl.col("gold").str.contains(BETWEEN, literal=True)).group_by("slot", "gold")
+    listed = several.agg(pl.col("turns").sum()).sort("turns", "slot", descending=[True, False])
+    named = [(f"{slot} = {gold!r}", turns) for slot, gold, turns in listed.iter_rows()]
+    yield _Check("gold with alternatives", "note" if named else "ok", _told(named, "turns") or "none")
+
+
+def _dontcare(run: Run, counts: pl.DataFrame, convention: Convention) -> _Check:
+    in_gold, in_pred = (
+        sum(turns for value, turns in counts.select(side, "turns").drop_nulls().iter_rows() if is_dontcare(value))
+        for side in ("gold", "pred")
+    )
+    told = ", ".join(
+        f"{rule} {_percent(_scores(run, 'jga', replace(convention, dontcare=rule))['jga'])}"
+        for rule in get_args(Dontcare)
+    )
+    return _Check("dontcare", "note", f"{in_gold:,} slots in gold, {in_pred:,} predicted; jga by rule: {told}")
+
+
+def _examples(table: pl.DataFrame, unit: str) -> str:
+    return _told(list(table.iter_rows()), unit)
+
+
+def _told(found: Sequence[tuple[str, int]], unit: str) -> str:
+    """The first few of what was found, and how many there are."""
+    if not found:
+        return ""
+    named = ", ".join(f"{name} ({count:,} {unit})" for name, count in found[:_MOST])
+    return named if len(found) <= _MOST else f"{len(found):,}, the most frequent: {named}"

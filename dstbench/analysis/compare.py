@@ -1,0 +1,351 @@
+"""Which run is better, and could it be chance: intervals and tests by resampling whole dialogues.
+
+Conventions: the unit is the dialogue, never the turn, as a tracker's errors persist. All runs and metrics share the
+draws, so that differences are paired; one seed gives the same bits anywhere. p are adjusted for the differences of one
+metric, as each metric is read as a leaderboard of its own.
+
+The bootstrap gives standard errors and intervals; approximate randomisation gives the p of two runs. Where models with
+several runs (seeds) are named, seeds are resampled as well as dialogues, and models are compared, not runs: that one
+seed beats another says little of their models.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+import numpy as np
+import polars as pl
+
+from dstbench import stats
+from dstbench.analysis.paired import Paired, pair_up
+from dstbench.analysis.verdicts import judge, untestable
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.profiles import as_convention
+from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
+from dstbench.metrics import Metric, parse_all, stats_of
+from dstbench.runs.open import Data
+from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
+from dstbench.scoring.scope import open_under
+from dstbench.stats import Null
+from dstbench.stats.differences import TIE
+from dstbench.stats.normal import check_level
+from dstbench.typing import Adjustment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dstbench.schema.core import Table
+    from dstbench.stats import Bootstrap, Estimate, Replicates
+    from dstbench.stats.resampling import Score
+    from dstbench.typing import Missing
+
+    Models = Mapping[str, Sequence[int]]
+    Row = dict[str, Any]
+
+_LOG: Final = logging.getLogger(__name__)
+#: What is compared when nothing is asked for: one metric, as the best of many is soon found.
+DEFAULT: Final = "jga"
+_BETWEEN_RUNS: Final = "approximate randomisation of dialogues"
+_BETWEEN_MODELS: Final = "bootstrap of seeds and dialogues"
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """A comparison of runs, as frames (schemas in `dstbench.schema.analysis`).
+
+    Attributes:
+        scores: The runs' scores, with intervals.
+        models: The models' mean scores, likewise; empty if no models were named.
+        differences: Pairs of runs, or of models if such were named: differences, with intervals and p.
+        design: How it was done: resamples, seed, level, test, adjustment.
+    """
+
+    scores: pl.DataFrame
+    models: pl.DataFrame
+    differences: pl.DataFrame
+    design: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Design:
+    """How runs are compared; see `compare`."""
+
+    resamples: int = 10_000
+    seed: int = 0
+    level: float = 0.95
+    adjust: Adjustment = "holm"
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
+        if self.resamples < 1:
+            raise UsageError(f"{self.resamples} resamples are none", hint="10000 are usual")
+        if self.seed < 0:
+            raise UsageError(f"seed {self.seed} is negative", hint="0 or more")
+        if self.adjust not in get_args(Adjustment):
+            known = get_args(Adjustment)
+            raise UsageError(
+                f"there is no adjustment {self.adjust!r}",
+                hint=did_you_mean(str(self.adjust), known) or f"one of {', '.join(known)}",
+            )
+
+
+def compare(
+    data: Data,
+    *,
+    metrics: str | Iterable[str | Metric] | None = None,
+    models: Mapping[str, str | Sequence[str]] | None = None,
+    baseline: str | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
+    level: float = 0.95,
+    adjust: Adjustment = "holm",
+    profile: str | Convention = "verbatim",
+    gold: Data | None = None,
+    format: str | None = None,  # noqa: A002 (the field's word)
+    names: Sequence[str] | None = None,
+    missing: Missing | None = None,
+    split: str | None = None,
+) -> Leaderboard:
+    """Compare runs over one gold: scores with intervals, and every difference with its interval and p.
+
+    Args:
+        data: Several paths, a frame with a column `run`, or a mapping from run name to data.
+        metrics: Metrics in dstbench's notation; None: JGA.
+        models: Model name to its runs (seeds), as names or patterns (``t5_*``), in a list or comma-separated. A run
+            that no model names stands for itself. None: runs are compared, not models.
+        baseline: The run (its name, or its path as in `data`), or the model, that all others are compared to; None:
+            all pairs, in the order of the data.
+        resamples: How many resamples of dialogues, and how many swaps.
+        seed: What the draws come from.
+        level: Level of the intervals; a difference is significant if its adjusted p is at most 1 − level. Where no p
+            that the test can give is, as resamples or dialogues that differ are too few, a warning says so.
+        adjust: How p are adjusted for the number of differences of one metric.
+        profile: The convention, or its name.
+        gold: Gold states, where they are not inside the data.
+        format: Native format of the files; None: find out.
+        names: Names of the runs.
+        missing: What to do with gold turns that have no prediction; None: what the convention does.
+        split: The split to score, where gold has several; None: the one in which there are predictions.
+
+    Raises:
+        DstbenchError: Data cannot be used; there is one run only; runs do not have the same turns and gold; a metric,
+            run, model, adjustment or profile is unknown.
+
+    >>> from dstbench.demo import synthetic
+    >>> found = compare(synthetic(50), resamples=500)
+    >>> found.differences.select("run", "other", pl.col("difference").round(2), "significant").row(0)
+    ('careful', 'forgetful', 0.22, True)
+    """
+    design = Design(resamples, seed, level, adjust)
+    convention = as_convention(profile)
+    asked = None if metrics is None else parse_all(metrics)
+    if asked == []:
+        raise UsageError("no metric to compare", hint=f"leave metrics away for {DEFAULT}")
+    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    if len(runs) < 2:
+        raise UsageError("compare needs at least two runs", hint="`dstbench score` scores one")
+    given = [run.name for run in runs]
+    seeds = None if models is None else seeds_of(models, given)
+    base = None if baseline is None else _place(baseline, data, given, seeds)
+    return resample(pair_up(runs, asked or parse_all(DEFAULT), convention), design, models=seeds, baseline=base)
+
+
+def resample(
+    paired: Paired, design: Design, *, models: Models | None = None, baseline: int | None = None
+) -> Leaderboard:
+    """`compare`, once runs are paired.
+
+    Args:
+        paired: The runs.
+        design: How they are compared.
+        models: Model name to the numbers of its runs; None: runs are compared.
+        baseline: The number of the run (model) that the others are compared to; None: all pairs.
+    """
+    _LOG.info("resampling %s dialogues", f"{paired.sums.shape[1]:,}")
+    names = list(paired.runs if models is None else models)
+    pairs = [(b, a) if a == baseline else (a, b) for a, b in combinations(range(len(names)), 2)]
+    pairs = [pair for pair in pairs if baseline is None or pair[1] == baseline]
+    bootstrap = stats.Bootstrap.draw(paired.sums, design.resamples, design.seed)
+    coins = stats.Randomisation.draw(paired.sums, design.resamples, design.seed) if models is None else None
+    scores = paired.scores.to_dicts()  # run by run, each with all metrics
+    means: list[Row] = []
+    differences: list[Row] = []
+    for number, metric in enumerate(paired.metrics):
+        name, score = str(metric), paired.score(metric)
+        compared = of_runs = bootstrap.replicates(score)
+        for row, one in zip(scores[number :: len(paired.metrics)], of_runs, strict=True):
+            row.update(_interval(one.estimate(design.level)))
+        if models is not None:
+            compared = _over_seeds(bootstrap, score, models, paired.runs)
+            for (model, runs), one in zip(models.items(), compared, strict=True):
+                seeds = {"runs": len(runs), "sd": _sd([of_runs[run].observed for run in runs])}
+                found = one.estimate(design.level)
+                means.append(
+                    {
+                        "metric": name,
+                        "unit": metric.unit,
+                        "model": model,
+                        "value": found.value,
+                        **seeds,
+                        **_interval(found),
+                    }
+                )
+        nulls: list[Null] = []
+        rows: list[Row] = []
+        for a, b in pairs:
+            gap = compared[a] - compared[b]
+            found = gap.estimate(design.level)
+            counted = _dialogues(paired, metric, a, b) if coins else {}
+            nulls.append(coins.null(score, a, b, counted["discordant"]) if coins else _centred(gap))
+            rows.append(
+                {
+                    "metric": name,
+                    "unit": metric.unit,
+                    "run": names[a],
+                    "other": names[b],
+                    "difference": found.value,
+                    **_interval(found),
+                    **counted,
+                    "detectable": stats.smallest_detectable(found.se),
+                }
+            )
+        verdicts = judge(nulls, design.adjust, design.level)
+        differences += [{**row, **verdict} for row, verdict in zip(rows, verdicts, strict=True)]
+    how = {
+        "dialogues": paired.sums.shape[1],
+        "resamples": design.resamples,
+        "seed": design.seed,
+        "level": design.level,
+        "test": _BETWEEN_RUNS if models is None else _BETWEEN_MODELS,
+        "adjustment": design.adjust,
+        "baseline": None if baseline is None else names[baseline],
+    }
+    leaderboard = Leaderboard(
+        scores=_frame(scores, STANDINGS),
+        models=_frame(means, MODELS),
+        differences=_frame(differences, RUN_DIFFERENCES),
+        design=_frame([how], DESIGN),
+    )
+    for line in untestable(leaderboard.differences, design.resamples, design.level):
+        warnings.warn(line, DstbenchWarning, stacklevel=3)
+    return leaderboard
+
+
+def _over_seeds(bootstrap: Bootstrap, score: Score, models: Models, runs: Sequence[str]) -> list[Replicates]:
+    """The replicates per model, drawn in the order of names: that in which they are given does not matter."""
+    order = sorted(models)
+    found = bootstrap.over_seeds(score, [sorted(models[model], key=runs.__getitem__) for model in order])
+    return [found[order.index(model)] for model in models]
+
+
+def _centred(gap: Replicates) -> Null:
+    """The resamples of a difference, moved to where there would be none."""
+    known = gap.resampled[~np.isnan(gap.resampled)]
+    return Null(gap.observed, gap.resampled - (known.mean() if len(known) else 0.0), TIE * gap.scale)
+
+
+def _dialogues(paired: Paired, metric: Metric, first: int, second: int) -> Row:
+    """In how many dialogues a run is better, and in how many there is anything to be better at."""
+    score, (one, other) = paired.score(metric), paired.sums[[first, second]]
+    counts = stats.tally(score(one), score(other))
+    own = [paired.statistics.index(name) for name in stats_of(metric)]
+    return {
+        "wins": counts.wins,
+        "ties": counts.ties,
+        "losses": counts.losses,
+        "unscored": counts.undefined,
+        "discordant": int((one[:, own] != other[:, own]).any(axis=1).sum()),
+    }
+
+
+def _interval(found: Estimate) -> Row:
+    bca_low, bca_high = found.bca or (None, None)
+    return {
+        "se": found.se,
+        "low": found.percentile[0],
+        "high": found.percentile[1],
+        "bca_low": bca_low,
+        "bca_high": bca_high,
+        "undefined": found.undefined,
+    }
+
+
+def _sd(scores: Sequence[float]) -> float | None:
+    return float(np.std(scores, ddof=1)) if len(scores) > 1 else None
+
+
+def _frame(rows: Sequence[Row], table: Table) -> pl.DataFrame:
+    """Rows as the table has them; what they lack, and NaN, is null."""
+    return pl.DataFrame(rows, schema=table.schema).fill_nan(None)
+
+
+# --- who is meant ----------------------------------------------------------------------------------------------------
+
+
+def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) -> dict[str, list[int]]:
+    """The numbers of each model's runs (seeds); a run that no model names is a model of its own.
+
+    Args:
+        models: Model name to its runs, as names or patterns, in a list or comma-separated.
+        names: The runs.
+
+    Raises:
+        UsageError: No run is called so, or a run would be of two models.
+    """
+    found: dict[str, list[int]] = {}
+    owner: dict[int, str] = {}
+    for model, given in models.items():
+        for run in runs_called(given, names, f"model {model!r}"):
+            if owner.setdefault(run, model) != model:
+                raise UsageError(f"run {names[run]!r} is named for two models, {owner[run]!r} and {model!r}")
+        found[model] = [run for run in range(len(names)) if owner.get(run) == model]
+        if not found[model]:
+            raise UsageError(f"model {model!r} has no run", hint="name its runs, or a pattern of their names")
+    for run, name in enumerate(names):
+        if run not in owner:
+            if name in models:
+                raise UsageError(
+                    f"{name!r} is a model, and a run that is not of it", hint="give the model another name"
+                )
+            found[name] = [run]
+    return found
+
+
+def runs_called(given: str | Sequence[str], names: Sequence[str], what: str) -> list[int]:
+    """The numbers of the runs that are meant by names or patterns, in a list or comma-separated.
+
+    Raises:
+        UsageError: No run is called so; `what` says whose runs were asked for.
+    """
+    found: list[int] = []
+    for pattern in [part.strip() for part in given.split(",")] if isinstance(given, str) else given:
+        matching = [i for i, name in enumerate(names) if name == pattern or fnmatchcase(name, pattern)]
+        if not matching:
+            raise UsageError(f"{what}: no run is called {pattern!r}", hint=_hint(pattern, names))
+        found += matching
+    return found
+
+
+def _place(baseline: str, data: Data, names: Sequence[str], seeds: Models | None) -> int:
+    """The number of the run or model that is meant by its name, or the run's path."""
+    known = list(names if seeds is None else seeds)
+    if baseline in known:
+        return known.index(baseline)
+    paths = [str(item) for item in data] if isinstance(data, Sequence) else []
+    name = names[paths.index(baseline)] if baseline in paths else baseline
+    if name in known:
+        return known.index(name)
+    if name in names:
+        of = next(model for model, runs in (seeds or {}).items() if names.index(name) in runs)
+        raise UsageError(f"run {name!r} is one of a model's, and models are compared", hint=f"the baseline {of!r}")
+    raise UsageError(f"no {'run' if seeds is None else 'model'} is called {baseline!r}", hint=_hint(baseline, known))
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    return did_you_mean(name, known) or f"there are {', '.join(known)}"

@@ -1,0 +1,305 @@
+"""How scores go together: correlations of metrics and traits (Kim et al. 2022, Figs 3 and A1), and their differences.
+
+Conventions: see `associations`. The unit is the dialogue. Turns of a dialogue are alike, so that over turns there are
+correlations, as papers print them, but intervals are too narrow and no differences are compared.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Final, NamedTuple, get_args
+
+import polars as pl
+
+from dstbench.analysis.associations import (
+    ALL_TESTS,
+    TESTS,
+    Compared,
+    Pair,
+    as_columns,
+    compare_apart,
+    compare_pairs,
+    correlations,
+    difference_rows,
+    outcome_rows,
+    with_pooled,
+)
+from dstbench.analysis.dialogues import per_dialogue
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.profiles import as_convention
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, did_you_mean
+from dstbench.metrics import REGISTRY, Metric, parse, parse_all
+from dstbench.runs.open import Data
+from dstbench.runs.run import Run
+from dstbench.schema.analysis import DIALOGUES
+from dstbench.schema.core import TURNS
+from dstbench.scoring.notes import warn_of_alternatives
+from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.scope import open_under
+from dstbench.scoring.score import score_run
+from dstbench.scoring.sums import columns_of_scored, scored_turns
+from dstbench.scoring.turn_table import to_turns
+from dstbench.stats.normal import check_level
+from dstbench.typing import Per
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dstbench.typing import Missing
+
+#: The metrics that are correlated unless others are named.
+CORRELATED: Final = "jga,sa,rsa,aga,f1,fga,gca"
+#: The columns that can be correlated beside metrics.
+COLUMNS: Final[Mapping[Per, tuple[str, ...]]] = {
+    "dialogue": tuple(name for name in DIALOGUES.columns if name not in ("run", "dialogue")),
+    "turn": tuple(name for name in TURNS.columns if name != "dialogue"),
+}
+
+
+@dataclass(frozen=True)
+class Correlations:
+    """Correlations, as frames (schemas in `dstbench.schema.analysis`).
+
+    Attributes:
+        matrix: Each pair of columns in each run and, where there are several, in all of them pooled.
+        differences: The differences that were asked for, with Zou's interval; without a row if none were.
+        tests: The tests of these.
+        signatures: (run, metric, unit, signature) of the scores.
+    """
+
+    matrix: pl.DataFrame
+    differences: pl.DataFrame
+    tests: pl.DataFrame
+    signatures: pl.DataFrame
+
+
+def correlate(
+    data: Data,
+    *,
+    metrics: str | Iterable[str | Metric] | None = None,
+    per: Per = "dialogue",
+    differences: Iterable[str | Sequence[str | Metric]] = (),
+    between_runs: bool = False,
+    test: str | None = None,
+    level: float = 0.95,
+    profile: str | Convention = "verbatim",
+    gold: Data | None = None,
+    format: str | None = None,  # noqa: A002 (the field's word)
+    names: Sequence[str] | None = None,
+    missing: Missing | None = None,
+    split: str | None = None,
+) -> Correlations:
+    """Correlate scores, and compare correlations.
+
+    Args:
+        data: A path, several, a frame, states, or a mapping from run name to any of these.
+        metrics: Metrics in dstbench's notation, and columns of `schema.analysis.DIALOGUES` (over turns: of
+            `schema.core.TURNS`), such as ``to_mean`` or ``turns``; None: the usual metrics.
+        per: Correlate scores of dialogues or of turns.
+        differences: Correlations to compare, each as four metrics or columns, A,B,C,D: r(A, B) less r(C, D); or as
+            three, A,B,C: r(A, B) less r(A, C). What they name is correlated too.
+        between_runs: Compare each correlation between each two runs. These have the same dialogues, or no dialogue in
+            common.
+        test: The test that stands beside an interval, by cocor's name, or ``all``; None: Williams' where a column is
+            shared, Steiger's where none is, Fisher's between runs over other dialogues. Choose before you look: nine
+            tests of one difference are nine chances.
+        level: Of all intervals.
+        profile: The convention, or its name.
+        gold: Gold states, where they are not inside the data.
+        format: Native format of the files; None: find out.
+        names: Names of the runs.
+        missing: What to do with gold turns that have no prediction; None: what the convention does.
+        split: The split to score, where gold has several; None: the one in which there are predictions.
+
+    Raises:
+        DstbenchError: Data cannot be used, runs share a part of their dialogues only, or a metric, test or profile is
+            unknown.
+
+    >>> area = {"hotel-area": "north"}
+    >>> states = [{"dialogue_id": f"D{n}", "turn": t, "gold": area, "pred": area if t < n else {}}
+    ...           for n in range(4) for t in range(3)]
+    >>> correlate(states, metrics="jga,wrong_turns").matrix.select("first", "second", pl.col("r").round(9), "n").rows()
+    [('jga', 'wrong_turns', -1.0, 4)]
+    """
+    if per not in get_args(Per):
+        raise UsageError(f"per={per!r} is none of {', '.join(get_args(Per))}")
+    check_level(level)
+    _check_test(test)
+    asked = [_asked(each, per) for each in differences]
+    if per == "turn" and (asked or between_runs):
+        raise UsageError(
+            "differences are compared over dialogues: turns of one are not independent, and tests over them find "
+            "differences where there are none",
+            hint="leave --per turn away",
+        )
+    given = None if metrics is None else _variables(metrics, per)
+    convention = as_convention(profile)
+    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    if given is None:
+        given = _variables(next((run.meta["only"] for run in runs if run.meta.get("only")), CORRELATED), per)
+    chosen = given | {name: metric for each in asked for name, metric in each.variables.items()}
+    if len(chosen) < 2:
+        raise UsageError("a correlation is between two metrics", hint="-m jga,fga")
+    if between_runs and len(runs) < 2:
+        raise UsageError("only one run is given, and none to compare it with")
+    tables, signatures = zip(*(_of_run(run, chosen, per, convention) for run in runs), strict=True)
+    names_and_columns = with_pooled([(run.name, table) for run, table in zip(runs, tables, strict=True)], list(chosen))
+    _warn_of_rows(per, pl.concat(signatures))
+    compared = [
+        compare_pairs((name, name), [columns[c] for c in (*each.first, *each.second)], each.first, each.second, level)
+        for each in asked
+        for name, columns in names_and_columns
+    ]
+    if between_runs:
+        compared += _between(runs, tables, list(chosen), level)
+    for found in compared:
+        if found.why:
+            _warn_of(found, f"cannot be compared: {found.why}")
+        elif test not in (None, ALL_TESTS, *TESTS[found.kind]):
+            _warn_of(found, f"are {found.kind}, and {test} is no test of such")
+    return Correlations(
+        pl.concat([correlations(name, columns, level) for name, columns in names_and_columns]),
+        difference_rows(compared, level),
+        outcome_rows(compared, test, level),
+        pl.concat(signatures),
+    )
+
+
+# --- what is correlated --------------------------------------------------------------------------------------------
+
+
+class _Asked(NamedTuple):
+    """Two correlations to compare, and what they are between."""
+
+    first: Pair
+    second: Pair
+    variables: dict[str, Metric | None]
+
+
+def _variables(given: str | Iterable[str | Metric], per: Per) -> dict[str, Metric | None]:
+    """Metrics by their notation, and None by the names of columns, in the order in which they are given."""
+    parts = [part.strip() if isinstance(part, str) else part for part in _split(given)]
+    known = COLUMNS[per]
+    for part in parts:
+        if isinstance(part, str) and part not in known and part.partition(":")[0].lower() not in REGISTRY:
+            raise UsageError(
+                f"there is no metric and no column of {per}s {part!r}",
+                hint=did_you_mean(part, [*REGISTRY, *known]) or f"a metric, or one of {', '.join(known)}",
+            )
+    named = {str(metric): metric for metric in parse_all([part for part in parts if part not in known])}
+    names = [str(parse(part)) if isinstance(part, str) and part not in known else str(part) for part in parts]
+    return {name: named.get(name) for name in names}
+
+
+def _split(given: str | Iterable[str | Metric]) -> list[str | Metric]:
+    return list(given.split(",")) if isinstance(given, str) else list(given)
+
+
+def _asked(given: str | Sequence[str | Metric], per: Per) -> _Asked:
+    parts = [next(iter(_variables([part], per).items())) for part in _split(given)]
+    names = [name for name, _ in parts]
+    if len(names) == 3:
+        names = [*names[:2], names[0], names[2]]
+    if len(names) != 4:
+        raise UsageError(
+            f"a difference is between two correlations, of three or four columns, not {len(names)}",
+            hint="jga,fga,gca is r(jga, fga) less r(jga, gca)",
+        )
+    first, second = (names[0], names[1]), (names[2], names[3])
+    for pair in (first, second):
+        if pair[0] == pair[1]:
+            raise UsageError(f"r({pair[0]}, {pair[1]}) is that of a column with itself")
+    if set(first) == set(second):
+        raise UsageError(f"r({', '.join(first)}) is compared with itself")
+    return _Asked(first, second, dict(parts))
+
+
+def _check_test(test: str | None) -> None:
+    known = dict.fromkeys(name for names in TESTS.values() for name in names)
+    if test is not None and test not in (*known, ALL_TESTS):
+        hint = did_you_mean(test, known) or f"one of {', '.join(known)}, {ALL_TESTS}"
+        raise UsageError(f"there is no test {test!r}", hint=hint)
+
+
+def _of_run(
+    run: Run, variables: Mapping[str, Metric | None], per: Per, convention: Convention
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """A row per dialogue (and turn) with a number per variable, and the signatures of the metrics."""
+    metrics = [metric for metric in variables.values() if metric is not None]
+    columns = [name for name, metric in variables.items() if metric is None]
+    if run.meta.get("only") and columns:
+        raise UsageError(f"{run.name}: it holds no states, and {', '.join(columns)} cannot be had from it")
+    table, signatures = (
+        per_dialogue(run, metrics, convention) if per == "dialogue" else _per_turn(run, metrics, columns, convention)
+    )
+    return table.select("dialogue", *variables), signatures
+
+
+def _per_turn(
+    run: Run, metrics: Sequence[Metric], columns: Sequence[str], convention: Convention
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Columns of the turns that the convention scores, and the metrics; see `per_dialogue`."""
+    keys = ["dialogue", "turn"]
+    needed = {*keys, *columns, "number", *columns_of_scored(convention)}
+    parts = over_partitions(run, lambda part: scored_turns(to_turns(part, convention, columns=needed), convention))
+    table = pl.concat(parts)
+    if not metrics:
+        return table, pl.DataFrame(schema=dict.fromkeys(("run", "metric", "unit", "signature"), pl.String))
+    rows, sums = score_run(run, metrics, keys, convention)
+    warn_of_alternatives(run, sums, convention)
+    names = [str(metric) for metric in metrics]
+    scores = rows.pivot(on="metric", on_columns=names, index=keys, values="value")
+    signatures = rows.select("run", "metric", "unit", "signature").unique(maintain_order=True)
+    return table.join(scores, on=keys, how="left", maintain_order="left"), signatures
+
+
+def _between(
+    runs: Sequence[Run], tables: Sequence[pl.DataFrame], variables: Sequence[str], level: float
+) -> Iterator[Compared]:
+    """Each correlation between each two runs."""
+    for (one, first), (other, second) in combinations(zip(runs, tables, strict=True), 2):
+        named = one.name, other.name
+        # Both are sorted by dialogue, so that what they share stands in the same order.
+        shared = [
+            table.join(another, on="dialogue", how="semi", maintain_order="left")
+            for table, another in ((first, second), (second, first))
+        ]
+        alone = as_columns(first, variables), as_columns(second, variables)
+        if 0 < shared[0].height < max(first.height, second.height):
+            raise DstbenchError(
+                f"{one.name} and {other.name} share {shared[0].height:,} dialogues of {first.height:,} and "
+                f"{second.height:,}: they are neither the same nor independent",
+                hint="score them on the same gold, or on different dialogues",
+            )
+        here, there = (as_columns(table, variables) for table in shared)
+        for pair in combinations(variables, 2):
+            if shared[0].is_empty():
+                yield compare_apart(named, *alone, pair, level)
+            else:
+                columns = [*(here[v] for v in pair), *(there[v] for v in pair)]
+                yield compare_pairs(named, columns, pair, pair, level)
+
+
+def _warn_of(compared: Compared, what: str) -> None:
+    place = " and ".join(dict.fromkeys(compared.runs))
+    pairs = " and ".join(dict.fromkeys(f"r({', '.join(pair)})" for pair in (compared.first, compared.second)))
+    _warn(f"{place}: {pairs} {what}")
+
+
+def _warn_of_rows(per: Per, signatures: pl.DataFrame) -> None:
+    """Say it where intervals are too narrow, and where a metric is not the same in the runs that are pooled."""
+    if per == "turn":
+        _warn("turns of one dialogue are not independent: intervals over turns are too narrow")
+    heads = signatures.group_by("metric", maintain_order=True).agg(
+        pl.col("signature").str.split("|").list.first().unique(maintain_order=True)
+    )
+    for metric, ways in heads.iter_rows():
+        if len(ways) > 1:
+            _warn(f"{metric}: not the same in all runs that are pooled, but {' and '.join(ways)}; name its parameters")
+
+
+def _warn(what: str) -> None:
+    warnings.warn(what, DstbenchWarning, stacklevel=3)

@@ -1,0 +1,148 @@
+"""Where a tracker fails (Kim et al. 2022): first failures, sizes of dialogues, JGA by turn and length, error kinds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from dstbench.analysis.dialogues import FAILURE_BINS, per_dialogue
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.profiles import as_convention
+from dstbench.errors import UsageError
+from dstbench.metrics import parse
+from dstbench.runs.open import Data
+from dstbench.runs.run import Run
+from dstbench.schema.analysis import ERRORS, FAILURES, FIRST_FAILURES, GOLD_SLOTS
+from dstbench.schema.core import LENGTH
+from dstbench.scoring.error_classes import count_classes, rate_classes
+from dstbench.scoring.notes import warn_of_alternatives
+from dstbench.scoring.scope import open_under
+from dstbench.scoring.score import score_run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dstbench.typing import Missing
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Where runs fail, as frames (schemas in `dstbench.schema.analysis`), each with a column `run`.
+
+    Attributes:
+        runs: How many dialogues fail at their end, how many of them recover on the way, how many have few gold slots.
+        first_failures: When dialogues first fail that fail at their end, in ten equal parts of the dialogue.
+        gold_slots: The largest number of gold slots in a dialogue's turns.
+        by_turn: JGA by the turn's number, as score rows.
+        by_length: JGA by the dialogue's number of turns, as score rows.
+        errors: The classes of errors, with their rates.
+        errors_by_domain: The same per domain.
+        errors_by_slot: The same per slot.
+    """
+
+    runs: pl.DataFrame
+    first_failures: pl.DataFrame
+    gold_slots: pl.DataFrame
+    by_turn: pl.DataFrame
+    by_length: pl.DataFrame
+    errors: pl.DataFrame
+    errors_by_domain: pl.DataFrame
+    errors_by_slot: pl.DataFrame
+
+
+def diagnose(
+    data: Data,
+    *,
+    few: int = 12,
+    profile: str | Convention = "verbatim",
+    gold: Data | None = None,
+    format: str | None = None,  # noqa: A002 (the field's word)
+    names: Sequence[str] | None = None,
+    missing: Missing | None = None,
+    split: str | None = None,
+) -> Diagnosis:
+    """Find out where runs fail.
+
+    Args:
+        data: A path, several, a frame, states, or a mapping from run name to any of these.
+        few: A dialogue has few gold slots if it never has as many as this.
+        profile: The convention, or its name.
+        gold: Gold states, where they are not inside the data.
+        format: Native format of the files; None: find out.
+        names: Names of the runs.
+        missing: What to do with gold turns that have no prediction; None: what the convention does.
+        split: The split to score, where gold has several; None: the one in which there are predictions.
+
+    Raises:
+        DstbenchError: Data cannot be used, or the profile is unknown.
+
+    >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "south"}},
+    ...           {"dialogue_id": "D", "turn": 1, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "south"}}]
+    >>> found = diagnose(states)
+    >>> found.runs.select("dialogues", "failing", "recovered").row(0)
+    (1, 1, 0)
+    >>> found.errors.filter(pl.col("n") > 0).select("class", "n", "of_gold").rows()
+    [('wrong-fresh', 1, 0.5), ('wrong-stale', 1, 0.5)]
+    """
+    if few < 0:
+        raise UsageError(f"few={few} is no number of slots", hint="12")
+    convention = as_convention(profile)
+    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    for run in runs:
+        run.need_states("classes of errors")
+    tables = zip(*(_of_run(run, convention, few) for run in runs), strict=True)
+    return Diagnosis(*(pl.concat(table) for table in tables))
+
+
+def _of_run(run: Run, convention: Convention, few: int) -> list[pl.DataFrame]:
+    """The frames of one run, in the order of `Diagnosis`."""
+    jga = [parse("jga")]
+    dialogues, _ = per_dialogue(run, [], convention)
+    counts, turns = count_classes(run, convention)
+    rows, sums = score_run(run, jga, [], convention)
+    warn_of_alternatives(run, sums, convention)
+    errors = (rate_classes(counts, turns, by) for by in (None, "domain", "slot"))
+    return [
+        _summary(dialogues, few, run.name, rows["signature"].item()),
+        _first_failures(dialogues, run.name),
+        _gold_slots(dialogues),
+        score_run(run, jga, ["turn"], convention)[0],
+        score_run(run, jga, [LENGTH], convention)[0],
+        *(
+            table.select(pl.lit(run.name).alias("run"), pl.exclude(*ERRORS.columns), *list(ERRORS.columns)[1:])
+            for table in errors
+        ),
+    ]
+
+
+def _summary(dialogues: pl.DataFrame, few: int, run: str, signature: str) -> pl.DataFrame:
+    small = (pl.col("n_gold_max") < few).sum()
+    return dialogues.select(
+        run=pl.lit(run),
+        turns=pl.col("turns").sum(),
+        dialogues=pl.len(),
+        failing=pl.col("ends_wrong").sum(),
+        recovered=pl.col("recovered").sum(),
+        few_slots=pl.lit(few),
+        with_few_slots=small,
+        share_with_few_slots=pl.when(pl.len() > 0).then(small / pl.len()),
+        signature=pl.lit(signature),
+    ).select(pl.col(name).cast(column.dtype) for name, column in FAILURES.columns.items())
+
+
+def _first_failures(dialogues: pl.DataFrame, run: str) -> pl.DataFrame:
+    found = dialogues.group_by(bin="first_failure_bin").agg(dialogues=pl.len(), recovered=pl.col("recovered").sum())
+    number = pl.int_range(FAILURE_BINS, eager=True).cast(pl.UInt32)
+    bins = pl.DataFrame({"bin": number, "low": number / FAILURE_BINS, "high": (number + 1) / FAILURE_BINS})
+    counted = bins.join(found, on="bin", how="left", maintain_order="left").with_columns(run=pl.lit(run))
+    return counted.with_columns(pl.col("dialogues", "recovered").fill_null(0)).select(
+        pl.col(name).cast(column.dtype) for name, column in FIRST_FAILURES.columns.items()
+    )
+
+
+def _gold_slots(dialogues: pl.DataFrame) -> pl.DataFrame:
+    counted = dialogues.group_by("run", "n_gold_max").agg(dialogues=pl.len()).sort("n_gold_max")
+    shares = counted.with_columns(share=pl.col("dialogues") / pl.col("dialogues").sum())
+    return shares.select(pl.col(name).cast(column.dtype) for name, column in GOLD_SLOTS.columns.items())

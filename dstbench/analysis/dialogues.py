@@ -1,0 +1,121 @@
+"""Turn table to one row per dialogue: when it fails, how much is in it, where its mistakes are, and what it scores.
+
+Conventions: a dialogue's turns are those that the convention scores, numbered from 0 in their order, without gaps. A
+turn's mistakes are its wrong, missed and over-predicted changes as GCA's authors count them (``gca_wrong +
+gca_missed + gca_over``). All follows from integers summed within the dialogue.
+
+With n turns of m_t mistakes each, M = Σ m_t, S = Σ t·m_t, m̄ = M/n:
+
+- tail orientation ``mean`` = S / (M·(n − 1)); ``sum`` = Σ m_t·(t − (n − 1)/2) / n; ``released`` =
+  (S/M − n/2) / (n + 1). A single turn has 0. Without mistakes it is undefined, and 0 as ``released``.
+- non-uniformity ``paper`` = Σ (m_t − m̄)²; ``released`` = Σ |m_t − m̄| / m̄, undefined without mistakes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from dstbench.schema.analysis import DIALOGUES
+from dstbench.scoring.notes import warn_of_alternatives
+from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.score import score_run
+from dstbench.scoring.sums import columns_of_scored, scored_turns
+from dstbench.scoring.turn_table import to_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dstbench.conventions.convention import Convention
+    from dstbench.metrics import Metric
+    from dstbench.runs.run import Run
+
+#: Into how many equal parts of a dialogue first failures are counted.
+FAILURE_BINS: Final = 10
+_COLUMNS: Final = (
+    *("dialogue", "number", "turn", "n_gold", "n_pred", "n_correct", "n_union"),
+    *("gca_wrong", "gca_missed", "gca_over"),
+)
+
+
+def per_dialogue(run: Run, metrics: Sequence[Metric], convention: Convention) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What each dialogue of a run is like, and its scores.
+
+    Args:
+        run: The run.
+        metrics: The metrics, which are the last columns, by their notation.
+        convention: What values mean and which turns count.
+
+    Returns:
+        The columns of `schema.analysis.DIALOGUES` and one per metric, sorted by dialogue; dialogues without a scored
+        turn are left out. And the signature of each metric (run, metric, unit, signature).
+    """
+    table = pl.concat(over_partitions(run, lambda part: _of_partition(part, convention)))
+    found = table.select(pl.lit(run.name).alias("run"), pl.all())
+    if not metrics:
+        return found, pl.DataFrame(schema=dict.fromkeys(("run", "metric", "unit", "signature"), pl.String))
+    rows, sums = score_run(run, metrics, ["dialogue"], convention)
+    warn_of_alternatives(run, sums, convention)
+    names = [str(metric) for metric in metrics]
+    scores = rows.pivot(on="metric", on_columns=names, index="dialogue", values="value")
+    signatures = rows.select("run", "metric", "unit", "signature").unique(maintain_order=True)
+    return found.join(scores, on="dialogue", how="left", maintain_order="left"), signatures
+
+
+def _of_partition(part: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+    columns = {*_COLUMNS, *columns_of_scored(convention)}
+    turns = scored_turns(to_turns(part, convention, columns=columns), convention)
+    counted = turns.select(
+        "dialogue",
+        "number",
+        wrong=pl.col("n_correct") != pl.col("n_union"),
+        n_gold="n_gold",
+        m=pl.sum_horizontal(pl.col("gca_wrong", "gca_missed", "gca_over").cast(pl.Int64)),
+    )
+    n, m, t, wrong = pl.len().cast(pl.Int64), pl.col("m"), pl.int_range(pl.len()), pl.col("wrong")
+    sums = counted.group_by("number", maintain_order=True).agg(
+        dialogue=pl.col("dialogue").first(),
+        n=n,
+        wrong_turns=wrong.sum(),
+        ends_wrong=wrong.last(),
+        first_wrong=t.filter(wrong).first(),
+        rights_after=(~wrong & (t > t.filter(wrong).first())).sum(),
+        n_gold_max=pl.col("n_gold").max(),
+        M=m.sum(),
+        S=(t * m).sum(),
+        squares=(m * m).sum(),
+        differences=(n * m - m.sum()).abs().sum(),
+    )
+    fails = pl.col("ends_wrong")
+    n, first = pl.col("n"), pl.col("first_wrong")
+    found = sums.select(
+        "dialogue",
+        n.alias("turns"),
+        "wrong_turns",
+        "ends_wrong",
+        first.alias("first_wrong"),
+        pl.when(fails).then(first / n).alias("first_failure"),
+        pl.when(fails).then(FAILURE_BINS * first // n).alias("first_failure_bin"),
+        pl.when(fails).then(pl.col("rights_after") > 0).alias("recovered"),
+        "n_gold_max",
+        pl.col("M").alias("mistakes"),
+        **_tail_orientation(),
+        nu_paper=(n * pl.col("squares") - pl.col("M") * pl.col("M")) / n,
+        nu_released=pl.when(pl.col("M") > 0).then(pl.col("differences") / pl.col("M")),
+    )
+    return found.cast({name: c.dtype for name, c in DIALOGUES.columns.items() if name != "run"})
+
+
+def _tail_orientation() -> dict[str, pl.Expr]:
+    n, total, places = pl.col("n"), pl.col("M"), pl.col("S")
+    some, alone = total > 0, n == 1
+
+    def variant(value: pl.Expr, without: float | None = None) -> pl.Expr:
+        return pl.when(~some).then(pl.lit(without, pl.Float64)).when(alone).then(0.0).otherwise(value)
+
+    return {
+        "to_mean": variant(places / (total * (n - 1))),
+        "to_sum": variant((2 * places - total * (n - 1)) / (2 * n)),
+        "to_released": variant((2 * places - n * total) / (2 * total * (n + 1)), without=0.0),
+    }

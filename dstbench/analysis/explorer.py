@@ -1,0 +1,240 @@
+"""The dialogues that are worth a look, turn by turn, for a page in which one can look at them.
+
+Conventions: values are as they are written, what they count for (`error_classes.CLASSES`) is under the convention. A
+state is told by what changes from turn to turn; gold, which runs share, is told once, with the first run's spelling.
+Turns are counted from 0 in the order in which a dialogue has them; `turns` says which they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+
+from dstbench.runs.codes import ABSENT
+from dstbench.runs.frames import states_only
+from dstbench.runs.layout import lay_out, row_changes
+from dstbench.schema.analysis import DIALOGUES
+from dstbench.scoring.error_classes import CLASSES, classify
+from dstbench.scoring.score import score_run
+from dstbench.scoring.turn_table import to_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dstbench.conventions.convention import Convention
+    from dstbench.metrics import Metric
+    from dstbench.runs.run import Run
+
+#: How many dialogues a page holds, unless more or fewer are asked for.
+MOST: Final = 1000
+#: Columns of the dialogues' table that a page shows beside the metrics.
+TRAITS: Final = ("turns", "wrong_turns", "first_failure", "n_gold_max", "mistakes", "to_mean", "nu_paper")
+_EVENTS: Final = ("gca_correct", "gca_wrong", "gca_missed", "gca_over")
+_DIGITS: Final = 4
+_NOTHING: Final = len(CLASSES)
+_KEY: Final = ("dialogue", "turn")
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """Dialogues to look at.
+
+    Attributes:
+        told: Which dialogues these are, in words.
+        content: All of them, as a JSON object. Its lists are by dialogue, unless said otherwise:
+            ``runs``, ``metrics``, ``counts`` (those of the metrics that are no shares), ``traits``, ``slots``,
+            ``values``, ``classes`` (name, kind): names, to which numbers below refer (−1: none).
+            ``dialogues``: their ids; ``turns``: the numbers of their turns; ``said``: what system and user said in
+            each turn, or null where nothing is known of any.
+            ``gold``: what changes in gold, as ``turn``, ``slot``, ``value``.
+            ``of_runs``, by run: ``scores`` and ``numbers`` (traits), each by name; ``pred``: as ``gold``, with
+            ``class``, and a change wherever one of gold, prediction and class changes; ``turn_scores``, by metric;
+            ``events``: the changes of state in each turn that are correct, wrong, missed, over (as GCA's authors
+            count them).
+    """
+
+    told: str
+    content: dict[str, Any]
+
+
+def explore(
+    runs: Sequence[Run],
+    dialogues: pl.DataFrame,
+    metrics: Sequence[Metric],
+    convention: Convention,
+    *,
+    said: pl.DataFrame | None = None,
+    apart: tuple[str, str] | None = None,
+    most: int = MOST,
+) -> Explorer:
+    """Take the most telling dialogues of runs over one gold.
+
+    Args:
+        runs: The runs.
+        dialogues: The rows of all runs' dialogues (`schema.analysis.DIALOGUES`) with the metrics; what is not a metric
+            among its further columns is left alone.
+        metrics: The metrics that are told by dialogue and turn; on the first one, disagreements of runs are looked for.
+        convention: What values mean and which turns count.
+        said: What was said (`schema.CONTEXTS`); None: nobody knows.
+        apart: Two columns of `dialogues`, metrics whose disagreements are looked for; None: none.
+        most: How many dialogues to take at most.
+    """
+    names = [str(metric) for metric in metrics]
+    chosen, told = choose(dialogues, names[0], most, apart)
+    tables = [_rows(run, chosen) for run in runs]
+    turns = tables[0].select(_KEY).unique().sort(_KEY).with_columns(place=pl.int_range(pl.len()).over("dialogue"))
+    changes = [_changes(table, convention) for table in tables]
+    gold = changes[0].filter("gold_changes").select("dialogue", "turn", "slot", value="gold")
+    preds = [table.filter("changes").select("dialogue", "turn", "slot", "class", value="pred") for table in changes]
+    slots = _vocabulary([table["slot"] for table in (gold, *preds)])
+    values = _vocabulary([table["value"] for table in (gold, *preds)])
+    known = {"slot": slots, "value": values}
+    content = {
+        "runs": [run.name for run in runs],
+        "metrics": names,
+        "counts": [str(metric) for metric in metrics if metric.is_count],
+        "traits": list(TRAITS),
+        "slots": slots,
+        "values": values,
+        "classes": [[name, kind] for name, (kind, _) in CLASSES.items()],
+        "dialogues": chosen["dialogue"].to_list(),
+        "turns": _lists(turns.select("dialogue", "turn"), chosen)["turn"],
+        "said": _said(said, turns, chosen),
+        "gold": _coded(gold, turns, chosen, known),
+        "of_runs": [
+            {
+                **_numbers(dialogues.filter(run=run.name), chosen, names),
+                "pred": _coded(pred, turns, chosen, known),
+                **_of_turns(
+                    replace(run, table=table.lazy(), cuts=(0, table.height), derive=None),
+                    turns,
+                    metrics,
+                    convention,
+                    chosen=chosen,
+                ),
+            }
+            for run, table, pred in zip(runs, tables, preds, strict=True)
+        ],
+    }
+    return Explorer(told, content)
+
+
+def choose(
+    dialogues: pl.DataFrame, metric: str, most: int, apart: tuple[str, str] | None = None
+) -> tuple[pl.DataFrame, str]:
+    """The most telling dialogues, and which they are in words.
+
+    Each of these orders all dialogues: how far apart runs are in the metric; how far two metrics are apart in a run;
+    how early one first fails that fails at its end; how many mistakes a run makes in it. Those that come first in any
+    of them are taken.
+
+    Returns:
+        (number: UInt32, dialogue: String), sorted by dialogue.
+    """
+    one, other = (pl.col(name) for name in apart or (metric, metric))
+    measures = {
+        f"on which runs differ most in {metric}": pl.col(metric).max() - pl.col(metric).min(),
+        f"on which {' and '.join(apart or ())} differ most": (one - other).abs().max(),
+        "that fail first": -pl.col("first_failure").min().fill_null(1),
+        "that have most mistakes": pl.col("mistakes").max(),
+    }
+    several = dialogues["run"].n_unique() > 1
+    asked = [name for number, name in enumerate(measures) if (several, apart, True, True)[number]]
+    measured = dialogues.group_by("dialogue").agg(measures[name].fill_null(0).alias(name) for name in asked)
+    rank = pl.min_horizontal(pl.col(name).rank("min", descending=True) for name in asked)
+    order = measured.sort(rank, "dialogue")
+    chosen = order.head(most).select("dialogue").sort("dialogue").with_row_index("number")
+    if chosen.height == order.height:
+        return chosen, f"all {order.height:,} dialogues"
+    return chosen, f"{chosen.height:,} of {order.height:,} dialogues: those {', '.join(asked)}"
+
+
+def _rows(run: Run, chosen: pl.DataFrame) -> pl.DataFrame:
+    """The chosen dialogues' rows of a long table, in its order."""
+    table = run.read(run.table.join(chosen.lazy().select("dialogue"), on="dialogue", how="semi", maintain_order="left"))
+    return table if run.derive is None else run.derive(table)
+
+
+def _changes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+    """The rows at which something of a slot changes: gold, the prediction, or what they count for."""
+    table = states_only(table)
+    rows = lay_out(table)
+    found = classify(rows, convention)
+    there = rows.first & (found == _NOTHING)  # a slot that begins with what means absent
+    gold_changes = (rows.first & (rows.gold != ABSENT)) | (~rows.first & row_changes(rows.gold))
+    changes = (rows.differs | row_changes(found)) & ~there
+    at = np.flatnonzero(changes | gold_changes)
+    return table[at].select(
+        *_KEY,
+        pl.col("slot", "gold", "pred").cast(pl.String),
+        pl.Series("class", np.where(found == _NOTHING, -1, found.astype(np.int64))[at]),
+        pl.Series("changes", changes[at]),
+        pl.Series("gold_changes", gold_changes[at]),
+    )
+
+
+def _vocabulary(columns: Sequence[pl.Series]) -> list[str]:
+    """The distinct strings, the most frequent first, as these have the shortest numbers."""
+    counts = pl.concat([column.rename("text") for column in columns]).drop_nulls().value_counts()
+    found: list[str] = counts.sort("count", "text", descending=[True, False])["text"].to_list()
+    return found
+
+
+def _coded(
+    changes: pl.DataFrame, turns: pl.DataFrame, chosen: pl.DataFrame, known: Mapping[str, list[str]]
+) -> dict[str, list[list[int]]]:
+    """Changes as numbers, a list per column and dialogue, in the order of turns and slots."""
+    placed = changes.join(turns, on=_KEY, maintain_order="left").sort("dialogue", "place", "slot", nulls_last=True)
+    codes = (
+        pl.col(name).cast(pl.Enum(words)).to_physical().cast(pl.Int64).fill_null(-1) for name, words in known.items()
+    )
+    numbers = placed.select(
+        "dialogue", pl.col("place").alias("turn"), *codes, *(n for n in placed.columns if n == "class")
+    )
+    return _lists(numbers, chosen)
+
+
+def _said(said: pl.DataFrame | None, turns: pl.DataFrame, chosen: pl.DataFrame) -> dict[str, list[Any]] | None:
+    """What was said in each turn; nothing if it is known of no turn."""
+    if said is None:
+        return None
+    found = turns.join(said, on=_KEY, how="left", maintain_order="left")
+    if found.select(pl.all_horizontal(pl.col("system", "user").is_null().all())).item():
+        return None
+    return _lists(found.select("dialogue", "system", "user"), chosen)
+
+
+def _numbers(dialogues: pl.DataFrame, chosen: pl.DataFrame, names: Sequence[str]) -> dict[str, Any]:
+    """Scores and traits of a run's dialogues, by name."""
+    mine = chosen.join(dialogues, on="dialogue", how="left", maintain_order="left")
+    floats = [name for name, column in DIALOGUES.columns.items() if column.dtype == pl.Float64]
+    traits = mine.select(pl.col(name).round(_DIGITS) if name in floats else pl.col(name) for name in TRAITS)
+    scores = mine.select(pl.col(name).round(_DIGITS) for name in names)
+    return {"scores": scores.to_dict(as_series=False), "numbers": traits.to_dict(as_series=False)}
+
+
+def _of_turns(
+    part: Run, turns: pl.DataFrame, metrics: Sequence[Metric], convention: Convention, *, chosen: pl.DataFrame
+) -> dict[str, Any]:
+    """Scores and changes of state of a part of a run, turn by turn."""
+    rows, _ = score_run(part, metrics, list(_KEY), convention)
+    names = [str(metric) for metric in metrics]
+    wide = rows.pivot(on="metric", on_columns=names, index=_KEY, values="value")
+    counted = to_turns(part.table.collect(), convention, columns=(*_KEY, *_EVENTS))
+    both = turns.join(wide, on=_KEY, how="left", maintain_order="left").join(
+        counted, on=_KEY, how="left", maintain_order="left"
+    )
+    scores = both.select("dialogue", *(pl.col(name).round(_DIGITS) for name in names))
+    events = both.select("dialogue", *(pl.col(name).alias(name.removeprefix("gca_")) for name in _EVENTS))
+    return {"turn_scores": _lists(scores, chosen), "events": _lists(events, chosen)}
+
+
+def _lists(table: pl.DataFrame, chosen: pl.DataFrame) -> dict[str, list[Any]]:
+    """The columns of a table, each as a list per dialogue, in the order of the chosen ones; empty where it has none."""
+    grouped = table.group_by("dialogue", maintain_order=True).agg(pl.all())
+    found = chosen.join(grouped, on="dialogue", how="left", maintain_order="left")
+    columns = [name for name in table.columns if name != "dialogue"]
+    return found.select(pl.col(name).fill_null([]) for name in columns).to_dict(as_series=False)

@@ -1,0 +1,196 @@
+"""Several runs over one gold: their sums per dialogue, side by side, if they can be compared at all.
+
+Conventions: runs are paired by dialogue, so all of them must have the same turns with the same gold, under the
+convention.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from dstbench.errors import DstbenchError, DstbenchWarning
+from dstbench.metrics import score_of, stats_of
+from dstbench.readers.frames import IS_FRAME
+from dstbench.scoring.notes import (
+    asks_for_spelling,
+    warn_of_alternatives,
+    warn_of_negative_turns,
+    warn_of_spelling,
+)
+from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.score import resolve, score_run, total_of, warn_of_frames
+from dstbench.scoring.sums import columns_of_scored, scored_turns
+from dstbench.scoring.turn_table import to_turns
+from dstbench.signature import differences, parse, sign
+from dstbench.stats import as_exact_floats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from dstbench.conventions.convention import Convention
+    from dstbench.metrics import Metric
+    from dstbench.runs.run import Run
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+_TURN: Final = ("dialogue", "turn")
+_SCORES: Final = ("run", "metric", "unit", "value", "turns", "dialogues", "signature")
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Runs over the same dialogues.
+
+    Attributes:
+        runs: Their names.
+        metrics: The metrics, with every parameter filled in that depends on slots.
+        statistics: The names of what the metrics sum.
+        sums: Runs × dialogues × statistics, as doubles that add up without rounding.
+        scores: The runs' score rows: `run`, `metric`, `unit`, `value`, `turns`, `dialogues`, `signature`.
+    """
+
+    runs: list[str]
+    metrics: list[Metric]
+    statistics: list[str]
+    sums: Floats
+    scores: pl.DataFrame
+
+    def score(self, metric: Metric) -> Callable[[Floats], Floats]:
+        """A metric as a function from sums (B × statistics) to scores (B); NaN where undefined."""
+        columns = {name: pl.col(name) for name in stats_of(metric)}
+        value = score_of(metric, columns).fill_null(np.nan).alias("value")
+        at = {name: self.statistics.index(name) for name in columns}
+
+        def score(sums: Floats) -> Floats:
+            return pl.DataFrame({name: sums[:, i] for name, i in at.items()}).select(value).to_series().to_numpy()
+
+        return score
+
+
+def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention) -> Paired:
+    """The sums per dialogue of runs over one gold.
+
+    Raises:
+        DstbenchError: Runs do not have the same turns and gold, or fewer than two dialogues are scored.
+    """
+    tables: list[pl.DataFrame] = []
+    settings: list[dict[str, str]] = []
+    gold_slots: frozenset[str] = frozenset()
+    is_multiwoz = True
+    corpora: set[tuple[int, ...]] = set()
+    spelled: list[tuple[Run, int, int]] = []
+    warn_of_frames(runs, convention)
+    for run in runs:
+        spelling = asks_for_spelling(run, (), convention)
+        rows, found = score_run(run, metrics, ["dialogue"], convention, spelling=spelling)
+        warn_of_alternatives(run, found, convention)
+        warn_of_negative_turns(run, resolve(metrics, found, convention), found)
+        spelled += [(run, *found.spelled)] if found.spelled else []
+        corpora.add((found.fingerprint, found.turns, found.dialogues))
+        if len(corpora) > 1:
+            raise _difference(runs[0], run, convention)
+        if found.dialogues < 2:
+            raise DstbenchError(
+                "fewer than two dialogues are scored, and intervals and tests come from resampling dialogues",
+                file=run.name,
+                hint="`dstbench score` works with any number",
+            )
+        tables.append(found.table)
+        settings.append({**parse(rows["signature"][0]).settings, "by": "run"})
+        gold_slots |= found.gold_slots
+        is_multiwoz &= found.is_multiwoz
+    warn_of_spelling(spelled, convention)
+    _warn_of_differences([run.name for run in runs], settings)
+    total = total_of(gold_slots, convention, is_multiwoz=is_multiwoz)
+    resolved = [metric.resolve(total) for metric in metrics]
+    statistics = list(dict.fromkeys(name for metric in resolved for name in stats_of(metric)))
+    dialogues = pl.concat([table.select("dialogue") for table in tables]).unique().sort("dialogue")
+    return Paired(
+        runs=[run.name for run in runs],
+        metrics=resolved,
+        statistics=statistics,
+        sums=as_exact_floats(np.stack([_in_order(table, dialogues, statistics) for table in tables])),
+        scores=pl.concat(score_run(run, resolved, [], convention)[0].select(_SCORES) for run in runs),
+    )
+
+
+def _in_order(table: pl.DataFrame, dialogues: pl.DataFrame, statistics: Sequence[str]) -> Floats:
+    """Dialogues × statistics; 0 where a run has no scored frame in a dialogue, which may depend on what it predicts."""
+    ordered = dialogues.join(table, on="dialogue", how="left", maintain_order="left")
+    return ordered.select(pl.col(f"stat:{name}").cast(pl.Float64).fill_null(0) for name in statistics).to_numpy()
+
+
+def _warn_of_differences(names: Sequence[str], settings: Sequence[dict[str, str]]) -> None:
+    """Say it where runs were not treated alike."""
+    first, *others = (sign("any metric", of_run) for of_run in settings)
+    for name, other in zip(names[1:], others, strict=True):
+        for clause in differences(first, other):
+            warnings.warn(
+                f"{names[0]} and {name} are not compared like with like; they differ in {clause}",
+                DstbenchWarning,
+                stacklevel=4,
+            )
+
+
+# --- where two runs differ that should not ---------------------------------------------------------------------------
+
+
+def _difference(one: Run, other: Run, convention: Convention) -> DstbenchError:
+    """What to say of two runs whose scored turns, or gold, are not the same: how many differ, and the first of them."""
+    both = _gold_of_turns(one, convention).join(
+        _gold_of_turns(other, convention), on=_TURN, how="full", coalesce=True, suffix="_other"
+    )
+    differing = both.filter(pl.col("gold_hash").ne_missing(pl.col("gold_hash_other"))).sort(_TURN)
+    dialogue, turn, here, there = differing.row(0)
+    place = {"dialogue": dialogue, "turn": turn}
+    if here is not None and there is not None:
+        slot, value, wanted = _first_slot(one, other, place)
+        return DstbenchError(
+            f"its gold is not that of {one.name}: {value} instead of {wanted}; turns that differ: {differing.height:,}",
+            file=other.name,
+            **place,
+            slot=slot,
+            hint="runs must be of one version of a dataset; --gold FILE gives it to all",
+        )
+    lacking = differing.filter(pl.col("gold_hash").is_null() | pl.col("gold_hash_other").is_null())
+    has, lacks = (one, other) if there is None else (other, one)
+    hint = (
+        "runs must be of one test set: --gold FILE gives it to all, and --missing wrong counts what they do not predict"
+    )
+    if convention.turns == "pred":
+        hint = "which turns are scored depends on what is predicted; --turns all scores all of them"
+    return DstbenchError(
+        f"it lacks a turn that {has.name} has; turns scored in one of them only: {lacking.height:,}",
+        file=lacks.name,
+        **place,
+        hint=hint,
+    )
+
+
+def _gold_of_turns(run: Run, convention: Convention) -> pl.DataFrame:
+    """The scored turns, with the part of the fingerprint that says what changed in their gold."""
+    columns = {"number", *_TURN, "gold_hash", *columns_of_scored(convention)}
+
+    def of_part(part: pl.DataFrame) -> pl.DataFrame:
+        return scored_turns(to_turns(part, convention, columns=columns), convention).select(*_TURN, "gold_hash")
+
+    return pl.concat(over_partitions(run, of_part))
+
+
+def _first_slot(one: Run, other: Run, place: dict[str, object]) -> tuple[str | None, str, str]:
+    """The first slot of a turn whose gold differs, with the other's value and the one's."""
+    here, there = (
+        run.read(run.table.filter(~IS_FRAME, **place).drop_nulls("slot").select(pl.col("slot", "gold").cast(pl.String)))
+        for run in (one, other)
+    )
+    both = here.join(there, on="slot", how="full", coalesce=True, suffix="_other")
+    differing = both.filter(pl.col("gold").ne_missing(pl.col("gold_other"))).sort("slot")
+    slot, wanted, value = differing.row(0) if differing.height else (None, None, None)
+    return slot, *("nothing" if text is None else repr(text) for text in (value, wanted))

@@ -1,0 +1,191 @@
+"""SQL over the tables of runs; a table is made only when a query names it.
+
+Conventions: integers are wide and signed (``turn - 1`` of turn 0 is −1), dictionary columns are strings. Undefined
+scores are null. A query reads, and changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from dstbench.analysis.dialogues import per_dialogue
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.profiles import as_convention
+from dstbench.errors import UsageError, did_you_mean
+from dstbench.metrics import Metric, parse_all
+from dstbench.readers.frames import IS_FRAME
+from dstbench.runs.open import Data
+from dstbench.runs.run import Run
+from dstbench.schema.analysis import DIALOGUES, SLOT_CLASSES
+from dstbench.schema.core import LONG, SCORES, TURNS
+from dstbench.scoring.error_classes import list_classes
+from dstbench.scoring.notes import warn_of_alternatives
+from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.scope import open_under
+from dstbench.scoring.score import choose_metrics, score_run
+from dstbench.scoring.turn_table import to_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from dstbench.typing import Missing
+
+# What a query begins with; others would seem to change tables, and these are made anew for each query.
+_READS: Final = ("SELECT", "WITH", "FROM", "VALUES", "EXPLAIN", "SHOW")
+# Functions that read a file or an address, however they are spelt and wherever they stand.
+_FOREIGN: Final = re.compile(r"\b((?:read|scan)_\w+)[\"`\s]*(?:\(|--|/\*)", re.IGNORECASE)
+_COMMENT: Final = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def query(
+    sql: str,
+    data: Data,
+    *,
+    metrics: str | Iterable[str | Metric] | None = None,
+    profile: str | Convention = "verbatim",
+    gold: Data | None = None,
+    format: str | None = None,  # noqa: A002 (the field's word)
+    names: Sequence[str] | None = None,
+    missing: Missing | None = None,
+    split: str | None = None,
+) -> pl.DataFrame:
+    """Ask runs a question in SQL (Polars' dialect).
+
+    The tables, each with a column `run`: ``long`` (a row per slot and turn, values verbatim), ``classes`` (those that
+    gold or prediction has, with their class, `schema.analysis.SLOT_CLASSES`), ``turns`` (counts, `schema.TURNS`),
+    ``dialogues`` (traits, and a column per metric, `schema.analysis.DIALOGUES`), ``scores`` (`schema.SCORES`).
+
+    Args:
+        sql: A query that reads: SELECT, WITH, EXPLAIN, SHOW TABLES.
+        data: A path, several, a frame, states, or a mapping from run name to any of these.
+        metrics: The metrics of ``dialogues`` and ``scores``; None: those of the profile.
+        profile: The convention, or its name; of all tables but ``long``.
+        gold: Gold states, where they are not inside the data.
+        format: Native format of the files; None: find out.
+        names: Names of the runs.
+        missing: What to do with gold turns that have no prediction; None: what the convention does.
+        split: The split to score, where gold has several; None: the one in which there are predictions.
+
+    Returns:
+        What the query selects.
+
+    Raises:
+        UsageError: The query cannot be understood; the hint lists tables and columns.
+        DstbenchError: Data cannot be used.
+
+    >>> states = [{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north", "taxi-departure": "pub"},
+    ...            "pred": {"hotel-area": "south"}}]
+    >>> query("SELECT slot, gold, pred, class FROM classes WHERE kind <> 'correct'", states).rows()
+    [('hotel-area', 'north', 'south', 'wrong-fresh'), ('taxi-departure', 'pub', None, 'missed-fresh')]
+    """
+    convention = as_convention(profile)
+    asked = None if metrics is None else parse_all(metrics)
+    _check(sql, _schemas(choose_metrics(asked, [], convention), convention))  # before files are read
+    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    for run in runs:
+        run.need_states("tables of slots and values")
+    chosen = choose_metrics(asked, runs, convention)
+    schemas = _schemas(chosen, convention)
+    found = _ask(sql, _tables(runs, chosen, convention, schemas))
+    try:
+        for run in runs:
+            run.check()
+        return found.collect()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _fault(sql, error, schemas) from None
+    finally:
+        for run in runs:
+            run.check()
+
+
+def _schemas(metrics: Sequence[Metric], convention: Convention) -> dict[str, pl.Schema]:
+    """Table name to its columns."""
+    scored = {name: pl.Float64() for name in (str(metric) for metric in metrics)}
+    exact = {"exact": pl.Float64()} if convention.is_fuzzy else {}
+    columns: dict[str, Mapping[str, Any]] = {
+        "long": {"run": pl.String(), **LONG.schema},
+        "classes": SLOT_CLASSES.schema,
+        "turns": {"run": pl.String(), **TURNS.schema},
+        "dialogues": {**DIALOGUES.schema, **scored},
+        "scores": {**SCORES.schema, **exact},
+    }
+    return {name: pl.Schema({c: _plain(dtype) for c, dtype in table.items()}) for name, table in columns.items()}
+
+
+def _plain(dtype: pl.DataType) -> pl.DataType:
+    if dtype == pl.Categorical:
+        return pl.String()
+    return pl.Int64() if dtype.is_integer() else dtype
+
+
+def _tables(
+    runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention, schemas: Mapping[str, pl.Schema]
+) -> dict[str, pl.LazyFrame]:
+    """Table name to the table, which is made when it is read."""
+
+    def scores(run: Run) -> pl.DataFrame:
+        rows, sums = score_run(run, metrics, [], convention)
+        warn_of_alternatives(run, sums, convention)
+        return rows
+
+    makers: dict[str, Callable[[Run], pl.DataFrame]] = {
+        "classes": lambda run: pl.concat(over_partitions(run, lambda part: list_classes(part, convention))),
+        "turns": lambda run: pl.concat(over_partitions(run, lambda part: to_turns(part, convention))),
+        "dialogues": lambda run: per_dialogue(run, metrics, convention)[0],
+        "scores": scores,
+    }
+
+    def deferred(name: str) -> pl.LazyFrame:
+        return pl.defer(
+            lambda: pl.concat([_conform(makers[name](run).lazy(), run, schemas[name]) for run in runs]).collect(),
+            schema=schemas[name],
+        )
+
+    long = pl.concat([_conform(run.table.filter(~IS_FRAME), run, schemas["long"]) for run in runs])
+    return {"long": long, **{name: deferred(name) for name in makers}}
+
+
+def _conform(table: pl.LazyFrame, run: Run, schema: pl.Schema) -> pl.LazyFrame:
+    named = table.with_columns(pl.lit(run.name).alias("run"))
+    return named.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+
+
+def _check(sql: str, schemas: Mapping[str, pl.Schema]) -> None:
+    """Refuse what is no query, or names what is not there."""
+    words = _COMMENT.sub(" ", sql).lstrip(" \t\r\n(").split(maxsplit=1)
+    if not words:
+        raise UsageError("the query is empty", hint='"SELECT slot, count(*) AS n FROM long GROUP BY slot"')
+    if words[0].upper() in ("DROP", "DELETE", "TRUNCATE", "CREATE", "INSERT", "UPDATE", "ALTER"):
+        raise UsageError(f"{words[0].upper()} changes tables; a query only reads", hint=f"one of {', '.join(_READS)}")
+    if foreign := _FOREIGN.search(sql):
+        raise UsageError(
+            f"{foreign[1]} reads files, and a query reads tables of runs", hint="name the file among the runs"
+        )
+    _ask(sql, {name: pl.LazyFrame(schema=schema) for name, schema in schemas.items()})
+
+
+def _ask(sql: str, tables: Mapping[str, pl.LazyFrame]) -> pl.LazyFrame:
+    """The query's result, not yet computed; its columns are known."""
+    schemas = {name: table.collect_schema() for name, table in tables.items()}
+    try:
+        found = pl.SQLContext(tables, register_globals=False, eager=False).execute(sql)
+        found.collect_schema()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _fault(sql, error, schemas) from None
+    return found
+
+
+def _fault(sql: str, error: Exception, schemas: Mapping[str, pl.Schema]) -> UsageError:
+    """One message, with the tables' columns as its hint."""
+    what = str(error).splitlines()[0].partition("; valid columns")[0].removeprefix("sql parser error: ")
+    named = [name for name in schemas if re.search(rf"\b(?:FROM|JOIN)\s+{name}\b", sql, re.IGNORECASE)] or list(schemas)
+    unknown = re.search(r"column [\"'](.+?)[\"']|relation [\"'](.+?)[\"']", what)
+    near = None
+    if unknown:
+        columns = [column for name in named for column in schemas[name]]
+        near = did_you_mean(unknown[1] or unknown[2], dict.fromkeys(columns) if unknown[1] else schemas)
+    tables = "\n".join(f"table {name}: {', '.join(schemas[name])}" for name in named)
+    return UsageError(f"the query fails: {what}", hint=f"{near}\n{tables}" if near else tables)

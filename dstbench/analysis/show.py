@@ -1,0 +1,174 @@
+"""One dialogue, turn by turn: what was said, what gold and runs say of it, and how each turn scores.
+
+Conventions: scores are those of `dstbench.score` by turn, over this dialogue alone. A turn's changes are counted as
+GCA's authors do. Turns that the convention does not score have no scores and no classes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.profiles import as_convention
+from dstbench.conventions.slots import canonical_dialogue
+from dstbench.errors import DstbenchError, DstbenchWarning
+from dstbench.metrics import Metric, parse_all
+from dstbench.readers.contexts import contexts
+from dstbench.readers.utterances import UTTERANCES
+from dstbench.runs.open import Data
+from dstbench.runs.run import Run
+from dstbench.schema.analysis import CHANGES, SLOT_CLASSES, TURN_SCORES
+from dstbench.schema.core import CONTEXTS
+from dstbench.scoring.error_classes import list_classes
+from dstbench.scoring.scope import open_under
+from dstbench.scoring.score import resolve, score_run
+from dstbench.scoring.sums import sum_up
+from dstbench.scoring.turn_table import to_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dstbench.typing import Missing
+
+#: The metrics of a turn, unless others are named.
+SHOWN: Final = "jga,rsa,fga,gca"
+
+
+@dataclass(frozen=True)
+class Walkthrough:
+    """A dialogue, as frames (schemas in `dstbench.schema.turnwise`; `schema.CONTEXTS`).
+
+    Attributes:
+        said: What was said in its turns; without a row where that is not known.
+        slots: Every slot of every turn that gold or a run has, with its class.
+        changes: How many changes of state each run has right, wrong, missed and over, turn by turn.
+        scores: The scores of each turn, and of the dialogue (turn: null).
+        signatures: (run, metric, unit, signature) of the dialogue's scores.
+    """
+
+    said: pl.DataFrame
+    slots: pl.DataFrame
+    changes: pl.DataFrame
+    scores: pl.DataFrame
+    signatures: pl.DataFrame
+
+
+def walk_through(
+    data: Data,
+    dialogue: str,
+    *,
+    context: str | None = None,
+    metrics: str | Iterable[str | Metric] | None = None,
+    profile: str | Convention = "verbatim",
+    gold: Data | None = None,
+    format: str | None = None,  # noqa: A002 (the field's word)
+    names: Sequence[str] | None = None,
+    missing: Missing | None = None,
+    split: str | None = None,
+) -> Walkthrough:
+    """Look at one dialogue of one or several runs.
+
+    Args:
+        data: A path, several, a frame, states, or a mapping from run name to any of these.
+        dialogue: Its id; MultiWOZ's in any spelling.
+        context: A file, folder or table of contexts that says what was said; None: what the first run's own file or
+            the gold file holds, if it does.
+        metrics: Metrics in dstbench's notation; None: JGA, RSA, FGA, GCA.
+        profile: The convention, or its name.
+        gold: Gold states, where they are not inside the data.
+        format: Native format of the files; None: find out.
+        names: Names of the runs.
+        missing: What to do with gold turns that have no prediction; None: what the convention does.
+        split: The split to read, where gold has several; None: the one in which there are predictions.
+
+    Raises:
+        DstbenchError: Data cannot be used, or a run has no such dialogue.
+
+    >>> states = [{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}},
+    ...           {"dialogue_id": "D1", "turn": 1, "gold": {"hotel-area": "south"}, "pred": {"hotel-area": "north"}}]
+    >>> found = walk_through(states, "D1", metrics="jga")
+    >>> found.slots.select("turn", "slot", "class").rows()
+    [(0, 'hotel-area', 'correct'), (1, 'hotel-area', 'not-updated')]
+    >>> found.scores.select("turn", "metric", "value").rows()
+    [(0, 'jga', 1.0), (1, 'jga', 0.0), (None, 'jga', 0.5)]
+    """
+    convention = as_convention(profile)
+    chosen = parse_all(metrics or SHOWN)
+    said = None if context is None else contexts(context)  # what is wrong with it is said before runs are read
+    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    for run in runs:
+        run.need_states("classes of errors")
+    name = pl.DataFrame({"dialogue": [dialogue]}).select(canonical_dialogue(pl.col("dialogue"))).item()
+    parts = [(_only(run, name), resolve(chosen, sum_up(run, {}, [], convention), convention)) for run in runs]
+    if said is None:
+        said = said_in(runs)
+    elif name not in said["dialogue"]:
+        warnings.warn(f"{context} does not say what was said in {name}", DstbenchWarning, stacklevel=2)
+    frames = [_of_run(run, resolved, convention) for run, resolved in parts]
+    slots, changes, scores, signatures = (pl.concat(tables) for tables in zip(*frames, strict=True))
+    return Walkthrough(said.filter(pl.col("dialogue") == name), slots, changes, scores, signatures)
+
+
+def _only(run: Run, dialogue: str) -> Run:
+    """The run, cut down to a dialogue."""
+    part = run.read(run.table.filter(pl.col("dialogue") == dialogue))
+    if part.is_empty():
+        raise DstbenchError("no such dialogue", file=run.name, dialogue=dialogue, hint=_near(run, dialogue))
+    return replace(run, table=part.lazy(), cuts=(0, part.height))
+
+
+def _near(run: Run, dialogue: str) -> str:
+    """The ids that are most like this one, of a run that may have many."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import JaroWinkler
+
+    known = run.read(run.table.select(pl.col("dialogue").unique(maintain_order=True)))["dialogue"]
+    spelled = {name.lower(): name for name in known.to_list()}
+    near = process.extract(dialogue.lower(), list(spelled), scorer=JaroWinkler.similarity, limit=3, score_cutoff=0.7)
+    if near:
+        return f"did you mean {' or '.join(spelled[name] for name, *_ in near)}?"
+    return f"it has {len(known):,} dialogues, such as {', '.join(known.head(3).to_list())}"
+
+
+def said_in(runs: Sequence[Run]) -> pl.DataFrame:
+    """What the first of the files of runs and gold that knows it says was said; nothing if none does."""
+    tries: list[tuple[Any, str | None]] = [
+        (run.meta["files"], run.meta["format"]) for run in runs if run.meta.get("format") in UTTERANCES
+    ]
+    if isinstance(gold := runs[0].meta.get("gold"), str):
+        tries.append((gold, None))
+    for path, form in tries:
+        try:
+            return contexts(path, format=form)
+        except DstbenchError:  # nobody has asked for it
+            continue
+    return pl.DataFrame(schema=CONTEXTS.schema)
+
+
+def _of_run(
+    run: Run, metrics: Sequence[Metric], convention: Convention
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """The frames of one run, in the order of `Walkthrough` but for what was said."""
+    table, named = run.read(), pl.lit(run.name).alias("run")
+    turns = to_turns(table, convention)
+    whole = score_run(run, metrics, [], convention)[0]
+    scores = pl.concat(
+        [score_run(run, metrics, ["turn"], convention)[0], whole.with_columns(turn=pl.lit(None, pl.UInt16))],
+        how="diagonal",
+    )
+    counted = {name: pl.col(f"gca_{name}") for name in ("correct", "wrong", "missed", "over")}
+    return (
+        list_classes(table, convention)
+        .select(named, pl.all())
+        .sort("turn", "slot")
+        .match_to_schema(SLOT_CLASSES.schema),
+        turns.select(named, "dialogue", "turn", **counted).match_to_schema(CHANGES.schema),
+        scores.select(named, pl.lit(table["dialogue"][0]).alias("dialogue"), "turn", "metric", "value").match_to_schema(
+            TURN_SCORES.schema
+        ),
+        whole.select("run", "metric", "unit", "signature"),
+    )

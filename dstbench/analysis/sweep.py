@@ -1,0 +1,130 @@
+"""The same predictions under every convention: how much of a score is the convention."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from dstbench.conventions.profiles import PROFILES, profile, suits
+from dstbench.errors import DstbenchWarning, UsageError
+from dstbench.metrics import Metric, parse_all
+from dstbench.runs.open import Data
+from dstbench.scoring.scope import check_scope, gold_counts, open_under
+from dstbench.scoring.score import score_run
+from dstbench.signature import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dstbench.conventions.convention import Convention
+    from dstbench.conventions.normalise import Table
+    from dstbench.typing import Missing
+
+# What two neighbours in a sweep may differ in, beside the convention: nothing, or what follows from it.
+_FOLLOWS: Final = frozenset({"metric", "profile", "gold"})
+
+
+def sweep(
+    data: Data,
+    *,
+    metrics: str | Iterable[str | Metric] = "jga",
+    profiles: Sequence[str] | None = None,
+    labels: str | Table | None = None,
+    typos: str | Table | None = None,
+    gold: Data | None = None,
+    format: str | None = None,  # noqa: A002 (the field's word)
+    names: Sequence[str] | None = None,
+    missing: Missing | None = None,
+    split: str | None = None,
+) -> pl.DataFrame:
+    """Score runs under every profile that suits their slots.
+
+    Args:
+        data: A path, several, a frame, states, or a mapping from run name to any of these.
+        metrics: Metrics in dstbench's notation; the first one orders the rows.
+        profiles: The profiles; None: all. One that does not suit a run is left out, with a warning.
+        labels: A label map, or its file, for ``trippy``.
+        typos: A typo table, or its file, for profiles whose normaliser has the step ``typos``.
+        gold: Gold states, where they are not inside the data.
+        format: Native format of the files; None: find out.
+        names: Names of the runs.
+        missing: What to do with gold turns that have no prediction: the same for all profiles, so that they differ in
+            nothing else; None: refuse.
+        split: The split to score, where gold has several; None: the one in which there are predictions.
+
+    Returns:
+        (run, profile, metric, unit, value, turns, dialogues, changed: the choices that differ from the profile above,
+        signature), per run from the highest value of the first metric to the lowest; undefined ones last.
+
+    Raises:
+        DstbenchError: Data cannot be used; a metric or profile is unknown; or no profile suits the runs.
+
+    >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "centre"}, "pred": {"hotel-area": "Centre "}}]
+    >>> sweep(states, profiles=["verbatim", "star"]).select("profile", "value", "changed").rows()
+    [('star', 1.0, ''), ('verbatim', 0.0, 'slots multiwoz-30 → -, gold-steps -case ...')]
+    """
+    chosen = parse_all(metrics)
+    if not chosen:
+        raise UsageError("no metric to compute", hint="name at least one: jga")
+    conventions = {name: _convention(name, labels, typos) for name in profiles or PROFILES}
+    tables = []
+    for run in open_under(
+        profile("verbatim"), data, gold=gold, format=format, names=names, missing=missing, split=split
+    ):
+        found: list[pl.DataFrame] = []
+        left_out: dict[str, list[str]] = {}
+        counts = gold_counts(run)
+        for one in {c.scope_name: c for c in conventions.values() if not suits(c, frozenset(counts["slot"]))}.values():
+            check_scope(run.name, counts, one)
+        for name, convention in conventions.items():
+            if reason := suits(convention, frozenset(counts["slot"])):
+                left_out.setdefault(reason, []).append(name)
+                continue
+            rows, _ = score_run(run, chosen, [], convention)
+            found.append(rows.drop("exact", strict=False).with_columns(pl.lit(name).alias("profile")))
+        if left_out:
+            reasons = (f"{', '.join(names)} ({reason})" for reason, names in left_out.items())
+            warnings.warn(f"{run.name}: left out {'; '.join(reasons)}", DstbenchWarning, stacklevel=2)
+        if found:
+            tables.append(_ordered(pl.concat(found), str(chosen[0])))
+    if not tables:
+        raise UsageError("no profile suits the runs", hint="`dstbench ls profiles` lists them")
+    return pl.concat(tables)
+
+
+def _convention(name: str, labels: str | Table | None, typos: str | Table | None) -> Convention:
+    """A profile with the user's tables, where it is made for such: the others must not change their numbers."""
+    found = profile(name)
+    takes_typos = "typos" in (*found.gold_steps, *found.pred_steps)
+    return profile(name, labels=labels if name.startswith("trippy") else None, typos=typos if takes_typos else None)
+
+
+def _ordered(rows: pl.DataFrame, first: str) -> pl.DataFrame:
+    """The rows from the highest value of the first metric to the lowest, each with what changed from the one above."""
+    order = rows.filter(metric=first).sort("value", descending=True, nulls_last=True, maintain_order=True)
+    settings = [parse(signature).complete() for signature in order["signature"]]
+    changed = [
+        ", ".join(
+            _told(key, above.get(key, "-"), this[key])
+            for key in this
+            if key not in _FOLLOWS and this[key] != above.get(key, "-")
+        )
+        for above, this in zip(settings[:1] + settings, settings, strict=False)
+    ]
+    place = pl.DataFrame({"profile": order["profile"], "changed": changed}).with_row_index("place")
+    return (
+        rows.join(place, on="profile", maintain_order="left")
+        .sort("place", maintain_order=True)
+        .select("run", "profile", "metric", "unit", "value", "turns", "dialogues", "changed", "signature")
+    )
+
+
+def _told(key: str, above: str, this: str) -> str:
+    """What changed, in few letters: of steps, those that came and those that went."""
+    if not key.endswith("-steps"):
+        return f"{key} {above} → {this}"
+    old, new = ([] if steps == "-" else steps.split(",") for steps in (above, this))
+    moved = [f"-{step}" for step in old if step not in new] + [f"+{step}" for step in new if step not in old]
+    return f"{key} {' '.join(moved) or 'in another order'}"

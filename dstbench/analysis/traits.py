@@ -1,0 +1,236 @@
+"""What dialogues are like beside what they score: tail orientation and non-uniformity of mistakes (GCA, §6).
+
+A metric that prefers mistakes of one place or spread rewards what is no quality of a tracker. These are the tables to
+see it in: per dialogue, in bins, as correlations, and the dialogues on which two metrics disagree. (The module is not
+called `traits`, as the function is.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, get_args
+
+import numpy as np
+import polars as pl
+
+from dstbench.analysis.associations import (
+    POOLED,
+    Columns,
+    Numbers,
+    compare_pairs,
+    correlations,
+    difference_rows,
+    with_pooled,
+)
+from dstbench.analysis.dialogues import per_dialogue
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.profiles import as_convention
+from dstbench.errors import UsageError
+from dstbench.metrics import Metric, parse_all
+from dstbench.metrics.base import mean
+from dstbench.metrics.exact_sums import exact_sum
+from dstbench.runs.open import Data
+from dstbench.schema.analysis import DISAGREEMENTS, TRAIT_BINS
+from dstbench.scoring.scope import open_under
+from dstbench.stats.normal import check_level
+from dstbench.typing import NonUniformity, Protocol, TailOrientation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from dstbench.typing import Missing
+
+_BINS: Final = 10
+# Traits whose values have bounds of their own.
+_BOUNDS: Final = {"to_mean": (0.0, 1.0)}
+#: The metrics, tail orientation and non-uniformity of a protocol, unless others are named.
+PROTOCOLS: Final[Mapping[Protocol, tuple[str, TailOrientation, NonUniformity]]] = {
+    "plain": ("fga,gca", "mean", "paper"),
+    "released": ("fga:lam=0.75,gca", "released", "released"),
+}
+# In the released protocol, dialogues on which standard scores differ by less are left out.
+_LEAST_APART: Final = 0.1
+
+
+@dataclass(frozen=True)
+class Traits:
+    """Traits of dialogues, as frames (schemas in `dstbench.schema.analysis`).
+
+    Attributes:
+        dialogues: A row per dialogue, with all traits and the metrics.
+        bins: Mean scores by bins of the chosen tail orientation and non-uniformity; the bins are the same for all
+            runs.
+        correlations: Of these two traits and the metrics with each other, in each run and in all of them pooled; all
+            over the same dialogues, in which all are defined.
+        differences: Of the correlations of each trait with the first two metrics, with Zou's interval.
+        disagreements: The dialogues on which two metrics differ most, in each direction; empty if none were named.
+        signatures: (run, metric, unit, signature) of the scores.
+    """
+
+    dialogues: pl.DataFrame
+    bins: pl.DataFrame
+    correlations: pl.DataFrame
+    differences: pl.DataFrame
+    disagreements: pl.DataFrame
+    signatures: pl.DataFrame
+
+
+def traits(
+    data: Data,
+    *,
+    metrics: str | Iterable[str | Metric] | None = None,
+    to: TailOrientation | None = None,
+    nu: NonUniformity | None = None,
+    protocol: Protocol = "plain",
+    level: float = 0.95,
+    disagree: Sequence[str | Metric] | None = None,
+    most: int = 20,
+    profile: str | Convention = "verbatim",
+    gold: Data | None = None,
+    format: str | None = None,  # noqa: A002 (the field's word)
+    names: Sequence[str] | None = None,
+    missing: Missing | None = None,
+    split: str | None = None,
+) -> Traits:
+    """Tail orientation, non-uniformity and scores of each dialogue.
+
+    Args:
+        data: A path, several, a frame, states, or a mapping from run name to any of these.
+        metrics: Metrics in dstbench's notation; None: FGA and GCA (`PROTOCOLS`).
+        to: The tail orientation that is binned and correlated; None: ``mean``, or that of the protocol.
+        nu: The non-uniformity, likewise; None: ``paper``, or that of the protocol.
+        protocol: Over which dialogues traits and scores are correlated: all in which they are defined, or, with
+            ``released``, those that Aksu & Chen 2024 took, of all runs pooled: not perfect by both metrics, and by
+            standard scores 0.1 or more apart.
+        level: Of the intervals.
+        disagree: Two metrics whose strongest disagreements are listed; None: no list.
+        most: How many of them, in each direction.
+        profile: The convention, or its name.
+        gold: Gold states, where they are not inside the data.
+        format: Native format of the files; None: find out.
+        names: Names of the runs.
+        missing: What to do with gold turns that have no prediction; None: what the convention does.
+        split: The split to score, where gold has several; None: the one in which there are predictions.
+
+    Raises:
+        DstbenchError: Data cannot be used, or a metric, variant or profile is unknown.
+
+    >>> area = {"hotel-area": "north"}
+    >>> states = [{"dialogue_id": "D", "turn": 0, "gold": area, "pred": area},
+    ...           {"dialogue_id": "D", "turn": 1, "gold": {**area, "hotel-stars": "4"}, "pred": area}]
+    >>> traits(states).dialogues.select("mistakes", "to_mean", "nu_paper", "fga", "gca").row(0)
+    (1, 1.0, 0.5, 0.5, 0.6)
+    """
+    if protocol not in PROTOCOLS:
+        raise UsageError(f"protocol={protocol!r} is none of {', '.join(PROTOCOLS)}")
+    check_level(level)
+    default, default_to, default_nu = PROTOCOLS[protocol]
+    to, nu = to or default_to, nu or default_nu
+    metrics = default if metrics is None else metrics
+    for name, given, known in (("to", to, TailOrientation), ("nu", nu, NonUniformity)):
+        if given not in get_args(known):
+            raise UsageError(f"{name}={given!r} is none of {', '.join(get_args(known))}")
+    pair = parse_all(disagree or ())
+    if disagree is not None and len(pair) != 2:
+        raise UsageError("a disagreement is between two metrics", hint="--disagree fga gca")
+    chosen = parse_all([*(metrics.split(",") if isinstance(metrics, str) else metrics), *pair])
+    if protocol == "released" and len(chosen) < 2:
+        raise UsageError("the released protocol is of two metrics", hint=f"-m {default}")
+    convention = as_convention(profile)
+    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    tables, signatures = zip(*(per_dialogue(run, chosen, convention) for run in runs), strict=True)
+    dialogues = pl.concat(tables)
+    scores, both = [str(metric) for metric in chosen], [f"to_{to}", f"nu_{nu}"]
+    taken = "released" if protocol == "released" else "complete"
+    if protocol == "released":
+        correlated = [(runs[0].name if len(runs) == 1 else POOLED, _as_released(dialogues, both, scores[:2]))]
+    else:
+        whole = [(run.name, table.drop_nulls([*both, *scores])) for run, table in zip(runs, tables, strict=True)]
+        correlated = with_pooled(whole, [*both, *scores])
+    compared = [
+        compare_pairs((run, run), [columns[c] for c in (t, a, t, b)], (t, a), (t, b), level)
+        for t in both
+        for a, b in pairwise(scores[:2])
+        for run, columns in correlated
+    ]
+    return Traits(
+        dialogues,
+        pl.concat([_binned(dialogues, trait, scores) for trait in both]),
+        pl.concat([correlations(run, columns, level, taken) for run, columns in correlated]),
+        difference_rows(compared, level, taken),
+        pl.concat([_no_rows(), *_disagreements(dialogues, [str(metric) for metric in pair], most)]),
+        pl.concat(signatures),
+    )
+
+
+def _as_released(dialogues: pl.DataFrame, traits: Sequence[str], metrics: Sequence[str]) -> Columns:
+    """The dialogues of all runs as Aksu & Chen 2024 correlate them (their notebook, `CorrelationAnalysis`).
+
+    Scores are percent with two decimals, and 0 where undefined, as traits are. Dialogues with 100 by both metrics are
+    left out; the four columns become standard scores (by the sample's standard deviation) with two decimals; and
+    dialogues on which the two metrics' differ by less than 0.1 are left out. (As decimals are binary, so are some that
+    differ by 0.1 exactly.) Of their two runs, TRADE and SOM-DST, 1344 dialogues were left.
+    """
+    columns = dialogues.select(*traits, *metrics).cast(pl.Float64).fill_null(0)
+    percent = {name: np.round(100 * columns[name].to_numpy(), 2) for name in metrics}
+    kept = ~np.logical_and.reduce([scores == 100 for scores in percent.values()])
+    values = {**{name: columns[name].to_numpy() for name in traits}, **percent}
+    standard = {name: _standard(numbers[kept]) for name, numbers in values.items()}
+    one, other = (standard[name] for name in metrics)
+    apart = np.abs(one - other) >= _LEAST_APART
+    return {name: numbers[apart] for name, numbers in standard.items()}
+
+
+def _standard(numbers: Numbers) -> Numbers:
+    """Standard scores with two decimals; NaN where the numbers do not vary."""
+    if len(numbers) < 2 or numbers.min() == numbers.max():
+        return np.full(len(numbers), np.nan)
+    standard: Numbers = np.round((numbers - numbers.mean()) / numbers.std(ddof=1), 2)
+    return standard
+
+
+def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.DataFrame:
+    """Mean scores by equal bins of a trait, empty bins too."""
+    low, high = _BOUNDS.get(trait) or dialogues.select(pl.col(trait).min(), pl.col(trait).max().alias("high")).row(0)
+    if low is None:  # nowhere defined
+        return pl.DataFrame(schema=TRAIT_BINS.schema)
+    count = _BINS if high > low else 1
+    number = ((pl.col(trait) - low) * count / ((high - low) or 1)).floor().clip(0, count - 1).cast(pl.UInt32)
+    edges = low + np.arange(count + 1) * (high - low) / count
+    bins = pl.DataFrame({"low": edges[:-1], "high": edges[1:]}).with_row_index("bin")
+    grid = dialogues.select(pl.col("run").unique(maintain_order=True)).join(bins, how="cross", maintain_order="left")
+    listed = dialogues.drop_nulls(trait).select("run", number.alias("bin"), *scores)
+    long = listed.unpivot(on=scores, index=["run", "bin"], variable_name="metric").drop_nulls("value")
+    found = long.group_by("run", "bin", "metric").agg(
+        value=mean(exact_sum(pl.col("value")), pl.len()), dialogues=pl.len()
+    )
+    return (
+        grid.join(pl.DataFrame({"metric": scores}, schema={"metric": pl.String}), how="cross", maintain_order="left")
+        .join(found, on=["run", "bin", "metric"], how="left", maintain_order="left")
+        .with_columns(pl.col("dialogues").fill_null(0), pl.lit(trait).alias("trait"))
+        .select(pl.col(name).cast(column.dtype) for name, column in TRAIT_BINS.columns.items())
+    )
+
+
+def _disagreements(dialogues: pl.DataFrame, pair: Sequence[str], most: int) -> Iterator[pl.DataFrame]:
+    """Each run's dialogues on which two metrics differ most, in each direction; equal differences by dialogue."""
+    if not pair:
+        return
+    for (run,), table in dialogues.group_by("run", maintain_order=True):
+        for higher, lower in (pair, pair[::-1]):
+            named = table.select(
+                "dialogue", "turns", "mistakes", high=higher, low=lower, difference=pl.col(higher) - pl.col(lower)
+            )
+            first = (
+                named.filter(pl.col("difference") > 0)
+                .sort("difference", "dialogue", descending=[True, False])
+                .head(most)
+                .with_row_index("place", offset=1)
+                .with_columns(run=pl.lit(run), higher=pl.lit(higher), lower=pl.lit(lower))
+            )
+            yield first.select(pl.col(name).cast(c.dtype) for name, c in DISAGREEMENTS.columns.items())
+
+
+def _no_rows() -> pl.DataFrame:
+    return pl.DataFrame(schema=DISAGREEMENTS.schema)

@@ -1,0 +1,286 @@
+"""One value under many spellings: the small named steps that normalisers are composed of.
+
+Conventions: a step takes a slot's name and one alternative of its value, and gives the alternative's new spelling;
+where a step does not know the value, it stays as it is. The tables here are small and our own: upstream's typo tables
+are not copied, and a user's own table (`Table`) is put before ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from dstbench.errors import DstbenchError
+from dstbench.schema.core import BETWEEN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+#: The spelling that all others of "I don't care" are brought to.
+DONTCARE: Final = "dontcare"
+#: Steps that leave of two values only what is more than their spelling.
+LOOSE: Final = ("case", "space", "tokens", "typos", "dontcare", "times", "booleans")
+
+_DONTCARES: Final = frozenset(
+    {DONTCARE, "dont care", "don't care", "do not care", "do n't care", "do nt care", "does not care"}
+)
+#: Whole values put right by the step ``typos``.
+TYPOS: Final = {
+    "center": "centre",
+    "guesthouse": "guest house",
+    "guesthouses": "guest house",
+    "moderately": "moderate",
+    "moderately priced": "moderate",
+    "cheaply": "cheap",
+    "swimmingpool": "swimming pool",
+    "night club": "nightclub",
+    "concerthall": "concert hall",
+    "theater": "theatre",
+    "archaelogy": "archaeology",
+    "free parking": "free",
+    "free internet": "free",
+    "any": DONTCARE,
+}
+# What TRADE's family puts right in gold, by slot; "none" for what is no value of the slot.
+_LABELS: Final = {
+    "hotel-internet": {"free": "yes"},
+    "hotel-type": {"bed and breakfast": "none", "bed and breakfasts": "none"},
+    **{f"{domain}-area": {"no": "north"} for domain in ("attraction", "hotel", "restaurant")},
+    **{slot: {"no": "none"} for slot in ("hotel-book day", "restaurant-book day", "train-day")},
+}
+_BOOLEAN_SLOTS: Final = frozenset({"hotel-internet", "hotel-parking"})
+_BOOLEANS: Final = {"free": "yes", "true": "yes", "false": "no"}
+_HOTEL_TYPES: Final = {"true": "hotel", "false": "guest house"}
+_WORDS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+#: Numbers that may be written out, and their digits.
+NUMBERS: Final = {word: str(number) for number, word in enumerate(_WORDS)}
+_YES_NO: Final = frozenset({"yes", "no", "true", "false", "free", "none"})
+_DAYS: Final = frozenset({"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"})
+_TIME: Final = re.compile(
+    r"(\d{1,2}) ?[:.] ?(\d{2})(?::\d{2})? ?([ap]) ?\.?m?\.?|(\d{1,2}) ?: ?(\d{2})|(\d{1,2}) ?([ap])\.?m\.?"
+)
+_BARE_TIME: Final = re.compile(r"(\d{2})(\d{2})")
+_TIME_SLOT: Final = re.compile(r"leave ?at|arrive ?by|time$")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that a user names: each value with its variants, from a JSON file.
+
+    Two tables are equal if they say the same, whatever their files are called; `digest` is the signature's part.
+    """
+
+    digest: str
+    entries: Mapping[str, frozenset[str]] = field(compare=False, repr=False)
+
+    @classmethod
+    def of(cls, entries: Mapping[str, Iterable[str]]) -> Table:
+        """A table from a mapping in memory."""
+        whole = {key: frozenset(variants) for key, variants in entries.items()}
+        spelled = json.dumps({key: sorted(whole[key]) for key in sorted(whole)}, ensure_ascii=False)
+        return cls(hashlib.sha256(spelled.encode("utf-8", "surrogatepass")).hexdigest()[:8], whole)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Table:
+        """A table from a JSON file: {value: [variants]}, {value: variant}, or a file with such under ``label_maps``.
+
+        Raises:
+            DstbenchError: It cannot be read, or is of another form.
+        """
+        document = read_json(path, dict)
+        document = document.get("label_maps", document)
+        form = '{"centre": ["center", "middle"]}, or TripPy\'s configuration with its label_maps'
+        if not isinstance(document, dict):
+            raise DstbenchError("no table of values", file=str(path), hint=form)
+        entries = {key: [given] if isinstance(given, str) else given for key, given in document.items()}
+        for key, variants in entries.items():
+            if not isinstance(variants, list) or not all(isinstance(variant, str) for variant in variants):
+                raise DstbenchError(f"the variants of {key!r} are no list of strings", file=str(path), hint=form)
+        return cls.of(entries)
+
+    @property
+    def rights(self) -> dict[str, str]:
+        """The right spelling of each variant."""
+        return {variant: right for right, variants in self.entries.items() for variant in variants}
+
+    def __str__(self) -> str:
+        return f"#{self.digest}"
+
+
+def read_json(path: str | Path, kind: type | tuple[type, ...]) -> Any:
+    """The JSON document in a small file that a user names beside the data: an object, a list or either, by `kind`.
+
+    Raises:
+        DstbenchError: It cannot be read, or holds something else.
+    """
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            document = json.load(file)
+    except OSError as error:
+        raise DstbenchError(
+            f"cannot be read: {error.strerror}", file=str(path), hint="name a file that is there"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise DstbenchError(f"broken JSON: {error}", file=str(path)) from None
+    if not isinstance(document, kind):
+        wanted = " or ".join(
+            "object" if one is dict else "list" for one in (kind if isinstance(kind, tuple) else (kind,))
+        )
+        raise DstbenchError(f"not a JSON {wanted}", file=str(path))
+    return document
+
+
+def is_dontcare(value: str) -> bool:
+    """Whether a value is one of the spellings of "I don't care"."""
+    return value.strip().lower() in _DONTCARES
+
+
+def is_text(value: str) -> bool:
+    """Whether a value may be compared fuzzily: not if it is empty, a number, a time, a day, a yes or no, a dontcare.
+
+    >>> [is_text(value) for value in ("pizza hut", "12", "09:15", "Sunday", "yes", "9 pm")]
+    [True, False, False, False, False, False]
+    """
+    plain = value.strip().lower()
+    return not (
+        not plain
+        or plain in _DAYS
+        or plain in _YES_NO
+        or plain in NUMBERS
+        or plain in _DONTCARES
+        or plain.replace(".", "", 1).replace(",", "").lstrip("£$-").isdecimal()
+        or _TIME.fullmatch(plain)
+    )
+
+
+def tells_slot(value: str) -> bool:
+    """Whether a value can tell for which slot it was meant: not if it is empty, a yes or no, a dontcare.
+
+    >>> [tells_slot(value) for value in ("ely", "12", "sunday", "yes", "dontcare")]
+    [True, True, True, False, False]
+    """
+    plain = value.strip().lower()
+    return bool(plain) and plain not in _YES_NO and plain not in _DONTCARES
+
+
+def alternatives(value: str) -> list[str]:
+    """The alternatives of a value; one that has none is its only one.
+
+    >>> alternatives("cheap|moderate"), alternatives("")
+    (['cheap', 'moderate'], [''])
+    """
+    return value.split(BETWEEN)
+
+
+def spellings(slot: str, value: str) -> list[str]:
+    """How text says a canonical value: as it is, and in the ways that the steps typos, numbers and times put right.
+
+    A genitive's s may stand apart, as tokenisers leave it.
+
+    >>> spellings("train-leaveat", "17:05")
+    ['17:05', '5:05 pm', '5:05pm', '1705']
+    >>> spellings("hotel-area", "centre"), spellings("hotel-stars", "4")
+    (['centre', 'center'], ['4', 'four'])
+    """
+    found = [value, *(wrong for wrong, right in TYPOS.items() if right == value)]
+    found += [word for word, digit in NUMBERS.items() if digit == value]
+    if clock := re.fullmatch(r"(\d\d):(\d\d)", value):
+        hour, half = int(clock[1]), "pm" if int(clock[1]) >= 12 else "am"
+        twelve = (hour - 1) % 12 + 1
+        minutes = [f":{clock[2]}", ""] if clock[2] == "00" else [f":{clock[2]}"]
+        found += [f"{hour}:{clock[2]}"] if hour < 10 else []
+        found += [f"{twelve}{minute}{space}{half}" for minute in minutes for space in (" ", "")]
+        found += [f"{clock[1]}{clock[2]}"] if _TIME_SLOT.search(slot) else []
+    found += [f"{value[: s.start()]} s{value[s.end() :]}" for s in re.finditer(r"(?<=\w\w)s\b", value)]
+    return list(dict.fromkeys(found))
+
+
+def normaliser(steps: Iterable[str], table: Table | None = None) -> Callable[[str, str], str]:
+    """The function (slot, value) → value that applies the steps in order, to each alternative.
+
+    Args:
+        steps: Names from `STEPS`.
+        table: The user's typo table: {right spelling: [others]}, looked up by the step ``typos`` before ours.
+    """
+    extra = table.rights if table else {}
+
+    def typos(slot: str, value: str) -> str:
+        return extra[value] if value in extra else STEPS["typos"].function(slot, value)
+
+    chosen = [typos if name == "typos" else STEPS[name].function for name in steps]
+
+    def normalise(slot: str, value: str) -> str:
+        parts = alternatives(value)
+        if "first" in steps:
+            parts = parts[:1]
+        for step in chosen:
+            parts = [step(slot, part) for part in parts]
+        return BETWEEN.join(dict.fromkeys(parts))
+
+    return normalise
+
+
+# --- the steps -----------------------------------------------------------------------------------------------------
+
+
+def _time(slot: str, value: str) -> str:
+    if _TIME_SLOT.search(slot) and (bare := _BARE_TIME.fullmatch(value)):
+        return f"{bare[1]}:{bare[2]}"
+    found = _TIME.fullmatch(value)
+    if found is None:
+        return value
+    hour, minute = int(found[1] or found[4] or found[6]), found[2] or found[5] or "00"
+    if half := found[3] or found[7]:
+        hour = hour % 12 + (12 if half == "p" else 0)
+    return f"{hour:02}:{minute}"
+
+
+def _boolean(slot: str, value: str) -> str:
+    if slot == "hotel-type":
+        return _HOTEL_TYPES.get(value, value)
+    return _BOOLEANS.get(value, value) if slot in _BOOLEAN_SLOTS else value
+
+
+def _tokens(_: str, value: str) -> str:
+    return " ".join(token for token in re.split(r"(\W)", value) if token.strip())
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step: what it does, and the function (slot, alternative) → alternative that does it."""
+
+    meaning: str
+    function: Callable[[str, str], str]
+
+
+#: The steps by name. ``first`` leaves out alternatives, and ``typos`` asks the user's table first: see `normaliser`.
+STEPS: Final[dict[str, Step]] = {
+    "first": Step("the first alternative only", lambda _, value: value),
+    "case": Step("lower case", lambda _, value: value.lower()),
+    "space": Step("one space between words, none around", lambda _, value: " ".join(value.split())),
+    "no-space": Step("no spaces at all", lambda _, value: "".join(value.split())),
+    "hyphens": Step("hyphens to spaces", lambda _, value: value.replace("-", " ")),
+    "tokens": Step("words and signs apart, one space between (saint john's = saint john ' s)", _tokens),
+    "articles": Step("without a leading `the`", lambda _, value: value.removeprefix("the ")),
+    "dontcare": Step(
+        "every spelling of dontcare to `dontcare`", lambda _, value: DONTCARE if is_dontcare(value) else value
+    ),
+    "typos": Step(
+        "whole values put right: the user's table (--typos FILE), then "
+        + ", ".join(f"{wrong} → {right}" for wrong, right in TYPOS.items()),
+        lambda _, value: TYPOS.get(value, value),
+    ),
+    "labels": Step(
+        "values put right by slot: "
+        + ", ".join(f"{slot} {old} → {new}" for slot, table in _LABELS.items() for old, new in table.items()),
+        lambda slot, value: _LABELS.get(slot, {}).get(value, value),
+    ),
+    "times": Step("times of the day to HH:MM (9:15, 0915, 9:15 am)", _time),
+    "numbers": Step("zero … nine to digits", lambda _, value: NUMBERS.get(value, value)),
+    "booleans": Step("free, true, false of parking and internet to yes and no; a hotel's type likewise", _boolean),
+}

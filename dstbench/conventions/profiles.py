@@ -1,0 +1,231 @@
+"""The named conventions: how each repository cleans, compares and counts.
+
+A profile is versioned: a rule that changes is a new version, never an edit. Where the original has a bug that moves
+numbers there are two, ``P@faithful`` with it and ``P@fixed`` without; plain ``P`` is the faithful one, as that is what
+its published numbers are. Where no convention can have the bug, there is no ``P@faithful``, and the title of plain
+``P`` says what the original does otherwise. Upstream's typo tables are not copied: normalisers use our own small ones,
+and a user's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any, Final
+
+from dstbench.conventions.convention import KINDS, Convention
+from dstbench.conventions.normalise import Table
+from dstbench.conventions.services import Schema
+from dstbench.conventions.slots import KNOWN_SLOTS, SLOT_SETS, domain_of
+from dstbench.errors import UsageError, did_you_mean
+
+# What the TRADE family does to gold, and to gold only.
+_TRADE_GOLD: Final = ("dontcare", "typos", "labels")
+# What scripts that bring both sides to one spelling do.
+_CANONICAL: Final = ("case", "space", "typos", "dontcare", "times", "booleans")
+
+_PROFILES: Final = (
+    Convention(),
+    Convention(
+        name="kim2022.1", slots="multiwoz-30", metrics="jga,sa,aga,rsa",
+        title="Kim et al. 2022: JGA, SA over 30 slots, AGA, RSA, exact strings",
+    ),
+    Convention(
+        name="fga2022@faithful.2", slots="multiwoz-30", absent=("none",), none="keep", wrong_costs="hyphen",
+        metrics="jga,sa,aga,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1",
+        title="Dey et al. 2022, released script: `none` is a value; values split at the last hyphen",
+    ),
+    Convention(
+        name="fga2022@fixed.2", slots="multiwoz-30", absent=("none",), none="keep",
+        metrics="jga,sa,aga,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1",
+        title="Dey et al. 2022: `none` is a value",
+    ),
+    Convention(
+        name="gca2024@faithful.2", slots="multiwoz-30", absent=("none",), wrong_costs="hyphen",
+        metrics="jga,sa,aga,iaga,rsa,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1,gca",
+        title="Aksu & Chen 2024, released script: values split at the last hyphen",
+    ),
+    Convention(
+        name="gca2024@fixed.2", slots="multiwoz-30", absent=("none",),
+        metrics="jga,sa,aga,iaga,rsa,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1,gca",
+        title="Aksu & Chen 2024",
+    ),
+    Convention(
+        name="trade@faithful.1", none="drop-pred", gold_steps=_TRADE_GOLD, wrong_costs="hyphen",
+        domain_turns="dialogue", metrics="jga,sa:T=30,f1",
+        title="Wu et al. 2019: gold's labels fixed, its `none` kept (such turns cannot be won); last-hyphen split",
+    ),
+    Convention(
+        name="trade@fixed.1", gold_steps=_TRADE_GOLD, domain_turns="dialogue", metrics="jga,sa:T=30,f1",
+        title="Wu et al. 2019: gold's labels fixed, `none` dropped on both sides",
+    ),
+    Convention(
+        name="som-dst@faithful.1", gold_steps=_TRADE_GOLD, wrong_costs="hyphen", metrics="jga,sa:T=30,f1",
+        title="Kim et al. 2020: as TRADE, `none` dropped on both sides; last-hyphen split",
+    ),
+    Convention(
+        name="som-dst@fixed.1", gold_steps=_TRADE_GOLD, metrics="jga,sa:T=30,f1",
+        title="Kim et al. 2020: as TRADE, `none` dropped on both sides",
+    ),
+    Convention(
+        name="star.1", slots="multiwoz-30", gold_steps=_CANONICAL, pred_steps=_CANONICAL, metrics="jga,sa",
+        title="Ye et al. 2021: 30 slots, both sides in one spelling of times, booleans and dontcare",
+    ),
+    Convention(
+        name="trippy.1", slots="multiwoz-30", gold_steps=("case", "tokens"), pred_steps=("case", "tokens"),
+        metrics="jga,sa",
+        title="Heck et al. 2020: both sides in tokens; a label map (--label-map FILE) accepts variants of gold values",
+    ),
+    Convention(
+        name="simpletod-v0.1", absent=("not mentioned", ""), dontcare="drop",
+        gold_steps=("case", "labels", "booleans"), pred_steps=("case", "labels", "booleans"), metrics="jga",
+        title="Hosseini-Asl et al. 2020, first release: dontcare dropped on both sides",
+    ),
+    Convention(
+        name="simpletod-v1.1", absent=("not mentioned", ""),
+        gold_steps=("case", "labels", "booleans"), pred_steps=("case", "labels", "booleans"), metrics="jga",
+        title="Hosseini-Asl et al. 2020, since September 2020: only `not mentioned` dropped",
+    ),
+    Convention(
+        name="t5dst@faithful.1", none="drop-pred", domain_turns="dialogue", wrong_costs="hyphen",
+        metrics="jga,sa,f1",
+        title="Lin et al. 2021: TRADE's counting on raw gold; gold's `none` kept",
+    ),
+    Convention(
+        name="t5dst@fixed.1", domain_turns="dialogue", metrics="jga,sa,f1",
+        title="Lin et al. 2021: TRADE's counting on raw gold; `none` dropped on both sides",
+    ),
+    Convention(
+        name="mwzeval.2", dontcare="drop-gold", gold_steps=("first", *_CANONICAL), pred_steps=_CANONICAL,
+        match="partial:above=0.95", fuzzy="all", missing="intersect",
+        metrics="jga,f1:avg=micro:empty=0",
+        title="Nekvinda & Dušek 2021: first gold value, gold's dontcare dropped, partial ratio above 95 on all values; "
+        "not the original's number where a file says `day` for `bookday`, which never match there",
+    ),
+    Convention(
+        name="mwzeval@fixed.1", dontcare="drop", gold_steps=("first", *_CANONICAL), pred_steps=_CANONICAL,
+        match="partial:above=0.95", missing="wrong", metrics="jga,f1:avg=micro:empty=0",
+        title="Nekvinda & Dušek 2021, but dontcare dropped on both sides, no partial match of numbers and times",
+    ),
+    Convention(
+        name="sgd.2", none="keep", multi="by-kind", pred_steps=("first",), match="token-sort:least=1", fuzzy="all",
+        unit="frame", domain_turns="frames", missing="intersect", metrics="soft-jga,soft-aga,jga",
+        title="Rastogi et al. 2020: mean over gold's frames of the product of token-sort scores; give it --schema",
+    ),
+    Convention(
+        name="sgd-mwz.1", absent=("",), multi="any", pred_steps=("first",), over="gold-domains", missing="intersect",
+        metrics="jga,aga",
+        title="SGD's evaluator in MultiWOZ style: exact match with any alternative, joint over gold's frames of a turn",
+    ),
+    Convention(
+        name="convlab3-unified.1", absent=("",), gold_steps=("case", "no-space"), pred_steps=("case", "no-space"),
+        multi="overlap", over="gold-domains", metrics="jga,f1:avg=micro:empty=0",
+        title="ConvLab-3: any predicted among any gold alternatives; predictions outside gold's domains ignored",
+    ),
+    Convention(
+        name="qian2021.1", slots="multiwoz-30", dontcare="drop", gold_steps=("case", "space"),
+        pred_steps=("case", "space"), match="levenshtein:above=0.9", metrics="jga,sa,error-turns",
+        title="Qian et al. 2021, §5: Levenshtein similarity above 90 %",
+    ),
+    Convention(
+        name="qian2021-code.1", slots="multiwoz-30", dontcare="drop", match="partial:least=0.9", fuzzy="all",
+        wrong_costs="twice", metrics="jga,sa",
+        title="Qian et al. 2021, released script: partial ratio from 90; a wrong value costs two slots",
+    ),
+    Convention(
+        name="icdst@faithful.1", multi="any", pred_steps=("first",), domain_turns="dialogue", wrong_costs="hyphen",
+        metrics="jga,sa:T=30,f1",
+        title="Hu et al. 2022: any gold alternative, the first predicted one; last-hyphen split",
+    ),
+    Convention(
+        name="icdst@fixed.1", multi="any", pred_steps=("first",), domain_turns="dialogue", metrics="jga,sa:T=30,f1",
+        title="Hu et al. 2022: any gold alternative, the first predicted one",
+    ),
+    Convention(
+        name="dstc10.2", slots="dstc10-19", none="keep", gold_steps=("case", "numbers"), pred_steps=("case", "numbers"),
+        multi="all", metrics="jga,sa",
+        title="DSTC10 track 2: 19 slots, the same set of alternatives on both sides; `none` is a value",
+    ),
+)  # fmt: skip
+
+# Profiles that do not ask what the slots are called.
+_ANY_DATASET: Final = frozenset({"verbatim", "sgd", "sgd-mwz", "convlab3-unified"})
+
+# Variants that cannot be had, and why.
+_NOT_TO_BE_HAD: Final = {
+    "mwzeval@faithful": "mwzeval or mwzeval@fixed: the original compares slots as files spell them, so that a booking "
+    "slot matches in one file (bookday) and never in another (day); here they are one slot, whatever its spelling",
+}
+
+#: Conventions by the name that ``--profile`` takes; a name without its ``@faithful`` means that one.
+PROFILES: Final[dict[str, Convention]] = {c.name.rpartition(".")[0]: c for c in _PROFILES}
+
+
+def profile(name: str, **overrides: Any) -> Convention:
+    """The convention called `name`, with some of its choices replaced.
+
+    Args:
+        name: A name in `PROFILES`; ``trade`` is ``trade@faithful``.
+        **overrides: Fields of `Convention`; one that is None is not replaced. `typos`, `labels`, `schema` and
+            `seen` may be the path of a file, and steps a text with commas (``-`` for none).
+
+    Whoever names the `slots` of one domain, or of one kind, wants these only: gold's others are dropped, unless
+    `outside` says that they are scored.
+
+    Returns:
+        The convention; where a choice differs from the profile's own, its name ends in ``+``.
+
+    Raises:
+        UsageError: There is none of that name, or a choice is not understood.
+        DstbenchError: A file cannot be read.
+
+    >>> profile("trade").name, profile("trade", dontcare="drop").name
+    ('trade@faithful.1', 'trade@faithful.1+')
+    """
+    found = PROFILES.get(name) or PROFILES.get(f"{name}@faithful")
+    if found is None:
+        bases = dict.fromkeys(known.partition("@")[0] for known in PROFILES)
+        hint = did_you_mean(name, [*PROFILES, *bases]) or f"one of {', '.join(bases)}; see `dstbench ls profiles`"
+        if name in _NOT_TO_BE_HAD:
+            hint = _NOT_TO_BE_HAD[name]
+        elif (base := name.partition("@")[0]) != name and base in PROFILES and f"{base}@fixed" not in PROFILES:
+            hint = f"{base} has no variants"
+        raise UsageError(f"there is no profile {name!r}", hint=hint)
+    given = {key: value for key, value in overrides.items() if value is not None}
+    if unknown := given.keys() - {f.name for f in fields(Convention)}:
+        raise UsageError(f"a convention has no {sorted(unknown)[0]!r}")
+    for key in ("gold_steps", "pred_steps"):
+        if isinstance(text := given.get(key), str):
+            given[key] = () if text.strip() == "-" else tuple(part.strip() for part in text.split(","))
+        elif isinstance(text, list):
+            given[key] = tuple(text)
+    for key in ("typos", "labels"):
+        if key in given and not isinstance(given[key], Table):
+            given[key] = Table.read(given[key])
+    for key in ("schema", "seen"):
+        if key in given and not isinstance(given[key], Schema):
+            given[key] = Schema.read(given[key])
+    slots = given.get("slots", "")
+    if slots in KINDS or len({domain_of(slot) for slot in SLOT_SETS.get(slots, ())}) == 1:
+        given.setdefault("outside", "dropped")
+    changed = replace(found, **given)
+    return found if changed == found else replace(changed, name=f"{found.name}+")
+
+
+def as_convention(choice: str | Convention) -> Convention:
+    """The convention, or the one of that name."""
+    return profile(choice) if isinstance(choice, str) else choice
+
+
+def suits(convention: Convention, slots: frozenset[str]) -> str | None:
+    """Why a convention does not suit a run in whose gold these slots have values; None if it does."""
+    name = convention.name.partition(".")[0].partition("@")[0]
+    of_multiwoz = bool(slots & KNOWN_SLOTS) or not slots
+    if not of_multiwoz and name not in _ANY_DATASET:
+        return "it is for MultiWOZ"
+    if of_multiwoz and name == "sgd":
+        return "it is for services with a schema"
+    if convention.slots is not None and len(slots - SLOT_SETS[convention.slots]) > len(slots) / 4:
+        return f"more than a quarter of gold's slots are not in {convention.slots}"
+    if name == "trippy" and convention.labels is None:
+        return "it needs a label map, --label-map FILE"
+    return None

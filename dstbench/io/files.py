@@ -1,0 +1,196 @@
+"""Where bytes come from: a file, a pipe, a file in a zip; and what is in a folder."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
+
+from dstbench.errors import DstbenchError
+from dstbench.io import archives
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Self
+
+T = TypeVar("T")
+
+_BOM: Final = b"\xef\xbb\xbf"
+_LOG: Final = logging.getLogger(__name__)  # what takes long says so here; the command line shows it as progress
+
+
+class File:
+    """A file, packed or not; or a folder, or a zip of several files, which is the same.
+
+    Args:
+        path: Where it is; its name as given appears in messages. The path may lead into a zip.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.name = str(path)
+
+    def error(self, what: str, hint: str | None = None, **where: Any) -> DstbenchError:
+        """A `DstbenchError` about this file."""
+        return DstbenchError(what, file=self.name, hint=hint, **where)
+
+    def check(self) -> None:
+        """Raise a `DstbenchError` if there is no file or folder that can be opened."""
+        if not self.is_folder and not self.is_pipe:
+            self.open().close()
+
+    @property
+    def title(self) -> str:
+        """The name without folders and endings: what a run is called that nobody has named."""
+        path = self.path.absolute()
+        if os.path.isdir(self.path):  # not Path.is_dir, which fails where nothing may be looked at
+            return path.resolve().name
+        return path.with_suffix("").stem if path.suffix in (".gz", ".zip") else path.stem
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether this is a folder, or a zip (or a folder in one) with several files."""
+        members, inside = self._members, self._place[1]
+        return os.path.isdir(self.path) or len(members) > 1 or (bool(inside) and members not in ([], [inside]))
+
+    def files(self) -> list[Self]:
+        """The files in a folder and its subfolders, sorted, without hidden ones."""
+        if self._archive is None:
+            paths = sorted(path.relative_to(self.path) for path in self._walk())
+            return [type(self)(self.path / path) for path in paths if not archives.is_hidden(path.as_posix())]
+        found = [type(self)(self._place[0] / member) for member in self._members]
+        for file, member in zip(found, self._members, strict=True):  # the table of contents is read once
+            file.__dict__ |= {"_archive": self._archive, "_members": [member]}
+        return found
+
+    def stamps(self) -> list[tuple[str, int, int]]:
+        """(path, bytes, time of change in ns) of the file, or of each in the folder: they tell if it has changed."""
+        paths = [self._place[0]] if not os.path.isdir(self.path) else sorted(self._walk())
+        found = [(os.path.abspath(path), self._guarded(path.stat)) for path in paths]
+        return [(path, stat.st_size, stat.st_mtime_ns) for path, stat in found]
+
+    def sibling(self, *names: str) -> Self | None:
+        """The first of these names that a file in the same folder, or zip, has."""
+        for name in names:
+            file = type(self)(self.path.with_name(name))
+            if os.path.isfile(file.path) or file._members == [file._place[1]]:
+                return file
+        return None
+
+    def open(self) -> BinaryIO:
+        """The content as a stream of bytes: unpacked, without a byte order mark."""
+        if self._archive is not None:
+            stream, size = self._member(self._archive)
+        else:
+            stream = self._disk()
+            size = len(self._piped) if self.is_pipe else os.fstat(stream.fileno()).st_size
+        try:
+            content = self._guarded(lambda: archives.unpacked(stream, size, self.error))
+            if content.peek(len(_BOM)).startswith(_BOM):
+                content.read(len(_BOM))
+        except DstbenchError:
+            stream.close()
+            raise
+        return content
+
+    @cached_property
+    def _mark(self) -> bytes:
+        """The first four bytes as they are on disk; the rest is not read, unless it is a pipe."""
+        with self._disk() as file:
+            return self._guarded(lambda: file.read(4))
+
+    def read(self) -> bytes:
+        """The whole content."""
+        with self.open() as stream:
+            if self.is_pipe:
+                return self._guarded(stream.read)
+            size = self._guarded(self._place[0].stat).st_size
+            _LOG.info("reading %s (%.1f MB)", self.name, size / 1e6)
+            content = self._guarded(lambda: stream.read(size))  # not copied once more, as it would be without a size
+            return content + self._guarded(stream.read)
+
+    @cached_property
+    def is_parquet(self) -> bool:
+        """Whether the file starts as Parquet does; the rest of it is not read."""
+        return not self.is_folder and self._mark == b"PAR1"
+
+    @cached_property
+    def _place(self) -> tuple[Path, str]:
+        """The file on disk, and the path inside of it, which is empty unless the path leads into a zip."""
+        for outer in (self.path, *self.path.parents):
+            if os.path.isfile(outer):
+                return outer, "" if outer == self.path else self.path.relative_to(outer).as_posix()
+            if os.path.exists(outer):
+                break
+        return self.path, ""
+
+    @cached_property
+    def _archive(self) -> archives.Archive | None:
+        """The zip that this is, or lies in."""
+        disk, inside = self._place
+        if not os.path.isfile(disk):
+            return None
+        if not self._mark.startswith(archives.ZIP):
+            if inside:
+                raise self.error(f"no such file: {disk} is no zip")
+            return None
+        return archives.open_archive(disk, self.error)
+
+    @cached_property
+    def _members(self) -> list[str]:
+        """The files in the zip at or below the path inside of it."""
+        return archives.members(self._archive, self._place[1]) if self._archive else []
+
+    def _member(self, archive: archives.Archive) -> tuple[io.BufferedReader, int]:
+        """The content and the packed size of the zip's one file that is meant."""
+        if not self._members:
+            raise self.error("no such file in the zip" if self._place[1] else "a zip without a file")
+        name = self._members[0]
+        if self.is_folder:
+            raise self.error("a zip of several files", f"name one of them: {self._place[0] / name}")
+        return archives.open_member(archive, name, self.error), archive.getinfo(name).compress_size
+
+    @property
+    def is_pipe(self) -> bool:
+        """Whether this is neither a file nor a folder, so that it can be read only once."""
+        return os.path.exists(self.path) and not os.path.isfile(self.path) and not os.path.isdir(self.path)
+
+    @cached_property
+    def _piped(self) -> bytes:
+        """A pipe's content: it can be read only once."""
+        with self.path.open("rb") as file:
+            return file.read()
+
+    def _disk(self) -> io.BufferedReader:
+        """The file on disk, or the pipe, as it is."""
+        if self.is_pipe:
+            content = io.BytesIO(self._guarded(lambda: self._piped))
+            return io.BufferedReader(content)
+        return self._guarded(lambda: self._place[0].open("rb"))
+
+    def _walk(self) -> Iterator[Path]:
+        seen = {os.path.realpath(self.path)}
+        for folder, folders, names in os.walk(self.path, onerror=self._refuse, followlinks=True):
+            new = {name: os.path.realpath(Path(folder, name)) for name in folders}
+            folders[:] = [name for name in folders if new[name] not in seen]  # links may go round in circles
+            seen.update(new.values())
+            paths = (Path(folder, name) for name in names)  # without pipes, which may never end; a broken link is told
+            yield from (path for path in paths if os.path.isfile(path) or not os.path.exists(path))
+
+    def _refuse(self, error: OSError) -> None:
+        raise self.error(f"cannot be read: {error.strerror} ({error.filename})")
+
+    def _guarded(self, act: Callable[[], T]) -> T:
+        try:
+            return act()
+        except FileNotFoundError:
+            near = sorted(p.name for p in self.path.parent.glob(f"*{self.path.suffix}"))[:5]
+            hint = f"in that folder: {', '.join(near)}" if near else None
+            raise self.error("no such file", hint) from None
+        except IsADirectoryError:
+            raise self.error("a folder, not a file", "name the files in it") from None
+        except OSError as error:
+            raise self.error(f"cannot be read: {error.strerror}") from None

@@ -1,0 +1,157 @@
+"""Metrics of the whole state: JGA, SA, RSA (Kim et al. 2022), AGA, IAGA.
+
+Conventions: a turn whose gold and predicted states are both empty is right (JGA 1, SA 1), has RSA 0 and no AGA.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+import polars as pl
+
+from dstbench.conventions.slots import SlotTotal
+from dstbench.errors import UsageError
+from dstbench.metrics.base import Metric, count, divide, mean, turns
+
+#: The statistic of slot accuracy that counts errors.
+ERRORS: Final = "errors"
+_MOST_SLOTS: Final = 1_000_000  # so that T times the turns stays an exact integer
+
+
+@dataclass(frozen=True)
+class JGA(Metric):
+    """Joint goal accuracy: the share of turns whose states are equal (Kim et al. 2022, eq. 1)."""
+
+    name = "jga"
+    title = "joint goal accuracy"
+    source = "Kim et al. 2022, eq. 1"
+
+    def stats(self) -> dict[str, pl.Expr]:
+        return {"right": (pl.col("n_correct") == pl.col("n_union")).cast(pl.Int64), "turns": turns()}
+
+    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        return divide(sums["right"], sums["turns"])
+
+
+@dataclass(frozen=True)
+class SA(Metric):
+    """Slot accuracy: the share of the T predefined slots that are right (Kim et al. 2022, eq. 2; TRADE).
+
+    A turn with more errors than T, as a tracker that invents slots makes, has a score below 0.
+
+    Attributes:
+        T: Number of predefined slots; 0: that of the dataset (`slots.slot_total`).
+    """
+
+    T: int = field(default=0, metadata={"shown": "of the dataset"})
+
+    name = "sa"
+    title = "slot accuracy"
+    source = "Kim et al. 2022, eq. 2; Wu et al. 2019"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.T <= _MOST_SLOTS:
+            raise UsageError(f"metric 'sa': T is {self.T}, not a number of slots up to {_MOST_SLOTS:,}")
+
+    def stats(self) -> dict[str, pl.Expr]:
+        errors = count("n_union") - count("n_correct") + count("n_charged_again")
+        return {ERRORS: errors, "turns": turns()}
+
+    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        if type(self) is SA and self.T == 0:
+            raise UsageError("slot accuracy needs the number of slots", hint='parse("sa:T=30")')
+        slots = self.T * sums["turns"]
+        return divide(slots - sums[ERRORS], slots)
+
+    def resolve(self, total: SlotTotal) -> Metric:
+        return self if self.T else _ResolvedSA(T=total.size, slots=total.source)
+
+
+@dataclass(frozen=True)
+class _ResolvedSA(SA):
+    """SA whose T is that of the dataset; the signature says where it is from. Undefined if gold has no slot."""
+
+    slots: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class RSA(Metric):
+    """Relative slot accuracy: right slots among those in gold or prediction (Kim et al. 2022, eq. 3).
+
+    Attributes:
+        empty: What a turn scores whose states are both empty: ``0`` (Kim et al.), ``1``, or nothing (``skip``;
+            ConvLab-3).
+    """
+
+    empty: Literal["0", "1", "skip"] = "0"
+
+    name = "rsa"
+    title = "relative slot accuracy"
+    source = "Kim et al. 2022, eq. 3"
+
+    def stats(self) -> dict[str, pl.Expr]:
+        slots = count("n_union") + count("n_charged_again")
+        return {
+            "rsa": divide(pl.col("n_correct"), slots),
+            "turns": turns(),
+            "turns_with_slots": (pl.col("n_union") > 0).cast(pl.Int64),
+        }
+
+    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        scored = sums["turns_with_slots" if self.empty == "skip" else "turns"]
+        return mean(sums["rsa"], scored, more=sums["turns"] - sums["turns_with_slots"] if self.empty == "1" else None)
+
+
+@dataclass(frozen=True)
+class AGA(Metric):
+    """Average goal accuracy: right slots among gold's, over turns with a gold slot (SGD; Aksu & Chen 2024, eq. 1).
+
+    Attributes:
+        empty: What a turn without a gold slot scores: nothing (``skip``), or ``1`` if nothing is predicted, else 0.
+    """
+
+    empty: Literal["skip", "1"] = "skip"
+
+    name = "aga"
+    title = "average goal accuracy"
+    source = "Rastogi et al. 2020; Aksu & Chen 2024, eq. 1"
+
+    def stats(self) -> dict[str, pl.Expr]:
+        return {
+            "aga": divide(pl.col("n_correct"), pl.col("n_gold")),
+            "gold_turns": (pl.col("n_gold") > 0).cast(pl.Int64),
+            "turns": turns(),
+            "turns_with_slots": (pl.col("n_union") > 0).cast(pl.Int64),
+        }
+
+    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        if self.empty == "1":
+            return mean(sums["aga"], sums["turns"], more=sums["turns"] - sums["turns_with_slots"])
+        return mean(sums["aga"], sums["gold_turns"])
+
+
+@dataclass(frozen=True)
+class IAGA(Metric):
+    """Right pairs among the pairs of gold or prediction, summed, by the number of turns with a gold slot.
+
+    As the GCA authors publish it: a wrong value is two pairs, and the divisor is AGA's, so values above 1 are possible.
+    """
+
+    name = "iaga"
+    title = "intersection over union of pairs, by AGA's turns"
+    source = "Aksu & Chen 2024, released code"
+
+    def stats(self) -> dict[str, pl.Expr]:
+        pairs = pl.col("n_gold") + pl.col("n_pred") - pl.col("n_correct")
+        return {
+            "iaga": divide(pl.col("n_correct"), pairs),
+            "gold_turns": (pl.col("n_gold") > 0).cast(pl.Int64),
+        }
+
+    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        return mean(sums["iaga"], sums["gold_turns"])

@@ -1,0 +1,87 @@
+"""What was said: the table of contexts, made only when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike, fspath
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from dstbench.errors import DstbenchError
+from dstbench.readers import Source, find_files, read
+from dstbench.readers.builder import StatesBuilder
+from dstbench.readers.utterances import UTTERANCES
+from dstbench.schema.core import CONTEXTS
+
+if TYPE_CHECKING:
+    from dstbench.readers import Format
+
+_KEY = ["dialogue", "turn"]
+
+
+def contexts(
+    path: str | PathLike[str] | Sequence[str | PathLike[str]],
+    split: str | None = None,
+    *,
+    format: str | None = None,  # noqa: A002 (the field's word)
+) -> pl.DataFrame:
+    """What user and system say in each turn, from files that hold it.
+
+    Args:
+        path: A file or folder, or several; or the table that was written of them.
+        split: The split to read, where there are several; None: all.
+        format: Native format; None: find out.
+
+    Returns:
+        (dialogue, turn, system, user), schema `schema.CONTEXTS`, sorted by dialogue and turn.
+
+    Raises:
+        DstbenchError: The format holds no utterances, or the files cannot be read.
+    """
+    sources = [Source(fspath(item)) for item in ([path] if isinstance(path, (str, PathLike)) else path)]
+    parts = []
+    for source in sources:
+        if source.is_parquet:
+            part = _written(source)
+        else:
+            part = pl.concat([_said(file, form) for file, form in find_files(source, format, split)])
+        if split is not None and not source.is_parquet:
+            states = read(source, format, split)
+            sides = [side.turns.select("dialogue") for side in (states.gold, states.pred) if side is not None]
+            part = part.join(pl.concat(sides), on="dialogue", how="semi")
+        if part.select(pl.all_horizontal(pl.col("system", "user").is_null().all())).item():
+            raise source.error("no turn has its utterances")
+        parts.append(part)
+    table = pl.concat(parts).sort(_KEY)
+    twice = table.filter(pl.struct(_KEY).is_duplicated())
+    if twice.height:
+        dialogue, turn, *_ = twice.row(0)
+        raise DstbenchError("the same turn in two files", file=sources[0].name, dialogue=dialogue, turn=turn)
+    return table
+
+
+def _written(source: Source) -> pl.DataFrame:
+    """A table of contexts as it was written."""
+    try:
+        table = pl.read_parquet(source.path)
+        return table.select(pl.col(name).cast(dtype) for name, dtype in CONTEXTS.schema.items())
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).splitlines()[0]
+        raise source.error(f"not a table of contexts: {reason}", "`dstbench contexts` writes such a table") from None
+
+
+def _said(source: Source, form: Format) -> pl.DataFrame:
+    """One file's contexts."""
+    if form.name not in UTTERANCES:
+        raise source.error(
+            f"files of format {form.name} hold no utterances",
+            f"give the dataset, or another format that has them: {', '.join(UTTERANCES)}",
+        )
+    turns = StatesBuilder(source.name, form.name)
+    said: list[tuple[str | None, str | None]] = []
+    for dialogue, turn, system, user in UTTERANCES[form.name](source):
+        turns.turn(dialogue, turn)
+        said.append((system or None, user or None))
+    texts = pl.DataFrame(said, schema={"system": pl.String, "user": pl.String}, orient="row")
+    return turns.turns().hstack(texts).match_to_schema(CONTEXTS.schema)

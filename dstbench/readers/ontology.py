@@ -1,0 +1,102 @@
+"""The values that slots may have, as an ontology, a schema or a database says.
+
+Conventions: an ontology is a JSON object {slot: [values]}, under any spelling of the slots; a schema is the list of
+services with slots of SGD and MultiWOZ 2.2; a database is a folder of files ``hotel_db.json``, ``train_db.json``, …,
+each a list of entities with their attributes. Values are kept as written; none of them need be an annotated one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from dstbench.conventions.normalise import read_json
+from dstbench.conventions.slots import canonical_slot
+from dstbench.errors import DstbenchError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_FORM: Final = '{"hotel-area": ["north", "south"]}'
+_DATABASE: Final = "_db.json"
+
+
+def read_ontology(given: str | Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
+    """The values of each slot, from a JSON file or a mapping in memory.
+
+    Args:
+        given: The mapping, or the path of an ontology or of a schema.
+
+    Raises:
+        DstbenchError: The file cannot be read, or is neither.
+
+    >>> read_ontology({"hotel-semi-area": ["north", "north"]})
+    {'hotel-area': frozenset({'north'})}
+    """
+    document: Any = read_json(given, (dict, list)) if isinstance(given, str) else given
+    try:
+        pairs = document.items() if isinstance(document, Mapping) else _of_schema(document)
+        found: dict[str, frozenset[str]] = {}
+        for slot, values in pairs:
+            whole = frozenset(_no_text(values))
+            if not all(isinstance(value, str) for value in whole):
+                raise TypeError
+            found[canonical_slot(slot)] = found.get(canonical_slot(slot), frozenset()) | whole
+    except (AttributeError, KeyError, TypeError):
+        raise DstbenchError("no ontology", file=str(given), hint=_FORM) from None
+    return found
+
+
+def read_database(folder: str) -> dict[str, frozenset[str]]:
+    """The values of each slot that the entities of a database have.
+
+    Args:
+        folder: A folder with files ``DOMAIN_db.json``, or one such file.
+
+    Returns:
+        By slot ``domain-attribute``: every attribute that is a string and no longer than a name; which of these are
+        slots of a dataset, the dataset knows.
+
+    Raises:
+        DstbenchError: There is no such file, or one is no list of entities.
+    """
+    path = Path(folder)
+    files = sorted(path.glob(f"*{_DATABASE}")) if path.is_dir() else [path]
+    if not files:
+        raise DstbenchError(
+            f"a folder without a file named …{_DATABASE}", file=folder, hint="hotel_db.json, train_db.json, …"
+        )
+    found: dict[str, set[str]] = defaultdict(set)
+    for file in files:
+        if not file.name.endswith(_DATABASE):
+            raise DstbenchError(
+                f"a file of a database is named DOMAIN{_DATABASE}",
+                file=str(file),
+                hint="name the folder that has them, or give it as --ontology",
+            )
+        domain = file.name.removesuffix(_DATABASE)
+        for entity in read_json(file, list):
+            if not isinstance(entity, Mapping):
+                raise DstbenchError("not a list of entities", file=str(file), hint='[{"name": "…", "area": "…"}, …]')
+            for name, value in entity.items():
+                if isinstance(value, str):
+                    found[canonical_slot(f"{domain}-{name}")].add(value)
+    return {slot: frozenset(values) for slot, values in found.items()}
+
+
+def _of_schema(services: Iterable[Any]) -> Iterable[tuple[str, Iterable[str]]]:
+    """Slots and possible values of a schema's services; a slot of MultiWOZ 2.2 names its service itself."""
+    for service in services:
+        name = service["service_name"]
+        for slot in service["slots"]:
+            prefixed = slot["name"] if slot["name"].startswith(f"{name}-") else f"{name}-{slot['name']}"
+            yield prefixed, slot.get("possible_values") or ()
+
+
+def _no_text(values: Any) -> Iterable[str]:
+    """What is a list of values, and not one string, which is one of letters."""
+    if isinstance(values, str):
+        raise TypeError
+    return values  # type: ignore[no-any-return]

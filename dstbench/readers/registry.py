@@ -1,0 +1,199 @@
+"""Which format a file has, by its content, and what it says: the registry of formats, and the one verb."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Final
+
+from dstbench.errors import UsageError, did_you_mean
+from dstbench.io import archives
+from dstbench.readers import (
+    fga_gca,
+    jsonl,
+    multiwoz,
+    mwzeval,
+    positional,
+    preprocessed,
+    savn,
+    sgd,
+    som,
+    star,
+    t5dst,
+    text_states,
+    trade,
+    trippy,
+    tsv,
+    turnlist,
+    unified,
+    woz,
+)
+from dstbench.readers.columns import without_collection
+from dstbench.readers.folder import data_files, split_of
+from dstbench.readers.source import Format, Source
+from dstbench.readers.states import in_split, merge_states, only_split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dstbench.readers.states import States
+
+#: The native formats, by the name that ``--from`` takes. Sniffing asks them in this order.
+FORMATS: Final[dict[str, Format]] = {
+    form.name: form
+    for form in (
+        trippy.FORMAT,  # first, as it looks no further than the first turn
+        jsonl.FORMAT,
+        fga_gca.FORMAT,
+        fga_gca.MARKS,
+        trade.FORMAT,
+        t5dst.FORMAT,
+        som.FORMAT,
+        star.FORMAT,
+        star.PARTIAL,
+        text_states.SIMPLETOD,
+        text_states.PARLAI,
+        text_states.CHECKDST,
+        text_states.PPTOD,
+        text_states.FNCTOD,
+        turnlist.KAGE,
+        turnlist.CONVLAB,
+        turnlist.ICDST,
+        mwzeval.FORMAT,
+        savn.FORMAT,
+        positional.CONVLAB_RAW,
+        positional.DSTC10,
+        positional.LDST,
+        tsv.STAR,
+        tsv.SUMBT,
+        preprocessed.TRADE,
+        preprocessed.T5DST,
+        preprocessed.SIMPLETOD,
+        multiwoz.FORMAT,
+        sgd.FORMAT,
+        unified.FORMAT,
+        woz.WOZ,
+        woz.TSV,
+        woz.LABELS,
+        woz.TRACKER,
+    )
+}
+
+# Packings that are not read, or not inside of another: name, and where which bytes show it.
+_PACKINGS: Final = (
+    ("gzip", 0, archives.GZIP),
+    ("zip", 0, archives.ZIP),
+    ("bzip2", 0, b"BZh"),
+    ("xz", 0, b"\xfd7zXZ"),
+    ("tar", 257, b"ustar"),
+)
+
+
+def find_format(source: Source, name: str | None = None) -> Format:
+    """The format called `name`, or, without one, the format that the file's content shows.
+
+    Raises:
+        UsageError: There is no format of that name.
+        DstbenchError: The content is of no known format.
+    """
+    if name is not None:
+        if name not in FORMATS:
+            raise UsageError(
+                f"there is no format {name!r}",
+                hint=did_you_mean(name, FORMATS) or f"one of {', '.join(FORMATS)}",
+            )
+        return FORMATS[name]
+    if form := sniff(source):
+        return form
+    raise source.error(*_unknown(source))
+
+
+def sniff(source: Source) -> Format | None:
+    """The format that the file's content shows, if it is a known one."""
+    return next((form for form in FORMATS.values() if form.sniff(source)), None)
+
+
+def find_files(source: Source, name: str | None = None, split: str | None = None) -> Iterator[tuple[Source, Format]]:
+    """The file, or the files of a folder that are data, each with its format, one by one.
+
+    Args:
+        source: A file or a folder.
+        name: Name of the format; None: find out.
+        split: In a folder with one subfolder per split, only the files of this one.
+
+    Raises:
+        DstbenchError: A folder without data, or with data that are no single run's.
+    """
+    if not source.is_folder:
+        yield source, find_format(source, name)
+        return
+    wanted = name and find_format(source, name)
+    yield from data_files(source, (lambda file: wanted if wanted.sniff(file) else None) if wanted else sniff, split)
+
+
+def read(
+    source: Source | str | PathLike[str],
+    format: str | None = None,  # noqa: A002 (the field's word)
+    split: str | None = None,
+) -> States:
+    """Read a native file, or a folder (or zip) that holds one run or one dataset.
+
+    Args:
+        source: The file, or its path.
+        format: Name of its format; None: find out.
+        split: The split to read: ``train``, ``dev`` or ``test``, where the data say which dialogue is of which; None:
+            all.
+
+    Returns:
+        Its states.
+
+    Raises:
+        DstbenchError: It cannot be read; the message says what, where and what to do.
+    """
+    if not isinstance(source, Source):
+        source = Source(fspath(source))
+    parts = []
+    with without_collection():
+        for file, form in find_files(source, format, split):
+            states = form.read(file)
+            file.forget()  # now, so that nobody looks through millions of objects for garbage
+            if states.splits is None and source.is_folder and (named := split_of(source, file)) is not None:
+                states = in_split(states, named)
+            parts.append(states)
+    whole = merge_states(parts, source.name)
+    return whole if split is None else only_split(whole, split)
+
+
+def _unknown(source: Source) -> tuple[str, str]:
+    """What a file that no reader knows looks like, in a few words, and what to do."""
+    if packing := next((name for name, at, mark in _PACKINGS if source.raw[at:].startswith(mark)), None):
+        return f"packed ({packing})", "unpack it first; gzip and zip are read as they are, once and not in each other"
+    if source.kind == "json" and isinstance(source.json, dict) and source.json.keys() >= {"class_types", "slots"}:
+        return (
+            "TripPy's configuration, not its predictions",
+            "score pred_res.*.json; this file is what --label-map takes",
+        )
+    return (
+        f"no known format: {_describe(source)}",
+        "`dstbench ls formats` shows each with an example; --from FORMAT says which it is",
+    )
+
+
+def _describe(source: Source) -> str:
+    if source.kind == "jsonl":
+        return "JSON Lines whose objects have no dialogue_id"
+    binary = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"PA": "Parquet"}
+    if form := binary.get(source.raw[:2]):
+        return f"it looks like {form}, where UTF-8 text is expected"
+    if source.kind != "json":
+        return f"it starts with {source.raw.lstrip()[:40].decode(errors='replace')!r}"
+    document, what = source.json, "object"
+    if isinstance(document, list):
+        document, what = document[0] if document else None, "list of objects"
+        if not isinstance(document, dict):
+            return f"a JSON list of {type(document).__name__} items" if source.json else "an empty JSON list"
+    inner = next(iter(document.values()), None)
+    if what == "object" and isinstance(inner, dict):
+        document, what = inner, "object of objects"
+    elif not document:
+        return f"an empty JSON {what}"
+    return f"a JSON {what} with the keys {', '.join(list(document)[:6]) or 'none'}"

@@ -1,0 +1,242 @@
+"""Everything about runs over one gold in one record, to be sent: as a page, as Markdown, as data, as charts."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from dstbench._version import __version__
+from dstbench.analysis.compare import Design, Leaderboard, resample
+from dstbench.analysis.correlate import CORRELATED, Correlations, correlate
+from dstbench.analysis.diagnose import Diagnosis, diagnose
+from dstbench.analysis.explorer import MOST, Explorer, explore
+from dstbench.analysis.paired import pair_up
+from dstbench.analysis.show import said_in
+from dstbench.analysis.sweep import sweep
+from dstbench.analysis.traits import PROTOCOLS, Traits, traits
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.profiles import as_convention
+from dstbench.errors import DstbenchWarning, UsageError
+from dstbench.metrics import Metric, parse_all
+from dstbench.readers.contexts import contexts
+from dstbench.rendering import chapters
+from dstbench.rendering.charts import (
+    Chart,
+    correlation_charts,
+    diagnosis_charts,
+    leaderboard_charts,
+    scores_by_turn,
+    trait_charts,
+)
+from dstbench.rendering.compare import render_leaderboard
+from dstbench.rendering.diagnose import render_traits
+from dstbench.rendering.page import render_frame, render_html, render_markdown
+from dstbench.rendering.tables import render_object, render_scores
+from dstbench.runs.open import Data
+from dstbench.scoring.scope import open_under
+from dstbench.scoring.score import score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from dstbench.rendering.page import Chapter
+    from dstbench.typing import Missing
+
+_TITLE: Final = "Dialogue state tracking: report"
+#: The metrics that are drawn by turn, if they are asked for.
+_BY_TURN: Final = ("jga", "sa", "rsa", "aga", "f1")
+
+
+@dataclass(frozen=True)
+class Report:
+    """All about runs over one gold.
+
+    Attributes:
+        leaderboard: Scores with intervals, differences and tests.
+        by_domain: Score rows by domain.
+        by_slot: Score rows by slot.
+        by_turn: Score rows by turn.
+        diagnosis: Where runs fail.
+        traits: Traits of dialogues beside their scores.
+        correlations: Of metrics, over turns.
+        sweep: Score rows under every profile that suits the runs.
+        explorer: The most telling dialogues.
+        notes: What is to be known of the data: the warnings of all that was computed.
+    """
+
+    leaderboard: Leaderboard
+    by_domain: pl.DataFrame
+    by_slot: pl.DataFrame
+    by_turn: pl.DataFrame
+    diagnosis: Diagnosis
+    traits: Traits
+    correlations: Correlations
+    sweep: pl.DataFrame
+    explorer: Explorer
+    notes: list[str]
+
+    def to_html(self) -> str:
+        """One HTML document, which needs nothing else and asks the network for nothing."""
+        return self._page((self.explorer.told, self.explorer.content))
+
+    def to_markdown(self) -> str:
+        """All tables, without the dialogues."""
+        return render_markdown(_TITLE, self._chapters(), self.notes)
+
+    def to_latex(self) -> str:
+        """The leaderboard, the scores by domain and the traits as LaTeX, for a paper."""
+        return "\n".join(
+            [
+                render_leaderboard(self.leaderboard, "latex"),
+                render_scores(self.by_domain, "latex"),
+                render_traits(self.traits, "latex"),
+            ]
+        )
+
+    def to_json(self) -> str:
+        """One JSON object: a key per attribute but `explorer`, each with its rows, or with its frames' rows."""
+        return render_object({f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name != "explorer"})
+
+    @property
+    def charts(self) -> dict[str, Chart]:
+        """The figures as Vega-Lite specifications, by name."""
+        return {
+            **leaderboard_charts(self.leaderboard),
+            **diagnosis_charts(self.diagnosis),
+            "scores_by_turn": scores_by_turn(self.by_turn),
+            **trait_charts(self.traits),
+            **correlation_charts(self.correlations),
+        }
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page without its dialogues, shut off from the notebook."""
+        return render_frame(self._page(None), _TITLE)
+
+    def _page(self, explorer: tuple[str, dict[str, Any]] | None) -> str:
+        row = self.leaderboard.scores.row(0, named=True)
+        facts = [
+            ("Runs", ", ".join(self.leaderboard.scores["run"].unique(maintain_order=True))),
+            ("Dialogues", f"{row['dialogues']:,}"),
+            ("Frames" if "|unit:frame|" in row["signature"] else "Turns", f"{row['turns']:,}"),
+            ("Made by", f"dstbench {__version__}"),
+        ]
+        return render_html(_TITLE, facts, self._chapters(), self.notes, explorer)
+
+    def _chapters(self) -> list[Chapter]:
+        return [
+            chapters.leaderboard_chapter(self.leaderboard),
+            chapters.parts_chapter(self.by_domain, self.by_slot),
+            *chapters.diagnosis_chapters(self.diagnosis, self.by_turn),
+            chapters.traits_chapter(self.traits),
+            chapters.correlations_chapter(self.correlations),
+            chapters.sweep_chapter(self.sweep),
+        ]
+
+
+def report(
+    data: Data,
+    *,
+    metrics: str | Iterable[str | Metric] | None = None,
+    context: str | Sequence[str] | None = None,
+    most: int = MOST,
+    seed: int = 0,
+    profile: str | Convention = "verbatim",
+    gold: Data | None = None,
+    format: str | None = None,  # noqa: A002 (the field's word)
+    names: Sequence[str] | None = None,
+    missing: Missing | None = None,
+    split: str | None = None,
+) -> Report:
+    """All about runs over one gold: leaderboard, parts, failures, errors, traits, correlations, conventions, dialogues.
+
+    Args:
+        data: A path, several, a frame, states, or a mapping from run name to any of these.
+        metrics: Metrics in dstbench's notation, the first of which orders the runs; None: the usual ones.
+        context: Files that say what was said; None: the files of gold and of the runs, where they do.
+        most: How many dialogues can be looked at, at most; those are taken that tell most (`explorer.choose`).
+        seed: What the draws of intervals and tests come from.
+        profile: The convention, or its name.
+        gold: Gold states, where they are not inside the data.
+        format: Native format of the files; None: find out.
+        names: Names of the runs.
+        missing: What to do with gold turns that have no prediction; None: what the convention does.
+        split: The split to score, where gold has several; None: the one in which there are predictions.
+
+    Raises:
+        DstbenchError: Data cannot be used; runs do not have the same turns and gold; there are fewer than two
+            dialogues; a run holds no states; a metric or profile is unknown.
+
+    >>> from dstbench.demo import synthetic
+    >>> found = report(synthetic(20), most=5)
+    >>> found.explorer.content["runs"], len(found.explorer.content["dialogues"])
+    (['careful', 'forgetful', 'eager'], 5)
+    """
+    if most < 1:
+        raise UsageError(f"most={most} dialogues cannot be looked at", hint="at least one")
+    design = Design(seed=seed)
+    convention = as_convention(profile)
+    chosen = parse_all(metrics or CORRELATED)
+    said = None if context is None else contexts(context, split)
+    notes: list[str] = []
+    with _noting(notes, say=True):
+        runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+        for run in runs:
+            run.need_states("reports")
+        paired = pair_up(runs, chosen, convention)
+        resolved = paired.metrics  # what depends on slots is the same for all runs
+        apart = parse_all(PROTOCOLS["plain"][0])
+        pair = str(apart[0]), str(apart[1])
+        # Of a single metric there would be no correlation.
+        correlated = [*resolved, *(metric for metric in apart if str(metric) not in map(str, resolved))]
+        by_turn = [metric for metric in resolved if metric.name in _BY_TURN] or resolved[:1]
+        leaderboard = resample(paired, design)
+        of_domains = score(runs, metrics=resolved, by="domain", profile=convention)
+        of_slots = score(runs, by="slot", profile=convention)
+        of_turns = score(runs, metrics=by_turn, by="turn", profile=convention)
+        diagnosis = diagnose(runs, profile=convention)
+        others = [metric for metric in resolved if str(metric) not in pair]
+        of_dialogues = traits(runs, metrics=[*apart, *others], profile=convention)
+        said = said_in(runs) if said is None else said
+        explorer = explore(runs, of_dialogues.dialogues, resolved, convention, said=said, apart=pair, most=most)
+    with _noting([], say=False):  # no interval over turns is shown
+        correlations = correlate(runs, metrics=correlated, per="turn", profile=convention)
+    with _noting(notes, say=False):
+        swept = sweep(runs, metrics=resolved[:1])
+    return Report(
+        leaderboard=leaderboard,
+        by_domain=of_domains,
+        by_slot=of_slots,
+        by_turn=of_turns,
+        diagnosis=diagnosis,
+        traits=of_dialogues,
+        correlations=correlations,
+        sweep=swept,
+        explorer=explorer,
+        notes=notes,
+    )
+
+
+@contextmanager
+def _noting(notes: list[str], *, say: bool) -> Iterator[None]:
+    """Take down what is warned of, each once, and `say` it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DstbenchWarning)
+        yield
+    for warning in caught:
+        if not issubclass(warning.category, DstbenchWarning):
+            warnings.warn(warning.message, warning.category, stacklevel=4)
+        elif (text := str(warning.message)) not in notes:
+            notes.append(text)
+            if say:
+                warnings.warn(text, DstbenchWarning, stacklevel=4)
+
+
+def _plain(value: Any) -> Any:
+    """Frames, and records of frames, as rows."""
+    if isinstance(value, pl.DataFrame):
+        return value.to_dicts()
+    return value if isinstance(value, list) else {f.name: _plain(getattr(value, f.name)) for f in fields(value)}

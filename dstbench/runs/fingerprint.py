@@ -1,0 +1,61 @@
+"""Fingerprints of gold: numbers that two corpora share only if they have the same turns and the same gold.
+
+Conventions: a fingerprint is the sum, modulo 2⁶⁴, of one number per turn and one per change of a gold value *under a
+convention*. A sum depends neither on the order of rows nor on where a table is cut nor on what was predicted. Strings
+are hashed by arithmetic of our own, so that the fingerprint is the same with any version of any library.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from dstbench.runs.codes import PerCode
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Hashes: TypeAlias = NDArray[np.uint64]
+    Codes: TypeAlias = NDArray[np.uint32]
+
+_PRIME: Final = 0x100000001B3
+_ODD: Final = np.uint64(0x9E3779B97F4A7C15)
+
+
+def of_strings(strings: pl.Series) -> Hashes:
+    """A number per string: a polynomial over its UTF-8 bytes, mixed."""
+    data = np.frombuffer(strings.str.join().item().encode(), np.uint8)
+    length = strings.str.len_bytes().to_numpy().astype(np.int64)
+    start = np.cumsum(length) - length
+    position = np.arange(len(data)) - np.repeat(start, length)
+    powers = np.cumprod(np.full(int(length.max(initial=0)) + 1, _PRIME, np.uint64))  # wraps, as it shall
+    terms = np.concatenate([(data + np.uint64(1)) * powers[position], np.zeros(1, np.uint64)])
+    sums = np.where(length > 0, np.add.reduceat(terms, start), np.uint64(0))
+    return _mix(sums)
+
+
+def of_codes(codes: Codes) -> Hashes:
+    """A number per dictionary code, that of its string; one of its own for `ABSENT`."""
+    return _known.of(codes)
+
+
+def of_turns(dialogue: Hashes, turn: NDArray[Any]) -> Hashes:
+    """A number per turn, from its dialogue's."""
+    return _mix(dialogue + turn.astype(np.uint64) * _ODD)
+
+
+def of_cells(turn: Hashes, slot: Hashes, value: Hashes) -> Hashes:
+    """A number per cell, from its turn's, its slot's and its value's."""
+    return _mix(turn + slot * _ODD ^ value)
+
+
+def _mix(x: Hashes) -> Hashes:
+    """Spread a difference in any bit over all bits (the finaliser of SplitMix64)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+_known: Final = PerCode(of_strings, np.uint64(1))

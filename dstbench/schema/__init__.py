@@ -1,0 +1,1 @@
+"""Columns and types of every table, and what they mean."""

@@ -1,0 +1,1 @@
+"""From rows of a long table to turn tables, sums and scores."""

@@ -1,0 +1,322 @@
+"""Tables and metrics to scores: the one place that sums, scores and signs."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from dstbench._version import __version__
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.profiles import as_convention
+from dstbench.conventions.slots import SlotTotal, slot_total
+from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
+from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all, stats_of
+from dstbench.metrics.f1 import PairMetric
+from dstbench.metrics.goal_accuracy import ERRORS
+from dstbench.runs.open import Data
+from dstbench.runs.run import Run
+from dstbench.schema.core import GROUPS, LENGTH, SCORES
+from dstbench.scoring.notes import (
+    asks_for_spelling,
+    warn_of_alternatives,
+    warn_of_negative_turns,
+    warn_of_spelling,
+)
+from dstbench.scoring.scope import open_under
+from dstbench.scoring.standard_errors import moments_of, scores, scores_and_errors
+from dstbench.scoring.sums import Sums, sum_up
+from dstbench.scoring.turn_table import to_turns
+from dstbench.signature import differences, sign
+
+if TYPE_CHECKING:
+    from dstbench.typing import Missing, View
+
+_LOG: Final = logging.getLogger(__name__)
+# Those by which a run may be scored that has only marks of right slots.
+_WITHOUT_STATES: Final = ("run", "dialogue", "turn", LENGTH)
+
+
+def turns(
+    data: Data,
+    *,
+    view: View | None = None,
+    profile: str | Convention = "verbatim",
+    gold: Data | None = None,
+    format: str | None = None,  # noqa: A002 (the field's word)
+    names: Sequence[str] | None = None,
+    missing: Missing | None = None,
+    split: str | None = None,
+) -> pl.DataFrame:
+    """The turn table of one or many runs.
+
+    Args:
+        data: A path, several, a frame, states, or a mapping from run name to any of these.
+        view: Restrict states to each ``domain`` or each ``slot``.
+        profile: The convention, or its name.
+        gold: Gold states, where they are not inside the data.
+        format: Native format of the files; None: find out.
+        names: Names of the runs.
+        missing: What to do with gold turns that have no prediction; None: what the convention does.
+        split: The split to score, where gold has several; None: the one in which there are predictions.
+
+    Returns:
+        (run: String, then the columns of `schema.TURNS`); one row per turn (and domain or slot).
+
+    Raises:
+        DstbenchError: Data cannot be used, or a view or profile is unknown.
+
+    >>> states = [{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]
+    >>> turns(states).select("run", "turn", "n_gold", "n_pred", "n_correct").row(0)
+    ('states', 0, 1, 0, 0)
+    """
+    convention = as_convention(profile)
+    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    for run in runs:
+        run.need_states("counts of slots")
+    return pl.concat(
+        [to_turns(run.read(), convention, view=view).select(pl.lit(run.name).alias("run"), pl.all()) for run in runs]
+    )
+
+
+def score(
+    data: Data,
+    *,
+    metrics: str | Iterable[str | Metric] | None = None,
+    by: str | Sequence[str] = "run",
+    profile: str | Convention = "verbatim",
+    gold: Data | None = None,
+    format: str | None = None,  # noqa: A002
+    names: Sequence[str] | None = None,
+    missing: Missing | None = None,
+    split: str | None = None,
+) -> pl.DataFrame:
+    """Score one or many runs.
+
+    Args:
+        data: A path, several, a frame, states, or a mapping from run name to any of these.
+        metrics: Metrics in dstbench's notation, comma-separated or in a list; None: those of the profile, and by slot
+            accuracy (JGA of one slot), precision, recall and F1 from summed counts, and counts of errors.
+        by: What to group by beside the run: ``domain``, ``slot``, ``dialogue``, ``turn``, ``length`` (turns of the
+            dialogue), or a count of the turn table (``n_gold``, …). With ``domain``, states are restricted to the
+            domain and the turns whose gold state has a slot of it count; with ``slot``, all turns count, and a slot
+            that is absent on both sides is right.
+        profile: The convention, or its name (see `dstbench.profile` for one with other choices).
+        gold: Gold states, where they are not inside the data.
+        format: Native format of the files; None: find out.
+        names: Names of the runs.
+        missing: What to do with gold turns that have no prediction; None: what the convention does.
+        split: The split to score, where gold has several; None: the one in which there are predictions.
+
+    Returns:
+        One row per (run, group, metric): `run`, a column per `by`, `metric`, `unit` (``share``, ``count``), `value` (a
+        fraction; a count for count metrics; null: undefined), `se` (its standard error over dialogues, linearised;
+        null for counts, by slot and by dialogue), `turns` (frames, where the convention scores those), `dialogues`,
+        `signature`; and `exact`, the value with exact matching, where the convention matches fuzzily.
+
+    Raises:
+        DstbenchError: Data cannot be used, or a metric, group or profile is unknown.
+
+    >>> north = {"hotel-area": "north"}
+    >>> states = [{"dialogue_id": "MUL1", "turn": 0, "gold": north, "pred": north},
+    ...           {"dialogue_id": "MUL1", "turn": 1, "gold": north, "pred": {}}]
+    >>> score(states, metrics="jga,sa").select("metric", "value").rows()
+    [('jga', 0.5), ('sa', 0.9833333333333333)]
+    """
+    groups = _groups(by)
+    convention = as_convention(profile)
+    asked = None if metrics is None else parse_all(metrics)  # what is wrong in them is said before files are read
+    if asked == []:
+        raise UsageError("no metric to compute", hint="leave metrics away for the default ones")
+    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    chosen = choose_metrics(asked, runs, convention, groups)
+    if convention.match.startswith("token-sort") and convention.unit == "frame" and convention.schema is None:
+        warnings.warn(
+            "categorical slots are matched by similarity too; --schema schema.json says which they are",
+            DstbenchWarning,
+            stacklevel=2,
+        )
+    if "slot" in groups:
+        _warn_of_accuracies(chosen)
+    warn_of_frames(runs, convention)
+    tables, spelled = [], []
+    for run in runs:
+        spelling = asks_for_spelling(run, groups, convention)
+        table, found = score_run(run, chosen, groups, convention, spelling=spelling)
+        warn_of_alternatives(run, found, convention)
+        warn_of_negative_turns(run, resolve(chosen, found, convention), found)
+        spelled += [(run, *found.spelled)] if found.spelled else []
+        tables.append(table)
+    warn_of_spelling(spelled, convention)
+    rows = pl.concat(tables)
+    _warn_of_differences(rows)
+    return rows
+
+
+def choose_metrics(
+    asked: Sequence[Metric] | None, runs: Sequence[Run], convention: Convention, by: Sequence[str] = ()
+) -> Sequence[Metric]:
+    """The metrics that are asked for; where none are, those that a run without states has, or the convention's."""
+    default = DEFAULT_PER_SLOT if "slot" in by else convention.metrics or DEFAULT
+    held = next((run.meta["only"] for run in runs if run.meta.get("only")), default)
+    return asked or parse_all(held)
+
+
+def score_run(
+    run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention, *, spelling: bool = False
+) -> tuple[pl.DataFrame, Sums]:
+    """Score rows of one run (see `score`), and the sums that they come from.
+
+    Args:
+        run: The run.
+        metrics: The metrics.
+        by: What to group by beside the run.
+        convention: What values mean and which turns count.
+        spelling: Whether turns that are wrong by spelling alone are counted too (`Sums.spelled`).
+    """
+    _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
+    _refuse_without_states(run, metrics, by, convention)
+    stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
+    named = any(metric.needs_total for metric in metrics)
+    most = [name for name in (ERRORS,) if name in stats]
+    found = sum_up(run, stats, by, convention, moments_of(metrics), named=named, most=most, spelling=spelling)
+    metrics = resolve(metrics, found, convention)
+    settings = {
+        **convention.settings(),
+        "missing": run.meta["missing"],
+        "by": ",".join(by) or "run",
+        **_frames_counted(run, convention),
+        "gold": f"{found.fingerprint % 2**32:08x}",
+        "d": str(found.dialogues),
+        "t": str(found.turns),
+        "v": __version__,
+    }
+    sums = found.table.sort(by) if by else found.table
+    values, errors = scores_and_errors(metrics, sums)
+    per_metric = {
+        "metric": [str(metric) for metric in metrics],
+        "unit": [metric.unit for metric in metrics],
+        "signature": [sign(metric.settings(), settings) for metric in metrics],
+    }
+    groups = sums.select(pl.lit(run.name).alias("run"), *by, pl.col("turns", "dialogues").cast(pl.UInt32))
+    rows = groups.join(pl.DataFrame(per_metric), how="cross", maintain_order="left_right").with_columns(
+        _by_group(values).alias("value"), _by_group(errors).alias("se")
+    )
+    names = list(SCORES.columns)
+    columns_shown = [names[0], *by, *names[1:]]
+    if found.exact is not None:
+        exact = groups.select(by).join(found.exact, on=by, how="left", maintain_order="left") if by else found.exact
+        rows = rows.with_columns(_by_group(scores(metrics, exact)).alias("exact"))
+        columns_shown.insert(columns_shown.index("se") + 1, "exact")
+    return rows.select(columns_shown), found
+
+
+def _by_group(columns: pl.DataFrame) -> pl.Series:
+    """Groups × metrics as one column, group by group."""
+    return columns.select(pl.concat_list(pl.all()).explode()).to_series()
+
+
+def total_of(gold_slots: frozenset[str], convention: Convention, *, is_multiwoz: bool) -> SlotTotal:
+    """T of slot accuracy under a convention.
+
+    Args:
+        gold_slots: The slots that have a value in gold.
+        convention: If it does not score all slots, T is those that it scores, and gold's others where they are.
+        is_multiwoz: Whether the dialogues are MultiWOZ's.
+    """
+    further = frozenset() if convention.scope is not None and convention.outside == "dropped" else gold_slots
+    return slot_total(further, is_multiwoz=is_multiwoz, scope=convention.scope, name=convention.scope_name)
+
+
+def resolve(metrics: Sequence[Metric], sums: Sums, convention: Convention) -> list[Metric]:
+    """Metrics with every parameter filled in that depends on the slots that a whole run's gold has."""
+    total = total_of(sums.gold_slots, convention, is_multiwoz=sums.is_multiwoz)
+    return [metric.resolve(total) for metric in metrics]
+
+
+def _refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> None:
+    """See that what is asked of a run that has only marks of right slots does not depend on slots and values."""
+    only = run.meta.get("only")
+    if not only:
+        return
+    what = f"{run.name}: it holds no states, and "
+    if others := [str(metric) for metric in metrics if not any(_is_of(metric, name) for name in only)]:
+        raise UsageError(f"{what}{', '.join(others)} cannot be had from it", hint=f"-m {','.join(only)}")
+    if others := [name for name in by if name not in _WITHOUT_STATES]:
+        raise UsageError(f"{what}scores by {', '.join(others)} cannot be had", hint=f"by {', '.join(_WITHOUT_STATES)}")
+    if chosen := [key for key in convention.settings() if key != "profile"]:
+        raise UsageError(
+            f"{what}no convention changes what is right: {convention.name} has {', '.join(chosen)}",
+            hint="--profile verbatim, without other choices",
+        )
+
+
+def warn_of_frames(runs: Sequence[Run], convention: Convention) -> None:
+    """Say it where the convention counts gold's frames and a run does not know which frames there are."""
+    without = [run.name for run in runs if _frames_counted(run, convention).get("frames") == "unknown"]
+    if without:
+        warnings.warn(
+            f"{', '.join(without)}: gold does not say which frames there are; those that are empty on both sides, "
+            "which the official evaluation counts, are not counted (a --gold in SGD's layout says which there are)",
+            DstbenchWarning,
+            stacklevel=3,
+        )
+
+
+def _frames_counted(run: Run, convention: Convention) -> dict[str, str]:
+    """The signature's part that says how many frames gold has, where a score is a mean over them."""
+    if convention.unit != "frame" or convention.domain_turns != "frames":
+        return {}
+    return {"frames": str(run.meta["frames"]["gold"]) if "frames" in run.meta else "unknown"}
+
+
+def _is_of(metric: Metric, notation: str) -> bool:
+    """Whether a metric is the named one, whatever its other parameters, but for a number of slots."""
+    named = parse(notation)
+    return type(metric) is type(named) and getattr(metric, "T", 0) == getattr(named, "T", 0)
+
+
+def _warn_of_differences(rows: pl.DataFrame) -> None:
+    """Say it where runs' scores of a metric cannot be compared, as their signatures differ."""
+    per_metric = rows.group_by("metric", maintain_order=True).agg(pl.col("signature").unique(maintain_order=True))
+    clauses: dict[str, list[str]] = {}
+    for metric, signatures in per_metric.iter_rows():
+        for signature in signatures[1:]:
+            for clause in differences(signatures[0], signature):
+                clauses.setdefault(clause, []).append(metric)
+    for clause, metrics in clauses.items():
+        hint = "; name the number of slots: -m sa:T=30" if clause.startswith("the metric (metric): sa(") else ""
+        warnings.warn(
+            f"{', '.join(dict.fromkeys(metrics))}: not comparable between all runs; they differ in {clause}{hint}",
+            DstbenchWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_of_accuracies(metrics: Sequence[Metric]) -> None:
+    """Say it where metrics that are asked for are one and the same number by slot."""
+    same = [metric for metric in metrics if isinstance(metric, PairMetric) and metric.is_accuracy_of_a_slot]
+    if same:
+        micro = ",".join(str(replace(metric, avg="micro")) for metric in same)
+        warnings.warn(
+            f"by slot, a mean over turns of {' or '.join(map(str, same))} is the slot's accuracy, as jga is; "
+            f"-m {micro} is from summed counts",
+            DstbenchWarning,
+            stacklevel=3,
+        )
+
+
+def _groups(by: str | Sequence[str]) -> list[str]:
+    """The columns to group by, without the run, which always is one."""
+    names = [name.strip() for name in by.split(",")] if isinstance(by, str) else list(by)
+    for name in names:
+        if name not in GROUPS:
+            raise UsageError(
+                f"scores cannot be grouped by {name!r}",
+                hint=did_you_mean(name, GROUPS) or f"one of {', '.join(GROUPS)}",
+            )
+    return [name for name in dict.fromkeys(names) if name != "run"]

@@ -1,0 +1,1 @@
+"""Datasets written again in their own formats."""

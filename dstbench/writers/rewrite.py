@@ -1,0 +1,273 @@
+"""A dataset written once more, in its own format, with other states or words.
+
+Conventions: only what is edited changes; see `documents`. What is written is read back before it takes its name: it
+gives the states and words that were asked for, or there is no file.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from dstbench.conventions.slots import canonical_dialogue
+from dstbench.errors import DstbenchError, UsageError
+from dstbench.io.atomic import replacing, replacing_folder
+from dstbench.readers import Source, find_files
+from dstbench.readers.contexts import contexts
+from dstbench.readers.utterances import UTTERANCES
+from dstbench.writers.formats import DOCUMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from dstbench.readers import Format
+    from dstbench.readers.states import Side, States
+    from dstbench.writers.document import Document
+
+#: The columns of edits, and of what is spoken.
+STATES: Final = pl.Schema({"dialogue": pl.String, "turn": pl.UInt16, "slot": pl.String, "value": pl.String})
+SAID: Final = pl.Schema({"dialogue": pl.String, "turn": pl.UInt16, "speaker": pl.String, "text": pl.String})
+_CELL: Final = ["dialogue", "turn", "slot"]
+_WORDS: Final = ["dialogue", "turn", "speaker"]
+
+
+def rewrite(
+    path: str | PathLike[str],
+    out: str | PathLike[str],
+    *,
+    states: pl.DataFrame | None = None,
+    said: pl.DataFrame | None = None,
+    without: Collection[str] = (),
+    format: str | None = None,  # noqa: A002 (the field's word)
+) -> None:
+    """Write a dataset in its own format again, with edits.
+
+    Args:
+        path: The dataset: a file, packed or not, or a folder (a zip) of files, of which a folder is made; what else is
+            in a folder is copied.
+        out: The file or folder to write; packed by gzip if its name ends with ``.gz``.
+        states: Edits of gold states: (dialogue, turn, slot, value), canonical names; a null value takes the slot out.
+        said: Edits of what is said: (dialogue, turn, speaker, text). The speaker is ``user``, or ``system`` for what
+            the system says before the user's turn; after the last turn that is the turn number that comes next.
+        without: Dialogues to leave out.
+        format: Native format; None: find out.
+
+    Raises:
+        DstbenchError: The format cannot be written, an edit has no place in the data, or its format cannot hold it.
+        UsageError: `out` is what is read.
+
+    The same edits give the same bytes.
+    """
+    source, target = Source(fspath(path)), Path(fspath(out))
+    source.check()
+    _spare(source, target)
+    edits = _Edits(source, states, said, without)
+    if source.is_folder:
+        with replacing_folder(target) as folder:
+            _rewrite_folder(source, folder, edits, format)
+            edits.check_all_used()
+        return
+    file, form = next(find_files(source, format))
+    with replacing(target) as part:
+        if not edits.write(file, form, part, target):
+            raise source.error("no dialogue would be left in it")
+        edits.check_all_used()
+
+
+def spoken(path: str | PathLike[str], *, format: str | None = None) -> pl.DataFrame:  # noqa: A002
+    """All that is said in a dataset that can be rewritten.
+
+    Unlike `contexts` it has a row per text, and also what the system says after the last user turn.
+
+    Args:
+        path: A file or a folder.
+        format: Native format; None: find out.
+
+    Returns:
+        (dialogue, turn, speaker, text), as `rewrite` takes it; sorted by dialogue and turn, the system before the user.
+
+    Raises:
+        DstbenchError: The dataset cannot be read, or its format cannot be written.
+    """
+    parts = [_spoken(_open(file, form, with_words=True)[0]) for file, form in find_files(Source(fspath(path)), format)]
+    return pl.concat(parts).sort(_WORDS)
+
+
+def _spoken(document: Document) -> pl.DataFrame:
+    rows = [
+        (turn.dialogue, int(turn.number), speaker, text)
+        for turn in document.turns()
+        for speaker, (holder, key) in turn.texts.items()
+        if (text := holder[key] if isinstance(holder, list) else holder.get(key))
+    ]
+    return pl.DataFrame(rows, schema=SAID, orient="row").with_columns(canonical_dialogue(pl.col("dialogue")))
+
+
+class _Edits:
+    """What is to be changed, checked; and what of it has been."""
+
+    def __init__(
+        self, source: Source, states: pl.DataFrame | None, said: pl.DataFrame | None, without: Collection[str]
+    ) -> None:
+        self._source = source
+        self._states = _checked(states, STATES, _CELL)
+        self._said = _checked(said, SAID, _WORDS).drop_nulls("text")
+        names = pl.DataFrame({"dialogue": sorted(without)}, schema={"dialogue": pl.String})
+        self._without = names.select(canonical_dialogue(pl.col("dialogue"))).unique()
+        grouped = self._states.group_by("dialogue", "turn", maintain_order=True).agg("slot", "value")
+        self._cells = {
+            (dialogue, turn): dict(zip(slots, values, strict=True)) for dialogue, turn, slots, values in grouped.rows()
+        }
+        self._words = {(dialogue, turn, speaker): text for dialogue, turn, speaker, text in self._said.rows()}
+        self._unused: set[tuple[Any, ...]] = {*self._cells, *self._words, *self._without.rows()}
+
+    def write(self, source: Source, form: Format, part: Path, target: Path) -> bool:
+        """Write one file's edited content; gives whether a dialogue is left in it."""
+        document, before = _open(source, form, with_words=bool(self._words))
+        names = _names(document)
+        left_out = {name for (name,) in self._without.rows()} & {*names.values()}
+        self._unused -= {(name,) for name in left_out}
+        for turn in document.turns():
+            key = (names[turn.dialogue], int(turn.number))
+            if turn.state is not None and (changes := self._cells.get(key)):
+                document.edit(turn, changes)
+                self._unused.discard(key)
+            for speaker, place in turn.texts.items():
+                if (text := self._words.get((*key, speaker))) is not None:
+                    document.say(place, text)
+                    self._unused.discard((*key, speaker))
+        document.drop({name for name, canonical in names.items() if canonical in left_out})
+        if len(left_out) == len(names):
+            return False
+        content = document.dump()
+        part.write_bytes(gzip.compress(content, mtime=0) if target.suffix == ".gz" else content)
+        written = Source(part)
+        written.name = str(target)
+        self._check_states(before, form.read(written))
+        if self._words:
+            self._check_words(written, form)
+        return True
+
+    def check_all_used(self) -> None:
+        """Refuse edits of what is not in the data.
+
+        Raises:
+            DstbenchError: There are some; the first is named.
+        """
+        if not self._unused:
+            return
+        first = min(self._unused, key=str)
+        what = ("no such dialogue", "no turn with a state", "no such turn, or no text of this speaker in it")
+        more = f", and {len(self._unused) - 1:,} more" if len(self._unused) > 1 else ""
+        where = dict(zip(("dialogue", "turn"), first, strict=False))
+        raise self._source.error(f"{what[len(first) - 1]}{more}, though it is to be changed", **where)
+
+    def _check_states(self, before: States, after: States) -> None:
+        """Compare the states that were written with those that were meant."""
+        old = _cells(before).join(self._without, on="dialogue", how="anti")
+        new = self._states.join(_turns(before), on=["dialogue", "turn"], how="semi")
+        wanted = pl.concat([old.join(new, on=_CELL, how="anti"), new.drop_nulls("value")])
+        both = wanted.join(_cells(after), on=_CELL, how="full", coalesce=True, suffix="_read")
+        wrong = both.filter(pl.col("value").ne_missing(pl.col("value_read"))).sort(_CELL)
+        if wrong.height:
+            dialogue, turn, slot, value, read = wrong.row(0)
+            found = "no value" if read is None else repr(read)
+            raise DstbenchError(
+                f"files of format {after.format} cannot hold {value!r}: it would be read as {found}",
+                file=after.source, dialogue=dialogue, turn=turn, slot=slot,
+            )  # fmt: skip
+
+    def _check_words(self, written: Source, form: Format) -> None:
+        """Compare the words that were written with those that were meant, as far as contexts have them."""
+        there = contexts(written.path, format=form.name).unpivot(
+            ["system", "user"], index=["dialogue", "turn"], variable_name="speaker", value_name="read"
+        )
+        both = self._said.join(there, on=_WORDS)
+        wrong = both.filter(pl.col("text").ne_missing(pl.col("read").fill_null(""))).sort(_WORDS)
+        if wrong.height:
+            dialogue, turn, speaker, text, _ = wrong.row(0)
+            raise written.error(
+                f"files of format {form.name} cannot hold the {speaker}'s words {text!r}", dialogue=dialogue, turn=turn
+            )
+
+
+def _open(source: Source, form: Format, *, with_words: bool) -> tuple[Document, States]:
+    """A file as a document, checked as the reader of its states (and words) checks it; and its states."""
+    if form.name not in DOCUMENTS:
+        raise source.error(
+            f"files of format {form.name} cannot be written again", f"those that can: {', '.join(DOCUMENTS)}"
+        )
+    states = form.read(source)
+    if with_words:
+        for _ in UTTERANCES[form.name](source):
+            pass
+    return DOCUMENTS[form.name](source), states
+
+
+def _names(document: Document) -> dict[str, str]:
+    """The canonical name of every dialogue, by the name in the file."""
+    names = list(dict.fromkeys(turn.dialogue for turn in document.turns()))
+    table = pl.DataFrame({"name": names}, schema={"name": pl.String})
+    return dict(zip(names, table.select(canonical_dialogue(pl.col("name"))).to_series(), strict=True))
+
+
+def _checked(edits: pl.DataFrame | None, schema: pl.Schema, key: list[str]) -> pl.DataFrame:
+    """Edits with the columns and types that they are to have, none twice."""
+    if edits is None:
+        return pl.DataFrame(schema=schema)
+    if missing := [name for name in schema if name not in edits.columns]:
+        raise UsageError(f"edits without the column {', '.join(missing)}", hint=f"columns: {', '.join(schema)}")
+    typed = edits.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+    typed = typed.with_columns(canonical_dialogue(pl.col("dialogue"))).unique(maintain_order=True)
+    twice = typed.filter(pl.struct(key).is_duplicated())
+    if twice.height:
+        dialogue, turn, what, *_ = twice.row(0)
+        raise DstbenchError(f"two edits of {what}", dialogue=dialogue, turn=turn)
+    return typed
+
+
+def _side(states: States) -> Side:
+    if states.gold is None:
+        raise DstbenchError(f"no gold inside ({states.format})", file=states.source)
+    return states.gold
+
+
+def _turns(states: States) -> pl.DataFrame:
+    return _side(states).turns
+
+
+def _cells(states: States) -> pl.DataFrame:
+    """The gold states, as edits are written."""
+    side = _side(states)
+    table = side.cells.join(side.turns.with_row_index("at"), on="at", maintain_order="left")
+    return table.select(pl.col(name).cast(dtype) for name, dtype in STATES.items())
+
+
+def _spare(source: Source, target: Path) -> None:
+    """Refuse to write over what is read, or into it."""
+    read, written = (Path(os.path.realpath(path)) for path in (source.path, target))
+    if read == written or written in read.parents or (source.is_folder and read in written.parents):
+        raise UsageError(f"{target} is read and would be written over", hint="name another place for the result")
+
+
+def _rewrite_folder(source: Source, folder: Path, edits: _Edits, name: str | None) -> None:
+    data = set()
+    for file, form in find_files(source, name):
+        place = folder / file.path.relative_to(source.path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        edits.write(file, form, place, place)
+        data.add(file.name)
+    if not any(folder.rglob("*")):
+        raise source.error("no dialogue would be left in it")
+    for file in source.files():
+        if file.name not in data:
+            place = folder / file.path.relative_to(source.path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with file.open() as stream, place.open("wb") as copy:
+                shutil.copyfileobj(stream, copy)
