@@ -10,8 +10,7 @@ Functions take what the readers open, and return frames.
 
 from dstbench.audit.entity_bias import Bias, bias
 from dstbench.audit.memorised_values import Memorisation, memorisation
-from dstbench.audit.mending import correct, write_log
-from dstbench.audit.missing_annotations import Inconsistency, additions, inconsistency
+from dstbench.audit.missing_annotations import Inconsistency, additions, correct, inconsistency, write_log
 from dstbench.audit.replacement import Replacement, replace
 from dstbench.audit.reviewing import review, review_sheet
 from dstbench.audit.version_diff import Differences, diff

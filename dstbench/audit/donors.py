@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 import polars as pl
 
-from dstbench.audit.wording import spaced, squeezed
+from dstbench.audit.mentions import spaced, squeezed
 from dstbench.conventions.normalise import is_text, read_json
 from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning

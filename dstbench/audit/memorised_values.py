@@ -17,8 +17,8 @@ import numpy as np
 import polars as pl
 
 from dstbench.audit.donors import gold_cells
+from dstbench.audit.mentions import squeezed
 from dstbench.audit.search import find_values
-from dstbench.audit.wording import squeezed
 from dstbench.conventions.normalise import alternatives, normaliser, tells_slot
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError

@@ -17,10 +17,13 @@ import polars as pl
 from dstbench.audit.evidence import CUES, PARTS, Corpus, judge, lay_out, propose
 from dstbench.audit.mentions import Vocabulary, spans
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+from dstbench.io.atomic import replacing
+from dstbench.io.escape import csv_text
 from dstbench.readers.contexts import contexts
 from dstbench.readers.ontology import read_database, read_ontology
 from dstbench.runs.open import Data, open_gold
 from dstbench.schema.audit_words import PROPOSALS, RATES, SHARES, SUMMARY
+from dstbench.writers.rewrite import rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -317,3 +320,46 @@ def _is_late() -> pl.Expr:
 
 def _conform(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     return frame.select(pl.col(name).cast(column.dtype) for name, column in table.columns.items())
+
+
+# --- correction -------------------------------------------------------------------------------------------------------
+
+
+def correct(
+    path: str | PathLike[str],
+    out: str | PathLike[str],
+    found: Inconsistency,
+    *,
+    log: str | PathLike[str] | None = None,
+) -> None:
+    """Write a dataset again, in its own format, with the annotations that it lacks.
+
+    Args:
+        path: The dataset.
+        out: The file or folder to write.
+        found: What `inconsistency` found in it.
+        log: A CSV file to write, a row per addition with its evidence (schema `tables.PROPOSALS`); None: none.
+
+    Raises:
+        DstbenchError: The dataset cannot be read, or its format cannot be written.
+    """
+    gold = open_gold(path).gold
+    if gold is None:
+        raise DstbenchError("no gold inside", file=str(path), hint="give the dataset")
+    rewrite(path, out, states=additions(found.proposals, gold.turns))
+    if log is not None:
+        write_log(found, log)
+
+
+def write_log(found: Inconsistency, path: str | PathLike[str]) -> None:
+    """Write what is missing, with its evidence, as CSV.
+
+    Args:
+        found: What `inconsistency` found.
+        path: The file to write, a row per addition (schema `tables.PROPOSALS`).
+
+    Raises:
+        DstbenchError: The file cannot be written.
+    """
+    with replacing(str(path)) as part:
+        part.write_text(csv_text(found.proposals), encoding="utf-8")

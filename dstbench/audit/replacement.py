@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.audit.donors import FORM, donor_values, gold_cells, unseen
-from dstbench.audit.wording import WHOLE, pattern, squeezed
+from dstbench.audit.mentions import WHOLE, pattern, squeezed
 from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import DstbenchError, UsageError, did_you_mean

@@ -13,7 +13,7 @@ import sys
 from contextlib import suppress
 
 # They add their commands, in the order of --help.
-from dstbench.cli import analyse, audit, audit_words, data, questions, report, score  # noqa: F401
+from dstbench.cli import analyse, audit, data, report, score  # noqa: F401
 from dstbench.cli.app import app
 from dstbench.cli.output import discard_output
 
