@@ -5,11 +5,11 @@ differ that do.
 
 Steps: computes each line of `LINES` and prints them as a Markdown table: a row per line, and one for each value that
 differs; with --all, a row for every value, with two digits more than are printed. --write puts the table into
-README.md, between its two marks.
+dstbench/cli/topics/papers.md, between its two marks.
 
 Caveats: equal means equal to the digits printed. A value that differs must say why, and one that does not must not
-(a test keeps it so, and another that README has the table of today). What papers print of predictions that are not at
-hand has no line.
+(a test keeps it so, and another that the topic has the table of today). What papers print of predictions that are not
+at hand has no line.
 
 To add values, add a `Line` (source, what, a way to measure; see `benchmarks/measured.py`) and run with --write.
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from benchmarks.measured import Measure, Value
 
-README: Final = ROOT / "README.md"
+TOPIC: Final = ROOT / "dstbench" / "cli" / "topics" / "papers.md"
 BEGIN: Final = "<!-- python -m benchmarks.papers --write -->"
 END: Final = "<!-- end of the table -->"
 #: A row shows its values if it has no more than this, else how many they are.
@@ -301,23 +301,23 @@ def _printed(values: Iterable[Value]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print the table, or write it into README.md."""
+    """Print the table, or write it into the topic."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", nargs="?", help="the folder of data")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--all", action="store_true", help="a row for every value")
-    how.add_argument("--write", action="store_true", help="put the table into README.md")
+    how.add_argument("--write", action="store_true", help="put the table into dstbench/cli/topics/papers.md")
     given = parser.parse_args(arguments)
     try:
         found = table(find_data(given.data), every=given.all)
         if not given.write:
             print(found, end="")
             return
-        before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
+        before, _, rest = TOPIC.read_text(encoding="utf-8").partition(BEGIN)
         _, end, after = rest.partition(END)
         if not end:
-            sys.exit(f"{README}: it has no {BEGIN} with {END} after it")
-        with replacing(README) as part:
+            sys.exit(f"{TOPIC}: it has no {BEGIN} with {END} after it")
+        with replacing(TOPIC) as part:
             part.write_text(f"{before}{BEGIN}\n\n{found}\n{END}{after}", encoding="utf-8")
     except FileNotFoundError as error:
         parser.error(str(error))

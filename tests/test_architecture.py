@@ -12,9 +12,9 @@ import pytest
 import dstbench
 
 ROOT = Path(dstbench.__file__).parent
-README = (ROOT.parent / "README.md").read_text(encoding="utf-8")
+MAP = (ROOT.parent / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
-#: The data's way, as the README's map has it: a package, or a module beside the packages, imports from those above it.
+#: The data's way, as the map in CONTRIBUTING.md has it: a package (or a module beside them) imports from those before.
 STEPS = (
     "_version", "errors", "typing", "schema", "io", "stats", "conventions", "metrics", "signature", "readers", "runs",
     "writers", "scoring", "analysis", "audit", "demo", "rendering", "cli", "__main__",
@@ -89,8 +89,8 @@ def test_only_the_command_line_prints_or_exits() -> None:
             assert not names & {"print", "exit", "input", "quit"}, module
 
 
-def test_the_readme_has_the_map_in_this_order() -> None:
-    mapped = re.findall(r"^\| `dstbench/(\w+)(?:\.py|/)`", README, re.MULTILINE)
+def test_the_map_is_in_this_order() -> None:
+    mapped = re.findall(r"^\| `dstbench/(\w+)(?:\.py|/)`", MAP, re.MULTILINE)
     assert mapped == [name for name in STEPS if name not in ("_version", "__main__")]
 
 

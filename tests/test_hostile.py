@@ -21,8 +21,8 @@ import pytest
 import dstbench
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import split_pair
+from dstbench.io import archives as packed
 from dstbench.io import limits
-from dstbench.readers import packed
 from dstbench.runs.open import open_runs
 from dstbench.scoring import compare_values as comparison
 from tests import formats
@@ -295,7 +295,7 @@ def test_pipes_in_a_folder_are_passed_over(here: Path) -> None:
 
 
 def test_every_limit_is_documented() -> None:
-    told = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    told = (Path(dstbench.__file__).parent / "cli/topics/files-from-strangers.md").read_text(encoding="utf-8")
     for limit in limits.LIMITS:
         assert f"`{limit.variable}`" in told
         assert str(limit.default) in told

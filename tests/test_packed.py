@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.readers import Source, find_files, packed
+from dstbench.io import archives as packed
+from dstbench.readers import Source, find_files
 from dstbench.readers.states import States
 from tests import formats
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES

@@ -2,7 +2,7 @@
 
 A public name is one of `dstbench.__all__`, of the three modules offered there, a class that one of these returns, or a
 public method of any of these classes. `python -m tests.test_public` writes the list anew: a change of it is a change
-that users see, and belongs into the README's changes.
+that users see, and belongs into .github/CHANGELOG.md.
 """
 
 from __future__ import annotations

@@ -31,9 +31,9 @@ def test_every_released_score_is_among_them(data: Path) -> None:
     assert sum(len(measure(line, data)) for line in lines) == sum(len(json.loads(file.read_text())) for file in files)
 
 
-def test_readme_has_the_table_of_today(data: Path) -> None:
+def test_the_topic_has_the_table_of_today(data: Path) -> None:
     """If this fails, what dstbench gives has changed, or a line: python -m benchmarks.papers --write."""
-    text = papers.README.read_text(encoding="utf-8")
+    text = papers.TOPIC.read_text(encoding="utf-8")
     assert text.partition(papers.BEGIN)[2].partition(papers.END)[0].strip() == papers.table(data).strip()
 
 
@@ -66,16 +66,16 @@ def test_the_script_writes_between_the_marks_only(
 ) -> None:
     Path("predictions").mkdir()
     monkeypatch.setattr(papers, "LINES", [line for line in papers.LINES if not line.needs_data])
-    monkeypatch.setattr(papers, "README", here / "README.md")
-    papers.README.write_text("no marks")
+    monkeypatch.setattr(papers, "TOPIC", here / "papers.md")
+    papers.TOPIC.write_text("no marks")
     with pytest.raises(SystemExit, match="it has no <!--"):
         papers.main([".", "--write"])
-    assert papers.README.read_text() == "no marks"
-    papers.README.write_text(f"before {papers.BEGIN} old {papers.END} after")
+    assert papers.TOPIC.read_text() == "no marks"
+    papers.TOPIC.write_text(f"before {papers.BEGIN} old {papers.END} after")
     papers.main([".", "--write"])
-    once = papers.README.read_text()
+    once = papers.TOPIC.read_text()
     papers.main([".", "--write"])
-    assert papers.README.read_text() == once
+    assert papers.TOPIC.read_text() == once
     papers.main(["."])
     printed = capsys.readouterr().out
     assert once == f"before {papers.BEGIN}\n\n{printed}\n{papers.END} after"

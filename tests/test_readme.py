@@ -1,4 +1,7 @@
-"""The README's promises: its two commands, its examples, its map. (Its Python runs as doctests.)"""
+"""What README, the topics of `dstbench help` and .github say: their commands, examples and links.
+
+Their Python runs as doctests.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from typing import Any
 
 import dstbench
 from dstbench.cli.app import app
+from dstbench.cli.help import topics
 from dstbench.conventions.profiles import PROFILES
 from dstbench.metrics import REGISTRY
 from dstbench.readers import FORMATS
@@ -22,6 +26,11 @@ from tests.test_cli import run
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+TOPICS = topics()
+CONTRIBUTING, CHANGELOG = (
+    (ROOT / ".github" / name).read_text(encoding="utf-8") for name in ("CONTRIBUTING.md", "CHANGELOG.md")
+)
+ALL = "\n".join([README, *TOPICS.values(), CONTRIBUTING])
 
 
 def test_the_two_commands_stand_alone_and_ci_runs_the_second() -> None:
@@ -56,7 +65,10 @@ NOT_RUN = {
 }
 
 #: What follows `dstbench`, `uv` or nothing where a command is only named.
-NAMES = {"", "run", *(command.callback.__name__ for command in app.registered_commands if command.callback)}
+NAMES = {
+    *("", "run", "help"),
+    *(command.name or command.callback.__name__ for command in app.registered_commands if command.callback),
+}
 
 #: What stands for something of the reader's.
 STANDS_FOR = {
@@ -70,7 +82,7 @@ STANDS_FOR = {
 def commands() -> list[str]:
     """The README's commands, in order: lines of its shell blocks, and what its text has between backticks."""
     found = []
-    for block, span in re.findall(r"```(?:sh\n(.*?)|.*?)```|`([^`]+)`", README, re.DOTALL):
+    for block, span in re.findall(r"```(?:sh\n(.*?)|.*?)```|`([^`]+)`", ALL, re.DOTALL):
         lines = block.splitlines() if block else [" ".join(span.split())]
         found += [line.partition("  #")[0].strip() for line in lines]
     begun = [line for line in dict.fromkeys(found) if line.split(" ")[0] in STARTS]
@@ -118,7 +130,7 @@ def test_every_command_runs_or_has_a_reason_not_to(here: Path) -> None:
 
 
 def test_the_benchmarks_are_those_of_the_table_and_say_what_they_do() -> None:
-    named = re.findall(r"^\| `(\w+)\.py` \|", README, re.MULTILINE)
+    named = re.findall(r"^\| `(\w+)\.py` \|", CONTRIBUTING, re.MULTILINE)
     scripts = [path.stem for path in (ROOT / "benchmarks").glob("*.py") if "__main__" in path.read_text("utf-8")]
     assert sorted(named) == sorted(scripts)
     for name in named:
@@ -129,7 +141,8 @@ def test_the_benchmarks_are_those_of_the_table_and_say_what_they_do() -> None:
 
 
 def test_the_code_for_models_that_write_nothing_writes_what_is_scored(here: Path) -> None:
-    (code,) = (block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if ">>>" not in block)
+    blocks = re.findall(r"```python\n(.*?)```", TOPICS["own-data"], re.DOTALL)
+    (code,) = (block for block in blocks if ">>>" not in block)
     names: dict[str, Any] = {}
     exec(code, names)  # noqa: S102 (our own README)
     names["dump"](EXAMPLE, "dumped.jsonl")
@@ -143,10 +156,27 @@ def test_its_links_lead_to_chapters_and_it_is_of_this_version() -> None:
     headings = re.findall(r"^#+ (.*)$", README, re.MULTILINE)
     anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
     assert set(re.findall(r"\]\(#([^)]*)\)", README)) <= anchors
+    for link in re.findall(r"\]\(([^#)]+)\)", README):
+        assert (ROOT / link).is_file(), link
     assert f"version = {{{dstbench.__version__}}}" in README
-    assert f"**{dstbench.__version__}**" in README
+    assert f"**{dstbench.__version__}**" in CHANGELOG
+
+
+def test_every_topic_is_listed_shown_and_linked() -> None:
+    code, listed, _ = run("help")
+    assert code == 0
+    for name, text in TOPICS.items():
+        assert f"  {name} " in listed
+        assert run("help", name) == (0, text, "")
+        assert f"/{name}.md)" in README, f"README has no link to {name}"
+    code, _, err = run("help", "convention")
+    assert (code, "did you mean conventions" in err) == (2, True)
+
+
+def test_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 300
 
 
 def test_it_names_every_format_metric_and_profile() -> None:
     for name in (*FORMATS, *REGISTRY, *(profile.partition("@")[0] for profile in PROFILES)):
-        assert f"`{name}`" in README or name == "simpletod-v1", name
+        assert f"`{name}`" in ALL, name

@@ -11,11 +11,14 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from importlib import import_module
 
-# They add their commands, in the order of --help.
-from dstbench.cli import analyse, audit, data, report, score  # noqa: F401
 from dstbench.cli.app import app
 from dstbench.cli.output import discard_output
+
+# Each adds its commands, in this order of --help.
+for _module in ("score", "analyse", "report", "data", "help", "audit"):
+    import_module(f"dstbench.cli.{_module}")
 
 
 def main() -> None:

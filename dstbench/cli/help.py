@@ -1,0 +1,58 @@
+"""The command that explains topics: texts in Markdown, one file each in the folder `topics`."""
+
+import io
+import shutil
+import sys
+from importlib.resources import files
+from typing import Annotated
+
+import typer
+
+from dstbench.cli.app import app
+from dstbench.cli.output import emit, reporting
+
+# Lines of prose are no wider than this, however wide the terminal.
+_WIDEST = 100
+
+
+@app.command("help", epilog="Example: dstbench help conventions")
+def show_topic(
+    topic: Annotated[
+        str | None, typer.Argument(metavar="[TOPIC]", help="One of those that are listed if none is given.")
+    ] = None,
+) -> None:
+    """Explain a topic: conventions, statistics, formats, data and metrics of your own, audits, and more."""
+    with reporting():
+        from dstbench.errors import UsageError, did_you_mean
+
+        texts = topics()
+        if topic is None:
+            width = max(map(len, texts))
+            listed = (f"  {name:<{width}}  {text.partition('# ')[2].splitlines()[0]}\n" for name, text in texts.items())
+            shown = "".join(["Topics, to be shown by `dstbench help TOPIC`:\n\n", *listed])
+        elif topic not in texts:
+            hint = did_you_mean(topic, texts) or f"one of {', '.join(texts)}"
+            raise UsageError(f"there is no topic {topic!r}", hint=hint)
+        else:
+            shown = _rendered(texts[topic]) if sys.stdout.isatty() else texts[topic]
+    emit(shown, None)
+
+
+def topics() -> dict[str, str]:
+    """Name of each topic to its text, in alphabetical order."""
+    paths = [path for path in (files("dstbench.cli") / "topics").iterdir() if path.name.endswith(".md")]
+    return {
+        path.name.removesuffix(".md"): path.read_text(encoding="utf-8")
+        for path in sorted(paths, key=lambda path: path.name)
+    }
+
+
+def _rendered(text: str) -> str:
+    """Markdown as a terminal shows it."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    page = io.StringIO()
+    width = min(_WIDEST, shutil.get_terminal_size().columns)
+    Console(file=page, force_terminal=True, width=width).print(Markdown(text))
+    return page.getvalue()
