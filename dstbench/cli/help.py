@@ -54,5 +54,6 @@ def _rendered(text: str) -> str:
 
     page = io.StringIO()
     width = min(_WIDEST, shutil.get_terminal_size().columns)
-    Console(file=page, force_terminal=True, width=width).print(Markdown(text))
+    session = text.replace("```python\n>>>", "```pycon\n>>>")  # with prompts and results
+    Console(file=page, force_terminal=True, width=width).print(Markdown(session, code_theme="ansi_dark"))
     return page.getvalue()
