@@ -61,6 +61,18 @@ _FORMS: Final = {
 }
 
 
+def meaning_of(key: str) -> str:
+    """What a key of a signature is, in words; an unknown key is its own.
+
+    Args:
+        key: The key.
+
+    >>> meaning_of("dontcare"), meaning_of("another")
+    ('what dontcare is', 'another')
+    """
+    return _MEANINGS.get(key, key)
+
+
 @dataclass(frozen=True)
 class Signature:
     """A signature's parts.

@@ -146,7 +146,7 @@ def compare(
     convention = as_convention(profile)
     asked = None if metrics is None else parse_all(metrics)
     if asked == []:
-        raise UsageError("no metric to compare", hint=f"leave metrics away for {DEFAULT}")
+        raise UsageError("no metric to compare", hint=f"omit -m to compute {DEFAULT}")
     runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
     if len(runs) < 2:
         raise UsageError("compare needs at least two runs", hint="`dstbench score` scores one")

@@ -133,7 +133,7 @@ def correlate(
         raise UsageError(
             "differences are compared over dialogues: turns of one are not independent, and tests over them find "
             "differences where there are none",
-            hint="leave --per turn away",
+            hint="omit --per turn",
         )
     given = None if metrics is None else _variables(metrics, per)
     convention = as_convention(profile)

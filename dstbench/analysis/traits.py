@@ -105,7 +105,7 @@ def traits(
             standard scores 0.1 or more apart.
         level: Of the intervals.
         disagree: Two metrics whose strongest disagreements are listed; None: no list.
-        most: How many of them, in each direction.
+        most: Number of dialogues to list in each direction.
         profile: The convention, or its name.
         gold: Gold states, where they are not inside the data.
         format: Native format of the files; None: find out.

@@ -115,7 +115,7 @@ def _countings(given: str | Sequence[str] | None) -> list[str]:
             hint = did_you_mean(name, COUNTINGS) or f"one of {', '.join(COUNTINGS)}"
             raise UsageError(f"there is no counting {name!r}", hint=hint)
     if not chosen:
-        raise UsageError("no counting to count by", hint="leave it away for all three")
+        raise UsageError("no counting to count by", hint="omit it to count in all three ways")
     return list(dict.fromkeys(chosen))
 
 

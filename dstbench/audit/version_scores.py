@@ -96,7 +96,7 @@ def scores(
     convention = as_convention(profile)
     asked = parse_all(DEFAULT if metrics is None else metrics)
     if not asked:
-        raise UsageError("no metric to compute", hint=f"leave metrics away for {DEFAULT}")
+        raise UsageError("no metric to compute", hint=f"omit -m to compute {DEFAULT}")
     parts = dict(named_parts(data))
     names = list(parts)
     seeds = seeds_of(models or {}, names)
@@ -198,7 +198,7 @@ def _chosen(only: Mapping[str, str | Sequence[str]], versions: list[str], names:
             bound.setdefault(names[run], set()).add(version)
     found = {version: [name for name in names if version in bound.get(name, versions)] for version in versions}
     if without := [version for version, runs in found.items() if not runs]:
-        raise UsageError(f"no run is to be scored on version {without[0]!r}", hint="leave the version away")
+        raise UsageError(f"no run is to be scored on version {without[0]!r}", hint="omit the version")
     return found
 
 

@@ -34,7 +34,7 @@ from dstbench.cli.output import (
 )
 from dstbench.typing import NonUniformity, Per, Protocol, TailOrientation
 
-Level = Annotated[float, typer.Option(help="Confidence level of intervals.")]
+Level = Annotated[float, typer.Option(help="Confidence level of the intervals.")]
 
 
 @app.command(epilog="Example: dstbench diagnose predictions.json --charts figures")
@@ -43,7 +43,7 @@ Level = Annotated[float, typer.Option(help="Confidence level of intervals.")]
 @takes_drawing
 def diagnose(
     *,
-    few: Annotated[int, typer.Option(min=0, help="Dialogues with fewer gold slots than this have few.")] = 12,
+    few: Annotated[int, typer.Option(min=0, help="Count the dialogues with fewer gold slots than this.")] = 12,
     drawing: Drawing,
     asked: Asked,
     form: FormatOption = "text",
@@ -78,20 +78,21 @@ def traits(
     *,
     metrics: Metrics = None,
     to: Annotated[
-        TailOrientation | None, typer.Option(help="Tail orientation that is binned and correlated; mean.")
+        TailOrientation | None, typer.Option(help="Tail orientation to bin and correlate; default: mean.")
     ] = None,
     nu: Annotated[
-        NonUniformity | None, typer.Option(help="Non-uniformity that is binned and correlated; paper.")
+        NonUniformity | None, typer.Option(help="Non-uniformity to bin and correlate; default: paper.")
     ] = None,
     protocol: Annotated[
-        Protocol, typer.Option(help="Correlate all dialogues, or as the authors of GCA did (FGA at 0.75, pooled).")
+        Protocol,
+        typer.Option(help="Correlate all dialogues, or those that the authors of GCA took (FGA at 0.75, pooled)."),
     ] = "plain",
     level: Level = 0.95,
     disagree: Annotated[
         tuple[str, str] | None,
         typer.Option(metavar="A B", help="List the dialogues on which these metrics differ most."),
     ] = None,
-    most: Annotated[int, typer.Option(min=1, help="How many of them, in each direction.")] = 20,
+    most: Annotated[int, typer.Option(min=1, help="Number of dialogues to list in each direction.")] = 20,
     drawing: Drawing,
     asked: Asked,
     form: FormatOption = "text",
@@ -190,10 +191,10 @@ def show(
     run: Annotated[
         Path, typer.Argument(metavar="RUN", help="A prediction file, packed or not, or a long table (.parquet).")
     ],
-    dialogue: Annotated[str, typer.Argument(metavar="DIALOGUE", help="Its id.")],
-    against: Annotated[Path | None, typer.Option(metavar="RUN", help="Another run, to be shown beside it.")] = None,
+    dialogue: Annotated[str, typer.Argument(metavar="DIALOGUE", help="The dialogue's id.")],
+    against: Annotated[Path | None, typer.Option(metavar="RUN", help="Another run to show beside it.")] = None,
     context: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What was said: the dataset, or what `contexts` wrote.")
+        Path | None, typer.Option(metavar="FILE", help="The utterances: the dataset, or a table that `contexts` wrote.")
     ] = None,
     metrics: Metrics = None,
     gold: Gold = None,

@@ -60,8 +60,8 @@ def bias(
     train: Annotated[
         str | None, typer.Option(metavar="NAME", help="The split that others are compared to; train if not given.")
     ] = None,
-    least: Annotated[int, typer.Option(min=1, help="Leave out values that are counted less often.")] = 1,
-    top: Annotated[int, typer.Option(min=1, help="How many values text and figures show per slot.")] = 5,
+    least: Annotated[int, typer.Option(min=1, help="Omit values that are counted less often.")] = 1,
+    top: Annotated[int, typer.Option(min=1, help="Number of values per slot that text and figures show.")] = 5,
     split: _OfSplit = None,
     drawing: Drawing,
     form: FormatOption = "text",
@@ -95,10 +95,10 @@ def bias(
 @partial(takes_convention, only=_MATCHES)
 def diff(
     before: Annotated[Path, typer.Argument(metavar="BEFORE", help="The earlier version of a dataset.")],
-    after: Annotated[Path, typer.Argument(metavar="AFTER", help="The later one.")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER", help="The later version.")],
     *,
-    name: Annotated[list[str] | None, typer.Option(help="What the two are called, in order; give both.")] = None,
-    top: Annotated[int, typer.Option(min=1, help="How many changes text shows.")] = 20,
+    name: Annotated[list[str] | None, typer.Option(help="Names of the two versions, in order.")] = None,
+    top: Annotated[int, typer.Option(min=1, help="Number of changes that text shows.")] = 20,
     split: _OfSplit = None,
     form: FormatOption = "text",
     output: Output = None,
@@ -191,9 +191,7 @@ def inconsistency(
         typer.Option(help="Values to search for: a folder of hotel_db.json, …; gold's if neither is given."),
     ] = None,
     split: SplitOption = None,
-    support: Annotated[
-        int, typer.Option(min=1, help="In how many places elsewhere something counts as evidence.")
-    ] = 10,
+    support: Annotated[int, typer.Option(min=1, help="Number of places elsewhere that count as evidence.")] = 10,
     at_least: Annotated[
         float, typer.Option(min=0, max=1, help="The share of such places that is annotated elsewhere.")
     ] = 0.5,
@@ -206,8 +204,8 @@ def inconsistency(
     ] = None,
     log: Annotated[Path | None, typer.Option(help="Write what is missing, with the evidence for each (CSV).")] = None,
     review: Annotated[Path | None, typer.Option(help="Write a sheet to fill in (CSV), for `audit review`.")] = None,
-    sample: Annotated[int, typer.Option(min=1, help="Changed, and unchanged, dialogues in the sheet.")] = 50,
-    seed: Annotated[int, typer.Option(min=0, help="Of the draw of these dialogues.")] = 0,
+    sample: Annotated[int, typer.Option(min=1, help="Number of changed and of unchanged dialogues in the sheet.")] = 50,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the choice of dialogues.")] = 0,
     form: FormatOption = "text",
 ) -> None:
     """Find annotations that are missing: values said and not annotated, though in such places elsewhere they are."""
@@ -275,11 +273,11 @@ def replace(
         typer.Option(help="New values: JSON {slot: [values]}, or a dataset with like-named slots; else invented."),
     ] = None,
     slots: Annotated[
-        str | None, typer.Option(help="The slots, with commas; those called name, departure, destination if not given.")
+        str | None, typer.Option(help="The slots, comma-separated; default: those called name, departure, destination.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the choice among the donors.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the choice of new values.")] = 0,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Keep dialogues whose values have not been said, as they were.")
+        bool, typer.Option("--keep", help="Keep dialogues whose values have not been said, unchanged.")
     ] = False,
     manifest: Annotated[
         Path | None, typer.Option(help="Also list every replacement in this file (.csv or .json).")
@@ -322,7 +320,7 @@ def memorisation(
     *,
     context: Annotated[list[Path], typer.Option(help="File or folder that holds what is said; repeat for several.")],
     train: Annotated[Path | None, typer.Option(help="Training set, to tell which values it has.")] = None,
-    most: Annotated[int, typer.Option(min=0, help="How many values to list per run.")] = 20,
+    most: Annotated[int, typer.Option(min=0, help="Number of values to list per run.")] = 20,
     asked: Asked,
     form: FormatOption = "text",
     output: Output = None,

@@ -45,7 +45,8 @@ def convert(
     jobs: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Files read at a time, each by a process. Not given: one per processor, fewer for little input."
+            min=1,
+            help="Number of worker processes that read files; default: one per processor, fewer for little input.",
         ),
     ] = None,
 ) -> None:

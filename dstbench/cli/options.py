@@ -70,7 +70,7 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="FORMAT",
-        help="Native format; found by content if not given.",
+        help="Native format; default: found by content.",
         autocompletion=_completed(_formats),
     ),
 ]
@@ -91,10 +91,10 @@ Metrics = Annotated[
 ]
 Split = Annotated[
     str | None,
-    typer.Option(help="train, dev or test, where gold has several; the one with predictions if not given."),
+    typer.Option(help="train, dev or test, where gold has several; default: the one with predictions."),
 ]
-FormatOption = Annotated[TableFormat, typer.Option("--format", help="How to print the table.")]
-Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")]
+FormatOption = Annotated[TableFormat, typer.Option("--format", help="Output format of the table.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file instead of the terminal.")]
 
 
 @dataclass(frozen=True)
@@ -109,12 +109,12 @@ class Asked:
     ]
     gold: Gold = None
     from_format: From = None
-    name: Annotated[list[str] | None, typer.Option("--name", help="Name of a run, in order; repeat for several.")] = (
-        None
-    )
+    name: Annotated[
+        list[str] | None, typer.Option("--name", help="Name of a run, in the order of the runs; repeat for several.")
+    ] = None
     missing: MissingOption = None
     split: Split = None
-    engine: Annotated[EngineName, typer.Option(help="Who counts: this process, or a Ray cluster.")] = "local"
+    engine: Annotated[EngineName, typer.Option(help="Compute in this process, or on a Ray cluster.")] = "local"
     address: Annotated[
         str | None,
         typer.Option(metavar="HOST:PORT", help="The Ray cluster to join, or auto; this machine if not given."),
@@ -149,9 +149,9 @@ class Drawing:
         Path | None, typer.Option(metavar="DIR", help="Also write the charts to this folder, as Vega-Lite.")
     ] = None
     figures: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Also draw them for a paper, and write them to this folder.")
+        Path | None, typer.Option(metavar="DIR", help="Also draw the charts as figures and write them to this folder.")
     ] = None
-    figure_format: Annotated[FigureFormat, typer.Option(help="How they are drawn.")] = "svg"
+    figure_format: Annotated[FigureFormat, typer.Option(help="File type of the figures.")] = "svg"
 
     def check(self) -> None:
         """Say it before the work is done if figures cannot be drawn."""

@@ -21,10 +21,12 @@ def report(
     metrics: Metrics = None,
     context: Annotated[
         list[Path] | None,
-        typer.Option(help="File or folder that says what was said; found in gold and runs if not given. Repeat."),
+        typer.Option(help="File or folder with the utterances; default: the files of gold and runs. Repeat."),
     ] = None,
-    most: Annotated[int, typer.Option(min=1, help="Dialogues that can be looked at; the most telling ones.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Where the draws of intervals and tests come from.")] = 0,
+    most: Annotated[
+        int, typer.Option(min=1, help="Number of dialogues on the page; the most telling ones are taken.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the intervals and tests.")] = 0,
     drawing: Drawing,
     asked: Asked,
     form: Annotated[

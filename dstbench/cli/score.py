@@ -36,7 +36,7 @@ def score(
     *,
     metrics: Metrics = None,
     by: Annotated[
-        str, typer.Option(help="Group by run, domain, slot, dialogue, turn, length, seen; several with commas.")
+        str, typer.Option(help="Group by run, domain, slot, dialogue, turn, length, seen; comma-separated.")
     ] = "run",
     asked: Asked,
     form: FormatOption = "text",
@@ -74,16 +74,18 @@ def compare(
     *,
     metrics: Metrics = None,
     baseline: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Compare all others to this run (or model), not each to each.")
+        str | None, typer.Option(metavar="RUN", help="Compare every other run (or model) to this one only.")
     ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=RUNS", help="Runs of one model (its seeds), by name or pattern; t5=t5_*. Repeat."),
     ] = None,
-    resamples: Annotated[int, typer.Option(min=1, help="Resamples of the dialogues.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Where the draws come from.")] = 0,
-    level: Annotated[float, typer.Option(help="Level of intervals; tests are at one less it.")] = 0.95,
-    adjust: Annotated[Adjustment, typer.Option(help="How p are adjusted for the differences of a metric.")] = "holm",
+    resamples: Annotated[int, typer.Option(min=1, help="Number of bootstrap and randomisation resamples.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the draws.")] = 0,
+    level: Annotated[float, typer.Option(help="Confidence level of the intervals; tests use 1 - level.")] = 0.95,
+    adjust: Annotated[
+        Adjustment, typer.Option(help="How p-values are adjusted for the number of differences.")
+    ] = "holm",
     drawing: Drawing,
     asked: Asked,
     form: FormatOption = "text",
@@ -150,7 +152,7 @@ def pairs(
 def sweep(
     *,
     metrics: Metrics = None,
-    profiles: Annotated[str | None, typer.Option(help="The profiles, with commas; all if not given.")] = None,
+    profiles: Annotated[str | None, typer.Option(help="The profiles, comma-separated; default: all that suit.")] = None,
     labels: Annotated[Path | None, typer.Option("--label-map", help="Label map for trippy.")] = None,
     typos: Annotated[Path | None, typer.Option(help="Typo table for normalisers.")] = None,
     asked: Asked,

@@ -184,7 +184,10 @@ def profile(name: str, **overrides: Any) -> Convention:
     found = PROFILES.get(name) or PROFILES.get(f"{name}@faithful")
     if found is None:
         bases = dict.fromkeys(known.partition("@")[0] for known in PROFILES)
-        hint = did_you_mean(name, dict.fromkeys([*PROFILES, *bases])) or f"one of {', '.join(bases)}; see `dstbench ls profiles`"
+        hint = (
+            did_you_mean(name, dict.fromkeys([*PROFILES, *bases]))
+            or f"one of {', '.join(bases)}; see `dstbench ls profiles`"
+        )
         if name in _NOT_TO_BE_HAD:
             hint = _NOT_TO_BE_HAD[name]
         elif (base := name.partition("@")[0]) != name and base in PROFILES and f"{base}@fixed" not in PROFILES:

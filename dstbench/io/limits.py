@@ -33,7 +33,7 @@ class Limit:
         """
         text = os.environ.get(self.variable, str(self.default))
         if not (text.isascii() and text.isdecimal() and int(text)):
-            raise UsageError(f"{self.variable}={text!r} is no number above 0", hint=f"leave it away for {self.default}")
+            raise UsageError(f"{self.variable}={text!r} is no number above 0", hint=f"unset it for {self.default}")
         return int(text)
 
     @property

@@ -238,7 +238,7 @@ def _open(name: str, item: Any, gold: States | None, form: str | None, missing: 
         if not file.is_parquet:
             return _aligned(name, of_split(_read(file, form), split, gold), gold, missing)
         if form is not None:
-            raise file.error(f"a Parquet file, not one of format {form}", "leave --from away: it is a long table")
+            raise file.error(f"a Parquet file, not one of format {form}", "omit --from: it is a long table")
         run = _parquet(name, file)
     elif isinstance(item, Run):
         run = replace(item, name=name)
@@ -247,7 +247,7 @@ def _open(name: str, item: Any, gold: States | None, form: str | None, missing: 
     else:
         return _aligned(name, of_split(_from_memory(item, name), split, gold), gold, missing)
     if split is not None and gold is None:
-        raise UsageError(f"{name}: a long table knows no splits", hint="leave --split away, or give --gold")
+        raise UsageError(f"{name}: a long table knows no splits", hint="omit --split, or give --gold")
     before = run.meta["missing"]
     if gold is not None:
         # What was scored as empty is there as empty turns: the signature must go on to say so.

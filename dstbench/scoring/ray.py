@@ -144,7 +144,7 @@ class Cluster:
                 _connect(ray, self.address)
                 self._is_ours = True
             elif self.address is not None:
-                raise UsageError("this process is in a Ray cluster already", hint="leave the address away to use it")
+                raise UsageError("this process is in a Ray cluster already", hint="omit the address to use it")
             self._ray = ray
             self._task = ray.remote(num_cpus=1, max_retries=_RETRIES)(_worker())
 

@@ -42,7 +42,7 @@ def check_frames(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], conv
             raise DstbenchError(
                 f"{side} does not say the {words} of every frame" if side == "gold" else f"{side} lack {words}",
                 file=run.name,
-                hint="leave that metric away; SGD's own files, and predictions in their layout, may have them",
+                hint="omit that metric; SGD's own files, and predictions in their layout, may have them",
             )
 
 

@@ -31,7 +31,8 @@ from dstbench.scoring.scope import open_under
 from dstbench.scoring.standard_errors import moments_of, scores, scores_and_errors
 from dstbench.scoring.sums import Sums, sum_up
 from dstbench.scoring.turn_table import to_turns
-from dstbench.signature import differences, sign
+from dstbench.signature import meaning_of, sign
+from dstbench.signature import parse as parse_signature
 
 if TYPE_CHECKING:
     from dstbench.typing import Missing, View
@@ -131,7 +132,7 @@ def score(
     convention = as_convention(profile)
     asked = None if metrics is None else parse_all(metrics)  # what is wrong in them is said before files are read
     if asked == []:
-        raise UsageError("no metric to compute", hint="leave metrics away for the default ones")
+        raise UsageError("no metric to compute", hint="omit -m to compute the default metrics")
     runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
     chosen = choose_metrics(asked, runs, convention, groups)
     if convention.match.startswith("token-sort") and convention.unit == "frame" and convention.schema is None:
@@ -281,19 +282,25 @@ def _is_of(metric: Metric, notation: str) -> bool:
 
 
 def _warn_of_differences(rows: pl.DataFrame) -> None:
-    """Say it where runs' scores of a metric cannot be compared, as their signatures differ."""
-    per_metric = rows.group_by("metric", maintain_order=True).agg(pl.col("signature").unique(maintain_order=True))
+    """Warn where runs' scores of a metric cannot be compared, as their signatures differ: in what, and which runs."""
     clauses: dict[str, list[str]] = {}
-    for metric, signatures in per_metric.iter_rows():
-        for signature in signatures[1:]:
-            for clause in differences(signatures[0], signature):
-                clauses.setdefault(clause, []).append(metric)
+    for (metric,), signed in (
+        rows.select("metric", "run", "signature").unique(maintain_order=True).group_by("metric", maintain_order=True)
+    ):
+        if signed["signature"].n_unique() == 1:
+            continue
+        settings = {run: parse_signature(text).complete() for _, run, text in signed.iter_rows()}
+        for key in dict.fromkeys(key for one in settings.values() for key in one):
+            runs: dict[str, list[str]] = {}
+            for run, one in settings.items():
+                runs.setdefault(one.get(key, "-"), []).append(run)
+            if len(runs) > 1:
+                values = ", ".join(f"{value} ({', '.join(names)})" for value, names in runs.items())
+                clauses.setdefault(f"{meaning_of(key)} is {values}", []).append(str(metric))
     for clause, metrics in clauses.items():
-        hint = "; name the number of slots: -m sa:T=30" if clause.startswith("the metric (metric): sa(") else ""
+        hint = "; name the number of slots: -m sa:T=30" if clause.startswith("the metric is sa(") else ""
         warnings.warn(
-            f"{', '.join(dict.fromkeys(metrics))}: not comparable between all runs; they differ in {clause}{hint}",
-            DstbenchWarning,
-            stacklevel=3,
+            f"{', '.join(metrics)}: not comparable between all runs: {clause}{hint}", DstbenchWarning, stacklevel=3
         )
 
 
