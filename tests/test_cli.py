@@ -297,7 +297,8 @@ def test_version_and_help() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [command.callback.__name__ for command in app.registered_commands if command.callback]
+    "command",
+    [command.name or command.callback.__name__ for command in app.registered_commands if command.callback],
 )
 def test_every_command_has_an_example_that_could_be_typed(command: str) -> None:
     text = ok(command, "--help")
