@@ -22,7 +22,7 @@ import dstbench
 from dstbench.analysis.associations import TESTS
 from dstbench.analysis.correlate import COLUMNS, Correlations
 from dstbench.demo import synthetic
-from dstbench.schema.core import TABLES
+from dstbench.schema.analysis import TABLES
 from dstbench.stats import compare_independent, compare_nonoverlapping, compare_overlapping
 from tests import formats, oracle
 from tests.corpora import States, corpora

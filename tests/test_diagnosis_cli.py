@@ -19,7 +19,7 @@ from dstbench.analysis.traits import Traits
 from dstbench.demo import synthetic
 from dstbench.rendering import charts
 from dstbench.rendering.diagnose import render_diagnosis, render_traits
-from dstbench.schema.core import TABLES
+from dstbench.schema.analysis import TABLES
 from tests import formats
 from tests.corpora import EXAMPLE
 from tests.test_cli import ok, run

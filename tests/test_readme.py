@@ -59,6 +59,8 @@ NOT_RUN = {
     "dstbench --install-completion": "writes into a shell's files; tests/test_completion.py",
     "uv run python -m benchmarks.papers --all": "needs other people's files; tests/test_published.py does it",
     ".ci/run": "runs the tests",
+    "python data_schemas/write.py": "tests/test_schemas.py sees that it would change nothing",
+    "python -m tests.test_public": "tests/test_public.py, likewise",
     ".ci/versions lowest-direct": "installs, and runs tests",
     ".ci/versions highest 3.13": "the same",
     "uv run python -m benchmarks.NAME": "all of them say what they do in a test of its own, below",
