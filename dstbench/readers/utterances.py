@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
-from dstbench.readers import jsonl, multiwoz, preprocessed, sgd, text_states, tsv, turnlist, unified, woz
+from dstbench.readers import convlab, icdst, jsonl, multiwoz, sgd, simpletod, text_states, tsv, woz
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -167,14 +167,14 @@ def _sgd(source: Source) -> Iterator[Said]:
 
 
 def _unified(source: Source) -> Iterator[Said]:
-    for dialogue in source.objects(SpokenDialogue, "dialogue_id", _DIALOGUE, hint=unified.FORMAT.hint):
+    for dialogue in source.objects(SpokenDialogue, "dialogue_id", _DIALOGUE, hint=convlab.FORMAT.hint):
         name = dialogue.dialogue_id if dialogue.original_id is msgspec.UNSET else dialogue.original_id
         for number, system, user in _exchanges(dialogue.turns):
             yield name, number, system, user
 
 
 def _convlab(source: Source) -> Iterator[Said]:
-    for turn in source.objects(ConvlabTurn, "dialogue_id", (), hint=turnlist.CONVLAB.hint):
+    for turn in source.objects(ConvlabTurn, "dialogue_id", (), hint=icdst.CONVLAB.hint):
         before = turn.context[-1] if turn.context else None
         system = before.utterance if before is not None and before.speaker == "system" else None
         yield turn.dialogue_id, turn.utt_idx // 2, system, turn.utterance
@@ -191,20 +191,20 @@ def _multiwoz(source: Source) -> Iterator[Said]:
 
 
 def _trade(source: Source) -> Iterator[Said]:
-    for dialogue in source.objects(TradeDialogue, "dialogue_idx", _DIALOGUE, hint=preprocessed.TRADE.hint):
+    for dialogue in source.objects(TradeDialogue, "dialogue_idx", _DIALOGUE, hint=simpletod.TRADE.hint):
         for turn in dialogue.dialogue:
             yield str(dialogue.dialogue_idx), turn.turn_idx, turn.system_transcript, turn.transcript
 
 
 def _t5dst(source: Source) -> Iterator[Said]:
-    for dialogue in source.objects(T5Dialogue, "dial_id", _DIALOGUE, hint=preprocessed.T5DST.hint):
+    for dialogue in source.objects(T5Dialogue, "dial_id", _DIALOGUE, hint=simpletod.T5DST.hint):
         for number, turn in enumerate(dialogue.turns):
             yield dialogue.dial_id, number, turn.system if number else None, turn.user  # at first it says "none"
 
 
 def _simpletod(source: Source) -> Iterator[Said]:
     dialogues: dict[str, SimpletodDialogue] = source.convert(
-        source.json, dict[str, SimpletodDialogue], ("dialogue", None, "turn"), hint=preprocessed.SIMPLETOD.hint
+        source.json, dict[str, SimpletodDialogue], ("dialogue", None, "turn"), hint=simpletod.SIMPLETOD.hint
     )
     for dialogue, content in dialogues.items():
         for number, user in enumerate(content.usr):
@@ -228,7 +228,7 @@ def _labels(source: Source) -> Iterator[Said]:
 
 
 def _icdst(source: Source) -> Iterator[Said]:
-    for turn in source.objects(IcdstTurn, "ID", (), hint=turnlist.ICDST.hint):
+    for turn in source.objects(IcdstTurn, "ID", (), hint=icdst.ICDST.hint):
         system, user = ((said[-1] if said else None) for said in (turn.dialog.sys, turn.dialog.usr))
         yield turn.ID, turn.turn_id, system, user
 

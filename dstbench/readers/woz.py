@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.preprocessed import TradeEntry, informed
+from dstbench.readers.simpletod import TradeEntry, informed
 from dstbench.readers.source import Format, Source
 from dstbench.readers.states import States
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, domain_of
-from dstbench.readers import multiwoz, preprocessed, sgd, tsv, unified, woz
+from dstbench.readers import convlab, multiwoz, sgd, simpletod, tsv, woz
 from dstbench.schema.core import BETWEEN
 from dstbench.writers.document import Document, JsonDocument, Place, TextDocument, Turn, exchanges
 
@@ -96,7 +96,7 @@ class _Sgd(JsonDocument):
 
 
 class _Unified(JsonDocument):
-    form = unified.FORMAT
+    form = convlab.FORMAT
     name = "dialogue_id"
     absent = ""
     usual: ClassVar = {"leaveat": "leave at", "arriveby": "arrive by", "pricerange": "price range"}
@@ -122,7 +122,7 @@ class _Unified(JsonDocument):
 
 
 class _T5dst(JsonDocument):
-    form = preprocessed.T5DST
+    form = simpletod.T5DST
     name = "dial_id"
 
     def turns(self) -> Iterator[Turn]:
@@ -139,7 +139,7 @@ class _T5dst(JsonDocument):
 
 
 class _Trade(JsonDocument):
-    form = preprocessed.TRADE
+    form = simpletod.TRADE
     name = "dialogue_idx"
     domain = ""
 
@@ -194,7 +194,7 @@ class _Woz(_Trade):
 
 
 class _Simpletod(JsonDocument):
-    form = preprocessed.SIMPLETOD
+    form = simpletod.SIMPLETOD
     absent = "not mentioned"
     usual: ClassVar = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
 
