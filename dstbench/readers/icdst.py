@@ -1,55 +1,31 @@
-"""Predictions as one JSON list of turns: KAGE-GPT2, ConvLab-3, IC-DST and RefPyDST.
+"""IC-DST's and RefPyDST's ``running_log.json`` (Hu et al. 2022; King & Flanigan 2023), and the gold file beside it.
 
-Conventions: each item is a turn with flat or nested cumulative states; items may come in any order. Where every slot
-is always there, KAGE's ``none`` and ConvLab's empty string leave one out, and such a value is no value.
+Conventions: one JSON list of turns with flat cumulative states; items may come in any order. Gold files have no
+``pred``.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Final
 
 import msgspec
-import polars as pl
 
-from dstbench.readers.builder import StatesBuilder, skipped
+from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.columns import Columns, Objects, states_of
-from dstbench.readers.fga_gca import NestedState
 from dstbench.readers.source import Format, Source
-from dstbench.readers.states import States, listed
+from dstbench.readers.states import States
 from dstbench.readers.tokens import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dstbench.readers.source import Said
 
 _ALTERED: Final = (
     "its gold may have been altered in favour of the predictions where it had alternatives (a|b); "
     "--gold FILE gives it anew, and shows the turns that an interrupted run has not reached"
 )
-
-
-class KageTurn(msgspec.Struct):
-    """One turn of KAGE-GPT2 (Lin et al. 2021)."""
-
-    example_id: str
-    bs_pred_dict: dict[str, str]
-    bs_ref_dict: dict[str, str]
-
-
-class ConvlabPrediction(msgspec.Struct):
-    """What ConvLab-3 predicts for a turn."""
-
-    state: NestedState
-
-
-class ConvlabTurn(msgspec.Struct):
-    """One user turn of ConvLab-3 (Zhu et al. 2023); `utt_idx` counts system turns too."""
-
-    dialogue_id: str
-    utt_idx: int
-    state: NestedState
-    predictions: ConvlabPrediction
 
 
 class IcdstTurn(msgspec.Struct):
@@ -61,49 +37,22 @@ class IcdstTurn(msgspec.Struct):
     pred: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
 
-def _sniff(source: Source, *keys: str) -> bool:
-    return any(item.keys() >= {*keys} for item in source.first_objects)
+class SpokenTexts(msgspec.Struct):
+    """All that was said up to a turn."""
+
+    sys: list[str] = []
+    usr: list[str] = []
 
 
-def _turns(source: Source, form: Format, dialogue: str, turn: str | None) -> Iterator[Any]:
-    """The items, checked; `dialogue` and `turn` are the keys that name them in messages."""
-    if source.kind != "json" or not isinstance(source.json, list):
-        raise source.error("not a JSON list of turns", form.hint)
-    for number, item in enumerate(source.json):
-        known = {"dialogue": item.get(dialogue), "turn": turn and item.get(turn)} if isinstance(item, dict) else {}
-        levels = (None, "slot", "slot") if form is CONVLAB else (None, "slot")
-        yield source.convert(item, get_args(form.shape)[0], levels, place=f"item {number}: ", hint=form.hint, **known)
+class SpokenTurn(msgspec.Struct):
+    """A turn of IC-DST."""
+
+    ID: str
+    turn_id: int
+    dialog: SpokenTexts = msgspec.field(default_factory=SpokenTexts)
 
 
-def _kage_columns(found: Tokens) -> Columns | None:
-    turns = Objects.of(found)
-    named = None if turns is None else turns.strings("example_id")
-    if turns is None or named is None:
-        return None
-    parts = named.words.str.extract_groups("(?s)^(?<dialogue>.+)-(?<turn>[0-9]+)$").struct.unnest()
-    gold, pred = turns.flat("bs_ref_dict"), turns.flat("bs_pred_dict")
-    if gold is None or pred is None or parts["turn"].null_count():
-        return None
-    if len(gold.present) != turns.height or len(pred.present) != turns.height:
-        return None
-    number = parts["turn"].gather(pl.Series(named.code))
-    return Columns(named.renamed(parts["dialogue"].to_list()), number, gold.without("none"), pred.without("none"))
-
-
-def _convlab_columns(found: Tokens) -> Columns | None:
-    turns = Objects.of(found)
-    if turns is None:
-        return None
-    dialogue, utterance = turns.strings("dialogue_id"), turns.integers("utt_idx")
-    gold, pred = turns.nested("state"), turns.nested("state", under="predictions")
-    if dialogue is None or utterance is None or gold is None or pred is None:
-        return None
-    if len(gold.present) != turns.height or len(pred.present) != turns.height:
-        return None
-    return Columns(dialogue, utterance // 2, gold.without(""), pred.without(""))
-
-
-def _icdst_columns(found: Tokens) -> Columns | None:
+def _columns(found: Tokens) -> Columns | None:
     turns = Objects.of(found)
     if turns is None:
         return None
@@ -114,68 +63,21 @@ def _icdst_columns(found: Tokens) -> Columns | None:
     return Columns(dialogue, turn, gold, pred if len(pred.present) else None)
 
 
-def sniff_kage(source: Source) -> bool:
-    """Whether turns hold ``bs_pred_dict``."""
-    return _sniff(source, "bs_pred_dict")
-
-
-def read_kage(source: Source) -> States:
-    """Read KAGE's ``test_results.json``; the turn stands after the last hyphen of ``example_id``."""
-    if (quick := states_of(source, KAGE.name, _kage_columns)) is not None:
-        lost = _unparsed(skipped(quick.gold.turns)) if quick.gold else []
-        return replace(quick, notes=(*(f"{source.name}: {note}" for note in lost), *quick.notes))
-    states = StatesBuilder(source.name, KAGE.name)
-    for turn in _turns(source, KAGE, "example_id", None):
-        at = states.turn(*source.dialogue_and_turn(turn.example_id, "-", "the example_id"))
-        states.pred.flat(at, listed(turn.bs_pred_dict, ("none",)))
-        states.gold.flat(at, listed(turn.bs_ref_dict, ("none",)))
-    for note in _unparsed(states.skipped()):
-        states.note(note)
-    return states.build()
-
-
-def _unparsed(turns: int) -> list[str]:
-    """What is to be said of turns that are not there."""
-    if not turns:
-        return []
-    return [
-        f"{turns:,} turns between others are not in the file; KAGE leaves out those that it could not parse and "
-        "counts them as wrong: --gold FILE --missing wrong does too"
-    ]
-
-
-def sniff_convlab(source: Source) -> bool:
-    """Whether turns hold ``predictions`` beside ``state``."""
-    return _sniff(source, "predictions", "state", "utt_idx")
-
-
-def read_convlab(source: Source) -> States:
-    """Read ConvLab-3's ``predictions.json``."""
-    if (quick := states_of(source, CONVLAB.name, _convlab_columns)) is not None:
-        return quick
-    states = StatesBuilder(source.name, CONVLAB.name)
-    for turn in _turns(source, CONVLAB, "dialogue_id", "utt_idx"):
-        at = states.turn(turn.dialogue_id, turn.utt_idx // 2)
-        for side, state in ((states.pred, turn.predictions.state), (states.gold, turn.state)):
-            side.nested(at, {domain: listed(slots, ("",)) for domain, slots in state.items()})
-    return states.build()
-
-
-def sniff_icdst(source: Source) -> bool:
+def sniff(source: Source) -> bool:
     """Whether turns hold ``ID``, ``turn_id`` and ``slot_values``."""
-    return _sniff(source, "ID", "turn_id", "slot_values")
+    return source.lists("ID", "turn_id", "slot_values")
 
 
-def read_icdst(source: Source) -> States:
+def read(source: Source) -> States:
     """Read ``running_log.json``, or the gold file of the same form that has no ``pred``.
 
     The log's gold is reported as doubtful: where gold was ``a|b`` and the prediction one of them, the authors' scorer
     has put the prediction in its place.
     """
-    if (quick := states_of(source, ICDST.name, _icdst_columns)) is not None:
+    if (quick := states_of(source, FORMAT.name, _columns)) is not None:
         return replace(quick, notes=(f"{source.name}: {_ALTERED}", *quick.notes)) if quick.pred else quick
-    states = StatesBuilder(source.name, ICDST.name)
-    for turn in _turns(source, ICDST, "ID", "turn_id"):
+    states = StatesBuilder(source.name, FORMAT.name)
+    for turn in source.objects(IcdstTurn, "ID", (None, "slot"), turn="turn_id", of="turns", hint=FORMAT.hint):
         at = states.turn(turn.ID, turn.turn_id)
         states.gold.flat(at, turn.slot_values)
         if turn.pred is not msgspec.UNSET:
@@ -185,35 +87,20 @@ def read_icdst(source: Source) -> States:
     return states.build()
 
 
-KAGE: Final = Format(
-    name="kage",
-    title="KAGE-GPT2 (test_results.json)",
-    holds=("gold", "pred"),
-    example=(
-        '[{"example_id": "MUL9901-0", "bs_pred_dict": {"hotel area": "north"}, "bs_ref_dict": {"hotel area": "north"}}]'
-    ),
-    shape=list[KageTurn],
-    sniff=sniff_kage,
-    read=read_kage,
-)
-CONVLAB: Final = Format(
-    name="convlab",
-    title="ConvLab-3 (predictions.json)",
-    holds=("gold", "pred"),
-    example=(
-        '[{"dialogue_id": "MUL9901.json", "utt_idx": 0, "state": {"hotel": {"area": "north", "name": ""}}, '
-        '"predictions": {"state": {"hotel": {"area": "north"}}}}]'
-    ),
-    shape=list[ConvlabTurn],
-    sniff=sniff_convlab,
-    read=read_convlab,
-)
-ICDST: Final = Format(
+def said(source: Source) -> Iterator[Said]:
+    """What was said in each turn."""
+    for turn in source.objects(SpokenTurn, "ID", (), hint=FORMAT.hint):
+        system, user = ((texts[-1] if texts else None) for texts in (turn.dialog.sys, turn.dialog.usr))
+        yield turn.ID, turn.turn_id, system, user
+
+
+FORMAT: Final = Format(
     name="icdst",
     title="IC-DST, RefPyDST (running_log.json; gold mw2x_100p_test.json)",
     holds=("gold", "pred"),
     example='[{"ID": "MUL9901.json", "turn_id": 0, "slot_values": {"hotel-area": "north"}, "pred": {}}]',
     shape=list[IcdstTurn],
-    sniff=sniff_icdst,
-    read=read_icdst,
+    sniff=sniff,
+    read=read,
+    said=said,
 )

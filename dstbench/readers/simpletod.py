@@ -1,150 +1,126 @@
-"""Gold states as models preprocess MultiWOZ: TRADE's, T5DST's and SimpleTOD's files.
+"""SimpleTOD's generated states and its preprocessed MultiWOZ (Hosseini-Asl et al. 2020).
 
-Conventions: one JSON list (SimpleTOD: dictionary) of dialogues, cumulative states, no predictions. A literal ``none``
-that survives in the 2.1 annotation is kept as written; SimpleTOD's ``not mentioned`` is how it leaves a slot out, and
-such a value is no value. Turns count user turns from 0.
+Conventions: cumulative states. Predictions are triples ``hotel book day friday`` of both sides; gold is a dictionary
+of dialogues, each with a list of domain, slot and value per turn, and what was said. ``not mentioned`` is how these
+files leave a slot out, and such a value is no value; a literal ``none`` that survives in the 2.1 annotation is kept as
+written. Turns count user turns from 0.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.source import Format, Source, values
 from dstbench.readers.states import States
+from dstbench.readers.text_states import LEAVES_OUT, TextStates
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-class TradeEntry(msgspec.Struct):
-    """An entry of a belief state: its slot-value pairs (one, in practice) and whether the user informs or asks."""
-
-    slots: list[tuple[str, str]]
-    act: str
-
-
-class TradeTurn(msgspec.Struct):
-    """One turn of TRADE's file."""
-
-    turn_idx: int
-    belief_state: list[TradeEntry]
-
-
-class TradeDialogue(msgspec.Struct):
-    """One dialogue of TRADE's file."""
-
-    dialogue_idx: str
-    dialogue: list[TradeTurn]
-
-
-class T5State(msgspec.Struct):
-    """A state of T5DST's file."""
-
-    slot_values: dict[str, str]
-
-
-class T5Turn(msgspec.Struct):
-    """One turn of T5DST's file; its place in the list is its number."""
-
-    state: T5State
-
-
-class T5Dialogue(msgspec.Struct):
-    """One dialogue of T5DST's file."""
-
-    dial_id: str
-    turns: list[T5Turn]
+    from dstbench.readers.source import Said
 
 
 class SimpletodDialogue(msgspec.Struct):
+    """One dialogue of SimpleTOD (Hosseini-Asl et al. 2020): a list of triples per turn."""
+
+    target_turn_belief: list[list[str]]
+    generated_turn_belief: list[list[str]]
+
+
+class GoldDialogue(msgspec.Struct):
     """One dialogue of SimpleTOD's file: per turn, a list of domain, slot and value."""
 
     bstate: list[list[tuple[str, str, str]]]
 
 
-def informed(state: list[TradeEntry]) -> list[tuple[str, str]]:
-    """What the user informs: what is asked for, such as a phone number, is no slot."""
-    return [pair for entry in state if entry.act == "inform" for pair in entry.slots]
+GoldDialogue.__name__ = "SimpletodDialogue"  # as data_schemas call it
 
 
-def _sniff(source: Source, dialogue: str, turns: str) -> bool:
-    return any(isinstance(d.get(dialogue), str) and turns in d for d in source.first_objects)
+class SpokenDialogue(msgspec.Struct):
+    """A dialogue of SimpleTOD's file."""
+
+    usr: list[str]
+    sys: list[str]
 
 
-def sniff_trade(source: Source) -> bool:
-    """Whether dialogues have a ``dialogue_idx`` and a ``dialogue``."""
-    return _sniff(source, "dialogue_idx", "dialogue")
+def sniff(source: Source) -> bool:
+    """Whether dialogues hold ``generated_turn_belief``."""
+    return source.kind == "json" and any(
+        isinstance(dialogue, dict) and "generated_turn_belief" in dialogue for dialogue in values(source.sample)
+    )
 
 
-def read_trade(source: Source) -> States:
-    """Read TRADE's file."""
-    states = StatesBuilder(source.name, TRADE.name)
-    for dialogue in source.objects(TradeDialogue, "dialogue_idx", (None, "turn"), hint=TRADE.hint):
-        for turn in dialogue.dialogue:
-            states.gold.cells(states.turn(dialogue.dialogue_idx, turn.turn_idx), informed(turn.belief_state))
-    return states.build()
+def read(source: Source) -> States:
+    """Read SimpleTOD's file; a run that was fed gold states, as its name says, is reported."""
+    dialogues: dict[str, SimpletodDialogue] = source.convert(
+        source.json, FORMAT.shape, ("dialogue", None, "turn"), hint=FORMAT.hint
+    )
+    texts = TextStates(source, FORMAT)
+    if "oracleBelief" in source.path.name:
+        texts.states.note("its name says oracleBelief: the model was given the gold states")
+    for dialogue, content in dialogues.items():
+        turns = content.target_turn_belief, content.generated_turn_belief
+        if len(turns[0]) != len(turns[1]):
+            raise source.error(
+                f"{len(turns[0])} gold turns and {len(turns[1])} generated ones", "write it again", dialogue=dialogue
+            )
+        for number, (gold, pred) in enumerate(zip(*turns, strict=True)):
+            at = texts.states.turn(dialogue, number)
+            texts.triples(at, texts.states.gold, gold)
+            texts.triples(at, texts.states.pred, pred)
+    return texts.build()
 
 
-def sniff_t5(source: Source) -> bool:
-    """Whether dialogues have a ``dial_id`` and ``turns``."""
-    return _sniff(source, "dial_id", "turns")
-
-
-def read_t5(source: Source) -> States:
-    """Read T5DST's file."""
-    states = StatesBuilder(source.name, T5DST.name)
-    levels = (None, "turn", None, None, "slot")
-    for dialogue in source.objects(T5Dialogue, "dial_id", levels, hint=T5DST.hint):
-        for number, turn in enumerate(dialogue.turns):
-            states.gold.flat(states.turn(dialogue.dial_id, number), turn.state.slot_values)
-    return states.build()
-
-
-def sniff_simpletod(source: Source) -> bool:
+def sniff_gold(source: Source) -> bool:
     """Whether dialogues hold ``bstate``."""
     return source.kind == "json" and any(isinstance(d, dict) and "bstate" in d for d in values(source.sample))
 
 
-def read_simpletod(source: Source) -> States:
-    """Read SimpleTOD's file."""
-    dialogues: dict[str, SimpletodDialogue] = source.convert(
-        source.json, SIMPLETOD.shape, ("dialogue", None, "turn"), hint=SIMPLETOD.hint
+def read_gold(source: Source) -> States:
+    """Read the preprocessed MultiWOZ."""
+    dialogues: dict[str, GoldDialogue] = source.convert(
+        source.json, GOLD.shape, ("dialogue", None, "turn"), hint=GOLD.hint
     )
-    states = StatesBuilder(source.name, SIMPLETOD.name)
+    states = StatesBuilder(source.name, GOLD.name)
     for dialogue, content in dialogues.items():
         for number, turn in enumerate(content.bstate):
-            cells = [(f"{domain}-{slot}", value) for domain, slot, value in turn if value != "not mentioned"]
+            cells = [(f"{domain}-{slot}", value) for domain, slot, value in turn if value not in LEAVES_OUT]
             states.gold.cells(states.turn(dialogue, number), cells)
     return states.build()
 
 
-TRADE: Final = Format(
-    name="trade-gold",
-    title="TRADE's preprocessed MultiWOZ (<split>_dials.json), gold",
-    holds=("gold",),
+def said(source: Source) -> Iterator[Said]:
+    """What was said in each turn of the preprocessed MultiWOZ."""
+    dialogues: dict[str, SpokenDialogue] = source.convert(
+        source.json, dict[str, SpokenDialogue], ("dialogue", None, "turn"), hint=GOLD.hint
+    )
+    for dialogue, content in dialogues.items():
+        for number, user in enumerate(content.usr):
+            yield dialogue, number, content.sys[number - 1] if 0 < number <= len(content.sys) else None, user
+
+
+FORMAT: Final = Format(
+    name="simpletod",
+    title="SimpleTOD (<exp>_test_context[history=full_history]_nocarry.json)",
+    holds=("gold", "pred"),
     example=(
-        '[{"dialogue_idx": "MUL9901.json", "dialogue": [{"turn_idx": 0, '
-        '"belief_state": [{"slots": [["hotel-area", "north"]], "act": "inform"}]}]}]'
+        '{"MUL9901.json": {"target_turn_belief": [["hotel area north"]], '
+        '"generated_turn_belief": [["hotel area north", "hotel name not mentioned"]]}}'
     ),
-    shape=list[TradeDialogue],
-    sniff=sniff_trade,
-    read=read_trade,
+    shape=dict[str, SimpletodDialogue],
+    sniff=sniff,
+    read=read,
 )
-T5DST: Final = Format(
-    name="t5dst-gold",
-    title="T5DST's preprocessed MultiWOZ (<split>_dials.json), gold",
-    holds=("gold",),
-    example='[{"dial_id": "MUL9901.json", "turns": [{"state": {"slot_values": {"hotel-area": "north"}}}]}]',
-    shape=list[T5Dialogue],
-    sniff=sniff_t5,
-    read=read_t5,
-)
-SIMPLETOD: Final = Format(
+GOLD: Final = Format(
     name="simpletod-gold",
     title="SimpleTOD's preprocessed MultiWOZ (<split>_dials_lexicalized.json), gold",
     holds=("gold",),
     example='{"MUL9901.json": {"usr": ["…"], "sys": ["…"], "bstate": [[["hotel", "area", "north"]]]}}',
-    shape=dict[str, SimpletodDialogue],
-    sniff=sniff_simpletod,
-    read=read_simpletod,
+    shape=dict[str, GoldDialogue],
+    sniff=sniff_gold,
+    read=read_gold,
+    said=said,
 )

@@ -7,7 +7,7 @@ No quoting. Lines that start with ``#`` are comments. STAR counts turns anew whe
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import numpy as np
@@ -16,6 +16,11 @@ import polars as pl
 from dstbench.readers.builder import Listed, Words, assemble, checked_turns
 from dstbench.readers.source import Format, Source
 from dstbench.readers.states import States
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dstbench.readers.source import Said
 
 LEAVES_OUT: Final = "none"
 _DIALOGUE, _TURN = KEYS = "# Dialogue ID", "Turn Index"
@@ -98,6 +103,12 @@ def table(source: Source, form: Format) -> tuple[pl.DataFrame, list[str]]:
     return lines.select(cells).unnest("line"), slots
 
 
+def said(source: Source) -> Iterator[Said]:
+    """What was said in each turn."""
+    lines, _ = table(source, STAR if sniff_star(source) else SUMBT)
+    return lines.select(*KEYS, "System Response", "User Utterance").iter_rows()
+
+
 def _read(source: Source, form: Format) -> States:
     lines, slots = table(source, form)
     dialogue, number = lines.select(KEYS)
@@ -120,6 +131,7 @@ STAR: Final = Format(
     shape=StarLine,
     sniff=sniff_star,
     read=read_star,
+    said=said,
 )
 SUMBT: Final = Format(
     name="sumbt-tsv",
@@ -129,4 +141,5 @@ SUMBT: Final = Format(
     shape=SumbtLine,
     sniff=sniff_sumbt,
     read=read_sumbt,
+    said=said,
 )

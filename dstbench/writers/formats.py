@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, domain_of
-from dstbench.readers import convlab, multiwoz, sgd, simpletod, tsv, woz
+from dstbench.readers import convlab, multiwoz, sgd, simpletod, t5dst, trade, tsv, woz
 from dstbench.schema.core import BETWEEN
 from dstbench.writers.document import Document, JsonDocument, Place, TextDocument, Turn, exchanges
 
@@ -96,7 +96,7 @@ class _Sgd(JsonDocument):
 
 
 class _Unified(JsonDocument):
-    form = convlab.FORMAT
+    form = convlab.GOLD
     name = "dialogue_id"
     absent = ""
     usual: ClassVar = {"leaveat": "leave at", "arriveby": "arrive by", "pricerange": "price range"}
@@ -122,7 +122,7 @@ class _Unified(JsonDocument):
 
 
 class _T5dst(JsonDocument):
-    form = simpletod.T5DST
+    form = t5dst.GOLD
     name = "dial_id"
 
     def turns(self) -> Iterator[Turn]:
@@ -139,7 +139,7 @@ class _T5dst(JsonDocument):
 
 
 class _Trade(JsonDocument):
-    form = simpletod.TRADE
+    form = trade.GOLD
     name = "dialogue_idx"
     domain = ""
 
@@ -188,13 +188,13 @@ def _is_pairs(label: Any) -> bool:
 
 
 class _Woz(_Trade):
-    form = woz.WOZ
+    form = woz.FORMAT
     domain = "restaurant-"
     usual: ClassVar = {"pricerange": "price range"}
 
 
 class _Simpletod(JsonDocument):
-    form = simpletod.SIMPLETOD
+    form = simpletod.GOLD
     absent = "not mentioned"
     usual: ClassVar = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
 
