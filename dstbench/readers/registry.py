@@ -25,10 +25,10 @@ from dstbench.readers import (
     simpletod,
     som,
     star,
+    sumbt,
     t5dst,
     trade,
     trippy,
-    tsv,
     woz,
 )
 from dstbench.readers.columns import without_collection
@@ -67,8 +67,8 @@ FORMATS: Final[dict[str, Format]] = {
         convlab.RAW,
         dstc10.FORMAT,
         ldst.FORMAT,
-        tsv.STAR,
-        tsv.SUMBT,
+        star.TSV,
+        sumbt.FORMAT,
         trade.GOLD,
         t5dst.GOLD,
         simpletod.GOLD,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, domain_of
-from dstbench.readers import convlab, multiwoz, sgd, simpletod, t5dst, trade, tsv, woz
+from dstbench.readers import convlab, multiwoz, sgd, simpletod, star, sumbt, t5dst, trade, tsv, woz
 from dstbench.schema.core import BETWEEN
 from dstbench.writers.document import Document, JsonDocument, Place, TextDocument, Turn, exchanges
 
@@ -219,7 +219,7 @@ class _Simpletod(JsonDocument):
 
 
 class _Star(TextDocument):
-    form = tsv.STAR
+    form = star.TSV
     speakers: ClassVar = {"system": 3, "user": 4}
 
     def body(self, text: str) -> str:
@@ -243,7 +243,7 @@ class _Star(TextDocument):
 
 
 class _Sumbt(_Star):
-    form = tsv.SUMBT
+    form = sumbt.FORMAT
     speakers: ClassVar = {"user": 2, "system": 3}
     usual: ClassVar = {"leaveat": "leave at", "arriveby": "arrive by", "pricerange": "price range"}
 
