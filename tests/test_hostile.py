@@ -21,7 +21,8 @@ import pytest
 import dstbench
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import split_pair
-from dstbench.io import archives, limits
+from dstbench.io import archives as packed
+from dstbench.io import limits
 from dstbench.runs.open import open_runs
 from dstbench.scoring import compare_values as comparison
 from tests import formats
@@ -243,7 +244,7 @@ def test_many_small_members_are_a_bomb_too(here: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("DSTBENCH_MAX_UNPACKED", "9")
     with pytest.raises(dstbench.DstbenchError, match="without a file of a known format"):
         dstbench.score("many.zip")  # each is counted once, however often it is looked at
-    monkeypatch.setattr(archives, "_FREE", 5 * MB)
+    monkeypatch.setattr(packed, "_FREE", 5 * MB)
     with pytest.raises(dstbench.DstbenchError, match="more than 200 times its packed size"):
         dstbench.score("many.zip")
 
@@ -266,7 +267,7 @@ def test_what_is_packed_twice_is_refused(
 def test_a_bomb_in_a_zip_is_measured_by_what_the_zip_holds(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("p.zip").write_bytes(_zipped(gzip.compress(formats.gtpr().encode())))  # as some datasets come
     assert dstbench.score("p.zip", metrics="jga")["value"].item() == 0.5
-    monkeypatch.setattr(archives, "_FREE", MB)
+    monkeypatch.setattr(packed, "_FREE", MB)
     Path("p.zip").write_bytes(_zipped(gzip.compress(b" " * 5 * MB)))
     with pytest.raises(dstbench.DstbenchError, match=r"more than 200 times its packed size"):
         dstbench.score("p.zip")
