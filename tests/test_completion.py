@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.readers import read
-from dstbench.readers.positional import split_state
+from dstbench.readers.convlab import split_state
 from dstbench.readers.states import only_split
 from dstbench.runs.align import to_long
 from dstbench.runs.open import read_run

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.readers.utterances import UTTERANCES
+from dstbench.readers.registry import WITH_UTTERANCES
 from dstbench.schema.core import CONTEXTS
 from tests import formats
 from tests.test_cli import run
 from tests.test_datasets import multiwoz_with_splits
 from tests.test_readers import ALL
 
-WITH = [name for name in ALL if name.partition(" ")[0] in UTTERANCES and name != "jsonl (list)"]
+WITH = [name for name in ALL if name.partition(" ")[0] in WITH_UTTERANCES and name != "jsonl (list)"]
 
 
 @pytest.mark.parametrize("name", WITH)
@@ -35,7 +35,7 @@ def test_what_was_said_is_the_same_from_every_format(name: str, here: Path) -> N
     assert table.select("dialogue", "turn").equals(side.turns)
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if name not in UTTERANCES and " " not in name])
+@pytest.mark.parametrize("name", [name for name in ALL if name not in WITH_UTTERANCES and " " not in name])
 def test_a_format_without_utterances_is_said_so(name: str, here: Path) -> None:
     Path("p").write_text(ALL[name]())
     with pytest.raises(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.readers import Source, stream
+from dstbench.readers import Source, json_stream
 
 _values = st.recursive(
     st.none() | st.integers() | st.text(max_size=6) | st.sampled_from(["}", '"', "{", "\\", "a_", "],"]),
@@ -28,7 +28,7 @@ def _source(content: bytes) -> Source:
 
 @pytest.fixture(params=[1, 7, 1 << 22])
 def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "_CHUNK", request.param)
+    monkeypatch.setattr(json_stream, "_CHUNK", request.param)
 
 
 @pytest.mark.usefixtures("chunk")
@@ -77,7 +77,7 @@ def test_what_is_wrong_is_said_with_its_place(content: bytes, said: str) -> None
 
 
 def test_a_file_is_not_held_in_memory(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "_CHUNK", 1 << 12)
+    monkeypatch.setattr(json_stream, "_CHUNK", 1 << 12)
     path = tmp_path / "p.json"
     path.write_text(json.dumps([{"a_": n, "b": [0] * 1000} for n in range(100)]))
     source = Source(path)

@@ -18,7 +18,7 @@ from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError, DstbenchWarning
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.contexts import contexts
-from dstbench.readers.utterances import UTTERANCES
+from dstbench.readers.registry import WITH_UTTERANCES
 from dstbench.runs.open import Data
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import CHANGES, SLOT_CLASSES, TURN_SCORES
@@ -137,7 +137,7 @@ def _near(run: Run, dialogue: str) -> str:
 def said_in(runs: Sequence[Run]) -> pl.DataFrame:
     """What the first of the files of runs and gold that knows it says was said; nothing if none does."""
     tries: list[tuple[Any, str | None]] = [
-        (run.meta["files"], run.meta["format"]) for run in runs if run.meta.get("format") in UTTERANCES
+        (run.meta["files"], run.meta["format"]) for run in runs if run.meta.get("format") in WITH_UTTERANCES
     ]
     if isinstance(gold := runs[0].meta.get("gold"), str):
         tries.append((gold, None))

@@ -11,7 +11,7 @@ import polars as pl
 from dstbench.errors import DstbenchError
 from dstbench.readers import Source, find_files, read
 from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.utterances import UTTERANCES
+from dstbench.readers.registry import WITH_UTTERANCES
 from dstbench.schema.core import CONTEXTS
 
 if TYPE_CHECKING:
@@ -73,15 +73,15 @@ def _written(source: Source) -> pl.DataFrame:
 
 def _said(source: Source, form: Format) -> pl.DataFrame:
     """One file's contexts."""
-    if form.name not in UTTERANCES:
+    if form.said is None:
         raise source.error(
             f"files of format {form.name} hold no utterances",
-            f"give the dataset, or another format that has them: {', '.join(UTTERANCES)}",
+            f"give the dataset, or another format that has them: {', '.join(WITH_UTTERANCES)}",
         )
     turns = StatesBuilder(source.name, form.name)
-    said: list[tuple[str | None, str | None]] = []
-    for dialogue, turn, system, user in UTTERANCES[form.name](source):
+    texts: list[tuple[str | None, str | None]] = []
+    for dialogue, turn, system, user in form.said(source):
         turns.turn(dialogue, turn)
-        said.append((system or None, user or None))
-    texts = pl.DataFrame(said, schema={"system": pl.String, "user": pl.String}, orient="row")
-    return turns.turns().hstack(texts).match_to_schema(CONTEXTS.schema)
+        texts.append((system or None, user or None))
+    said = pl.DataFrame(texts, schema={"system": pl.String, "user": pl.String}, orient="row")
+    return turns.turns().hstack(said).match_to_schema(CONTEXTS.schema)

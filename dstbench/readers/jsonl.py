@@ -26,6 +26,8 @@ from dstbench.readers.tokens import Tokens
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dstbench.readers.source import Said
+
 State = dict[str, str]
 
 
@@ -42,6 +44,15 @@ class Turn(msgspec.Struct):
 
 _KEYS: Final = frozenset(Turn.__struct_fields__)
 _HINT: Final = 'a line is {"dialogue_id": "MUL1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {…}}'
+
+
+class SpokenTurn(msgspec.Struct):
+    """What was said in a turn, and before."""
+
+    dialogue_id: str
+    turn: int
+    system: str | None = None
+    user: str | None = None
 
 
 def sniff(source: Source) -> bool:
@@ -127,6 +138,13 @@ def _near(unknown: Iterable[str]) -> str:
     return " ".join(f"{key!r}: {hint}" for key in sorted(unknown) if (hint := did_you_mean(key, _KEYS)))
 
 
+def said(source: Source) -> Iterator[Said]:
+    """What was said in each turn."""
+    for place, item in items(source):
+        turn: SpokenTurn = source.convert(item, SpokenTurn, (), place=f"{place}: ", hint=FORMAT.hint)
+        yield turn.dialogue_id, turn.turn, turn.system, turn.user
+
+
 FORMAT: Final = Format(
     name="jsonl",
     title="dstbench's own: one JSON object per line and turn",
@@ -135,4 +153,5 @@ FORMAT: Final = Format(
     shape=Turn,
     sniff=sniff,
     read=read,
+    said=said,
 )

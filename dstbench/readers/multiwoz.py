@@ -11,7 +11,7 @@ dialogues that TripPy and 2.4 cut by split (``test_dials.json``) are the same. `
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -19,6 +19,11 @@ from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.source import Format, Source, values
 from dstbench.readers.states import States
 from dstbench.schema.core import BETWEEN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dstbench.readers.source import Said
 
 #: A value, or the alternatives of one; of ``booked``, what was booked.
 Value = str | list[Any]
@@ -47,6 +52,18 @@ SHAPE: Final = dict[str, Dialogue]
 # How these files say that a slot is not in the state; the last three are MultiWOZ-zh's.
 _LEAVES_OUT: Final = ("", "not mentioned", "未提及", "未提到", "没有提到")
 _BOOKED: Final = "booked"
+
+
+class SpokenTurn(msgspec.Struct):
+    """A turn of raw MultiWOZ."""
+
+    text: str = ""
+
+
+class SpokenDialogue(msgspec.Struct):
+    """A dialogue of raw MultiWOZ."""
+
+    log: list[SpokenTurn]
 
 
 def sniff(source: Source) -> bool:
@@ -115,6 +132,17 @@ def _splits(source: Source, dialogues: dict[str, Dialogue]) -> dict[str, str]:
     return {dialogue: listed_in.get(dialogue.removesuffix(".json"), "train") for dialogue in dialogues}
 
 
+def said(source: Source) -> Iterator[Said]:
+    """What was said in each turn."""
+    dialogues: dict[str, SpokenDialogue] = source.convert(
+        source.json, dict[str, SpokenDialogue], ("dialogue",), hint=FORMAT.hint
+    )
+    for dialogue, content in dialogues.items():
+        texts = [turn.text for turn in content.log]
+        for number in range(len(texts) // 2):
+            yield dialogue, number, texts[2 * number - 1] if number else None, texts[2 * number]
+
+
 FORMAT: Final = Format(
     name="multiwoz",
     title="MultiWOZ 2.0, 2.1, 2.3, 2.4 (data.json, or <split>_dials.json of raw dialogues), gold",
@@ -126,4 +154,5 @@ FORMAT: Final = Format(
     shape=SHAPE,
     sniff=sniff,
     read=read,
+    said=said,
 )

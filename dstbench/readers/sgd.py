@@ -24,7 +24,9 @@ from dstbench.readers.states import States
 from dstbench.schema.core import BETWEEN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from dstbench.readers.source import Said
 
 USER: Final = "USER"
 
@@ -56,6 +58,21 @@ class Dialogue(msgspec.Struct):
 
     dialogue_id: str
     turns: list[Turn]
+
+
+class Spoken(msgspec.Struct):
+    """A turn of either speaker."""
+
+    speaker: str
+    utterance: str = ""
+
+
+class SpokenDialogue(msgspec.Struct):
+    """A dialogue of SGD's or ConvLab-3's."""
+
+    dialogue_id: str
+    turns: list[Spoken]
+    original_id: str | msgspec.UnsetType = msgspec.UNSET
 
 
 def is_dialogue(dialogue: Any) -> bool:
@@ -107,6 +124,24 @@ def dialogues_of(source: Source, shape: Any) -> Iterator[Any]:
     return source.objects(shape, "dialogue_id", levels, items, hint=FORMAT.hint)
 
 
+def exchanges(turns: Iterable[Spoken]) -> Iterator[tuple[int, str | None, str]]:
+    """(number, what the system said before, what the user said) of each user turn."""
+    number, system = 0, None
+    for turn in turns:
+        if turn.speaker.upper() == USER:
+            yield number, system, turn.utterance
+            number, system = number + 1, None
+        else:
+            system = turn.utterance
+
+
+def said(source: Source) -> Iterator[Said]:
+    """What was said in each turn."""
+    for dialogue in dialogues_of(source, SpokenDialogue):
+        for number, system, user in exchanges(dialogue.turns):
+            yield dialogue.dialogue_id, number, system, user
+
+
 FORMAT: Final = Format(
     name="sgd",
     title="SGD, MultiWOZ 2.2: the dataset, or predictions in its layout (as --gold: gold)",
@@ -119,4 +154,5 @@ FORMAT: Final = Format(
     sniff=sniff,
     read=read,
     sharded=True,
+    said=said,
 )

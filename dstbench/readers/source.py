@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from types import UnionType
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from dstbench.readers.states import States
 
 T = TypeVar("T")
+#: Dialogue and turn as the file spells them, what the system said before, what the user said.
+Said: TypeAlias = "tuple[str, int | str, str | None, str | None]"
 Kind = Literal["json", "jsonl", "tsv", "text"]
 _ANYTHING: Final = re.compile(rb"\S")
 # As many entries of a document as any format is known by.
@@ -134,6 +136,10 @@ class Source(File):
         there = self.kind == "json" and isinstance(self.sample, list)
         return [item for item in values(self.sample) if isinstance(item, dict)] if there else []
 
+    def lists(self, *keys: str) -> bool:
+        """Whether it is a JSON list of objects that have these keys, for sniffing."""
+        return any(item.keys() >= {*keys} for item in self.first_objects)
+
     def dialogue_and_turn(self, key: str, separator: str, what: str = "the key") -> tuple[str, str]:
         """The parts of a key such as ``MUL0484.json_3`` or ``mul0484-3``: the turn follows the last separator."""
         dialogue, found, turn = key.rpartition(separator)
@@ -148,24 +154,35 @@ class Source(File):
                 yield f"line {number}", self._decode(line, f"line {number}: ")
 
     def objects(
-        self, shape: Any, name: str, levels: tuple[str | None, ...], items: Any = None, *, hint: str
+        self,
+        shape: Any,
+        dialogue: str,
+        levels: tuple[str | None, ...],
+        items: Any = None,
+        *,
+        turn: str | None = None,
+        of: str = "dialogues",
+        hint: str,
     ) -> Iterator[Any]:
-        """The objects of a JSON list, checked one by one; each is a dialogue whose id stands under the key `name`.
+        """The objects of a JSON list, checked one by one; each is a dialogue, or a turn.
 
         Args:
             shape: The type of one of them.
-            name: The key, for messages.
+            dialogue: The key under which the dialogue's id stands, for messages.
             levels: What each level of keys in an object is (see `convert`).
             items: The objects; None: those of the file.
+            turn: The key under which the turn's number stands, for messages; None: there is none.
+            of: What they are, for messages: ``dialogues`` or ``turns``.
             hint: What the user can do.
         """
         if items is None:
             items = self.json if self.kind == "json" else None
         if not isinstance(items, list):
-            raise self.error("not a JSON list of dialogues", hint)
+            raise self.error(f"not a JSON list of {of}", hint)
         for number, item in enumerate(items):
-            dialogue = item.get(name) if isinstance(item, dict) else None
-            yield self.convert(item, shape, levels, place=f"item {number}: ", hint=hint, dialogue=dialogue)
+            keys = {"dialogue": dialogue} if turn is None else {"dialogue": dialogue, "turn": turn}
+            where = {what: item.get(key) for what, key in keys.items()} if isinstance(item, dict) else {}
+            yield self.convert(item, shape, levels, place=f"item {number}: ", hint=hint, **where)
 
     def convert(
         self,
@@ -299,6 +316,9 @@ class Format:
         sniff: Whether a source looks like this format.
         read: Reads a source.
         sharded: Whether several files of a folder are parts of one run.
+        said: What was said in each turn of a source; None: the format does not hold it. What the system said is what
+            stands before the user's turn; where it said nothing, or the file does not know, it is empty or None. Only
+            what is asked for is looked at: states are the business of `read`.
     """
 
     name: str
@@ -309,6 +329,7 @@ class Format:
     sniff: Callable[[Source], bool]
     read: Callable[[Source], States]
     sharded: bool = False
+    said: Callable[[Source], Iterator[Said]] | None = None
 
     @property
     def hint(self) -> str:

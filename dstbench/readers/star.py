@@ -1,11 +1,14 @@
-"""STAR's and ASSIST's predictions: ``preds_full_<n>.json``, and wrong slots only (Ye et al. 2021, 2022).
+"""STAR's and ASSIST's predictions, whole and wrong slots only, and STAR's preprocessed MultiWOZ (Ye et al. 2021, 2022).
 
-Conventions: one key ``<dialogue>_<turn>`` per turn; per slot the predicted (``pred``) and the gold (``gt``) value,
-cumulative. Every slot is always there, so ``none`` is how these files leave one out, and such a value is no value;
-``do not care``, ``true`` and ``false`` are kept as written. STAR counts turns anew where it skipped some.
+Conventions: predictions, ``preds_full_<n>.json``, have one key ``<dialogue>_<turn>`` per turn; per slot the predicted
+(``pred``) and the gold (``gt``) value, cumulative. Every slot is always there, so ``none`` is how these files leave one
+out, and such a value is no value; ``do not care``, ``true`` and ``false`` are kept as written. STAR counts turns anew
+where it skipped some.
 
 What STAR writes while it trains, ``preds_<n>.json``, holds wrong slots only: the prediction is gold with these in
 place of its own. The gold values that it lists must be those of the gold file, else it is not the gold of that run.
+
+The preprocessed MultiWOZ is gold only, with the conventions of `tsv`.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import msgspec
 import polars as pl
 
 from dstbench.errors import DstbenchError
+from dstbench.readers import tsv
 from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.source import Format, Source, values
 from dstbench.readers.states import Side, States
@@ -25,12 +29,24 @@ from dstbench.readers.states import Side, States
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dstbench.readers.source import Said
+
 
 class Cell(msgspec.Struct):
     """A slot's predicted and gold value."""
 
     pred: str
     gt: str
+
+
+class StarLine(msgspec.Struct):
+    """A line's first columns, as strings; one column per slot follows."""
+
+    dialogue: str = msgspec.field(name=tsv.KEYS[0])
+    turn: str = msgspec.field(name=tsv.KEYS[1])
+    last: str = msgspec.field(name="Last Turn")
+    system: str = msgspec.field(name="System Response")
+    user: str = msgspec.field(name="User Utterance")
 
 
 #: The text stands among the slots.
@@ -147,6 +163,21 @@ def _fill(wrong: States, gold: States) -> States:
     return replace(wrong, gold=None, pred=Side(turns, pl.concat([cells, listed_wrong])))
 
 
+def sniff_tsv(source: Source) -> bool:
+    """Whether the first columns are STAR's."""
+    return tsv.sniff(source, StarLine)
+
+
+def read_tsv(source: Source) -> States:
+    """Read the preprocessed MultiWOZ."""
+    return tsv.read(source, TSV)
+
+
+def said_tsv(source: Source) -> Iterator[Said]:
+    """What was said in each turn of the preprocessed MultiWOZ."""
+    return tsv.said(source, TSV)
+
+
 FORMAT: Final = Format(
     name="star",
     title="STAR, ASSIST (preds_full_<n>.json)",
@@ -167,4 +198,14 @@ PARTIAL: Final = Format(
     shape=SHAPE,
     sniff=sniff_partial,
     read=read_partial,
+)
+TSV: Final = Format(
+    name="star-tsv",
+    title="STAR's preprocessed MultiWOZ, gold",
+    holds=("gold",),
+    example="# Dialogue ID⇥Turn Index⇥Last Turn⇥System Response⇥User Utterance⇥attraction-area⇥…",
+    shape=StarLine,
+    sniff=sniff_tsv,
+    read=read_tsv,
+    said=said_tsv,
 )

@@ -1,13 +1,15 @@
-"""T5DST's and TransferQA's ``<prefix>_prediction.json`` (Lin et al. 2021).
+"""T5DST's and TransferQA's ``<prefix>_prediction.json``, and T5DST's preprocessed MultiWOZ (Lin et al. 2021).
 
-Conventions: per dialogue a ``domain`` (the first of its goal; not used) and its ``turns``, each with the gold
-(``turn_belief``) and the predicted (``pred_belief``) state as ``domain-slot-value``, cumulative. An empty generation
-is an empty value (``hotel-area-``), a literal ``none`` may stand in gold; both are kept as written.
+Conventions: predictions have per dialogue a ``domain`` (the first of its goal; not used) and its ``turns``, each with
+the gold (``turn_belief``) and the predicted (``pred_belief``) state as ``domain-slot-value``, cumulative. An empty
+generation is an empty value (``hotel-area-``), a literal ``none`` may stand in gold; both are kept as written.
+
+Gold is one JSON list of dialogues with flat cumulative states, and what was said; turns count user turns from 0.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -16,6 +18,11 @@ from dstbench.readers.columns import Columns, by_key, states_of
 from dstbench.readers.source import Format, Source, values
 from dstbench.readers.states import States
 from dstbench.readers.tokens import Tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dstbench.readers.source import Said
 
 
 class Turn(msgspec.Struct):
@@ -32,6 +39,39 @@ class Dialogue(msgspec.Struct):
 
 
 SHAPE: Final = dict[str, Dialogue]
+
+
+class T5State(msgspec.Struct):
+    """A state of T5DST's file."""
+
+    slot_values: dict[str, str]
+
+
+class T5Turn(msgspec.Struct):
+    """One turn of T5DST's file; its place in the list is its number."""
+
+    state: T5State
+
+
+class T5Dialogue(msgspec.Struct):
+    """One dialogue of T5DST's file."""
+
+    dial_id: str
+    turns: list[T5Turn]
+
+
+class SpokenTurn(msgspec.Struct):
+    """A turn of T5DST's file."""
+
+    user: str = ""
+    system: str = ""
+
+
+class SpokenDialogue(msgspec.Struct):
+    """A dialogue of T5DST's file."""
+
+    dial_id: str
+    turns: list[SpokenTurn]
 
 
 def sniff(source: Source) -> bool:
@@ -61,6 +101,28 @@ def read(source: Source) -> States:
     return states.build()
 
 
+def sniff_gold(source: Source) -> bool:
+    """Whether dialogues have a ``dial_id`` and ``turns``."""
+    return any(isinstance(d.get("dial_id"), str) and "turns" in d for d in source.first_objects)
+
+
+def read_gold(source: Source) -> States:
+    """Read the preprocessed MultiWOZ."""
+    states = StatesBuilder(source.name, GOLD.name)
+    levels = (None, "turn", None, None, "slot")
+    for dialogue in source.objects(T5Dialogue, "dial_id", levels, hint=GOLD.hint):
+        for number, turn in enumerate(dialogue.turns):
+            states.gold.flat(states.turn(dialogue.dial_id, number), turn.state.slot_values)
+    return states.build()
+
+
+def said(source: Source) -> Iterator[Said]:
+    """What was said in each turn of the preprocessed MultiWOZ."""
+    for dialogue in source.objects(SpokenDialogue, "dial_id", (None, "turn"), hint=GOLD.hint):
+        for number, turn in enumerate(dialogue.turns):
+            yield dialogue.dial_id, number, turn.system if number else None, turn.user  # at first it says "none"
+
+
 FORMAT: Final = Format(
     name="t5dst",
     title="T5DST, TransferQA (<prefix>_prediction.json)",
@@ -72,4 +134,14 @@ FORMAT: Final = Format(
     shape=SHAPE,
     sniff=sniff,
     read=read,
+)
+GOLD: Final = Format(
+    name="t5dst-gold",
+    title="T5DST's preprocessed MultiWOZ (<split>_dials.json), gold",
+    holds=("gold",),
+    example='[{"dial_id": "MUL9901.json", "turns": [{"state": {"slot_values": {"hotel-area": "north"}}}]}]',
+    shape=list[T5Dialogue],
+    sniff=sniff_gold,
+    read=read_gold,
+    said=said,
 )

@@ -1,12 +1,15 @@
-"""TRADE's ``all_prediction_TRADE.json`` and its descendants' (Wu et al. 2019).
+"""TRADE's ``all_prediction_TRADE.json`` and its descendants', and TRADE's preprocessed MultiWOZ (Wu et al. 2019).
 
-Conventions: one list of ``domain-slot-value`` per turn and side, cumulative; a slot that is not in the state is not
-listed. TRADE's gold may list a literal ``none``, which is kept as written. Turns count user turns from 0.
+Conventions: predictions are one list of ``domain-slot-value`` per turn and side; gold is a JSON list of dialogues with
+slot-value pairs per turn, and what was said. States are cumulative; a slot that is not in the state is not listed.
+TRADE's gold may list a literal ``none``, which is kept as written. Turns count user turns from 0.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.columns import Columns, by_key, states_of
@@ -14,8 +17,49 @@ from dstbench.readers.source import Format, Source, values
 from dstbench.readers.states import States
 from dstbench.readers.tokens import Tokens
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dstbench.readers.source import Said
+
 SHAPE: Final = dict[str, dict[str, dict[str, list[str]]]]
 _PREDICTED: Final = "pred_bs_"
+
+
+class TradeEntry(msgspec.Struct):
+    """An entry of a belief state: its slot-value pairs (one, in practice) and whether the user informs or asks."""
+
+    slots: list[tuple[str, str]]
+    act: str
+
+
+class TradeTurn(msgspec.Struct):
+    """One turn of TRADE's file."""
+
+    turn_idx: int
+    belief_state: list[TradeEntry]
+
+
+class TradeDialogue(msgspec.Struct):
+    """One dialogue of TRADE's file."""
+
+    dialogue_idx: str
+    dialogue: list[TradeTurn]
+
+
+class SpokenTurn(msgspec.Struct):
+    """A turn of TRADE's file, and of WOZ 2.0."""
+
+    turn_idx: int
+    transcript: str = ""
+    system_transcript: str = ""
+
+
+class SpokenDialogue(msgspec.Struct):
+    """A dialogue of TRADE's file, or of WOZ 2.0."""
+
+    dialogue_idx: str | int
+    dialogue: list[SpokenTurn]
 
 
 def _is_turn(turn: object) -> bool:
@@ -54,6 +98,32 @@ def read(source: Source) -> States:
     return states.build()
 
 
+def informed(state: list[TradeEntry]) -> list[tuple[str, str]]:
+    """What the user informs: what is asked for, such as a phone number, is no slot."""
+    return [pair for entry in state if entry.act == "inform" for pair in entry.slots]
+
+
+def sniff_gold(source: Source) -> bool:
+    """Whether dialogues have a ``dialogue_idx`` and a ``dialogue``."""
+    return any(isinstance(d.get("dialogue_idx"), str) and "dialogue" in d for d in source.first_objects)
+
+
+def read_gold(source: Source) -> States:
+    """Read the preprocessed MultiWOZ."""
+    states = StatesBuilder(source.name, GOLD.name)
+    for dialogue in source.objects(TradeDialogue, "dialogue_idx", (None, "turn"), hint=GOLD.hint):
+        for turn in dialogue.dialogue:
+            states.gold.cells(states.turn(dialogue.dialogue_idx, turn.turn_idx), informed(turn.belief_state))
+    return states.build()
+
+
+def said(source: Source) -> Iterator[Said]:
+    """What was said in each turn of the preprocessed MultiWOZ."""
+    for dialogue in source.objects(SpokenDialogue, "dialogue_idx", (None, "turn"), hint=GOLD.hint):
+        for turn in dialogue.dialogue:
+            yield str(dialogue.dialogue_idx), turn.turn_idx, turn.system_transcript, turn.transcript
+
+
 FORMAT: Final = Format(
     name="trade",
     title="TRADE (all_prediction_TRADE.json) and descendants",
@@ -62,4 +132,17 @@ FORMAT: Final = Format(
     shape=SHAPE,
     sniff=sniff,
     read=read,
+)
+GOLD: Final = Format(
+    name="trade-gold",
+    title="TRADE's preprocessed MultiWOZ (<split>_dials.json), gold",
+    holds=("gold",),
+    example=(
+        '[{"dialogue_idx": "MUL9901.json", "dialogue": [{"turn_idx": 0, '
+        '"belief_state": [{"slots": [["hotel-area", "north"]], "act": "inform"}]}]}]'
+    ),
+    shape=list[TradeDialogue],
+    sniff=sniff_gold,
+    read=read_gold,
+    said=said,
 )

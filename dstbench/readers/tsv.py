@@ -1,13 +1,13 @@
-"""Gold states as TSV: STAR's (Ye et al. 2021) and SUMBT's (Lee et al. 2019) preprocessed MultiWOZ.
+"""Gold states as TSV: what STAR's and SUMBT's preprocessed MultiWOZ share.
 
 Conventions: one line per turn, cumulative, one column per tracked slot after the text columns. As every slot has a
 column, ``none`` is how these files leave a slot out, and such a cell is no value; ``do not care`` is kept as written.
-No quoting. Lines that start with ``#`` are comments. STAR counts turns anew where it skipped some.
+No quoting. Lines that start with ``#`` are comments.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import numpy as np
@@ -17,52 +17,19 @@ from dstbench.readers.builder import Listed, Words, assemble, checked_turns
 from dstbench.readers.source import Format, Source
 from dstbench.readers.states import States
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dstbench.readers.source import Said
+
 LEAVES_OUT: Final = "none"
-_DIALOGUE, _TURN = KEYS = "# Dialogue ID", "Turn Index"
+KEYS: Final = "# Dialogue ID", "Turn Index"
 
 
-class StarLine(msgspec.Struct):
-    """A line's first columns, as strings; one column per slot follows."""
-
-    dialogue: str = msgspec.field(name=_DIALOGUE)
-    turn: str = msgspec.field(name=_TURN)
-    last: str = msgspec.field(name="Last Turn")
-    system: str = msgspec.field(name="System Response")
-    user: str = msgspec.field(name="User Utterance")
-
-
-class SumbtLine(msgspec.Struct):
-    """A line's first columns, as strings; one column per slot follows."""
-
-    dialogue: str = msgspec.field(name=_DIALOGUE)
-    turn: str = msgspec.field(name=_TURN)
-    user: str = msgspec.field(name="User Utterance")
-    system: str = msgspec.field(name="System Response")
-
-
-def _sniff(source: Source, line: type[msgspec.Struct]) -> bool:
+def sniff(source: Source, line: type[msgspec.Struct]) -> bool:
+    """Whether the first columns are those of a type of lines."""
     header = "\t".join(field.encode_name for field in msgspec.structs.fields(line))
     return source.kind == "tsv" and source.raw.lstrip().startswith(header.encode())
-
-
-def sniff_star(source: Source) -> bool:
-    """Whether the first columns are STAR's."""
-    return _sniff(source, StarLine)
-
-
-def sniff_sumbt(source: Source) -> bool:
-    """Whether the first columns are SUMBT's."""
-    return _sniff(source, SumbtLine)
-
-
-def read_star(source: Source) -> States:
-    """Read STAR's file."""
-    return _read(source, STAR)
-
-
-def read_sumbt(source: Source) -> States:
-    """Read SUMBT's file."""
-    return _read(source, SUMBT)
 
 
 def table(source: Source, form: Format) -> tuple[pl.DataFrame, list[str]]:
@@ -73,7 +40,7 @@ def table(source: Source, form: Format) -> tuple[pl.DataFrame, list[str]]:
     columns = header.rstrip("\r").split("\t")
     slots = [name for name in columns if "-" in name]
     named = [name for name in columns if name]
-    if not slots or _TURN not in columns or len(set(named)) < len(named):
+    if not slots or KEYS[1] not in columns or len(set(named)) < len(named):
         raise source.error("the header lacks slots or the turn index, or names a column twice", form.hint)
     known = {field.encode_name for field in msgspec.structs.fields(form.shape)}
     if other := [name for name in named if name not in slots and name not in known]:
@@ -98,7 +65,14 @@ def table(source: Source, form: Format) -> tuple[pl.DataFrame, list[str]]:
     return lines.select(cells).unnest("line"), slots
 
 
-def _read(source: Source, form: Format) -> States:
+def said(source: Source, form: Format) -> Iterator[Said]:
+    """What was said in each turn of a file of this format."""
+    lines, _ = table(source, form)
+    return lines.select(*KEYS, "System Response", "User Utterance").iter_rows()
+
+
+def read(source: Source, form: Format) -> States:
+    """Read a file of this format."""
     lines, slots = table(source, form)
     dialogue, number = lines.select(KEYS)
     turns = checked_turns(source.name, Words.of(dialogue), number)
@@ -110,23 +84,3 @@ def _read(source: Source, form: Format) -> States:
     )
     gold = Listed(np.arange(turns.height), cells["at"].to_numpy(), Words.of(cells["slot"]), Words.of(cells["value"]))
     return assemble(source.name, form.name, turns, gold, None)
-
-
-STAR: Final = Format(
-    name="star-tsv",
-    title="STAR's preprocessed MultiWOZ, gold",
-    holds=("gold",),
-    example="# Dialogue ID⇥Turn Index⇥Last Turn⇥System Response⇥User Utterance⇥attraction-area⇥…",
-    shape=StarLine,
-    sniff=sniff_star,
-    read=read_star,
-)
-SUMBT: Final = Format(
-    name="sumbt-tsv",
-    title="SUMBT's preprocessed MultiWOZ, gold",
-    holds=("gold",),
-    example="# Dialogue ID⇥Turn Index⇥User Utterance⇥System Response⇥attraction-area⇥…",
-    shape=SumbtLine,
-    sniff=sniff_sumbt,
-    read=read_sumbt,
-)

@@ -1,24 +1,25 @@
-"""The restaurant datasets: WOZ 2.0 (Wen et al. 2017; Mrkšić et al. 2017) and DSTC2 (Henderson et al. 2014).
+"""WOZ 2.0 (Wen et al. 2017; Mrkšić et al. 2017), as it was published and as SUMBT's copy.
 
 Conventions: one domain, so slots have no domain in these files and are given one: ``food`` is ``restaurant-food``.
-Cumulative goals only: what the user asks for (a phone number) is no slot. WOZ 2.0's dialogues are numbers; its values
-are kept as written, also misspelled ones that SUMBT's copy mends. DSTC2 has one ``label.json`` per call, in a folder
-of its own.
+Cumulative goals only: what the user asks for (a phone number) is no slot. Dialogues are numbers; values are kept as
+written, also misspelled ones that SUMBT's copy mends.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.preprocessed import TradeEntry, informed
 from dstbench.readers.source import Format, Source
 from dstbench.readers.states import States
+from dstbench.readers.trade import TradeEntry, informed, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from dstbench.readers.source import Said
 
 _DOMAIN: Final = "restaurant"
 # SUMBT's copy of WOZ 2.0 has no header line.
@@ -52,72 +53,23 @@ class WozLine(msgspec.Struct):
     pricerange: str
 
 
-class LabelTurn(msgspec.Struct):
-    """One turn of a DSTC2 call."""
-
-    turn: int = msgspec.field(name="turn-index")
-    goals: dict[str, str] = msgspec.field(name="goal-labels")
-
-
-class LabelCall(msgspec.Struct):
-    """One DSTC2 call."""
-
-    session: str = msgspec.field(name="session-id")
-    turns: list[LabelTurn]
-
-
-class Hypothesis(msgspec.Struct):
-    """A whole goal and how sure the tracker is of it."""
-
-    score: float
-    slots: dict[str, str]
-
-
-class TrackerTurn(msgspec.Struct):
-    """What a tracker believes after one turn."""
-
-    goals: dict[str, dict[str, float]] = msgspec.field(name="goal-labels")
-    joint: list[Hypothesis] = msgspec.field(name="goal-labels-joint", default_factory=list)
-
-    def best(self) -> dict[str, str]:
-        """The best whole goal; without one, each slot's best value if it beats the rest, which is for no value."""
-        if self.joint:
-            return max(self.joint, key=lambda hypothesis: hypothesis.score).slots
-        best = {slot: max(shares, key=shares.__getitem__) for slot, shares in self.goals.items() if shares}
-        return {
-            slot: value for slot, value in best.items() if self.goals[slot][value] > 1 - sum(self.goals[slot].values())
-        }
-
-
-class TrackerCall(msgspec.Struct):
-    """One call."""
-
-    session: str = msgspec.field(name="session-id")
-    turns: list[TrackerTurn]
-
-
-class TrackerOutput(msgspec.Struct):
-    """What a DSTC2 tracker writes."""
-
-    sessions: list[TrackerCall]
-
-
-def _named(state: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def with_domain(state: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Slots and values, with the one domain before each slot."""
     return [(f"{_DOMAIN}-{slot}", value) for slot, value in state]
 
 
-def sniff_woz(source: Source) -> bool:
+def sniff(source: Source) -> bool:
     """Whether dialogues have a ``dialogue_idx`` that is a number, and a ``dialogue``."""
     return any(isinstance(d.get("dialogue_idx"), int) and "dialogue" in d for d in source.first_objects)
 
 
-def read_woz(source: Source) -> States:
+def read(source: Source) -> States:
     """Read WOZ 2.0."""
-    states = StatesBuilder(source.name, WOZ.name)
-    for dialogue in source.objects(WozDialogue, "dialogue_idx", (None, "turn"), hint=WOZ.hint):
+    states = StatesBuilder(source.name, FORMAT.name)
+    for dialogue in source.objects(WozDialogue, "dialogue_idx", (None, "turn"), hint=FORMAT.hint):
         for turn in dialogue.dialogue:
             at = states.turn(str(dialogue.dialogue_idx), turn.turn_idx)
-            states.gold.cells(at, _named(informed(turn.belief_state)))
+            states.gold.cells(at, with_domain(informed(turn.belief_state)))
     return states.build()
 
 
@@ -138,7 +90,7 @@ def read_tsv(source: Source) -> States:
     states = StatesBuilder(source.name, TSV.name)
     for dialogue, turn, _, _, *found in lines(source):
         cells = [cell for cell in zip(COLUMNS[4:], found, strict=True) if cell[1] != _LEAVES_OUT]
-        states.gold.cells(states.turn(dialogue, turn), _named(cells))
+        states.gold.cells(states.turn(dialogue, turn), with_domain(cells))
     return states.build()
 
 
@@ -156,46 +108,13 @@ def lines(source: Source) -> Iterator[list[str]]:
         yield columns
 
 
-def _whole(source: Source) -> dict[str, Any]:
-    """The one object that the file is; empty if it is none."""
-    return source.sample if source.kind == "json" and isinstance(source.sample, dict) else {}
+def said_tsv(source: Source) -> Iterator[Said]:
+    """What was said in each turn of SUMBT's copy."""
+    for dialogue, turn, user, system, *_ in lines(source):
+        yield dialogue, turn, system, user
 
 
-def sniff_labels(source: Source) -> bool:
-    """Whether the file has a ``session-id`` and turns with ``goal-labels``."""
-    turns = _whole(source).get("turns")
-    return (
-        "session-id" in _whole(source)
-        and isinstance(turns, list)
-        and any(isinstance(t, dict) and "goal-labels" in t for t in turns[:4])
-    )
-
-
-def read_labels(source: Source) -> States:
-    """Read the labels of one call."""
-    call: LabelCall = source.convert(source.json, LabelCall, (None, "turn", None, "slot"), hint=LABELS.hint)
-    states = StatesBuilder(source.name, LABELS.name)
-    for turn in call.turns:
-        states.gold.cells(states.turn(call.session, turn.turn), _named(turn.goals.items()))
-    return states.build()
-
-
-def sniff_tracker(source: Source) -> bool:
-    """Whether the file has ``sessions``."""
-    return isinstance(_whole(source).get("sessions"), list)
-
-
-def read_tracker(source: Source) -> States:
-    """Read a tracker's output: of each distribution the best."""
-    sessions = _whole(source).get("sessions")
-    states = StatesBuilder(source.name, TRACKER.name)
-    for call in source.objects(TrackerCall, "session-id", (None, "turn", None, "slot"), sessions, hint=TRACKER.hint):
-        for number, turn in enumerate(call.turns):
-            states.pred.cells(states.turn(call.session, number), _named(turn.best().items()))
-    return states.build()
-
-
-WOZ: Final = Format(
+FORMAT: Final = Format(
     name="woz",
     title="WOZ 2.0 (woz_<split>_en.json), gold",
     holds=("gold",),
@@ -204,8 +123,9 @@ WOZ: Final = Format(
         '[{"slots": [["price range", "cheap"]], "act": "inform"}]}]}]'
     ),
     shape=list[WozDialogue],
-    sniff=sniff_woz,
-    read=read_woz,
+    sniff=sniff,
+    read=read,
+    said=said,
 )
 TSV: Final = Format(
     name="woz-tsv",
@@ -215,26 +135,5 @@ TSV: Final = Format(
     shape=WozLine,
     sniff=sniff_tsv,
     read=read_tsv,
-)
-LABELS: Final = Format(
-    name="dstc2-gold",
-    title="DSTC2 (label.json of each call), gold",
-    holds=("gold",),
-    example='{"session-id": "voip-1", "turns": [{"turn-index": 0, "goal-labels": {"pricerange": "cheap"}}]}',
-    shape=LabelCall,
-    sniff=sniff_labels,
-    read=read_labels,
-    sharded=True,
-)
-TRACKER: Final = Format(
-    name="dstc2",
-    title="DSTC2 trackers; need --gold",
-    holds=("pred",),
-    example=(
-        '{"sessions": [{"session-id": "voip-1", "turns": [{"goal-labels": {"pricerange": {"cheap": 0.9}}, '
-        '"goal-labels-joint": [{"score": 0.9, "slots": {"pricerange": "cheap"}}]}]}]}'
-    ),
-    shape=TrackerOutput,
-    sniff=sniff_tracker,
-    read=read_tracker,
+    said=said_tsv,
 )

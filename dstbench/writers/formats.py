@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, domain_of
-from dstbench.readers import multiwoz, preprocessed, sgd, tsv, unified, woz
+from dstbench.readers import convlab, multiwoz, sgd, simpletod, star, sumbt, t5dst, trade, tsv, woz
 from dstbench.schema.core import BETWEEN
 from dstbench.writers.document import Document, JsonDocument, Place, TextDocument, Turn, exchanges
 
@@ -96,7 +96,7 @@ class _Sgd(JsonDocument):
 
 
 class _Unified(JsonDocument):
-    form = unified.FORMAT
+    form = convlab.GOLD
     name = "dialogue_id"
     absent = ""
     usual: ClassVar = {"leaveat": "leave at", "arriveby": "arrive by", "pricerange": "price range"}
@@ -122,7 +122,7 @@ class _Unified(JsonDocument):
 
 
 class _T5dst(JsonDocument):
-    form = preprocessed.T5DST
+    form = t5dst.GOLD
     name = "dial_id"
 
     def turns(self) -> Iterator[Turn]:
@@ -139,7 +139,7 @@ class _T5dst(JsonDocument):
 
 
 class _Trade(JsonDocument):
-    form = preprocessed.TRADE
+    form = trade.GOLD
     name = "dialogue_idx"
     domain = ""
 
@@ -188,13 +188,13 @@ def _is_pairs(label: Any) -> bool:
 
 
 class _Woz(_Trade):
-    form = woz.WOZ
+    form = woz.FORMAT
     domain = "restaurant-"
     usual: ClassVar = {"pricerange": "price range"}
 
 
 class _Simpletod(JsonDocument):
-    form = preprocessed.SIMPLETOD
+    form = simpletod.GOLD
     absent = "not mentioned"
     usual: ClassVar = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
 
@@ -219,7 +219,7 @@ class _Simpletod(JsonDocument):
 
 
 class _Star(TextDocument):
-    form = tsv.STAR
+    form = star.TSV
     speakers: ClassVar = {"system": 3, "user": 4}
 
     def body(self, text: str) -> str:
@@ -243,7 +243,7 @@ class _Star(TextDocument):
 
 
 class _Sumbt(_Star):
-    form = tsv.SUMBT
+    form = sumbt.FORMAT
     speakers: ClassVar = {"user": 2, "system": 3}
     usual: ClassVar = {"leaveat": "leave at", "arriveby": "arrive by", "pricerange": "price range"}
 

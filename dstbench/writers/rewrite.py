@@ -20,7 +20,6 @@ from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.atomic import replacing, replacing_folder
 from dstbench.readers import Source, find_files
 from dstbench.readers.contexts import contexts
-from dstbench.readers.utterances import UTTERANCES
 from dstbench.writers.formats import DOCUMENTS
 
 if TYPE_CHECKING:
@@ -204,8 +203,8 @@ def _open(source: Source, form: Format, *, with_words: bool) -> tuple[Document, 
             f"files of format {form.name} cannot be written again", f"those that can: {', '.join(DOCUMENTS)}"
         )
     states = form.read(source)
-    if with_words:
-        for _ in UTTERANCES[form.name](source):
+    if with_words and form.said is not None:
+        for _ in form.said(source):
             pass
     return DOCUMENTS[form.name](source), states
 

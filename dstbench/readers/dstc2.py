@@ -1,0 +1,157 @@
+"""DSTC2 (Henderson et al. 2014): the labels of its calls, and what trackers write.
+
+Conventions: one domain, so slots have no domain in these files and are given one: ``food`` is ``restaurant-food``.
+Cumulative goals only: what the user asks for (a phone number) is no slot. There is one ``label.json`` per call, in a
+folder of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from dstbench.readers.builder import StatesBuilder
+from dstbench.readers.source import Format, Source
+from dstbench.readers.states import States
+from dstbench.readers.woz import with_domain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dstbench.readers.source import Said
+
+
+class LabelTurn(msgspec.Struct):
+    """One turn of a DSTC2 call."""
+
+    turn: int = msgspec.field(name="turn-index")
+    goals: dict[str, str] = msgspec.field(name="goal-labels")
+
+
+class LabelCall(msgspec.Struct):
+    """One DSTC2 call."""
+
+    session: str = msgspec.field(name="session-id")
+    turns: list[LabelTurn]
+
+
+class SpokenTurn(msgspec.Struct):
+    """A turn of a DSTC2 call."""
+
+    turn: int = msgspec.field(name="turn-index")
+    transcription: str = ""
+
+
+class SpokenCall(msgspec.Struct):
+    """A DSTC2 call."""
+
+    session: str = msgspec.field(name="session-id")
+    turns: list[SpokenTurn]
+
+
+class Hypothesis(msgspec.Struct):
+    """A whole goal and how sure the tracker is of it."""
+
+    score: float
+    slots: dict[str, str]
+
+
+class TrackerTurn(msgspec.Struct):
+    """What a tracker believes after one turn."""
+
+    goals: dict[str, dict[str, float]] = msgspec.field(name="goal-labels")
+    joint: list[Hypothesis] = msgspec.field(name="goal-labels-joint", default_factory=list)
+
+    def best(self) -> dict[str, str]:
+        """The best whole goal; without one, each slot's best value if it beats the rest, which is for no value."""
+        if self.joint:
+            return max(self.joint, key=lambda hypothesis: hypothesis.score).slots
+        best = {slot: max(shares, key=shares.__getitem__) for slot, shares in self.goals.items() if shares}
+        return {
+            slot: value for slot, value in best.items() if self.goals[slot][value] > 1 - sum(self.goals[slot].values())
+        }
+
+
+class TrackerCall(msgspec.Struct):
+    """One call."""
+
+    session: str = msgspec.field(name="session-id")
+    turns: list[TrackerTurn]
+
+
+class TrackerOutput(msgspec.Struct):
+    """What a DSTC2 tracker writes."""
+
+    sessions: list[TrackerCall]
+
+
+def _whole(source: Source) -> dict[str, Any]:
+    """The one object that the file is; empty if it is none."""
+    return source.sample if source.kind == "json" and isinstance(source.sample, dict) else {}
+
+
+def sniff_gold(source: Source) -> bool:
+    """Whether the file has a ``session-id`` and turns with ``goal-labels``."""
+    turns = _whole(source).get("turns")
+    return (
+        "session-id" in _whole(source)
+        and isinstance(turns, list)
+        and any(isinstance(t, dict) and "goal-labels" in t for t in turns[:4])
+    )
+
+
+def read_gold(source: Source) -> States:
+    """Read the labels of one call."""
+    call: LabelCall = source.convert(source.json, LabelCall, (None, "turn", None, "slot"), hint=GOLD.hint)
+    states = StatesBuilder(source.name, GOLD.name)
+    for turn in call.turns:
+        states.gold.cells(states.turn(call.session, turn.turn), with_domain(turn.goals.items()))
+    return states.build()
+
+
+def said(source: Source) -> Iterator[Said]:
+    """What was said in each turn of one call."""
+    call: SpokenCall = source.convert(source.json, SpokenCall, (None, "turn"), hint=GOLD.hint)
+    for turn in call.turns:
+        yield call.session, turn.turn, None, turn.transcription
+
+
+def sniff(source: Source) -> bool:
+    """Whether the file has ``sessions``."""
+    return isinstance(_whole(source).get("sessions"), list)
+
+
+def read(source: Source) -> States:
+    """Read a tracker's output: of each distribution the best."""
+    sessions = _whole(source).get("sessions")
+    states = StatesBuilder(source.name, FORMAT.name)
+    for call in source.objects(TrackerCall, "session-id", (None, "turn", None, "slot"), sessions, hint=FORMAT.hint):
+        for number, turn in enumerate(call.turns):
+            states.pred.cells(states.turn(call.session, number), with_domain(turn.best().items()))
+    return states.build()
+
+
+GOLD: Final = Format(
+    name="dstc2-gold",
+    title="DSTC2 (label.json of each call), gold",
+    holds=("gold",),
+    example='{"session-id": "voip-1", "turns": [{"turn-index": 0, "goal-labels": {"pricerange": "cheap"}}]}',
+    shape=LabelCall,
+    sniff=sniff_gold,
+    read=read_gold,
+    sharded=True,
+    said=said,
+)
+FORMAT: Final = Format(
+    name="dstc2",
+    title="DSTC2 trackers; need --gold",
+    holds=("pred",),
+    example=(
+        '{"sessions": [{"session-id": "voip-1", "turns": [{"goal-labels": {"pricerange": {"cheap": 0.9}}, '
+        '"goal-labels-joint": [{"score": 0.9, "slots": {"pricerange": "cheap"}}]}]}]}'
+    ),
+    shape=TrackerOutput,
+    sniff=sniff,
+    read=read,
+)
