@@ -32,7 +32,7 @@ from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.runs.align import to_long
 from dstbench.runs.codes import ABSENT, codes
-from dstbench.schema.audit import CELLS, CHANGES, DIFFERENT, DIFFERENT_DOMAINS, DIFFERENT_SLOTS, KINDS, conform
+from dstbench.schema.audit import CELLS, CHANGES, DIFFERENT, DIFFERENT_DOMAINS, DIFFERENT_SLOTS, KINDS
 from dstbench.scoring.compare_values import comparison
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def diff(
         )
     )
     ordered = different.sort("dialogue", "turn", pl.col("slot").cast(pl.String))
-    return Differences(whole, domains, slots, conform(changes, CHANGES), conform(ordered, CELLS))
+    return Differences(whole, domains, slots, CHANGES.conform(changes), CELLS.conform(ordered))
 
 
 def _named(before: Data, after: Data, names: Sequence[str] | None) -> Any:
@@ -246,4 +246,4 @@ def _sum_up(
     )
     if "slot" in by:
         summed = summed.sort(pl.col("slot").cast(pl.String))
-    return conform(summed, table)
+    return table.conform(summed)
