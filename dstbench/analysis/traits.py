@@ -17,7 +17,6 @@ import polars as pl
 from dstbench.analysis.associations import (
     POOLED,
     Columns,
-    Numbers,
     compare_pairs,
     correlations,
     difference_rows,
@@ -39,6 +38,7 @@ from dstbench.typing import NonUniformity, Protocol, TailOrientation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from dstbench.arrays import Floats
     from dstbench.typing import Missing
 
 _BINS: Final = 10
@@ -182,11 +182,11 @@ def _as_released(dialogues: pl.DataFrame, traits: Sequence[str], metrics: Sequen
     return {name: numbers[apart] for name, numbers in standard.items()}
 
 
-def _standard(numbers: Numbers) -> Numbers:
+def _standard(numbers: Floats) -> Floats:
     """Standard scores with two decimals; NaN where the numbers do not vary."""
     if len(numbers) < 2 or numbers.min() == numbers.max():
         return np.full(len(numbers), np.nan)
-    standard: Numbers = np.round((numbers - numbers.mean()) / numbers.std(ddof=1), 2)
+    standard: Floats = np.round((numbers - numbers.mean()) / numbers.std(ddof=1), 2)
     return standard
 
 

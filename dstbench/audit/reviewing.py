@@ -22,10 +22,10 @@ from dstbench.stats import wilson
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dstbench.arrays import Floats
     from dstbench.readers.states import Side
     from dstbench.runs.open import Data
 
-    Floats = NDArray[np.float64]
 
 _KEY: Final = ["dialogue", "turn"]
 _CELL: Final = ["dialogue", "turn", "slot"]

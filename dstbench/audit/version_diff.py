@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
@@ -36,15 +36,12 @@ from dstbench.schema.audit import CELLS, CHANGES, DIFFERENT, DIFFERENT_DOMAINS, 
 from dstbench.scoring.compare_values import comparison
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from dstbench.arrays import Codes, Numbers
     from dstbench.conventions.convention import Convention
     from dstbench.readers.states import Side, States
     from dstbench.runs.open import Data
     from dstbench.schema.core import Table
 
-    Flags: TypeAlias = NDArray[np.bool_]
-    Codes: TypeAlias = NDArray[np.uint32]
 
 #: What versions are called that come from no file.
 _NAMES: Final = ("before", "after")
@@ -206,7 +203,7 @@ def _compare(long: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     )
 
 
-def _next(values: Codes, group: NDArray[np.integer[Any]]) -> Codes:
+def _next(values: Codes, group: Numbers) -> Codes:
     """The next other value in the rows below, of the same group; `ABSENT` where there is none."""
     begins = np.ones(len(values), np.bool_)
     begins[1:] = (values[1:] != values[:-1]) | (group[1:] != group[:-1])

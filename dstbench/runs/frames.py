@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING, Final
 
 from dstbench.readers.frames import are_frames
 from dstbench.runs.codes import PerCode, codes
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
 
-    Flags: TypeAlias = NDArray[np.bool_]
-    Codes: TypeAlias = NDArray[np.uint32]
+    from dstbench.arrays import Codes, Flags
+
 
 _OF_CODES: Final = PerCode(are_frames, absent=False)
 

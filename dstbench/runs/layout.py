@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -27,11 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dstbench.arrays import Codes, Flags, Hashes, Numbers
     from dstbench.typing import View
-
-    Flags: TypeAlias = NDArray[np.bool_]
-    Codes: TypeAlias = NDArray[np.uint32]
-    Numbers: TypeAlias = NDArray[np.integer[Any]]
 
 
 class Frames(NamedTuple):
@@ -131,7 +128,7 @@ class Layout:
         return numbers
 
     @cached_property
-    def hash_of_place(self) -> NDArray[np.uint64]:
+    def hash_of_place(self) -> Hashes:
         """Of each place: the number that stands for its turn in a fingerprint."""
         dialogues = fingerprint.of_strings(self.dialogue)[self.number - 1]
         return fingerprint.of_turns(np.repeat(dialogues, self.size), self.number_of_place)
@@ -258,7 +255,7 @@ def _set_apart(slot: Codes, gold: Codes, pred: Codes, keys: Numbers, marks: tupl
     return frames
 
 
-def gold_hashes(rows: Layout, place: Numbers, first: Flags, slot: Codes, gold: Codes) -> NDArray[np.uint64]:
+def gold_hashes(rows: Layout, place: Numbers, first: Flags, slot: Codes, gold: Codes) -> Hashes:
     """Of each turn: its part of the fingerprint that says what changed in gold.
 
     Args:

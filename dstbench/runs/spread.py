@@ -14,7 +14,7 @@ from dstbench.readers.states import Side, same_turns
 from dstbench.schema.core import LONG
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from dstbench.arrays import Integers, Numbers
 
 
 def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
@@ -110,13 +110,13 @@ def spread_frames(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> p
 class _Placed:
     """One side's cells that the spine has: which, in which of its turns, in which group; and all values."""
 
-    cell: NDArray[np.int64]
-    turn: NDArray[np.int64]
-    group: NDArray[np.int64]
+    cell: Integers
+    turn: Integers
+    group: Integers
     values: pl.Series
 
     @staticmethod
-    def of(side: Side, turns: NDArray[np.int64], base: NDArray[np.int64], rank: NDArray[np.int64]) -> _Placed:
+    def of(side: Side, turns: Integers, base: Integers, rank: Integers) -> _Placed:
         """Place them: `turns` of the side, `base` is each turn's first group, `rank` each slot's number, from 1."""
         turn = turns[side.cells["at"].to_numpy()]
         cell = np.flatnonzero(turn >= 0)
@@ -125,7 +125,7 @@ class _Placed:
         return _Placed(cell, turn, base[turn] + rank[slot], side.cells["value"])
 
 
-def _turns_of(side: Side, spine: pl.DataFrame) -> NDArray[np.int64]:
+def _turns_of(side: Side, spine: pl.DataFrame) -> Integers:
     """Where in the spine each of a side's turns is; −1 if it is not."""
     place = side.turns.join(
         spine.select(["dialogue", "turn"]).with_row_index("row"),
@@ -136,7 +136,7 @@ def _turns_of(side: Side, spine: pl.DataFrame) -> NDArray[np.int64]:
     return place["row"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 
-def _numbered(groups: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _numbered(groups: Integers, most: int) -> tuple[Integers, Integers]:
     """The distinct groups, ascending, and the place of each among them; all are less than `most`."""
     if most > 16 * len(groups):  # so many slots that a table of all groups that could be would be large
         return np.unique(groups, return_inverse=True)
@@ -145,6 +145,6 @@ def _numbered(groups: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], 
     return np.flatnonzero(there), (np.cumsum(there) - 1)[groups]
 
 
-def _or_null(values: pl.Series, number: NDArray[np.uint32]) -> pl.Series:
+def _or_null(values: pl.Series, number: Numbers) -> pl.Series:
     """The values of these numbers, from 1; null for 0."""
     return pl.concat([pl.Series([None], dtype=values.dtype), values]).gather(pl.Series(number))

@@ -13,7 +13,7 @@ their slot (yes, no, dontcare) are never taken for swapped.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
@@ -33,11 +33,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dstbench.arrays import Codes, Flags, Hashes
     from dstbench.conventions.convention import Convention
     from dstbench.runs.run import Run
 
-    Flags: TypeAlias = NDArray[np.bool_]
-    Codes: TypeAlias = NDArray[np.uint32]
 
 #: Class to its kind and its condition, in the order of precedence.
 CLASSES: Final[Mapping[str, tuple[str, str]]] = {
@@ -174,9 +173,9 @@ def _swapped(rows: Layout, gold: Codes, pred: Codes, at: NDArray[Any]) -> tuple[
     return among(rows.domain_place), among(rows.turn_place)
 
 
-def _cell(place: NDArray[Any], value: Codes) -> NDArray[np.uint64]:
+def _cell(place: NDArray[Any], value: Codes) -> Hashes:
     """One number per place and value."""
-    cell: NDArray[np.uint64] = place.astype(np.uint64) << np.uint64(32) | value
+    cell: Hashes = place.astype(np.uint64) << np.uint64(32) | value
     return cell
 
 

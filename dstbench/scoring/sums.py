@@ -27,12 +27,12 @@ from dstbench.scoring.turn_table import counts_frames, to_turns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dstbench.arrays import Floats, Integers
     from dstbench.conventions.convention import Convention
     from dstbench.conventions.services import Schema
     from dstbench.runs.run import Run
     from dstbench.typing import View
 
-    Numbers: TypeAlias = NDArray[np.int64]
     # One row per group; without groups, plain numbers: a frame of one row is slow to make.
     Totals: TypeAlias = pl.DataFrame | dict[str, int]
 
@@ -272,7 +272,7 @@ def _total(
     return totals.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES)
 
 
-def _defined_ratios(name: str, column: pl.Series) -> NDArray[np.float64]:
+def _defined_ratios(name: str, column: pl.Series) -> Floats:
     """The ratios of a statistic, 0 where it is undefined; others than from 0 to 1 cannot be summed exactly."""
     ratios = column.cast(pl.Float64).fill_null(0).fill_nan(0).to_numpy()
     outside = (ratios < 0) | (ratios > 1)
@@ -284,7 +284,7 @@ def _defined_ratios(name: str, column: pl.Series) -> NDArray[np.float64]:
     return ratios
 
 
-def _of_runs(column: Numbers, ends: Numbers) -> Numbers:
+def _of_runs(column: Integers, ends: Integers) -> Integers:
     """The sums of runs of rows that end with these."""
     return np.diff(np.cumsum(column)[ends], prepend=0)
 
@@ -295,8 +295,8 @@ def _plain(column: pl.Series) -> NDArray[Any]:
 
 
 def _factors(
-    sums: Mapping[str, Numbers], moments: Collection[tuple[str, str]]
-) -> Iterator[tuple[str, Numbers, Numbers]]:
+    sums: Mapping[str, Integers], moments: Collection[tuple[str, str]]
+) -> Iterator[tuple[str, Integers, Integers]]:
     """What moments are summed products of: dialogues' sums, of ratios rounded.
 
     A partition of 2¹⁹ rows has sums below 2³¹ steps, and sums of products below 2⁶².

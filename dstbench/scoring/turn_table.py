@@ -14,7 +14,7 @@ did, in the file or under the convention, or that the turn is not the one after.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import numpy as np
 import polars as pl
@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Flags: TypeAlias = NDArray[np.bool_]
-    Codes: TypeAlias = NDArray[np.uint32]
-    Numbers: TypeAlias = NDArray[np.integer[Any]]
+    from dstbench.arrays import Codes, Flags, Integers, Numbers
+
 
 #: Columns about gold's frames: whether gold has the frame; whether the active intent is right; F1 of requested slots.
 FRAMES: Final = ("is_frame", "right_intent", "requested_f1")
@@ -195,7 +194,7 @@ def _look_for_changes(rows: Layout, convention: Convention) -> Changes:
     return Changes(convention, row, place, after, rows.first[row], slot, compared)
 
 
-def _counts(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, NDArray[np.uint32]]:
+def _counts(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, Numbers]:
     """Counts per turn: sums by place of what changed, and for what lasts their running sums.
 
     What a row adds to them depends on a few flags, so it is found once for all that these can be; and as many counts as
@@ -209,7 +208,7 @@ def _counts(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, NDArr
     kinds = _count(**{name: (cases >> bit & 1).astype(np.bool_) for bit, name in enumerate(flags)})
     digit = next(kind for kind in (np.uint8, np.uint16, np.uint32) if _most(rows) <= np.iinfo(kind).max)
     at_once = 8 // digit(0).nbytes
-    found: dict[str, NDArray[np.uint32]] = {}
+    found: dict[str, Numbers] = {}
     for lasts in (True, False):
         names = [name for name in kinds if name in needed and (name in _LASTING) == lasts]
         for some in (names[start : start + at_once] for start in range(0, len(names), at_once)):
@@ -224,7 +223,7 @@ def _counts(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, NDArr
     return found
 
 
-def _sizes(rows: Layout, changes: Changes, there: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sizes(rows: Layout, changes: Changes, there: Integers) -> Integers:
     """How much is in the state, by place; `there`: what each changed row, and those like it, have in it."""
     sums = np.zeros(rows.total + 1, np.int64)
     np.add.at(sums, changes.place, there)
@@ -232,7 +231,7 @@ def _sizes(rows: Layout, changes: Changes, there: NDArray[np.int64]) -> NDArray[
     return np.cumsum(sums)[:-1]
 
 
-def _by_place(rows: Layout, place: Numbers, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def _by_place(rows: Layout, place: Numbers, numbers: Integers) -> Integers:
     """Whole numbers added up by place."""
     sums = np.zeros(rows.total, np.int64)
     np.add.at(sums, place, numbers)  # of one type: others are far slower
