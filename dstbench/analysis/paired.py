@@ -24,7 +24,7 @@ from dstbench.scoring.notes import (
 )
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.score import resolve, score_run, total_of, warn_of_frames
-from dstbench.scoring.sums import columns_of_scored, scored_turns
+from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
 from dstbench.scoring.turn_table import to_turns
 from dstbench.signature import differences, parse, sign
 from dstbench.stats import as_exact_floats

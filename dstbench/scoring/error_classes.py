@@ -25,7 +25,7 @@ from dstbench.runs.frames import states_only
 from dstbench.runs.layout import Layout, before, lay_out, over_distinct
 from dstbench.scoring.compare_values import comparison
 from dstbench.scoring.partitions import over_partitions
-from dstbench.scoring.sums import columns_of_scored, scored_turns
+from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
 from dstbench.scoring.turn_table import find_changes, to_turns
 
 if TYPE_CHECKING:
