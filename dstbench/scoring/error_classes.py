@@ -23,10 +23,11 @@ from dstbench.conventions.slots import domain_of
 from dstbench.runs.codes import ABSENT, to_column, to_strings
 from dstbench.runs.frames import states_only
 from dstbench.runs.layout import Layout, before, lay_out, over_distinct
+from dstbench.scoring.changes import find_changes
 from dstbench.scoring.compare_values import comparison
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
-from dstbench.scoring.turn_table import find_changes, to_turns
+from dstbench.scoring.turn_table import to_turns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
