@@ -53,9 +53,9 @@ class Changes:
 def find_changes(rows: Layout, convention: Convention) -> Changes:
     """What changed under a convention; a fuzzy one and its exact one differ only in which values match."""
     exact = convention.exact()
-    known = rows.kept.get(exact)
+    known = rows.cache.get(exact)
     if known is None:
-        known = rows.kept[exact] = _look_for_changes(rows, exact)
+        known = rows.cache[exact] = _look_for_changes(rows, exact)
     if convention == exact:
         return known
     values = known.compared

@@ -16,7 +16,8 @@ from dstbench.conventions.slots import are_multiwoz, domain_of
 from dstbench.errors import UsageError
 from dstbench.metrics.exact_sums import from_halves, from_parts, halves, in_parts, in_steps
 from dstbench.runs.codes import PerCode, codes, distinct, to_strings
-from dstbench.runs.layout import Layout, gold_slots, lay_out, over_distinct, row_changes
+from dstbench.runs.gold import gold_slots
+from dstbench.runs.layout import Layout, lay_out, over_distinct, row_changes
 from dstbench.schema.core import BETWEEN, LENGTH, SEEN, TURNS
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.requirements import check_frames, check_services

@@ -17,7 +17,8 @@ from dstbench.conventions.convention import Convention
 from dstbench.errors import UsageError
 from dstbench.readers.frames import requested_f1, same_intent
 from dstbench.runs.codes import ABSENT, to_column
-from dstbench.runs.layout import Layout, before, gold_hashes, lay_out, row_changes
+from dstbench.runs.gold import gold_hashes
+from dstbench.runs.layout import Layout, before, lay_out, row_changes
 from dstbench.schema.core import TURNS
 from dstbench.scoring.changes import find_changes, spelling_errors
 from dstbench.scoring.compare_values import comparison
