@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from dstbench.arrays import Flags, Integers
+
 
 # --- worked dialogues --------------------------------------------------------------------------------------------
 
@@ -175,13 +176,13 @@ class _Course:
     `end`; a turn of `_NEVER` means that this does not happen.
     """
 
-    start: NDArray[np.int64]
-    first: NDArray[np.int64]
-    change: NDArray[np.int64]
-    second: NDArray[np.int64]
-    end: NDArray[np.int64]
+    start: Integers
+    first: Integers
+    change: Integers
+    second: Integers
+    end: Integers
 
-    def at(self, cell: NDArray[np.int64], turn: NDArray[np.int64]) -> NDArray[np.int64]:
+    def at(self, cell: Integers, turn: Integers) -> Integers:
         """The value's code in the given turns; −1: not in the state."""
         value = np.where(turn >= self.change[cell], self.second[cell], self.first[cell])
         return np.where((turn >= self.start[cell]) & (turn < self.end[cell]), value, -1)
@@ -212,7 +213,7 @@ def synthetic(
     return tables
 
 
-def _values(rng: np.random.Generator, dialogues: int) -> NDArray[np.int64]:
+def _values(rng: np.random.Generator, dialogues: int) -> Integers:
     """A random value's code for every (dialogue, slot), each from its slot's list."""
     codes = np.empty((dialogues, len(_SLOTS)), dtype=np.int64)
     for column, slot in enumerate(_SLOTS):
@@ -223,7 +224,7 @@ def _values(rng: np.random.Generator, dialogues: int) -> NDArray[np.int64]:
     return codes.ravel()
 
 
-def _gold(rng: np.random.Generator, lengths: NDArray[np.int64]) -> _Course:
+def _gold(rng: np.random.Generator, lengths: Integers) -> _Course:
     n = len(lengths)
     rank = rng.random((n, len(_DOMAINS))).argsort(axis=1).argsort(axis=1)  # order in which domains come up
     domains = rng.integers(1, 4, n)
@@ -238,8 +239,8 @@ def _gold(rng: np.random.Generator, lengths: NDArray[np.int64]) -> _Course:
     return _Course(start, _values(rng, n), change, _values(rng, n), end)
 
 
-def _tracked(rng: np.random.Generator, lengths: NDArray[np.int64], gold: _Course, tracker: _Tracker) -> _Course:
-    def happens(probability: float) -> NDArray[np.bool_]:
+def _tracked(rng: np.random.Generator, lengths: Integers, gold: _Course, tracker: _Tracker) -> _Course:
+    def happens(probability: float) -> Flags:
         return rng.random(gold.start.shape) < probability
 
     length = np.repeat(lengths, len(_SLOTS))
@@ -253,7 +254,7 @@ def _tracked(rng: np.random.Generator, lengths: NDArray[np.int64], gold: _Course
     return _Course(start, first, change, gold.second, np.minimum(gold.end, forgotten))
 
 
-def _table(lengths: NDArray[np.int64], gold: _Course, pred: _Course) -> pl.DataFrame:
+def _table(lengths: Integers, gold: _Course, pred: _Course) -> pl.DataFrame:
     """Lay two courses out as a long table."""
     length = np.repeat(lengths, len(_SLOTS))
     listed = np.minimum(gold.start, pred.start)
@@ -286,7 +287,7 @@ def _table(lengths: NDArray[np.int64], gold: _Course, pred: _Course) -> pl.DataF
     )
 
 
-def _named(names: tuple[str, ...], codes: NDArray[np.int64]) -> pl.Series:
+def _named(names: tuple[str, ...], codes: Integers) -> pl.Series:
     """Codes as a dictionary column; −1 is null."""
     dictionary = pl.Series([None, *names], dtype=pl.Categorical)
     return dictionary.gather(codes + 1)

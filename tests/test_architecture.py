@@ -18,8 +18,8 @@ MAP = (ROOT.parent / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 #: The data's way, as the map in CONTRIBUTING.md has it: a package (or a module beside them) imports from those before.
 STEPS = (
-    "_version", "errors", "typing", "schema", "io", "stats", "conventions", "metrics", "signature", "readers", "runs",
-    "writers", "scoring", "analysis", "audit", "demo", "rendering", "cli", "__main__",
+    "_version", "errors", "typing", "arrays", "schema", "io", "stats", "conventions", "metrics", "signature",
+    "readers", "runs", "writers", "scoring", "analysis", "audit", "demo", "rendering", "cli", "__main__",
 )  # fmt: skip
 
 
@@ -68,6 +68,11 @@ def test_a_module_imports_only_from_steps_before_it(module: str) -> None:
     for name in imported(MODULES[module]):
         assert name in MODULES, f"{module} takes a name from dstbench itself, which is for users: {name or 'dstbench'}"
         assert STEPS.index(step(name)) <= STEPS.index(step(module)), f"{module} imports {name}, of a later step"
+
+
+def test_types_of_arrays_are_for_annotations_alone() -> None:
+    """They load NumPy, which ``--help`` does without."""
+    assert not [module for module, tree in MODULES.items() if "arrays" in at_load(tree)]
 
 
 @pytest.mark.parametrize("package", [name for name in STEPS if (ROOT / name).is_dir()])

@@ -22,7 +22,7 @@ import dstbench
 from dstbench.readers import Source
 from dstbench.runs import convert as conversion
 from dstbench.runs.convert import convert
-from dstbench.runs.layout import gold_fingerprint
+from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.open import read_run, write_long
 from dstbench.runs.parquet import written_fingerprint, written_meta
 from dstbench.typing import Missing

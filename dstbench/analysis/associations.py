@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dstbench.errors import UsageError
 from dstbench.schema.analysis import CORRELATION_DIFFERENCES, CORRELATION_TESTS, CORRELATIONS
@@ -26,10 +25,12 @@ from dstbench.stats import (
     pearson,
 )
 
-Numbers: TypeAlias = NDArray[np.float64]
+if TYPE_CHECKING:
+    from dstbench.arrays import Floats
+
 Pair: TypeAlias = tuple[str, str]
 #: Columns by name, NaN where undefined.
-Columns: TypeAlias = Mapping[str, Numbers]
+Columns: TypeAlias = "Mapping[str, Floats]"
 
 #: The name of all runs together.
 POOLED: Final = "pooled"
@@ -94,7 +95,7 @@ class Compared(NamedTuple):
     why: str | None  # it cannot be had
 
 
-def compare_pairs(runs: Pair, columns: Sequence[Numbers], first: Pair, second: Pair, level: float) -> Compared:
+def compare_pairs(runs: Pair, columns: Sequence[Floats], first: Pair, second: Pair, level: float) -> Compared:
     """Compare two correlations over the rows in which all four columns are defined.
 
     A column of the first pair that equals one of the second is shared, whatever their names.

@@ -40,7 +40,7 @@ from dstbench.scoring.notes import warn_of_alternatives
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score_run
-from dstbench.scoring.sums import columns_of_scored, scored_turns
+from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
 from dstbench.scoring.turn_table import to_turns
 from dstbench.stats.normal import check_level
 from dstbench.typing import Per

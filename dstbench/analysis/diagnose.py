@@ -119,7 +119,7 @@ def _of_run(run: Run, convention: Convention, few: int) -> list[pl.DataFrame]:
 
 def _summary(dialogues: pl.DataFrame, few: int, run: str, signature: str) -> pl.DataFrame:
     small = (pl.col("n_gold_max") < few).sum()
-    return dialogues.select(
+    summary = dialogues.select(
         run=pl.lit(run),
         turns=pl.col("turns").sum(),
         dialogues=pl.len(),
@@ -129,7 +129,8 @@ def _summary(dialogues: pl.DataFrame, few: int, run: str, signature: str) -> pl.
         with_few_slots=small,
         share_with_few_slots=pl.when(pl.len() > 0).then(small / pl.len()),
         signature=pl.lit(signature),
-    ).select(pl.col(name).cast(column.dtype) for name, column in FAILURES.columns.items())
+    )
+    return FAILURES.conform(summary)
 
 
 def _first_failures(dialogues: pl.DataFrame, run: str) -> pl.DataFrame:
@@ -137,12 +138,10 @@ def _first_failures(dialogues: pl.DataFrame, run: str) -> pl.DataFrame:
     number = pl.int_range(FAILURE_BINS, eager=True).cast(pl.UInt32)
     bins = pl.DataFrame({"bin": number, "low": number / FAILURE_BINS, "high": (number + 1) / FAILURE_BINS})
     counted = bins.join(found, on="bin", how="left", maintain_order="left").with_columns(run=pl.lit(run))
-    return counted.with_columns(pl.col("dialogues", "recovered").fill_null(0)).select(
-        pl.col(name).cast(column.dtype) for name, column in FIRST_FAILURES.columns.items()
-    )
+    return FIRST_FAILURES.conform(counted.with_columns(pl.col("dialogues", "recovered").fill_null(0)))
 
 
 def _gold_slots(dialogues: pl.DataFrame) -> pl.DataFrame:
     counted = dialogues.group_by("run", "n_gold_max").agg(dialogues=pl.len()).sort("n_gold_max")
     shares = counted.with_columns(share=pl.col("dialogues") / pl.col("dialogues").sum())
-    return shares.select(pl.col(name).cast(column.dtype) for name, column in GOLD_SLOTS.columns.items())
+    return GOLD_SLOTS.conform(shares)

@@ -21,7 +21,7 @@ from dstbench.schema.analysis import DIALOGUES
 from dstbench.scoring.notes import warn_of_alternatives
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.score import score_run
-from dstbench.scoring.sums import columns_of_scored, scored_turns
+from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
 from dstbench.scoring.turn_table import to_turns
 
 if TYPE_CHECKING:

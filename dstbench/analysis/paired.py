@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import polars as pl
@@ -24,7 +24,7 @@ from dstbench.scoring.notes import (
 )
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.score import resolve, score_run, total_of, warn_of_frames
-from dstbench.scoring.sums import columns_of_scored, scored_turns
+from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
 from dstbench.scoring.turn_table import to_turns
 from dstbench.signature import differences, parse, sign
 from dstbench.stats import as_exact_floats
@@ -32,13 +32,11 @@ from dstbench.stats import as_exact_floats
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
+    from dstbench.arrays import Floats
     from dstbench.conventions.convention import Convention
     from dstbench.metrics import Metric
     from dstbench.runs.run import Run
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 _TURN: Final = ("dialogue", "turn")
 _SCORES: Final = ("run", "metric", "unit", "value", "turns", "dialogues", "signature")

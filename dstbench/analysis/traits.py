@@ -17,7 +17,6 @@ import polars as pl
 from dstbench.analysis.associations import (
     POOLED,
     Columns,
-    Numbers,
     compare_pairs,
     correlations,
     difference_rows,
@@ -39,6 +38,7 @@ from dstbench.typing import NonUniformity, Protocol, TailOrientation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from dstbench.arrays import Floats
     from dstbench.typing import Missing
 
 _BINS: Final = 10
@@ -182,11 +182,11 @@ def _as_released(dialogues: pl.DataFrame, traits: Sequence[str], metrics: Sequen
     return {name: numbers[apart] for name, numbers in standard.items()}
 
 
-def _standard(numbers: Numbers) -> Numbers:
+def _standard(numbers: Floats) -> Floats:
     """Standard scores with two decimals; NaN where the numbers do not vary."""
     if len(numbers) < 2 or numbers.min() == numbers.max():
         return np.full(len(numbers), np.nan)
-    standard: Numbers = np.round((numbers - numbers.mean()) / numbers.std(ddof=1), 2)
+    standard: Floats = np.round((numbers - numbers.mean()) / numbers.std(ddof=1), 2)
     return standard
 
 
@@ -205,11 +205,10 @@ def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.Da
     found = long.group_by("run", "bin", "metric").agg(
         value=mean(exact_sum(pl.col("value")), pl.len()), dialogues=pl.len()
     )
-    return (
+    return TRAIT_BINS.conform(
         grid.join(pl.DataFrame({"metric": scores}, schema={"metric": pl.String}), how="cross", maintain_order="left")
         .join(found, on=["run", "bin", "metric"], how="left", maintain_order="left")
         .with_columns(pl.col("dialogues").fill_null(0), pl.lit(trait).alias("trait"))
-        .select(pl.col(name).cast(column.dtype) for name, column in TRAIT_BINS.columns.items())
     )
 
 
@@ -229,7 +228,7 @@ def _disagreements(dialogues: pl.DataFrame, pair: Sequence[str], most: int) -> I
                 .with_row_index("place", offset=1)
                 .with_columns(run=pl.lit(run), higher=pl.lit(higher), lower=pl.lit(lower))
             )
-            yield first.select(pl.col(name).cast(c.dtype) for name, c in DISAGREEMENTS.columns.items())
+            yield DISAGREEMENTS.conform(first)
 
 
 def _no_rows() -> pl.DataFrame:

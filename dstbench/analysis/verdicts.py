@@ -17,7 +17,7 @@ from dstbench.stats.attainable import at_most
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from dstbench.analysis.paired import Floats
+    from dstbench.arrays import Floats
     from dstbench.stats import Null
     from dstbench.typing import Adjustment
 

@@ -22,7 +22,7 @@ from dstbench.audit.golds import by_split, gold_of, open_golds, under
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import UsageError, did_you_mean
-from dstbench.schema.audit import BIAS, OVERLAP, VALUES, conform
+from dstbench.schema.audit import BIAS, OVERLAP, VALUES
 from dstbench.typing import Counting
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def _values(
     ranked = ordered.with_columns(
         share=pl.col("n") / pl.col("n").sum().over(_OF), rank=pl.int_range(1, pl.len() + 1, dtype=pl.UInt32).over(_OF)
     )
-    return conform(ranked, VALUES)
+    return VALUES.conform(ranked)
 
 
 def _measure(values: pl.DataFrame) -> pl.DataFrame:
@@ -221,7 +221,7 @@ def _measure(values: pl.DataFrame) -> pl.DataFrame:
         h1_h0=pl.Series(np.where(several, h1, np.nan)).fill_nan(None),
         hinf_h0=pl.Series(np.where(several, hinf, np.nan)).fill_nan(None),
     )
-    return conform(measured, BIAS)
+    return BIAS.conform(measured)
 
 
 def _overlap(values: pl.DataFrame, train: str | None) -> pl.DataFrame:
@@ -253,4 +253,4 @@ def _overlap(values: pl.DataFrame, train: str | None) -> pl.DataFrame:
             share_n_seen=pl.col("n_seen") / pl.col("n"),
         )
     )
-    return conform(found, OVERLAP)
+    return OVERLAP.conform(found)

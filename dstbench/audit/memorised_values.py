@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from dstbench.conventions.convention import Convention
     from dstbench.runs.open import Data
     from dstbench.runs.run import Run
-    from dstbench.schema.core import Table
     from dstbench.typing import Missing
 
 _VALUE: Final = ["slot", "kind", "pred"]
@@ -123,7 +122,7 @@ def _said(context: pl.DataFrame | str | PathLike[str] | Sequence[str | PathLike[
     if isinstance(context, pl.DataFrame):
         if missing := [name for name in CONTEXTS.columns if name not in context.columns]:
             raise UsageError(f"contexts without the column {', '.join(missing)}", hint="dstbench.contexts gives them")
-        table = context.select(pl.col(name).cast(column.dtype) for name, column in CONTEXTS.columns.items())
+        table = CONTEXTS.conform(context)
     else:
         table = contexts(context)
     texts = table.unpivot(["system", "user"], index=["dialogue", "turn"], value_name="text").drop("variable")
@@ -241,21 +240,17 @@ def _summed(counts: pl.DataFrame, by: list[str]) -> pl.DataFrame:
 def _whole(counts: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
     """One run's row per kind, with nulls for one that never occurs."""
     kinds = scores.select("run", "signature", kind="metric")
-    return _fitted(kinds.join(_summed(counts, ["kind"]), on="kind", how="left", maintain_order="left"), MEMORISED_RUNS)
+    return MEMORISED_RUNS.conform(kinds.join(_summed(counts, ["kind"]), on="kind", how="left", maintain_order="left"))
 
 
 def _by_slot(counts: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     frequent = known.filter("is_frequent").select("slot", "frequent")
     sums = _summed(counts, ["run", "slot", "kind"]).join(frequent, on="slot", how="left")
-    return _fitted(sums.sort("run", "slot", pl.col("kind") == "over"), MEMORISED)
+    return MEMORISED.conform(sums.sort("run", "slot", pl.col("kind") == "over"))
 
 
 def _examples(counts: pl.DataFrame, most: int) -> pl.DataFrame:
     """The ungrounded values, the most frequent first."""
     found = counts.filter(pl.col("ungrounded") > 0).sort("ungrounded", *_VALUE, descending=[True, *[False] * 3])
     found = found.head(most).with_row_index("place", offset=1)
-    return _fitted(found.with_columns(value="pred", turns="ungrounded"), UNGROUNDED)
-
-
-def _fitted(table: pl.DataFrame, shape: Table) -> pl.DataFrame:
-    return table.select(pl.col(name).cast(column.dtype) for name, column in shape.columns.items())
+    return UNGROUNDED.conform(found.with_columns(value="pred", turns="ungrounded"))

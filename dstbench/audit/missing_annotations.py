@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from dstbench.readers.states import Side
-    from dstbench.schema.core import Table
 
 _CELL: Final = ["row", "slot"]
 _SPEAKERS: Final = ("user", "system")
@@ -236,7 +235,7 @@ def _evidence(rounds: list[pl.DataFrame], corpus: Corpus) -> pl.DataFrame:
         "place": _place(),
         "mentions": pl.col("others"),
     }
-    return _conform(found.with_columns(**columns), PROPOSALS).sort("dialogue", "turn", "slot")
+    return PROPOSALS.conform(found.with_columns(**columns)).sort("dialogue", "turn", "slot")
 
 
 def _place() -> pl.Expr:
@@ -293,12 +292,12 @@ def _rates(corpus: Corpus, judged: pl.DataFrame, proposals: pl.DataFrame) -> tup
         .with_columns(pl.col("late", "dialogues").fill_null(0), rate=rate)
         .with_columns(dialogue_rate=pl.col("dialogues") / pl.col("of_dialogues"))
     )
-    return _conform(rates, RATES).sort("slot"), _conform(shares, SHARES).sort("slot", pl.col("speaker") == "system")
+    return RATES.conform(rates).sort("slot"), SHARES.conform(shares).sort("slot", pl.col("speaker") == "system")
 
 
 def _summary(corpus: Corpus, proposals: pl.DataFrame) -> pl.DataFrame:
     changed = additions(proposals, corpus.turns)
-    return _conform(
+    return SUMMARY.conform(
         proposals.select(
             dialogues=pl.lit(corpus.turns["dialogue"].n_unique()),
             dialogues_changed=pl.col("dialogue").n_unique(),
@@ -309,17 +308,12 @@ def _summary(corpus: Corpus, proposals: pl.DataFrame) -> pl.DataFrame:
             system=(pl.col("speaker") == "system").sum(),
             late=_is_late().sum(),
             rounds=pl.col("round").max().fill_null(0),
-        ),
-        SUMMARY,
+        )
     )
 
 
 def _is_late() -> pl.Expr:
     return (pl.col("later") == pl.col("value")).fill_null(False)
-
-
-def _conform(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
-    return frame.select(pl.col(name).cast(column.dtype) for name, column in table.columns.items())
 
 
 # --- correction -------------------------------------------------------------------------------------------------------

@@ -22,10 +22,10 @@ from dstbench.stats import wilson
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dstbench.arrays import Floats
     from dstbench.readers.states import Side
     from dstbench.runs.open import Data
 
-    Floats = NDArray[np.float64]
 
 _KEY: Final = ["dialogue", "turn"]
 _CELL: Final = ["dialogue", "turn", "slot"]
@@ -90,7 +90,7 @@ def review_sheet(
         row=pl.lit("dialogue"), missed=pl.lit("")
     )
     sheet = pl.concat([heads, additions], how="diagonal").sort("order", pl.col("row") == "addition", "turn", "slot")
-    return sheet.select(pl.col(name).cast(column.dtype) for name, column in SHEET.columns.items())
+    return SHEET.conform(sheet)
 
 
 def review(path: str | PathLike[str]) -> pl.DataFrame:
@@ -216,7 +216,7 @@ def _estimates(counts: pl.DataFrame) -> pl.DataFrame:
     table = pl.DataFrame(rows, schema=["measure", "value", "low", "high"], orient="row").with_columns(
         pl.lit(size).alias(name) for name, size in zip(names, (*sizes, counts.height), strict=True)
     )
-    return table.select(pl.col(name).cast(column.dtype) for name, column in REVIEW.columns.items())
+    return REVIEW.conform(table)
 
 
 def _ratio(part: Floats, whole: Floats, weight: Floats, group: NDArray[np.intp]) -> tuple[float | None, ...]:

@@ -22,11 +22,9 @@ from dstbench.conventions.normalise import NUMBERS, STEPS, TYPOS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
+    from dstbench.arrays import Hashes, Integers
     from dstbench.conventions.normalise import Table
 
-    Keys = NDArray[np.uint64]
 
 # Words that do not tell one value from another; the s is a genitive's, or a plural's that a tokeniser has cut off.
 _SMALL: Final = r"\b(?:the|an?|of|and|in|at|on|to|by|s|called|named)\b"
@@ -208,7 +206,7 @@ def _runs(texts: pl.Series, values: pl.Series, *, in_order: bool) -> pl.DataFram
     return runs.join(wanted, on="key").select("text", "value")
 
 
-def _numbered(words: pl.Series) -> tuple[NDArray[np.int64], pl.Series]:
+def _numbered(words: pl.Series) -> tuple[Integers, pl.Series]:
     """A number for each word, and the distinct words in the order of their numbers."""
     codes = words.cast(pl.Categorical).to_physical().to_numpy()
     numbers = np.zeros(int(codes.max()) + 1, dtype=np.int64)
@@ -220,13 +218,13 @@ def _numbered(words: pl.Series) -> tuple[NDArray[np.int64], pl.Series]:
     return number, words.gather(place)
 
 
-def _powers(base: int, most: int) -> Keys:
+def _powers(base: int, most: int) -> Hashes:
     factors = np.full(most, base, dtype=np.uint64)
     factors[0] = 1
     return np.cumprod(factors, dtype=np.uint64)
 
 
-def _letters(words: pl.Series, powers: Keys) -> Keys:
+def _letters(words: pl.Series, powers: Hashes) -> Hashes:
     """Of each word the sum of its letters, each times the power of its place."""
     sizes = words.str.len_bytes().to_numpy().astype(np.int64)
     first = np.cumsum(sizes) - sizes

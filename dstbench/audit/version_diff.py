@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
@@ -32,19 +32,16 @@ from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.runs.align import to_long
 from dstbench.runs.codes import ABSENT, codes
-from dstbench.schema.audit import CELLS, CHANGES, DIFFERENT, DIFFERENT_DOMAINS, DIFFERENT_SLOTS, KINDS, conform
+from dstbench.schema.audit import CELLS, CHANGES, DIFFERENT, DIFFERENT_DOMAINS, DIFFERENT_SLOTS, KINDS
 from dstbench.scoring.compare_values import comparison
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from dstbench.arrays import Codes, Numbers
     from dstbench.conventions.convention import Convention
     from dstbench.readers.states import Side, States
     from dstbench.runs.open import Data
     from dstbench.schema.core import Table
 
-    Flags: TypeAlias = NDArray[np.bool_]
-    Codes: TypeAlias = NDArray[np.uint32]
 
 #: What versions are called that come from no file.
 _NAMES: Final = ("before", "after")
@@ -119,7 +116,7 @@ def diff(
         )
     )
     ordered = different.sort("dialogue", "turn", pl.col("slot").cast(pl.String))
-    return Differences(whole, domains, slots, conform(changes, CHANGES), conform(ordered, CELLS))
+    return Differences(whole, domains, slots, CHANGES.conform(changes), CELLS.conform(ordered))
 
 
 def _named(before: Data, after: Data, names: Sequence[str] | None) -> Any:
@@ -206,7 +203,7 @@ def _compare(long: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     )
 
 
-def _next(values: Codes, group: NDArray[np.integer[Any]]) -> Codes:
+def _next(values: Codes, group: Numbers) -> Codes:
     """The next other value in the rows below, of the same group; `ABSENT` where there is none."""
     begins = np.ones(len(values), np.bool_)
     begins[1:] = (values[1:] != values[:-1]) | (group[1:] != group[:-1])
@@ -246,4 +243,4 @@ def _sum_up(
     )
     if "slot" in by:
         summed = summed.sort(pl.col("slot").cast(pl.String))
-    return conform(summed, table)
+    return table.conform(summed)

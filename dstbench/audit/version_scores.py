@@ -21,7 +21,7 @@ from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, did_you_mean
 from dstbench.metrics import parse, parse_all
 from dstbench.runs.open import Data, named_parts, only_dialogues
-from dstbench.schema.audit import VERSION_MODELS, VERSION_SLOTS, conform
+from dstbench.schema.audit import VERSION_MODELS, VERSION_SLOTS
 from dstbench.scoring.notes import warn_of_alternatives
 from dstbench.scoring.scope import gold_counts, open_under
 from dstbench.scoring.score import score_run
@@ -236,7 +236,7 @@ def _models(rows: pl.DataFrame) -> pl.DataFrame:
             pl.col("dialogues").first(),
         )
     )
-    return conform(grouped, VERSION_MODELS)
+    return VERSION_MODELS.conform(grouped)
 
 
 def _slots(counted: Sequence[pl.DataFrame], errors: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -269,4 +269,4 @@ def _slots(counted: Sequence[pl.DataFrame], errors: Sequence[pl.DataFrame]) -> p
             *(_over_seeds(name, "sd")[0] for name in ("share", "exact", "turns")),
         )
     )
-    return conform(found, VERSION_SLOTS)
+    return VERSION_SLOTS.conform(found)

@@ -14,6 +14,8 @@ import polars as pl
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dstbench.arrays import Floats, Integers
+
 _PARTS: Final = 2.0**62
 _DIGITS: Final = 31  # binary ones of the lower half of a number of parts; also of the higher
 #: A dialogue's sum of ratios is rounded to this before it is multiplied: no sum of products is then too large, and a
@@ -42,7 +44,7 @@ def exact_sum(numbers: pl.Expr) -> pl.Expr:
     return from_parts(in_parts(numbers).sum())
 
 
-def halves(ratios: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def halves(ratios: Floats) -> tuple[Integers, Integers]:
     """Numbers of parts in a higher and a lower half, each below 2³²: of such, 2³¹ can be added up without overflow."""
     parts = (ratios * _PARTS).astype(np.int64)
     return parts >> _DIGITS, parts & (2**_DIGITS - 1)
@@ -53,12 +55,12 @@ def from_halves(higher: pl.Expr, lower: pl.Expr) -> pl.Expr:
     return higher.cast(pl.Int128) * pl.lit(2**_DIGITS) + lower
 
 
-def in_steps(higher: NDArray[Any], lower: NDArray[Any]) -> NDArray[np.int64]:
+def in_steps(higher: NDArray[Any], lower: NDArray[Any]) -> Integers:
     """Two sums of halves as a whole number of `STEP`, rounded half up.
 
     >>> in_steps(*halves(np.array([0.5, 1 / 4096, 1 / 8192]))).tolist()
     [2048, 1, 1]
     """
     shift = _DIGITS - _DIGITS_OF_STEP
-    steps: NDArray[np.int64] = (higher + (lower >> _DIGITS) + 2 ** (shift - 1)) >> shift
+    steps: Integers = (higher + (lower >> _DIGITS) + 2 ** (shift - 1)) >> shift
     return steps

@@ -1,4 +1,4 @@
-"""States to the long table: gold and prediction side by side, exploded, sorted (SPEC §1)."""
+"""States to the long table: gold and prediction side by side, exploded, sorted."""
 
 from __future__ import annotations
 

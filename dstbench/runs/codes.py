@@ -7,7 +7,7 @@ tables of a process; they mean nothing in another one.
 from __future__ import annotations
 
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Codes: TypeAlias = NDArray[np.uint32]
+    from dstbench.arrays import Codes
+
 
 # The dictionary is forgotten with the last column that uses it, and codes with it: this one keeps it.
 _KEPT: Final = pl.Series([""], dtype=pl.Categorical)

@@ -7,7 +7,7 @@ are hashed by arithmetic of our own, so that the fingerprint is the same with an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
@@ -17,8 +17,8 @@ from dstbench.runs.codes import PerCode
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Hashes: TypeAlias = NDArray[np.uint64]
-    Codes: TypeAlias = NDArray[np.uint32]
+    from dstbench.arrays import Codes, Hashes
+
 
 _PRIME: Final = 0x100000001B3
 _ODD: Final = np.uint64(0x9E3779B97F4A7C15)

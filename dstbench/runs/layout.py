@@ -2,13 +2,41 @@
 
 The long table is sorted by (dialogue, slot, turn), so a slot's previous turn is the row before, and no window function
 is needed. A turn's *place* is its number among all turns of all groups: what is added up by place needs no hashing.
+
+For example, two dialogues of three and two turns, in six rows:
+
+>>> from dstbench.schema.core import LONG
+>>> table = {
+...     "dialogue": ["D1", "D1", "D1", "D1", "D2", "D2"],
+...     "slot": [None, "hotel-area", "hotel-area", "hotel-stars", "hotel-area", "hotel-area"],
+...     "turn": [0, 1, 2, 2, 0, 1],
+...     "gold": [None, "north", "north", "4", "south", "south"],
+...     "pred": [None, "north", "north", None, "south", "east"],
+... }
+>>> rows = lay_out(pl.DataFrame(table, schema=LONG.schema))
+
+Without a view, a group is a dialogue: D1's rows begin at row 0 and its places are 0, 1 and 2; D2's begin at row 4 and
+its places are 3 and 4.
+
+>>> rows.first_row, rows.offset, rows.size
+(array([0, 4]), array([0, 3]), array([3, 2]))
+>>> rows.row_place
+array([0, 1, 2, 2, 3, 4])
+
+Row 2 says of turn 2 what row 1 says of turn 1; all other rows are changed rows. The run of row 1 has the places 1 and
+2, so the first place after it is 3.
+
+>>> rows.changed
+array([0, 1, 3, 4, 5])
+>>> rows.place, rows.after
+(array([0, 1, 2, 3, 4]), array([1, 3, 3, 4, 5]))
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -17,48 +45,38 @@ from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError
 from dstbench.io.limits import FREE, NUMBERS
 from dstbench.runs import fingerprint
-from dstbench.runs.codes import ABSENT, all_codes, codes, distinct, to_codes, to_column, to_strings
-from dstbench.runs.frames import rows_of_frames
+from dstbench.runs.codes import ABSENT, all_codes, codes, to_codes, to_column, to_strings
+from dstbench.runs.frames import rows_of_frames, set_apart, turn_keys
 from dstbench.runs.rules import unsorted
-from dstbench.schema.core import MAX_TURN, NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from dstbench.arrays import Codes, Flags, Hashes, Numbers
+    from dstbench.runs.frames import Frames
     from dstbench.typing import View
-
-    Flags: TypeAlias = NDArray[np.bool_]
-    Codes: TypeAlias = NDArray[np.uint32]
-    Numbers: TypeAlias = NDArray[np.integer[Any]]
-
-
-class Frames(NamedTuple):
-    """Gold's frames: their rows, and the codes of what gold and prediction say of them (`ABSENT`: not predicted)."""
-
-    row: Numbers
-    gold: Codes
-    pred: Codes
 
 
 @dataclass(frozen=True)
 class Layout:
     """Where the rows of a long table stand: groups (dialogues, or slots or domains in them), turns, places.
 
-    States seldom change from one turn to the next, and most of what there is to know is known of the *changed* rows: a
-    row that differs from the row before in its slot, with all rows up to the next such, which are of the turns that
-    follow it.
+    States seldom change from one turn to the next, so most arrays have one element per *changed* row: a row that
+    differs from the row before. The rows from there to the next changed row are its run of identical rows: the same
+    slot with the same values, in the turns that follow.
 
     Attributes:
         slot: Codes of the rows' slots. In a view, there are only rows with a slot.
         gold: Codes of verbatim gold values.
         pred: Codes of verbatim predicted values.
-        bare: Rows without a slot, or of frames: each stands for itself, and what is predicted there does not last.
-        first: Whether a slot's rows begin with a row.
-        changed: The rows that are changed in the file. Every slot and value of it stands in one of them.
+        bare: Whether a row has no slot, or is a frame's: each is a run of its own, and what is predicted there does not
+            last.
+        first: Whether a row is its slot's first in the group.
+        changed: Indices of the changed rows, as the file has them. Every slot and value of it is in one of them.
         place: Of each changed row: the place of its turn.
-        after: The place after those of the rows that are like it.
+        after: Of each changed row: index of the first place after this row's run of identical rows.
         part: The column of the view; None without one.
         turn: Turn numbers.
         first_row: Of each group: its first row.
@@ -71,7 +89,7 @@ class Layout:
         is_turn: Of each place: whether there is such a turn.
         group: Of each turn: its group.
         frames: Gold's frames, where turns are counted by domain and frames count; else None.
-        kept: What was worked out on these rows and several calls need, by what it is.
+        cache: Cache of derived arrays, keyed by what they hold.
     """
 
     slot: Codes
@@ -94,7 +112,7 @@ class Layout:
     is_turn: Flags
     group: Numbers
     frames: Frames | None = None
-    kept: dict[Any, Any] = field(default_factory=dict)
+    cache: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
     def differs(self) -> Flags:
@@ -131,13 +149,13 @@ class Layout:
         return numbers
 
     @cached_property
-    def hash_of_place(self) -> NDArray[np.uint64]:
+    def hash_of_place(self) -> Hashes:
         """Of each place: the number that stands for its turn in a fingerprint."""
         dialogues = fingerprint.of_strings(self.dialogue)[self.number - 1]
         return fingerprint.of_turns(np.repeat(dialogues, self.size), self.number_of_place)
 
     def of_turns(self, places: NDArray[Any]) -> NDArray[Any]:
-        """What is known of places, of those that are turns."""
+        """A column of places as a column of turns: without the places that are no turns."""
         return places if len(self.group) == self.total else places[self.is_turn]
 
 
@@ -159,142 +177,146 @@ def lay_out(long: pl.DataFrame, view: View | None = None, *, frames: bool = Fals
     slot, gold, pred = all_codes(long.select("slot", "gold", "pred"))
     if not frames and (of_frames := rows_of_frames(slot)) is not None:
         return lay_out(long.filter(~of_frames), view)
-    first_row, dialogue = _runs(long["dialogue"])
-    bare, turn, part, of_gold = slot == ABSENT, long["turn"].to_numpy(), None, None
-    lacks = long["dialogue"].null_count() or long["turn"].null_count() or (gold[np.flatnonzero(bare)] != ABSENT).any()
-    if lacks or (dialogue[1:] <= dialogue[:-1]).any():
-        raise unsorted()
-    number = np.arange(1, len(first_row) + 1, dtype=np.uint32)
+    dialogue, rows = _by_dialogue(long, slot, gold, pred)
     if view:
-        marked = bare & (pred != ABSENT)
-        numbers = np.repeat(number, np.diff(first_row, append=len(bare)))
-        marks = _turn_keys(numbers[marked], turn[marked]), pred[marked]
-        slot, gold, pred, turn, numbers = (column[~bare] for column in (slot, gold, pred, turn, numbers))
-        part = to_column(slot) if view == "slot" else over_distinct(to_column(slot), domain_of)
-        of_gold = _set_apart(slot, gold, pred, _turn_keys(numbers, turn), marks) if frames else None
-        bare = slot == ABSENT
-        first_row = np.flatnonzero(row_changes(numbers) | row_changes(codes(part)))
-        number = numbers[first_row]
-    first = bare | row_changes(slot)
-    first[first_row] = True
-    differs = first | row_changes(gold) | row_changes(pred)
-    differs[1:] |= turn[1:] - turn[:-1] != 1  # so that from one changed row to the next, no turn is left out
-    changed = np.flatnonzero(differs)
-    starts, last_row = np.searchsorted(changed, first_row), first_row + np.diff(first_row, append=len(turn)) - 1
-    base = np.minimum.reduceat(turn[changed], starts).astype(np.int64) if len(turn) else first_row
-    size = turn[last_row] - base + 1  # a group's last row is of its last turn
-    if (total := int(size.sum())) > max(FREE, NUMBERS.value * len(turn)):
-        raise DstbenchError(
-            f"{total:,} turn numbers from dialogues' first to last turns, for {len(turn):,} rows, is above the limit "
-            f"of {NUMBERS.value} each",
-            hint=f"number user turns from 0, without gaps; {NUMBERS.hint}",
-        )
+        rows = _by_view(rows, view, frames=frames)
+    first = _first_of_slots(rows)
+    changed = _changed_rows(rows, first)
+    base, size = _turn_numbers(rows.first_row, rows.turn)
+    total = int(size.sum())
+    _check_total(total, len(rows.turn))
     offset = np.cumsum(size) - size
-    changes = np.diff(starts, append=len(changed))
-    place = np.repeat(offset - base, changes) + turn[changed]
-    after = place + np.diff(changed, append=len(turn))  # the place after those of the rows that are like it
-    end = np.repeat(offset + size, changes)
-    if (after > end).any():
-        raise unsorted()
-    begins = first[changed]
-    falls = (turn[changed] <= turn[changed - 1]) & ~begins
-    misses_end = (after < end) & np.append(begins[1:], True)[: len(begins)] & ~bare[changed]
-    if (falls | misses_end).any():
-        raise unsorted()
-    is_turn = np.cumsum(np.bincount(place, minlength=total + 1) - np.bincount(after, minlength=total + 1))[:-1] > 0
+    in_group = np.diff(np.searchsorted(changed, rows.first_row), append=len(changed))  # of each: its changed rows
+    place = np.repeat(offset - base, in_group) + rows.turn[changed]
+    after = place + np.diff(changed, append=len(rows.turn))  # a row has one place, so a run has as many as rows
+    _check_runs(rows, first, changed, after, end=np.repeat(offset + size, in_group))
+    is_turn = _are_turns(place, after, total)
     group = np.repeat(np.arange(len(size)), size)
     return Layout(
-        slot=slot,
-        gold=gold,
-        pred=pred,
-        bare=bare,
+        slot=rows.slot,
+        gold=rows.gold,
+        pred=rows.pred,
+        bare=rows.bare,
         first=first,
         changed=changed,
         place=place,
         after=after,
-        part=part,
-        turn=turn,
-        first_row=first_row,
+        part=rows.part,
+        turn=rows.turn,
+        first_row=rows.first_row,
         dialogue=dialogue,
-        number=number,
+        number=rows.number,
         base=base,
         offset=offset,
         size=size,
         total=total,
         is_turn=is_turn,
         group=group if is_turn.all() else group[is_turn],
-        frames=of_gold,
+        frames=rows.frames,
     )
 
 
-def _turn_keys(number: Numbers, turn: Numbers) -> Numbers:
-    """A number per turn of a dialogue of this number, in the order of both."""
-    keys: Numbers = number.astype(np.int64) * (MAX_TURN + 1) + turn
-    return keys
+class _Rows(NamedTuple):
+    """The rows to lay out and the groups that they are in; each field is that of `Layout`."""
+
+    slot: Codes
+    gold: Codes
+    pred: Codes
+    bare: Flags
+    turn: Numbers
+    first_row: Numbers
+    number: Numbers
+    part: pl.Series | None = None
+    frames: Frames | None = None
 
 
-def _set_apart(slot: Codes, gold: Codes, pred: Codes, keys: Numbers, marks: tuple[Numbers, Codes]) -> Frames:
-    """Gold's frames, whose rows become rows without a slot, with the marks of turns that have no prediction.
+def _by_dialogue(long: pl.DataFrame, slot: Codes, gold: Codes, pred: Codes) -> tuple[pl.Series, _Rows]:
+    """The ids of a long table's dialogues, and its rows with the codes of its columns, where each dialogue is a group.
+
+    Raises:
+        DstbenchError: Dialogues are not in order, a row has no dialogue or turn, or a row without a slot has a value.
+    """
+    first_row, dialogue = _runs(long["dialogue"])
+    bare = slot == ABSENT
+    lacks = long["dialogue"].null_count() or long["turn"].null_count() or (gold[np.flatnonzero(bare)] != ABSENT).any()
+    if lacks or (dialogue[1:] <= dialogue[:-1]).any():
+        raise unsorted()
+    number = np.arange(1, len(first_row) + 1, dtype=np.uint32)
+    return dialogue, _Rows(slot, gold, pred, bare, long["turn"].to_numpy(), first_row, number)
+
+
+def _by_view(rows: _Rows, view: View, *, frames: bool) -> _Rows:
+    """The rows that have a slot, where each domain or slot of a dialogue is a group.
 
     Args:
-        slot: The rows' slots, of which those of frames are taken out; likewise `gold` and `pred`.
-        gold: Their gold values.
-        pred: Their predicted values.
-        keys: The rows' turns, as `_turn_keys` numbers them.
-        marks: The turns that have no prediction, in their order, and what marks them.
+        rows: All rows, by dialogue.
+        view: What the groups are.
+        frames: Whether rows of frames are among the rows, which become rows without a slot.
     """
-    flags = rows_of_frames(slot)
-    if flags is None:
-        return Frames(np.zeros(0, np.int64), gold[:0], pred[:0])
-    there = np.flatnonzero(flags & (gold != ABSENT))
-    frames = Frames(there, gold[there], pred[there])
-    for column in (slot, gold, pred):
-        column[flags] = ABSENT
-    marked, mark = marks
-    at = np.searchsorted(marked, keys[there])
-    is_marked = at < len(marked)
-    is_marked[is_marked] = marked[at[is_marked]] == keys[there[is_marked]]
-    pred[there[is_marked]] = mark[at[is_marked]]
-    return frames
+    number = np.repeat(rows.number, np.diff(rows.first_row, append=len(rows.turn)))
+    marked = rows.bare & (rows.pred != ABSENT)  # turns without a prediction
+    marks = turn_keys(number[marked], rows.turn[marked]), rows.pred[marked]
+    slot, gold, pred = (column[~rows.bare] for column in (rows.slot, rows.gold, rows.pred))
+    turn, number = rows.turn[~rows.bare], number[~rows.bare]
+    part = to_column(slot) if view == "slot" else over_distinct(to_column(slot), domain_of)
+    of_gold = set_apart(slot, gold, pred, turn_keys(number, turn), marks) if frames else None
+    first_row = np.flatnonzero(row_changes(number) | row_changes(codes(part)))
+    return _Rows(slot, gold, pred, slot == ABSENT, turn, first_row, number[first_row], part, of_gold)
 
 
-def gold_hashes(rows: Layout, place: Numbers, first: Flags, slot: Codes, gold: Codes) -> NDArray[np.uint64]:
-    """Of each turn: its part of the fingerprint that says what changed in gold.
+def _first_of_slots(rows: _Rows) -> Flags:
+    """Whether each row is its slot's first in the group."""
+    first: Flags = rows.bare | row_changes(rows.slot)
+    first[rows.first_row] = True
+    return first
+
+
+def _changed_rows(rows: _Rows, first: Flags) -> Numbers:
+    """Indices of the rows that are not as the row before, one turn later: no run of identical rows skips a turn."""
+    differs = first | row_changes(rows.gold) | row_changes(rows.pred)
+    differs[1:] |= rows.turn[1:] - rows.turn[:-1] != 1
+    return np.flatnonzero(differs)
+
+
+def _turn_numbers(first_row: Numbers, turn: Numbers) -> tuple[Numbers, Numbers]:
+    """Of each group, which begins with this row: its first turn's number, and how many there are up to its last."""
+    base = np.minimum.reduceat(turn, first_row).astype(np.int64) if len(turn) else first_row
+    last_row = np.append(first_row[1:], len(turn))[: len(first_row)] - 1  # of the last turn, as slots last to the end
+    return base, turn[last_row] - base + 1
+
+
+def _check_total(total: int, rows: int) -> None:
+    """Refuse so many places for so few rows: turn numbers that leave out far more than there are."""
+    if total > max(FREE, NUMBERS.value * rows):
+        raise DstbenchError(
+            f"{total:,} turn numbers from dialogues' first to last turns, for {rows:,} rows, is above the limit "
+            f"of {NUMBERS.value} each",
+            hint=f"number user turns from 0, without gaps; {NUMBERS.hint}",
+        )
+
+
+def _check_runs(rows: _Rows, first: Flags, changed: Numbers, after: Numbers, end: Numbers) -> None:
+    """Refuse rows that are not sorted by turn, and slots whose rows end before or after their group.
 
     Args:
-        rows: Where rows stand.
-        place: The places of some rows, such that all others are like the last of these before them.
-        first: Of these rows: whether a slot's rows begin with them.
-        slot: Codes of their slots.
-        gold: Codes of their gold values, `ABSENT` where gold has none.
+        rows: The rows.
+        first: Whether each row is its slot's first.
+        changed: Indices of the changed rows.
+        after: Of each changed row: the first place after its run.
+        end: Of each changed row: the first place after its group.
     """
-    new = np.flatnonzero(gold != before(gold, first))
-    hashed = fingerprint.of_cells(
-        rows.hash_of_place[place[new]], fingerprint.of_codes(slot[new]), fingerprint.of_codes(gold[new])
-    )
-    sums = np.zeros(rows.total, np.uint64)
-    np.add.at(sums, place[new], hashed)
-    return rows.of_turns(sums)
+    begins, turn = first[changed], rows.turn[changed]
+    falls = (turn <= rows.turn[changed - 1]) & ~begins
+    misses_end = (after < end) & np.append(begins[1:], True)[: len(begins)] & ~rows.bare[changed]
+    if ((after > end) | falls | misses_end).any():
+        raise unsorted()
 
 
-def gold_slots(rows: Layout) -> frozenset[str]:
-    """The slots that have a value in gold: one that does not mean "not in the state" in most files."""
-    slot, gold, _ = rows.cells
-    there = gold != ABSENT
-    for nothing in to_codes(list(NOTHING)):
-        there &= gold != nothing
-    return frozenset(to_strings(distinct(slot[there])))
-
-
-def gold_fingerprint(long: pl.DataFrame) -> int:
-    """The fingerprint of a long table's gold as written (`fingerprint`), over all turns."""
-    rows = lay_out(long)
-    slot, gold, _ = rows.cells
-    for nothing in to_codes(list(NOTHING)):
-        gold[gold == nothing] = ABSENT
-    turns = rows.of_turns(rows.hash_of_place)
-    changes = gold_hashes(rows, rows.place, rows.first[rows.changed], slot, gold)
-    return sum(int(np.add.reduce(part, dtype=np.uint64)) for part in (turns, changes)) % 2**64
+def _are_turns(place: Numbers, after: Numbers, total: int) -> Flags:
+    """Of each place: whether there is such a turn, which is so if a run covers the place."""
+    covering = np.cumsum(np.bincount(place, minlength=total + 1) - np.bincount(after, minlength=total + 1))
+    is_turn: Flags = covering[:-1] > 0
+    return is_turn
 
 
 def before(column: NDArray[Any], first: Flags) -> NDArray[Any]:
@@ -336,8 +358,6 @@ def _runs(column: pl.Series) -> tuple[Numbers, pl.Series]:
 
 def _places(first_row: Numbers, turn: Numbers) -> Numbers:
     """The place of each row's turn among the turns first … last of all groups, which begin with these rows."""
-    rows = np.diff(first_row, append=len(turn))
-    base = np.minimum.reduceat(turn, first_row).astype(np.int64) if len(turn) else first_row
-    size = turn[first_row + rows - 1] - base + 1
-    places: Numbers = np.repeat(np.cumsum(size) - size - base, rows) + turn
+    base, size = _turn_numbers(first_row, turn)
+    places: Numbers = np.repeat(np.cumsum(size) - size - base, np.diff(first_row, append=len(turn))) + turn
     return places

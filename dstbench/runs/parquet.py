@@ -17,7 +17,7 @@ import polars as pl
 from dstbench.errors import DstbenchError
 from dstbench.io.atomic import replacing
 from dstbench.readers.frames import COUNTS
-from dstbench.runs.layout import gold_fingerprint
+from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.run import checksums
 from dstbench.schema.core import LONG
 

@@ -57,7 +57,7 @@ def _cast(name: str, found: pl.DataType, wanted: pl.DataType) -> pl.Expr:
 
 
 def check_long(frame: pl.LazyFrame) -> pl.DataFrame:
-    """Rows that break a rule of the long table (SPEC §1).
+    """Rows that break a rule of the long table.
 
     Args:
         frame: A frame with the schema of `LONG`, sorted by (dialogue, slot, turn).

@@ -215,8 +215,3 @@ TABLES: Final = {
     "audit_error_turns": VERSION_SLOTS,
     **OF_WORDS,
 }
-
-
-def conform(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
-    """The columns of a table, in its order and of its types."""
-    return frame.select(table.schema.names()).cast(table.schema)

@@ -45,6 +45,10 @@ class Table:
         """The Polars schema of the table."""
         return pl.Schema({name: column.dtype for name, column in self.columns.items()})
 
+    def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The table's columns of a frame, in the table's order and cast to its types; other columns are dropped."""
+        return frame.select(pl.col(name).cast(column.dtype) for name, column in self.columns.items())
+
     def json_schema(self) -> dict[str, Any]:
         """JSON Schema (2020-12) of one row, each column with its Polars type as ``x-polars``."""
         return {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dstbench.arrays import Codes, Flags, Floats, Integers
     from dstbench.conventions.convention import Convention
 
-    Flags: TypeAlias = NDArray[np.bool_]
-    Codes: TypeAlias = NDArray[np.uint32]
 
 _UNKNOWN: Final = 2**32 - 2  # not looked up yet
 # Places of a table of slots and values (4 bytes each): hundreds of slots with as many values as there are anywhere.
@@ -112,7 +111,7 @@ class Comparison:
             ok[differ] = self._accepts.of(slot[differ], g[differ], p[differ])
         return ok
 
-    def similarity(self, slot: Codes, g: Codes, p: Codes) -> NDArray[np.float64]:
+    def similarity(self, slot: Codes, g: Codes, p: Codes) -> Floats:
         """How near prediction is to gold, both in the state: from 0 to 1."""
         near = np.ones(len(g))
         differ = np.flatnonzero(g != p)
@@ -180,7 +179,7 @@ class _Values:
         found[at] = values
         return found
 
-    def _reserve(self, most: int, slot: Codes, value: int) -> tuple[NDArray[np.int64], Codes] | None:
+    def _reserve(self, most: int, slot: Codes, value: int) -> tuple[Integers, Codes] | None:
         """Tables in which every given slot and value has a place; None where so many slots and values have none."""
         row, table = self._tables
         if most < len(row) and value < table.shape[1] and (row[slot] >= 0).all():
@@ -206,7 +205,7 @@ class _Values:
             self._tables = row, table
         return row, table
 
-    def _learn(self, row: NDArray[np.int64], table: Codes, slot: Codes, verbatim: Codes) -> None:
+    def _learn(self, row: Integers, table: Codes, slot: Codes, verbatim: Codes) -> None:
         pairs = np.unique(np.stack([slot, verbatim]), axis=1)
         table[row[pairs[0]], pairs[1]] = self._become_all(*pairs)
 

@@ -13,7 +13,7 @@ their slot (yes, no, dontcare) are never taken for swapped.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
@@ -23,21 +23,21 @@ from dstbench.conventions.slots import domain_of
 from dstbench.runs.codes import ABSENT, to_column, to_strings
 from dstbench.runs.frames import states_only
 from dstbench.runs.layout import Layout, before, lay_out, over_distinct
+from dstbench.scoring.changes import find_changes
 from dstbench.scoring.compare_values import comparison
 from dstbench.scoring.partitions import over_partitions
-from dstbench.scoring.sums import columns_of_scored, scored_turns
-from dstbench.scoring.turn_table import find_changes, to_turns
+from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
+from dstbench.scoring.turn_table import to_turns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from dstbench.arrays import Codes, Flags, Hashes
     from dstbench.conventions.convention import Convention
     from dstbench.runs.run import Run
 
-    Flags: TypeAlias = NDArray[np.bool_]
-    Codes: TypeAlias = NDArray[np.uint32]
 
 #: Class to its kind and its condition, in the order of precedence.
 CLASSES: Final[Mapping[str, tuple[str, str]]] = {
@@ -174,9 +174,9 @@ def _swapped(rows: Layout, gold: Codes, pred: Codes, at: NDArray[Any]) -> tuple[
     return among(rows.domain_place), among(rows.turn_place)
 
 
-def _cell(place: NDArray[Any], value: Codes) -> NDArray[np.uint64]:
+def _cell(place: NDArray[Any], value: Codes) -> Hashes:
     """One number per place and value."""
-    cell: NDArray[np.uint64] = place.astype(np.uint64) << np.uint64(32) | value
+    cell: Hashes = place.astype(np.uint64) << np.uint64(32) | value
     return cell
 
 

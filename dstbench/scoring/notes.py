@@ -19,10 +19,10 @@ from dstbench.metrics import parse, stats_of
 from dstbench.metrics.goal_accuracy import ERRORS, SA
 from dstbench.runs.codes import to_column
 from dstbench.runs.layout import lay_out
+from dstbench.scoring.changes import find_changes, spelling_errors
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import gold_counts
 from dstbench.scoring.sums import sum_up
-from dstbench.scoring.turn_table import find_changes, spelling_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,11 +19,9 @@ from dstbench.metrics.exact_sums import STEP
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from dstbench.arrays import Floats
     from dstbench.metrics import Metric
 
-    Floats = NDArray[np.float64]
 
 # The step of a central difference, as a part of the sum that is moved: its error and that of rounding are 10⁻¹⁰.
 _STEP: Final = 2.0**-17

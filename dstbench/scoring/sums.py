@@ -1,7 +1,6 @@
 """Summed statistics of a run, per group: the step from rows to what a score is made of.
 
-Partitions are counted one by one and their sums added up, so that parts agree with the whole exactly. Which turns and
-frames count is decided here, by the convention.
+Partitions are counted one by one and their sums added up, so that parts agree with the whole exactly.
 """
 
 from __future__ import annotations
@@ -13,31 +12,38 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from dstbench.conventions.convention import KINDS
 from dstbench.conventions.slots import are_multiwoz, domain_of
 from dstbench.errors import UsageError
 from dstbench.metrics.exact_sums import from_halves, from_parts, halves, in_parts, in_steps
 from dstbench.runs.codes import PerCode, codes, distinct, to_strings
-from dstbench.runs.layout import Layout, gold_slots, lay_out, over_distinct, row_changes
+from dstbench.runs.gold import gold_slots
+from dstbench.runs.layout import Layout, lay_out, over_distinct, row_changes
 from dstbench.schema.core import BETWEEN, LENGTH, SEEN, TURNS
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.requirements import check_frames, check_services
+from dstbench.scoring.scored_turns import (
+    EMPTY_TURN,
+    TURN,
+    columns_of_scored,
+    scored_turns,
+    turns_of_domains,
+    turns_of_frames,
+)
 from dstbench.scoring.turn_table import counts_frames, to_turns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dstbench.arrays import Floats, Integers
     from dstbench.conventions.convention import Convention
     from dstbench.conventions.services import Schema
     from dstbench.runs.run import Run
     from dstbench.typing import View
 
-    Numbers: TypeAlias = NDArray[np.int64]
     # One row per group; without groups, plain numbers: a frame of one row is slow to make.
     Totals: TypeAlias = pl.DataFrame | dict[str, int]
 
 _NAMES: Final = ("slot", "domain", SEEN)
-_TURN: Final = ("number", "turn")
 # Whether a value lists alternatives.
 _LISTS: Final = PerCode(lambda values: values.str.contains(BETWEEN, literal=True).to_numpy(), absent=False)
 # A ratio's sums are in two columns, called by these and its name, until all are added up.
@@ -46,8 +52,6 @@ _HALVES: Final = ("higher:", "lower:")
 _SPELLED: Final = "wrong by spelling"
 # Whole numbers that a dialogue adds up to are below this, so that the product of two of them is exact.
 _LARGEST: Final = 2**31
-# What a turn counts in which neither state has anything.
-_EMPTY: Final[Mapping[str, Any]] = {"local_error": False, "error_age": None, "soft_joint": 1.0}
 
 
 @dataclass(frozen=True)
@@ -197,7 +201,7 @@ def _sums(
     needed = _columns(stats, by, convention)
     view = _view(by, convention)
     of_gold = {"gold_hash"} if hashed else set()
-    columns = {*_TURN, *({"turn_hash"} if hashed else ()), *(needed | of_gold if view is None else ())}
+    columns = {*TURN, *({"turn_hash"} if hashed else ()), *(needed | of_gold if view is None else ())}
     columns |= columns_of_scored(convention)
     whole = to_turns(layouts[None], convention, columns=columns)
     gold = counted = scored = scored_turns(whole, convention)
@@ -205,11 +209,11 @@ def _sums(
         columns = {*needed, *of_gold, view, "n_gold", "n_pred", "is_frame"}
         gold = counted = listed = to_turns(layouts[view], convention, view=view, columns=columns)
         if scored.height < whole.height:
-            gold = counted = listed.join(scored.select(_TURN), on=_TURN, how="semi", maintain_order="left")
+            gold = counted = listed.join(scored.select(TURN), on=TURN, how="semi", maintain_order="left")
         if view == "domain" and layouts[view].frames is not None:
-            counted = counted.filter("is_frame", *_has_slots(convention))
+            counted = turns_of_frames(counted, convention)
         elif view == "domain":
-            counted = _of_domains(counted, listed, scored, convention)
+            counted = turns_of_domains(counted, listed, scored, convention)
         if view == "slot" and "domain" in by:
             counted = counted.with_columns(over_distinct(counted["slot"], domain_of).alias("domain"))
         if convention.seen is not None and SEEN in by:
@@ -228,7 +232,7 @@ def _sums(
 def _columns(stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> set[str]:
     """The columns of the turn table that are needed."""
     of_stats = {name for stat in stats.values() for name in stat.meta.root_names()}
-    return {*_TURN, *by, *of_stats, *columns_of_scored(convention)}
+    return {*TURN, *by, *of_stats, *columns_of_scored(convention)}
 
 
 def _known_fingerprint(run: Run, convention: Convention, view: View | None) -> int | None:
@@ -272,7 +276,7 @@ def _total(
     return totals.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES)
 
 
-def _defined_ratios(name: str, column: pl.Series) -> NDArray[np.float64]:
+def _defined_ratios(name: str, column: pl.Series) -> Floats:
     """The ratios of a statistic, 0 where it is undefined; others than from 0 to 1 cannot be summed exactly."""
     ratios = column.cast(pl.Float64).fill_null(0).fill_nan(0).to_numpy()
     outside = (ratios < 0) | (ratios > 1)
@@ -284,7 +288,7 @@ def _defined_ratios(name: str, column: pl.Series) -> NDArray[np.float64]:
     return ratios
 
 
-def _of_runs(column: Numbers, ends: Numbers) -> Numbers:
+def _of_runs(column: Integers, ends: Integers) -> Integers:
     """The sums of runs of rows that end with these."""
     return np.diff(np.cumsum(column)[ends], prepend=0)
 
@@ -295,8 +299,8 @@ def _plain(column: pl.Series) -> NDArray[Any]:
 
 
 def _factors(
-    sums: Mapping[str, Numbers], moments: Collection[tuple[str, str]]
-) -> Iterator[tuple[str, Numbers, Numbers]]:
+    sums: Mapping[str, Integers], moments: Collection[tuple[str, str]]
+) -> Iterator[tuple[str, Integers, Integers]]:
     """What moments are summed products of: dialogues' sums, of ratios rounded.
 
     A partition of 2¹⁹ rows has sums below 2³¹ steps, and sums of products below 2⁶².
@@ -331,59 +335,6 @@ def _seen_in(schema: Schema) -> Callable[[str], str]:
     return lambda name: "seen" if domain_of(name) in schema.services else "unseen"
 
 
-def _has_slots(convention: Convention) -> list[pl.Expr]:
-    """Of frames: whether their service has slots of the kind that is scored; else they have no score."""
-    if convention.slots not in KINDS or convention.scope is None:
-        return []
-    services = sorted({domain_of(slot) for slot in convention.scope})
-    return [pl.col("domain").cast(pl.String).is_in(services)]
-
-
-def columns_of_scored(convention: Convention) -> set[str]:
-    """The columns of the turn table that `scored_turns` needs beside ``number``."""
-    drops = convention.drops_turns
-    return {"n_gold", "n_pred", "n_dropped"} if convention.turns in ("gold", "pred") or drops else set()
-
-
-def scored_turns(whole: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """The turns that the convention scores: not those whose gold has values, all of which are dropped."""
-    if "n_dropped" in columns_of_scored(convention):
-        whole = whole.filter((pl.col("n_gold") > 0) | (pl.col("n_dropped") == 0)).drop("n_dropped")
-    match convention.turns:
-        case "gold":
-            return whole.filter(pl.col("n_gold") > 0)
-        case "pred":
-            return whole.filter(pl.col("n_pred") > 0)
-        case "last":
-            return whole.filter(pl.col("number") != pl.col("number").shift(-1, fill_value=0))
-        case _:
-            return whole
-
-
-def _of_domains(
-    counted: pl.DataFrame, listed: pl.DataFrame, scored: pl.DataFrame, convention: Convention
-) -> pl.DataFrame:
-    """The turns that count for a domain.
-
-    Args:
-        counted: The scored turns of each domain, from the first that lists it.
-        listed: The same, scored or not: they say which domains a dialogue has.
-        scored: The scored turns.
-        convention: Which of them count.
-    """
-    in_gold, in_pred = pl.col("n_gold") > 0, pl.col("n_pred") > 0
-    if convention.domain_turns != "dialogue":
-        return counted.filter(in_gold | in_pred if convention.domain_turns == "either" else in_gold)
-    names = [name for name in ("number", "dialogue", "domain") if name in listed.columns]
-    turns = scored.select(_TURN).join(listed.filter(in_gold).select(names).unique(), on="number", maintain_order="left")
-    found = turns.join(counted.drop("dialogue", strict=False), on=[*_TURN, "domain"], how="left", maintain_order="left")
-    return found.with_columns(
-        pl.col(name).fill_null(_EMPTY.get(name, 0))
-        for name in found.columns
-        if name in TURNS.columns and name not in ("dialogue", "turn", "error_age")
-    )
-
-
 def _alternatives(rows: Layout, convention: Convention) -> str | None:
     """A gold value that lists alternatives, where the convention takes it for one string."""
     if convention.multi != "literal":
@@ -412,7 +363,7 @@ def _pad(
     """Sums per slot over *all* turns: one in which the slot has no row yet adds what an empty turn adds."""
     listed = listed.drop("dialogues").rename({"turns": "listed"})
     empty = pl.DataFrame(
-        {name: [_EMPTY.get(name, 0)] for name in TURNS.columns}, schema_overrides={"error_age": pl.UInt16}
+        {name: [EMPTY_TURN.get(name, 0)] for name in TURNS.columns}, schema_overrides={"error_age": pl.UInt16}
     )
     silent = pl.col("turns") - pl.col("listed").fill_null(0)
     padded = []

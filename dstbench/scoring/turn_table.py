@@ -1,20 +1,14 @@
 """Long table to turn table: integer counts per turn, from which every metric is made.
 
-With `error_classes`, the only module that looks at the previous row's values. States seldom change from one turn to the
-next: what a turn adds is worked out on the rows that changed only and added up by place (see `layout`), and the sizes
-of states are running sums of their changes.
+States seldom change from one turn to the next: what a turn adds is worked out on the rows that changed only
+(`scoring.changes`) and added up by place (`runs.layout`), and the sizes of states are running sums of their changes.
 
 It works on codes in NumPy arrays, as partitions are small and a query engine's start costs more than their sums.
-
-Conventions of the counts: g and p are the values under the convention (`ABSENT`: not in the state); g⁻ and p⁻ those
-of the same slot one turn earlier (`ABSENT` at the slot's first row). "Changed" means that something of the row before
-did, in the file or under the convention, or that the turn is not the one after.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import numpy as np
 import polars as pl
@@ -23,9 +17,12 @@ from dstbench.conventions.convention import Convention
 from dstbench.errors import UsageError
 from dstbench.readers.frames import requested_f1, same_intent
 from dstbench.runs.codes import ABSENT, to_column
-from dstbench.runs.layout import Layout, before, gold_hashes, lay_out, row_changes
+from dstbench.runs.gold import gold_hashes
+from dstbench.runs.layout import Layout, before, lay_out, row_changes
 from dstbench.schema.core import TURNS
-from dstbench.scoring.compare_values import Compared, comparison
+from dstbench.scoring.changes import find_changes, spelling_errors
+from dstbench.scoring.compare_values import comparison
+from dstbench.scoring.events import gca_released, local_errors, set_slot_events, since
 from dstbench.typing import View
 
 if TYPE_CHECKING:
@@ -33,9 +30,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Flags: TypeAlias = NDArray[np.bool_]
-    Codes: TypeAlias = NDArray[np.uint32]
-    Numbers: TypeAlias = NDArray[np.integer[Any]]
+    from dstbench.arrays import Flags, Integers, Numbers
+    from dstbench.scoring.changes import Changes
+
 
 #: Columns about gold's frames: whether gold has the frame; whether the active intent is right; F1 of requested slots.
 FRAMES: Final = ("is_frame", "right_intent", "requested_f1")
@@ -92,7 +89,7 @@ def to_turns(
         changes = find_changes(rows, convention or Convention())
         found |= _counts(rows, changes, needed)
         if "local_error" in needed:
-            found |= _flexible(found, begins=row_changes(rows.group))
+            found |= local_errors(found, begins=row_changes(rows.group))
         if needed & {"soft_correct", "soft_joint"}:
             found |= _soft(rows, changes)
         if "gold_hash" in needed:
@@ -139,67 +136,18 @@ def _needs(columns: Collection[str]) -> set[str]:
     return needed
 
 
-@dataclass(frozen=True)
-class Changes:
-    """The rows at which something of a slot changed; between them, every row is like the one that changed last.
-
-    Attributes:
-        convention: What values mean.
-        row: The rows' numbers.
-        place: The places of the rows' turns.
-        after: The places after those of the rows that are like them.
-        first: Where a slot's rows begin.
-        slot: Codes of the slots.
-        compared: Values under the convention.
-    """
-
-    convention: Convention
-    row: Numbers
-    place: Numbers
-    after: Numbers
-    first: Flags
-    slot: Codes
-    compared: Compared
-
-    def of_rows(self, column: NDArray[Any], rows: int) -> NDArray[Any]:
-        """What is known of these, for each of so many rows: that of the one that it is like."""
-        return np.repeat(column, np.diff(self.row, append=rows))
-
-
-def find_changes(rows: Layout, convention: Convention) -> Changes:
-    """What changed under a convention; a fuzzy one and its exact one have all in common but what matches."""
-    exact = convention.exact()
-    known = rows.kept.get(exact)
-    if known is None:
-        known = rows.kept[exact] = _look_for_changes(rows, exact)
-    if convention == exact:
-        return known
-    values = known.compared
-    ok = comparison(convention).match(known.slot, values.gold, values.pred)
-    return replace(known, convention=convention, compared=replace(values, ok=ok))
-
-
-def _look_for_changes(rows: Layout, convention: Convention) -> Changes:
-    row, place, after, free = rows.changed, rows.place, rows.after, None
-    cells = rows.cells
-    if convention.over == "gold-domains":
-        free = _free(rows, convention)
-        row = np.union1d(row, np.flatnonzero(row_changes(free)))
-        place = rows.row_place[row]
-        after = place + np.diff(row, append=len(rows.turn))
-        cells = rows.slot[row], rows.gold[row], rows.pred[row]
-    slot = cells[0]
-    compared = comparison(convention).compare(*cells)
-    if free is not None:
-        compared.ignore(free[row])
-    return Changes(convention, row, place, after, rows.first[row], slot, compared)
-
-
-def _counts(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, NDArray[np.uint32]]:
+def _counts(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, Numbers]:
     """Counts per turn: sums by place of what changed, and for what lasts their running sums.
 
-    What a row adds to them depends on a few flags, so it is found once for all that these can be; and as many counts as
-    fit are added up at once, as digits of one number.
+    What a row adds to them depends on a few flags, so it is looked up in a table of all cases of these flags; and as
+    many counts as fit into a number of 64 bits are added up at once, as its digits. Here three rows of a turn add to
+    two counts, `n_gold` and `n_pred`: two have gold and prediction, the third a prediction only.
+
+    >>> rows = np.array([[1, 1], [1, 1], [0, 1]], np.uint32)
+    >>> rows.view(np.int64).sum(axis=0).view(np.uint32)
+    array([2, 3], dtype=uint32)
+
+    No digit overflows, as a turn has at most `_most` rows.
     """
     flags = _what_changed(rows, changes, needed)
     case = np.zeros(len(changes.row), np.uint16)
@@ -209,7 +157,7 @@ def _counts(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, NDArr
     kinds = _count(**{name: (cases >> bit & 1).astype(np.bool_) for bit, name in enumerate(flags)})
     digit = next(kind for kind in (np.uint8, np.uint16, np.uint32) if _most(rows) <= np.iinfo(kind).max)
     at_once = 8 // digit(0).nbytes
-    found: dict[str, NDArray[np.uint32]] = {}
+    found: dict[str, Numbers] = {}
     for lasts in (True, False):
         names = [name for name in kinds if name in needed and (name in _LASTING) == lasts]
         for some in (names[start : start + at_once] for start in range(0, len(names), at_once)):
@@ -224,15 +172,15 @@ def _counts(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, NDArr
     return found
 
 
-def _sizes(rows: Layout, changes: Changes, there: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How much is in the state, by place; `there`: what each changed row, and those like it, have in it."""
+def _sizes(rows: Layout, changes: Changes, there: Integers) -> Integers:
+    """The sizes of states, by place: each changed row adds `there` from its place on, until its identical rows end."""
     sums = np.zeros(rows.total + 1, np.int64)
     np.add.at(sums, changes.place, there)
     np.subtract.at(sums, changes.after, there)
     return np.cumsum(sums)[:-1]
 
 
-def _by_place(rows: Layout, place: Numbers, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def _by_place(rows: Layout, place: Numbers, numbers: Integers) -> Integers:
     """Whole numbers added up by place."""
     sums = np.zeros(rows.total, np.int64)
     np.add.at(sums, place, numbers)  # of one type: others are far slower
@@ -240,23 +188,8 @@ def _by_place(rows: Layout, place: Numbers, numbers: NDArray[np.int64]) -> NDArr
 
 
 def _most(rows: Layout) -> int:
-    """No count of a turn is above: one in each row of its group."""
+    """The most that a count of a turn can be: one for each row of its group."""
     return int(np.diff(rows.first_row, append=len(rows.turn)).max(initial=1))
-
-
-def _free(rows: Layout, convention: Convention) -> Flags:
-    """Rows of slots in whose domain gold's state of the turn has nothing: what is predicted there counts nothing.
-
-    This is the one rule by which a row depends on other rows of its turn, and may change when they do.
-    """
-    at = rows.changed
-    nothing = np.full(len(at), ABSENT, np.uint32)
-    there = comparison(convention).compare(rows.slot[at], rows.gold[at], nothing).gold != ABSENT
-    key = rows.domain_place
-    has_gold = np.zeros(int(key.max(initial=0)) + 1, dtype=np.bool_)
-    has_gold[key[np.repeat(there, np.diff(at, append=len(key)))]] = True
-    free: Flags = ~has_gold[key] & ~rows.bare
-    return free
 
 
 def _soft(rows: Layout, changes: Changes) -> dict[str, Any]:
@@ -275,17 +208,6 @@ def _soft(rows: Layout, changes: Changes) -> dict[str, Any]:
     return {"soft_correct": rows.of_turns(correct), "soft_joint": rows.of_turns(joint)}
 
 
-def spelling_errors(rows: Layout, changes: Changes) -> Flags:
-    """Whether changed rows are wrong, but would not be if gold and prediction were spelled alike."""
-    g, p, row = changes.compared.gold, changes.compared.pred, changes.row
-    wrong = np.flatnonzero(((g != ABSENT) | (p != ABSENT)) & ~changes.compared.ok & ~rows.bare[row])
-    at = row[wrong]
-    alike = comparison(changes.convention.loosened()).compare(rows.slot[at], rows.gold[at], rows.pred[at])
-    errors = np.zeros(len(row), np.bool_)
-    errors[wrong] = alike.ok | ((alike.gold == ABSENT) & (alike.pred == ABSENT))
-    return errors
-
-
 def _what_changed(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, Flags]:
     """What the counts that are needed depend on: flags of each changed row, by name."""
     compared, first, convention = changes.compared, changes.first, changes.convention
@@ -294,7 +216,7 @@ def _what_changed(rows: Layout, changes: Changes, needed: set[str]) -> dict[str,
     if needed & _OF_EVENTS:
         flags |= {"g_new": g != before(g, first), "p_new": p != before(p, first)}
     if needed & _OF_RELEASED:
-        seen = {"g_seen": _since(compared.gold_listed, first), "p_seen": _since(compared.pred_listed, first)}
+        seen = {"g_seen": since(compared.gold_listed, first), "p_seen": since(compared.pred_listed, first)}
         flags |= seen | {f"{name}_before": before(flag, first) for name, flag in seen.items()}
     if "n_charged_again" in needed and convention.wrong_costs != "once":
         flags["again"] = comparison(convention).charged_again(changes.slot, g, p, compared.ok)
@@ -326,81 +248,7 @@ def _count(
         "n_spelling": np.zeros_like(ok) if spelling is None else spelling,
     }
     if changed:
-        g_set, p_set = changed["g_new"] & g_is, changed["p_new"] & p_is
-        kinds |= {
-            "n_fresh_errors": (g_set | p_set) & ~ok,
-            "gca_paper_correct": (g_set | p_set) & ok,
-            "gca_paper_wrong": (g_set | p_set) & g_is & p_is & ~ok,
-            "gca_paper_missed": g_set & ~p_is,
-            "gca_paper_over": p_set & ~g_is,
-        }
+        kinds |= set_slot_events(g_is, p_is, ok, changed["g_new"], changed["p_new"])
     if "g_seen" in changed:
-        kinds |= _gca_released(~g_is, ~p_is, ok, **changed)
+        kinds |= gca_released(~g_is, ~p_is, ok, **changed)
     return kinds
-
-
-def _gca_released(
-    no_g: Flags,
-    no_p: Flags,
-    ok: Flags,
-    *,
-    g_new: Flags,
-    p_new: Flags,
-    g_seen: Flags,
-    p_seen: Flags,
-    g_seen_before: Flags,
-    p_seen_before: Flags,
-) -> dict[str, Flags]:
-    """C, W, M, O as the authors' code counts them (SPEC §2, `released`).
-
-    A slot that was listed and now is absent has the value "none", and a slot listed for the first time is a change,
-    also if it is listed with what means absent. Gold's change and the prediction's change in the same cell are two
-    events, of which the second is not counted as C (W) if the first was: no row is two of one kind.
-    """
-    g_change = g_seen & (g_new | ~g_seen_before)
-    p_change = p_seen & (p_new | ~p_seen_before)
-    equal = ok | (no_g & no_p)
-
-    g_correct = g_change & np.where(p_seen, equal, no_g)
-    g_missed = g_change & ~p_seen & ~no_g
-    g_over = g_change & p_seen & ~equal & no_g
-    g_wrong = g_change & p_seen & ~equal & ~no_g
-
-    again = p_change & g_seen  # the prediction changed on a slot that gold knows
-    p_over = p_change & ~g_seen & ~no_p
-    p_correct = p_change & np.where(g_seen, equal & ~g_correct, no_p)
-    p_missed = again & no_p & ~(equal & ~g_correct)
-    p_wrong = again & ~no_p & ~equal & ~g_wrong
-    return {
-        "gca_correct": g_correct | p_correct,
-        "gca_wrong": g_wrong | p_wrong,
-        "gca_missed": g_missed | p_missed,
-        "gca_over": g_over | p_over,
-    }
-
-
-def _since(flags: Flags, first: Flags) -> Flags:
-    """Whether a slot has had a flag in this changed row or in one before."""
-    open_rows = np.flatnonzero(~(flags | first))  # few: these have what the row before has
-    begins = row_changes(open_rows - np.arange(len(open_rows)))  # neighbours have it from one row
-    source = (open_rows[begins] - 1)[np.cumsum(begins) - 1]
-    since = flags.copy()
-    since[open_rows] = flags[source]
-    return since
-
-
-def _flexible(counts: dict[str, Any], begins: Flags) -> dict[str, Any]:
-    """FGA's view of turns: `local_error`, and `error_age` of wrong turns that only carry an old error.
-
-    A wrong turn is a local error if it is the group's first, follows a right one, or has a new wrong pair. A wrong
-    turn that is none follows a wrong one, and the first wrong turn of a group is one: the latest local error before a
-    turn is never another group's.
-    """
-    wrong = counts["n_correct"] != counts["n_union"]
-    local = wrong & (begins | ~before(wrong, begins) | (counts["n_fresh_errors"] > 0))
-    at = np.flatnonzero(local)
-    latest = np.zeros_like(counts["turn"])
-    latest[at[0] if len(at) else len(latest) :] = np.repeat(counts["turn"][at], np.diff(at, append=len(local)))
-    age = pl.Series(counts["turn"] - latest)
-    nothing = pl.Series([None], dtype=age.dtype)
-    return {"local_error": local, "error_age": age.zip_with(pl.Series(wrong & ~local), nothing)}

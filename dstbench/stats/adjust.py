@@ -16,11 +16,10 @@ from dstbench.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeAlias
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats: TypeAlias = NDArray[np.float64]
+    from dstbench.arrays import Floats
 
 
 def bonferroni(p: ArrayLike) -> Floats:

@@ -17,12 +17,10 @@ from dstbench.stats.differences import TIE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeAlias
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats: TypeAlias = NDArray[np.float64]
-    Flags: TypeAlias = NDArray[np.bool_]
+    from dstbench.arrays import Flags, Floats
 
 
 def smallest_p_of_swaps(discordant: int) -> float:

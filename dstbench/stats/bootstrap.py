@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dstbench.stats.resampling import Floats, Score
+    from dstbench.arrays import Floats
+    from dstbench.stats.resampling import Score
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from dstbench.arrays import Floats, Integers
 
 # At averaged correlations the covariance of two of them can reach 1, where tests would divide by 0.
 _BELOW_1: Final = nextafter(1, 0)
@@ -253,10 +255,10 @@ class Matrix(NamedTuple):
         hi: Upper limits.
     """
 
-    r: NDArray[np.float64]
-    n: NDArray[np.int64]
-    lo: NDArray[np.float64]
-    hi: NDArray[np.float64]
+    r: Floats
+    n: Integers
+    lo: Floats
+    hi: Floats
 
 
 def matrix(columns: Mapping[str, ArrayLike] | Sequence[ArrayLike], level: float = 0.95) -> Matrix:

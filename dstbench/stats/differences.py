@@ -14,7 +14,9 @@ import numpy as np
 from dstbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from dstbench.arrays import Floats
 
 #: Scores are equal if they differ by no more than this times the larger one: where the same value comes from other
 #: sums, it can differ in its last bits. One turn in a hundred million is still told apart.
@@ -129,7 +131,7 @@ def tally(first: ArrayLike, second: ArrayLike) -> Tally:
     return Tally(*(int(np.sum(each)) for each in (wins, ties, losses, undefined)))
 
 
-def _residuals(numerators: ArrayLike, denominators: ArrayLike) -> NDArray[np.float64]:
+def _residuals(numerators: ArrayLike, denominators: ArrayLike) -> Floats:
     """What each dialogue adds to the ratio's deviation from its mean."""
     above, under = np.asarray(numerators, np.float64), np.asarray(denominators, np.float64)
     if above.ndim != 1 or above.shape != under.shape:
@@ -137,11 +139,11 @@ def _residuals(numerators: ArrayLike, denominators: ArrayLike) -> NDArray[np.flo
     total = under.sum()
     if not total:
         return np.full(len(under), np.nan)
-    residuals: NDArray[np.float64] = (above - above.sum() / total * under) / total
+    residuals: Floats = (above - above.sum() / total * under) / total
     return residuals
 
 
-def _spread(residuals: NDArray[np.float64]) -> float:
+def _spread(residuals: Floats) -> float:
     if len(residuals) < 2:
         return float("nan")
     return sqrt(len(residuals) / (len(residuals) - 1)) * float(np.sqrt(np.sum(residuals**2)))

@@ -21,7 +21,8 @@ from dstbench.stats.resampling import checked, multiply, scores_of, swaps
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dstbench.stats.resampling import Floats, Score
+    from dstbench.arrays import Floats
+    from dstbench.stats.resampling import Score
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import TypeAlias
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats: TypeAlias = NDArray[np.float64]
+    from dstbench.arrays import Floats
+
     #: From sums (B × k) to scores (B); NaN where undefined.
     Score: TypeAlias = Callable[[Floats], Floats]
 
