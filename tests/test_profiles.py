@@ -1,9 +1,4 @@
-"""The profiles: worked examples on which conventions disagree, each with both outcomes (CONVENTIONS A.3, E1-E29).
-
-E22 and E26 are below the table. Left out are E24 and E27, which no convention moves (golden values of FGA and IAGA are
-elsewhere), E28 (FGA on correctness bits, of which no states are left) and E30 (text that does not parse never comes as
-far as a convention: it is an empty state, reported by its reader).
-"""
+"""The profiles: worked examples on which conventions disagree, each with both outcomes, named after what they show."""
 
 from __future__ import annotations
 
@@ -23,95 +18,106 @@ LABELS = Table.of({"moderate": ["reasonably"], "museum": ["gallery"], "gallery":
 
 def value(gold: State, pred: State, metric: str = "jga", name: str = "verbatim", **choices: Any) -> float | None:
     states = [{"dialogue_id": "D", "turn": 0, "gold": gold, "pred": pred}]
-    found: float | None = dstbench.score(states, metrics=metric, profile=profile(name, **choices))["value"].item()
-    return found
+    score: float | None = dstbench.score(states, metrics=metric, profile=profile(name, **choices))["value"].item()
+    return score
 
 
 CASES: dict[str, tuple[State, State, list[tuple[str, str, dict[str, Any], float | None]]]] = {
-    "E1": ({AREA: "north"}, {AREA: "south"}, [
+    "a wrong value in slot accuracy": ({AREA: "north"}, {AREA: "south"}, [
         ("sa:T=30", "trade", {}, 29 / 30), ("sa:T=30", "qian2021-code", {}, 28 / 30),
     ]),
-    "E2": ({NAME: "a-and-b"}, {NAME: "c-and-d"}, [
+    "a hyphen in a value: several": ({NAME: "a-and-b"}, {NAME: "c-and-d"}, [
         ("sa:T=30", "trade@faithful", {}, 28 / 30), ("sa:T=30", "som-dst", {}, 28 / 30),
         ("sa:T=30", "trade@fixed", {}, 29 / 30),
     ]),
-    "E2, one hyphen": ({NAME: "a-b"}, {NAME: "a-c"}, [("sa:T=30", "trade", {}, 29 / 30)]),
-    "E3": ({AREA: "north", STARS: "4"}, {AREA: "south", STARS: "4"}, [
+    "a hyphen in a value: one": ({NAME: "a-b"}, {NAME: "a-c"}, [("sa:T=30", "trade", {}, 29 / 30)]),
+    "a wrong value as one error or two": ({AREA: "north", STARS: "4"}, {AREA: "south", STARS: "4"}, [
         ("f1", "trade", {}, 0.5), ("f1:wrong=missed", "trade", {}, 2 / 3),
     ]),
-    "E4": ({}, {}, [
+    "both states are empty": ({}, {}, [
         ("f1", "trade", {}, 1), ("jga", "trade", {}, 1), ("f1:empty=0", "verbatim", {}, 0),
         ("f1:avg=micro:empty=0", "mwzeval", {}, 0), ("jga", "verbatim", {"turns": "gold"}, None),
     ]),
-    "E5": ({}, {}, [("rsa", "kim2022", {}, 0), ("rsa:empty=skip", "kim2022", {}, None), ("aga", "kim2022", {}, None)]),
-    "E6": ({STARS: "4", AREA: "dontcare"}, {STARS: "4", AREA: "dontcare"}, [
+    "both states are empty: relative and average": ({}, {}, [
+        ("rsa", "kim2022", {}, 0), ("rsa:empty=skip", "kim2022", {}, None), ("aga", "kim2022", {}, None),
+    ]),
+    "both say dontcare": ({STARS: "4", AREA: "dontcare"}, {STARS: "4", AREA: "dontcare"}, [
         ("jga", "trade", {}, 1), ("jga", "mwzeval", {}, 0), ("f1:avg=micro", "mwzeval", {}, 2 / 3),
         ("jga", "verbatim", {"dontcare": "drop-pred"}, 0), ("jga", "mwzeval@fixed", {}, 1),
     ]),
-    "E7": ({STARS: "4", AREA: "dontcare"}, {STARS: "4"}, [
+    "dontcare that is missed": ({STARS: "4", AREA: "dontcare"}, {STARS: "4"}, [
         ("jga", "trade", {}, 0), ("jga", "mwzeval", {}, 1), ("jga", "simpletod-v0", {}, 1),
         ("jga", "simpletod-v1", {}, 0), ("jga", "verbatim", {"dontcare": "skip"}, 1),
     ]),
-    "E8": ({FOOD: "thai"}, {FOOD: "thai", AREA: "north"}, [
+    "a slot too many": ({FOOD: "thai"}, {FOOD: "thai", AREA: "north"}, [
         ("jga", "trade", {}, 0), ("rsa", "kim2022", {}, 0.5), ("jga", "convlab3-unified", {}, 1),
         ("jga", "verbatim", {"over": "free"}, 1),
     ]),
-    "E9": ({"hotel-book people": "12"}, {"hotel-book people": "2"}, [
+    "a value within another": ({"hotel-book people": "12"}, {"hotel-book people": "2"}, [
         ("jga", "verbatim", {}, 0), ("jga", "mwzeval", {}, 1), ("jga", "mwzeval@fixed", {}, 0),
     ]),
-    "E10": ({AREA: "north"}, {AREA: "no"}, [("jga", "trade", {}, 0), ("jga", "mwzeval", {}, 1)]),
-    "E10, sides swapped": ({AREA: "no"}, {AREA: "north"}, [("jga", "trade", {}, 1), ("jga", "verbatim", {}, 0)]),
-    "E11": ({PRICE: "cheap|moderate"}, {PRICE: "cheap"}, [
+    "no within north": ({AREA: "north"}, {AREA: "no"}, [("jga", "trade", {}, 0), ("jga", "mwzeval", {}, 1)]),
+    "no within north, sides swapped": ({AREA: "no"}, {AREA: "north"}, [
+        ("jga", "trade", {}, 1), ("jga", "verbatim", {}, 0),
+    ]),
+    "one of gold's alternatives": ({PRICE: "cheap|moderate"}, {PRICE: "cheap"}, [
         ("jga", "trade", {}, 0), ("jga", "icdst", {}, 1), ("jga", "convlab3-unified", {}, 1), ("jga", "sgd-mwz", {}, 1),
     ]),
-    "E12": ({PRICE: "cheap|moderate"}, {PRICE: "moderate|expensive"}, [
+    "alternatives on both sides": ({PRICE: "cheap|moderate"}, {PRICE: "moderate|expensive"}, [
         ("jga", "verbatim", {"multi": "any"}, 0), ("jga", "convlab3-unified", {}, 1),
     ]),
-    "E13": ({AREA: "north|south"}, {AREA: "north"}, [("jga", "dstc10", {}, 0), ("soft-jga", "sgd", {}, 1)]),
-    "E13, in any order": ({AREA: "north|south"}, {AREA: "south|north"}, [("jga", "dstc10", {}, 1)]),
-    "E14": ({AREA: "centre"}, {AREA: "center"}, [
+    "a part of a list": ({AREA: "north|south"}, {AREA: "north"}, [
+        ("jga", "dstc10", {}, 0), ("soft-jga", "sgd", {}, 1),
+    ]),
+    "a list in another order": ({AREA: "north|south"}, {AREA: "south|north"}, [("jga", "dstc10", {}, 1)]),
+    "British and American spelling": ({AREA: "centre"}, {AREA: "center"}, [
         ("jga", "trade", {}, 0), ("jga", "mwzeval", {"gold_steps": (), "pred_steps": ()}, 0),
         ("jga", "verbatim", {"pred_steps": ("typos",)}, 1),
     ]),
-    "E14, sides swapped": ({AREA: "center"}, {AREA: "centre"}, [("jga", "trade", {}, 1)]),
-    "E15": ({"hotel-internet": "yes"}, {"hotel-internet": "free"}, [
+    "British and American spelling, sides swapped": ({AREA: "center"}, {AREA: "centre"}, [("jga", "trade", {}, 1)]),
+    "free for yes": ({"hotel-internet": "yes"}, {"hotel-internet": "free"}, [
         ("jga", "trade", {}, 0), ("jga", "simpletod-v1", {}, 1), ("jga", "mwzeval", {}, 1),
     ]),
-    "E16": ({NAME: "pizza hut fen ditton"}, {NAME: "pizza hut fenditton"}, [
+    "a name's spaces": ({NAME: "pizza hut fen ditton"}, {NAME: "pizza hut fenditton"}, [
         ("jga", "mwzeval", {}, 0), ("jga", "qian2021", {}, 1), ("jga", "qian2021-code", {}, 1),
         ("soft-jga", "sgd", {}, 0.82),
     ]),
-    "E17": ({"train-destination": "london liverpool street"}, {"train-destination": "liverpool street london"}, [
+    "words in another order": (
+        {"train-destination": "london liverpool street"}, {"train-destination": "liverpool street london"}, [
         ("jga", "mwzeval", {}, 0), ("jga", "verbatim", {"match": "token-sort"}, 1), ("soft-jga", "sgd", {}, 1),
     ]),
-    "E18": ({NAME: "curry garden"}, {NAME: "garden"}, [
+    "a part of a name": ({NAME: "curry garden"}, {NAME: "garden"}, [
         ("jga", "trippy", {}, 0), ("jga", "trippy", {"match": "contain"}, 1),
     ]),
-    "E18, not contained": ({NAME: "the alexander b&b"}, {NAME: "an alexander b&b"}, [
+    "neither name within the other": ({NAME: "the alexander b&b"}, {NAME: "an alexander b&b"}, [
         ("jga", "trippy", {"match": "contain"}, 0),
     ]),
-    "E19": ({PRICE: "moderate"}, {PRICE: "reasonably"}, [
+    "a label's variant": ({PRICE: "moderate"}, {PRICE: "reasonably"}, [
         ("jga", "trippy", {"labels": LABELS}, 1), ("jga", "trippy", {}, 0),
     ]),
-    "E19, sides swapped": ({PRICE: "reasonably"}, {PRICE: "moderate"}, [("jga", "trippy", {"labels": LABELS}, 0)]),
-    "E20": ({"attraction-type": "museum"}, {"attraction-type": "gallery"}, [
+    "a label's variant, sides swapped": ({PRICE: "reasonably"}, {PRICE: "moderate"}, [
+        ("jga", "trippy", {"labels": LABELS}, 0),
+    ]),
+    "labels that name each other": ({"attraction-type": "museum"}, {"attraction-type": "gallery"}, [
         ("jga", "trippy", {"labels": LABELS}, 1), ("jga", "trade", {}, 0),
     ]),
-    "E20, sides swapped": ({"attraction-type": "gallery"}, {"attraction-type": "museum"}, [
+    "labels that name each other, sides swapped": ({"attraction-type": "gallery"}, {"attraction-type": "museum"}, [
         ("jga", "trippy", {"labels": LABELS}, 1),
     ]),
-    "E21": ({"train-leaveat": "08:30"}, {"train-leaveat": "8:30"}, [
+    "a time without its leading zero": ({"train-leaveat": "08:30"}, {"train-leaveat": "8:30"}, [
         ("jga", "trippy", {}, 0), ("jga", "trade", {}, 0), ("jga", "mwzeval", {"match": "exact"}, 1),
     ]),
-    "E23": ({"hotel-type": "bed and breakfast"}, {}, [
+    "gold's hotel type": ({"hotel-type": "bed and breakfast"}, {}, [
         ("jga", "trade@faithful", {}, 0), ("jga", "trade@fixed", {}, 1), ("jga", "som-dst", {}, 1),
     ]),
-    "E23, whatever is predicted": ({"hotel-type": "none"}, {"hotel-type": "none"}, [("jga", "trade", {}, 0)]),
-    "E25": ({FOOD: "thai"}, {}, [
+    "gold's hotel type, whatever is predicted": ({"hotel-type": "none"}, {"hotel-type": "none"}, [
+        ("jga", "trade", {}, 0),
+    ]),
+    "the number of slots T": ({FOOD: "thai"}, {}, [
         ("sa:T=7", "verbatim", {}, 6 / 7), ("sa:T=30", "verbatim", {}, 29 / 30), ("sa:T=35", "verbatim", {}, 34 / 35),
         ("sa", "dstc10", {}, 18 / 19), ("sa", "verbatim", {"slots": "multiwoz-restaurant"}, 6 / 7),
     ]),
-    "tokens": ({NAME: "saint john's college"}, {NAME: "saint john 's college"}, [
+    "an apostrophe apart": ({NAME: "saint john's college"}, {NAME: "saint john 's college"}, [
         ("jga", "trippy", {}, 1), ("jga", "verbatim", {}, 0),
     ]),
     "fga2022 keeps none": ({AREA: "none"}, {}, [("jga", "fga2022", {}, 0), ("jga", "gca2024", {}, 1)]),
@@ -129,8 +135,8 @@ CASES: dict[str, tuple[State, State, list[tuple[str, str, dict[str, Any], float 
 def test_where_conventions_disagree(case: str) -> None:
     gold, pred, outcomes = CASES[case]
     for metric, name, choices, wanted in outcomes:
-        found = value(gold, pred, metric, name, **choices)
-        assert found == (wanted if wanted is None else pytest.approx(wanted, abs=1e-12)), (metric, name, choices)
+        measured = value(gold, pred, metric, name, **choices)
+        assert measured == (wanted if wanted is None else pytest.approx(wanted, abs=1e-12)), (metric, name, choices)
 
 
 def test_every_profile_has_its_say_above() -> None:
@@ -142,7 +148,7 @@ def test_every_profile_has_its_say_above() -> None:
     "ignore:.*(is MultiWOZ's|categorical slots|which frames there are):dstbench.errors.DstbenchWarning"
 )
 def test_frames_and_turns() -> None:
-    """E22: one service right, one wrong: 1/2 over frames, 0 over turns."""
+    """One service right, one wrong: 1/2 over frames, 0 over turns."""
     states = [{"dialogue_id": "1_0", "turn": 0, "gold": {"A-x": "1", "B-y": "2"}, "pred": {"A-x": "1", "B-y": "3"}}]
     table = dstbench.scan(states)
     frames = dstbench.score(table, metrics="soft-jga,jga", profile="sgd")
@@ -153,7 +159,7 @@ def test_frames_and_turns() -> None:
 
 
 def test_turns_of_a_domain() -> None:
-    """E26: two turns before the domain comes up, right as they are empty; then a wrong one."""
+    """Two turns before the domain comes up, right as they are empty; then a wrong one."""
     states = [
         {"dialogue_id": "D", "turn": turn, "gold": {FOOD: "thai"} if turn == 2 else {}, "pred": {}} for turn in range(3)
     ] + [{"dialogue_id": "E", "turn": 0, "gold": {AREA: "north"}, "pred": {FOOD: "thai"}}]
@@ -167,7 +173,7 @@ def test_turns_of_a_domain() -> None:
 
 
 def test_what_a_profile_does_with_missing_turns() -> None:
-    """E29: mwzeval leaves a dialogue out that is not predicted; others refuse."""
+    """mwzeval leaves out a dialogue that is not predicted; the other profiles refuse it."""
     gold = [{"dialogue_id": d, "turn": 0, "gold": {AREA: "north"}} for d in "DE"]
     pred = [{"dialogue_id": "D", "turn": 0, "pred": {AREA: "north"}}]
     with pytest.raises(dstbench.DstbenchError, match="1 gold turn without a prediction"):
