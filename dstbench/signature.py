@@ -157,7 +157,7 @@ def differences(one: str, other: str) -> list[str]:
     """
     first, second = parse(one).complete(), parse(other).complete()
     return [
-        f"{_MEANINGS.get(key, key)} ({key}): {first.get(key, 'not said')}, or {second.get(key, 'not said')}"
+        f"{meaning_of(key)} ({key}): {first.get(key, 'not said')}, or {second.get(key, 'not said')}"
         for key in dict.fromkeys([*first, *second])
         if first.get(key) != second.get(key)
     ]
@@ -180,7 +180,7 @@ def explain(text: str) -> list[str]:
     >>> explain("jga|profile:verbatim.2|d:5")[-1]
     'note: this dstbench has verbatim.1, not verbatim.2: the choices that are not listed may be others'
     """
-    clauses = [f"{_MEANINGS.get(key, key)} ({key}): {value}" for key, value in parse(text).complete().items()]
+    clauses = [f"{meaning_of(key)} ({key}): {value}" for key, value in parse(text).complete().items()]
     return clauses + [f"note: {doubt}" for doubt in doubts(text)]
 
 

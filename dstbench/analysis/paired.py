@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from dstbench.conventions.convention import Convention
     from dstbench.metrics import Metric
     from dstbench.runs.run import Run
+    from dstbench.scoring.sums import Spelling
 
 
 _TURN: Final = ("dialogue", "turn")
@@ -83,14 +84,14 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
     gold_slots: frozenset[str] = frozenset()
     is_multiwoz = True
     corpora: set[tuple[int, ...]] = set()
-    spelled: list[tuple[Run, int, int]] = []
+    spellings: list[tuple[Run, Spelling | None]] = []
     warn_of_frames(runs, convention)
     for run in runs:
         spelling = asks_for_spelling(run, (), convention)
         rows, found = score_run(run, metrics, ["dialogue"], convention, spelling=spelling)
         warn_of_alternatives(run, found, convention)
         warn_of_negative_turns(run, resolve(metrics, found, convention), found)
-        spelled += [(run, *found.spelled)] if found.spelled else []
+        spellings.append((run, found.spelling))
         corpora.add((found.fingerprint, found.turns, found.dialogues))
         if len(corpora) > 1:
             raise _difference(runs[0], run, convention)
@@ -104,7 +105,7 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
         settings.append({**parse(rows["signature"][0]).settings, "by": "run"})
         gold_slots |= found.gold_slots
         is_multiwoz &= found.is_multiwoz
-    warn_of_spelling(spelled, convention)
+    warn_of_spelling(spellings, convention)
     _warn_of_differences([run.name for run in runs], settings)
     total = total_of(gold_slots, convention, is_multiwoz=is_multiwoz)
     resolved = [metric.resolve(total) for metric in metrics]

@@ -53,14 +53,14 @@ class Changes:
 def find_changes(rows: Layout, convention: Convention) -> Changes:
     """What changed under a convention; a fuzzy one and its exact one differ only in which values match."""
     exact = convention.exact()
-    known = rows.cache.get(exact)
-    if known is None:
-        known = rows.cache[exact] = _look_for_changes(rows, exact)
+    changes = rows.cache.get(exact)
+    if changes is None:
+        changes = rows.cache[exact] = _look_for_changes(rows, exact)
     if convention == exact:
-        return known
-    values = known.compared
-    ok = comparison(convention).match(known.slot, values.gold, values.pred)
-    return replace(known, convention=convention, compared=replace(values, ok=ok))
+        return changes
+    values = changes.compared
+    ok = comparison(convention).match(changes.slot, values.gold, values.pred)
+    return replace(changes, convention=convention, compared=replace(values, ok=ok))
 
 
 def _look_for_changes(rows: Layout, convention: Convention) -> Changes:

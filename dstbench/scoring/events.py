@@ -83,9 +83,9 @@ def since(flags: Flags, first: Flags) -> Flags:
     open_rows = np.flatnonzero(~(flags | first))  # few: these have what the row before has
     begins = row_changes(open_rows - np.arange(len(open_rows)))  # neighbours have it from one row
     source = (open_rows[begins] - 1)[np.cumsum(begins) - 1]
-    since = flags.copy()
-    since[open_rows] = flags[source]
-    return since
+    has_been = flags.copy()
+    has_been[open_rows] = flags[source]
+    return has_been
 
 
 def local_errors(counts: dict[str, Any], begins: Flags) -> dict[str, Any]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dstbench.conventions.convention import Convention
     from dstbench.metrics import Metric
     from dstbench.runs.run import Run
-    from dstbench.scoring.sums import Sums
+    from dstbench.scoring.sums import Spelling, Sums
 
 #: Of how much JGA spelling must cost to be worth a line.
 _WORTH: Final = 0.01
@@ -86,22 +86,22 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | No
     return None
 
 
-def warn_of_spelling(runs: Sequence[tuple[Run, int, int]], convention: Convention) -> None:
+def warn_of_spelling(runs: Sequence[tuple[Run, Spelling | None]], convention: Convention) -> None:
     """Say which runs lose more than a point of JGA to spelling alone, and what takes their values for equal.
 
     Args:
-        runs: Runs, each with the number of its turns that are scored, and of those that are wrong by spelling alone.
+        runs: Runs, each with its `Sums.spelling`.
         convention: The convention under which they are scored.
     """
     clauses: dict[str, list[str]] = {}
     examples: list[str] = []
-    for run, turns, spelled in runs:
-        if spelled <= _WORTH * turns:
+    for run, spelling in runs:
+        if spelling is None or spelling.wrong <= _WORTH * spelling.turns:
             continue
-        jga = jga_of(run, convention)
-        remedy = None if jga is None else spelling_remedy(run, convention, jga)
-        if jga is not None and remedy is not None:
-            turns_text = f"{spelled:,} turn{'s' if spelled > 1 else ''}"
+        jga = spelling.right / spelling.turns
+        remedy = spelling_remedy(run, convention, jga)
+        if remedy is not None:
+            turns_text = f"{spelling.wrong:,} turn{'s' if spelling.wrong > 1 else ''}"
             gain = f"{100 * jga:.2f} to {100 * remedy.jga:.2f} ({run.name}, {turns_text})"
             clauses.setdefault(remedy.option, []).append(gain)
             examples = examples or spelling_examples(run, convention)
@@ -124,7 +124,9 @@ def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
     """
     if sums.alternatives is None:
         return
-    now, then = (jga_of(run, one) for one in (convention, replace(convention, multi="any")))
+    spelling = sums.spelling
+    now = spelling.right / spelling.turns if spelling and spelling.turns else jga_of(run, convention)
+    then = jga_of(run, replace(convention, multi="any"))
     gives = "" if now is None or then is None else f", which takes jga from {100 * now:.2f} to {100 * then:.2f}"
     warnings.warn(
         f"{run.name}: gold lists alternatives, such as {sums.alternatives!r}, and they are compared as "

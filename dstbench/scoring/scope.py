@@ -36,7 +36,8 @@ def open_under(convention: Convention, data: Data, *, missing: Missing | None = 
         runs = open_runs(data, missing=missing or convention.missing, **how)
     if convention.scope is not None:
         for run in runs:
-            if not run.meta.get("only"):  # else there are no slots, and whoever scores it says so
+            # Where there are no states there are no slots, and whoever scores it says so.
+            if not run.meta.get("only") and not _slots_of(run) <= convention.scope:
                 check_scope(run.name, gold_counts(run), convention)
     return runs
 
@@ -85,6 +86,12 @@ def check_scope(name: str, counts: pl.DataFrame, convention: Convention) -> None
 def _counts_frames(convention: Convention) -> bool:
     """Whether frames without a slot that is scored count all the same, as in SGD's evaluation of a kind of slots."""
     return convention.slots in KINDS and convention.domain_turns == "frames"
+
+
+def _slots_of(run: Run) -> set[str]:
+    """The slots that a run's rows name: far sooner read than in how many turns gold has each."""
+    slots = run.read(run.table.select(pl.col("slot").drop_nulls().unique()))["slot"]
+    return set(slots.cast(pl.String).to_list())
 
 
 def gold_counts(run: Run) -> pl.DataFrame:

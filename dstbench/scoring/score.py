@@ -29,7 +29,7 @@ from dstbench.scoring.notes import (
 )
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.standard_errors import moments_of, scores, scores_and_errors
-from dstbench.scoring.sums import Sums, sum_up
+from dstbench.scoring.sums import Spelling, Sums, sum_up
 from dstbench.scoring.turn_table import to_turns
 from dstbench.signature import meaning_of, sign
 from dstbench.signature import parse as parse_signature
@@ -144,15 +144,16 @@ def score(
     if "slot" in groups:
         _warn_of_accuracies(chosen)
     warn_of_frames(runs, convention)
-    tables, spelled = [], []
+    tables: list[pl.DataFrame] = []
+    spellings: list[tuple[Run, Spelling | None]] = []
     for run in runs:
         spelling = asks_for_spelling(run, groups, convention)
         table, found = score_run(run, chosen, groups, convention, spelling=spelling)
         warn_of_alternatives(run, found, convention)
         warn_of_negative_turns(run, resolve(chosen, found, convention), found)
-        spelled += [(run, *found.spelled)] if found.spelled else []
+        spellings.append((run, found.spelling))
         tables.append(table)
-    warn_of_spelling(spelled, convention)
+    warn_of_spelling(spellings, convention)
     rows = pl.concat(tables)
     _warn_of_differences(rows)
     return rows
@@ -177,7 +178,7 @@ def score_run(
         metrics: The metrics.
         by: What to group by beside the run.
         convention: What values mean and which turns count.
-        spelling: Whether turns that are wrong by spelling alone are counted too (`Sums.spelled`).
+        spelling: Whether turns that are wrong by spelling alone are counted too (`Sums.spelling`).
     """
     _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
     _refuse_without_states(run, metrics, by, convention)

@@ -48,8 +48,9 @@ _NAMES: Final = ("slot", "domain", SEEN)
 _LISTS: Final = PerCode(lambda values: values.str.contains(BETWEEN, literal=True).to_numpy(), absent=False)
 # A ratio's sums are in two columns, called by these and its name, until all are added up.
 _HALVES: Final = ("higher:", "lower:")
-# The statistic that counts turns that are wrong by spelling alone.
-_SPELLED: Final = "wrong by spelling"
+# The statistics of `Spelling`: turns that are right, and those that are wrong by spelling alone.
+_RIGHT: Final = "spelling: right"
+_SPELLED: Final = "spelling: wrong by it"
 # Whole numbers that a dialogue adds up to are below this, so that the product of two of them is exact.
 _LARGEST: Final = 2**31
 
@@ -83,6 +84,21 @@ class _Part(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Spelling:
+    """How many turns are right, and how many are wrong by spelling alone.
+
+    Attributes:
+        turns: How many are scored.
+        right: How many of them are right.
+        wrong: How many of them are wrong, but would not be if gold and prediction were spelled alike.
+    """
+
+    turns: int
+    right: int
+    wrong: int
+
+
+@dataclass(frozen=True)
 class Sums:
     """What a run sums up to.
 
@@ -93,7 +109,7 @@ class Sums:
         gold_slots: The slots that have a value in gold; none, where they are not asked for.
         is_multiwoz: Whether the dialogues are MultiWOZ's, likewise.
         most: The largest value in a turn of each statistic of which it is asked for.
-        spelled: How many turns are scored, and how many of them are wrong by spelling alone; None: not asked for.
+        spelling: What spelling costs; None: not asked for.
         fingerprint: That of gold under the convention, over the turns that are scored.
         turns: How many turns these are.
         dialogues: In how many dialogues.
@@ -105,7 +121,7 @@ class Sums:
     gold_slots: frozenset[str]
     is_multiwoz: bool
     most: Mapping[str, int]
-    spelled: tuple[int, int] | None
+    spelling: Spelling | None
     fingerprint: int
     turns: int
     dialogues: int
@@ -134,12 +150,12 @@ def sum_up(
             `metrics.exact_sums.STEP`; for standard errors. There are none by slot or by dialogue.
         named: Whether `Sums.gold_slots` are asked for.
         most: The statistics whose largest value in a turn is asked for: whole numbers.
-        spelling: Whether `Sums.spelled` is asked for; there is no such number in a view.
+        spelling: Whether `Sums.spelling` is asked for; there is no such number in a view.
     """
     if _has_no_moments(by):
         moments = ()
     if spelling:
-        stats = {**stats, _SPELLED: _spelled_turns()}
+        stats = {**stats, **_turns_by_spelling()}
     clash = [name for name in by if name.startswith("n_")]
     if "slot" in by and clash:
         raise UsageError(f"scores by slot cannot be grouped by {clash[0]} as well")
@@ -169,17 +185,18 @@ def sum_up(
         tables = [_pad(table, everywhere, stats, by) for table in tables]
     ratios = [name for name, dtype in tables[0].schema.items() if name.startswith("stat:") and dtype == pl.Int128]
     tables = [table.with_columns(from_parts(pl.col(name)) for name in ratios) for table in tables]
-    spelled = None
+    counts = None
     if spelling:
-        spelled = tables[0].select(pl.col("turns", f"stat:{_SPELLED}").sum()).row(0)
-        tables = [table.drop(f"stat:{_SPELLED}") for table in tables]
+        names = [f"stat:{_RIGHT}", f"stat:{_SPELLED}"]
+        counts = Spelling(*tables[0].select(pl.col("turns", *names).sum()).row(0))
+        tables = [table.drop(names) for table in tables]
     return Sums(
         table=tables[0],
         exact=tables[1] if len(tables) > 1 else None,
         gold_slots=frozenset(slot for part in parts for slot in part.gold_slots),
         is_multiwoz=all(part.is_multiwoz for part in parts),
         most={name: max(part.scored.most.get(name, 0) for part in parts) for name in most},
-        spelled=spelled,
+        spelling=counts,
         fingerprint=sum(part.scored.fingerprint for part in parts) % 2**64 if gold is None else gold,
         turns=sum(part.scored.turns for part in parts),
         dialogues=sum(part.scored.dialogues for part in parts),
@@ -324,10 +341,13 @@ def _view(by: Sequence[str], convention: Convention) -> View | None:
     return "domain" if "domain" in by or convention.unit == "frame" else None
 
 
-def _spelled_turns() -> pl.Expr:
-    """1 per turn that is wrong, and all of whose wrong slots differ by spelling only."""
+def _turns_by_spelling() -> dict[str, pl.Expr]:
+    """1 per turn that is right, and 1 per turn that is wrong and all of whose wrong slots differ by spelling only."""
     wrong = pl.col("n_union") - pl.col("n_correct")
-    return ((wrong > 0) & (wrong == pl.col("n_spelling"))).cast(pl.Int64)
+    return {
+        _RIGHT: (wrong == 0).cast(pl.Int64),
+        _SPELLED: ((wrong > 0) & (wrong == pl.col("n_spelling"))).cast(pl.Int64),
+    }
 
 
 def _seen_in(schema: Schema) -> Callable[[str], str]:
