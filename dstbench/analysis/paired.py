@@ -16,15 +16,11 @@ import polars as pl
 from dstbench.errors import DstbenchError, DstbenchWarning
 from dstbench.metrics import score_of, stats_of
 from dstbench.readers.frames import IS_FRAME
-from dstbench.scoring.notes import (
-    asks_for_spelling,
-    warn_of_alternatives,
-    warn_of_negative_turns,
-    warn_of_spelling,
-)
+from dstbench.scoring.notes import warn_of_scores
 from dstbench.scoring.partitions import over_partitions
-from dstbench.scoring.score import resolve, score_run, total_of, warn_of_frames
+from dstbench.scoring.score import score_run, warn_of_frames
 from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
+from dstbench.scoring.sums import total_of
 from dstbench.scoring.turn_table import to_turns
 from dstbench.signature import differences, parse, sign
 from dstbench.stats import as_exact_floats
@@ -36,7 +32,7 @@ if TYPE_CHECKING:
     from dstbench.conventions.convention import Convention
     from dstbench.metrics import Metric
     from dstbench.runs.run import Run
-    from dstbench.scoring.sums import Spelling
+    from dstbench.scoring.sums import Sums
 
 
 _TURN: Final = ("dialogue", "turn")
@@ -79,35 +75,28 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
     Raises:
         DstbenchError: Runs do not have the same turns and gold, or fewer than two dialogues are scored.
     """
-    tables: list[pl.DataFrame] = []
     settings: list[dict[str, str]] = []
-    gold_slots: frozenset[str] = frozenset()
-    is_multiwoz = True
+    scored: list[tuple[Run, Sums]] = []
     corpora: set[tuple[int, ...]] = set()
-    spellings: list[tuple[Run, Spelling | None]] = []
     warn_of_frames(runs, convention)
     for run in runs:
-        spelling = asks_for_spelling(run, (), convention)
-        rows, found = score_run(run, metrics, ["dialogue"], convention, spelling=spelling)
-        warn_of_alternatives(run, found, convention)
-        warn_of_negative_turns(run, resolve(metrics, found, convention), found)
-        spellings.append((run, found.spelling))
-        corpora.add((found.fingerprint, found.turns, found.dialogues))
+        rows, sums = score_run(run, metrics, ["dialogue"], convention, spelling=True)
+        corpora.add((sums.fingerprint, sums.turns, sums.dialogues))
         if len(corpora) > 1:
             raise _difference(runs[0], run, convention)
-        if found.dialogues < 2:
+        if sums.dialogues < 2:
             raise DstbenchError(
                 "fewer than two dialogues are scored, and intervals and tests come from resampling dialogues",
                 file=run.name,
                 hint="`dstbench score` works with any number",
             )
-        tables.append(found.table)
         settings.append({**parse(rows["signature"][0]).settings, "by": "run"})
-        gold_slots |= found.gold_slots
-        is_multiwoz &= found.is_multiwoz
-    warn_of_spelling(spellings, convention)
+        scored.append((run, sums))
+    warn_of_scores(scored, metrics, convention)
     _warn_of_differences([run.name for run in runs], settings)
-    total = total_of(gold_slots, convention, is_multiwoz=is_multiwoz)
+    gold_slots = frozenset[str]().union(*(sums.gold_slots for _, sums in scored))
+    total = total_of(gold_slots, convention, is_multiwoz=all(sums.is_multiwoz for _, sums in scored))
+    tables = [sums.table for _, sums in scored]
     resolved = [metric.resolve(total) for metric in metrics]
     statistics = list(dict.fromkeys(name for metric in resolved for name in stats_of(metric)))
     dialogues = pl.concat([table.select("dialogue") for table in tables]).unique().sort("dialogue")

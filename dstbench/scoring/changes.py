@@ -1,7 +1,7 @@
 """The rows of a long table at which a slot's state changes under a convention, with their values compared.
 
-Conventions: g and p are the values under the convention (`ABSENT`: not in the state). "Changed" means that something of
-the row before did, in the file or under the convention, or that the turn is not the one after.
+Conventions: g and p are the values under the convention (`ABSENT`: not in the state). A row is *changed* if it differs
+from the row before, in the file or under the convention, or skips a turn.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Changes:
-    """The rows at which something of a slot changed; the rows after one of them, up to the next, are identical to it.
+    """The changed rows; the rows after one of them, up to the next, are identical to it.
 
     Attributes:
         convention: What values mean.
-        row: The rows' numbers.
-        place: The places of the rows' turns.
+        row: Their row numbers.
+        place: The places of their turns.
         after: Index of the first place after each row's run of identical rows.
-        first: Where a slot's rows begin.
+        first: Whether each is its slot's first row.
         slot: Codes of the slots.
         compared: Values under the convention.
     """
@@ -46,16 +46,16 @@ class Changes:
     compared: Compared
 
     def of_rows(self, column: NDArray[Any], rows: int) -> NDArray[Any]:
-        """A column of the changed rows as a column of all so many rows: each has what its changed row has."""
+        """Spread a column of the changed rows over all rows, of which there are `rows`."""
         return np.repeat(column, np.diff(self.row, append=rows))
 
 
 def find_changes(rows: Layout, convention: Convention) -> Changes:
-    """What changed under a convention; a fuzzy one and its exact one differ only in which values match."""
+    """The changed rows under a convention; a fuzzy one and its exact one differ only in which values match."""
     exact = convention.exact()
-    changes = rows.cache.get(exact)
-    if changes is None:
-        changes = rows.cache[exact] = _look_for_changes(rows, exact)
+    if exact not in rows.cache:
+        rows.cache[exact] = _find_exact_changes(rows, exact)
+    changes: Changes = rows.cache[exact]
     if convention == exact:
         return changes
     values = changes.compared
@@ -63,36 +63,33 @@ def find_changes(rows: Layout, convention: Convention) -> Changes:
     return replace(changes, convention=convention, compared=replace(values, ok=ok))
 
 
-def _look_for_changes(rows: Layout, convention: Convention) -> Changes:
-    """What changed under a convention that is not fuzzy."""
-    row, place, after, free = rows.changed, rows.place, rows.after, None
-    cells = rows.cells
-    if convention.over == "gold-domains":
-        free = _free(rows, convention)
-        row = np.union1d(row, np.flatnonzero(row_changes(free)))
-        place = rows.row_place[row]
-        after = place + np.diff(row, append=len(rows.turn))
-        cells = rows.slot[row], rows.gold[row], rows.pred[row]
-    slot = cells[0]
-    compared = comparison(convention).compare(*cells)
-    if free is not None:
-        compared.ignore(free[row])
-    return Changes(convention, row, place, after, rows.first[row], slot, compared)
+def _find_exact_changes(rows: Layout, convention: Convention) -> Changes:
+    if convention.over != "gold-domains":
+        slot, gold, pred = rows.cells
+        compared = comparison(convention).compare(slot, gold, pred)
+        return Changes(convention, rows.changed, rows.place, rows.after, rows.first[rows.changed], slot, compared)
+    ignored = _outside_gold_domains(rows, convention)
+    row = np.union1d(rows.changed, np.flatnonzero(row_changes(ignored)))
+    slot, place = rows.slot[row], rows.row_place[row]
+    compared = comparison(convention).compare(slot, rows.gold[row], rows.pred[row])
+    compared.pred[ignored[row]] = ABSENT
+    compared.pred_listed[ignored[row]] = False
+    return Changes(convention, row, place, place + np.diff(row, append=len(rows.turn)), rows.first[row], slot, compared)
 
 
-def _free(rows: Layout, convention: Convention) -> Flags:
-    """Rows of slots in whose domain gold's state of the turn has nothing: what is predicted there counts nothing.
+def _outside_gold_domains(rows: Layout, convention: Convention) -> Flags:
+    """Whether each row's slot is of a domain of which gold's state has nothing in this turn.
 
-    This is the one rule by which a row depends on other rows of its turn, and may change when they do.
+    This is the only rule by which a row depends on other rows of its turn, and may change when they do.
     """
-    at = rows.changed
-    nothing = np.full(len(at), ABSENT, np.uint32)
-    there = comparison(convention).compare(rows.slot[at], rows.gold[at], nothing).gold != ABSENT
+    nothing = np.full(len(rows.changed), ABSENT, np.uint32)
+    slot, gold, _ = rows.cells
+    in_gold = comparison(convention).compare(slot, gold, nothing).gold != ABSENT
     key = rows.domain_place
     has_gold = np.zeros(int(key.max(initial=0)) + 1, dtype=np.bool_)
-    has_gold[key[np.repeat(there, np.diff(at, append=len(key)))]] = True
-    free: Flags = ~has_gold[key] & ~rows.bare
-    return free
+    has_gold[key[np.repeat(in_gold, np.diff(rows.changed, append=len(key)))]] = True
+    outside: Flags = ~has_gold[key] & ~rows.bare
+    return outside
 
 
 def spelling_errors(rows: Layout, changes: Changes) -> Flags:

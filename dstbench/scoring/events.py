@@ -1,8 +1,8 @@
 """Events of the metrics that look at the turn before: C, W, M, O of GCA, and local errors of FGA.
 
-Arguments are flags of rows that changed (`scoring.changes`): of gold (g) and of the prediction (p), whether there is a
-value, whether it is new (another than in the row before, which is the same slot's one turn earlier), and whether the
-slot has been listed so far.
+Arguments are flags of changed rows (`scoring.changes`), for gold (g) and prediction (p): ``is``: the slot has a value;
+``new``: another one than in the row before, one turn earlier; ``seen``: the slot has been listed so far; ``ok``: they
+match.
 """
 
 from __future__ import annotations
@@ -19,15 +19,7 @@ if TYPE_CHECKING:
 
 
 def set_slot_events(g_is: Flags, p_is: Flags, ok: Flags, g_new: Flags, p_new: Flags) -> dict[str, Flags]:
-    """Slots that are set or changed: fresh errors of FGA; C, W, M, O of GCA as Algorithm 1 of its paper counts them.
-
-    Args:
-        g_is: Whether gold has a value.
-        p_is: Whether the prediction has one.
-        ok: Whether they match.
-        g_new: Whether gold differs from the row before.
-        p_new: Whether the prediction does.
-    """
+    """Slots that are set or changed: fresh errors of FGA; C, W, M, O of GCA as Algorithm 1 of its paper counts them."""
     g_set, p_set = g_new & g_is, p_new & p_is
     return {
         "n_fresh_errors": (g_set | p_set) & ~ok,
@@ -50,11 +42,11 @@ def gca_released(
     g_seen_before: Flags,
     p_seen_before: Flags,
 ) -> dict[str, Flags]:
-    """C, W, M, O of GCA as the authors' code counts them.
+    """C, W, M, O of GCA as the authors' code counts them; `no_g` and `no_p`: the slot has no value.
 
-    A slot that was listed and now is absent has the value "none", and a slot listed for the first time is a change,
-    also if it is listed with what means absent. Gold's change and the prediction's change in the same cell are two
-    events, of which the second is not counted as C (W) if the first was: no row is two of one kind.
+    A slot that was listed and now is absent has the value "none". A slot listed for the first time is a change, even
+    with a value that means "not in the state". Where gold and prediction both change, these are two events, but the
+    second is not counted as C (W) if the first was: no row is two of one kind.
     """
     g_change = g_seen & (g_new | ~g_seen_before)
     p_change = p_seen & (p_new | ~p_seen_before)
@@ -79,9 +71,13 @@ def gca_released(
 
 
 def since(flags: Flags, first: Flags) -> Flags:
-    """Whether a slot has had a flag in this changed row or in an earlier one; `first`: where a slot's rows begin."""
+    """Whether a slot has had a flag in this changed row or in an earlier one; `first`: where a slot's rows begin.
+
+    >>> since(np.array([False, True, False, False, False]), first=np.array([True, False, False, False, True]))
+    array([False,  True,  True,  True, False])
+    """
     open_rows = np.flatnonzero(~(flags | first))  # few: these have what the row before has
-    begins = row_changes(open_rows - np.arange(len(open_rows)))  # neighbours have it from one row
+    begins = row_changes(open_rows - np.arange(len(open_rows)))  # runs of neighbours have it from the row before them
     source = (open_rows[begins] - 1)[np.cumsum(begins) - 1]
     has_been = flags.copy()
     has_been[open_rows] = flags[source]
@@ -91,9 +87,8 @@ def since(flags: Flags, first: Flags) -> Flags:
 def local_errors(counts: dict[str, Any], begins: Flags) -> dict[str, Any]:
     """FGA's view of turns: `local_error`, and `error_age` of wrong turns that only carry an old error.
 
-    A wrong turn is a local error if it is the group's first, follows a right one, or has a new wrong pair. A wrong
-    turn that is none follows a wrong one, and the first wrong turn of a group is one: the latest local error before a
-    turn is never another group's.
+    A wrong turn is a local error if it is the group's first, follows a right one, or has a new wrong pair. So the first
+    wrong turn of a group always is one, and the latest local error before a wrong turn is of its own group.
     """
     wrong = counts["n_correct"] != counts["n_union"]
     local = wrong & (begins | ~before(wrong, begins) | (counts["n_fresh_errors"] > 0))

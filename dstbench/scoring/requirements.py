@@ -1,4 +1,4 @@
-"""What some scores require of a run and of a convention: what is missing is said, and no number is given."""
+"""What some scores need of a run and of a convention; without it there is an error, and no number."""
 
 from __future__ import annotations
 
@@ -20,27 +20,29 @@ if TYPE_CHECKING:
     from dstbench.runs.run import Run
 
 
-def check_frames(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> None:
-    """Refuse what takes frames, or a schema, that are not there."""
-    of_frames = convention.unit == "frame" and convention.domain_turns == "frames" and "slot" not in by
+def check_request(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> None:
+    """Refuse groups that exclude each other, and what needs frames or a schema that are not there."""
+    if "slot" in by and (counts := [name for name in by if name.startswith("n_")]):
+        raise UsageError(f"scores by slot cannot be grouped by {counts[0]} as well")
     if SEEN in by and convention.seen is None:
         raise UsageError("which services are seen is not known", hint="--seen schema.json, that of the training set")
     if SEEN in by and convention.unit != "frame" and "slot" not in by:
         raise UsageError("scores by seen are over frames", hint="--profile sgd, or --unit frame")
     needed = {name for stat in stats.values() for name in stat.meta.root_names()}
-    for column, what, words in (
+    for column, key, words in (
         ("right_intent", "intent", "active intents"),
         ("requested_f1", "requested", "requested slots"),
     ):
         if column not in needed:
             continue
-        if not of_frames or convention.slots is not None:
+        scores_frames = convention.unit == "frame" and convention.domain_turns == "frames" and "slot" not in by
+        if not scores_frames or convention.slots is not None:
             raise UsageError(f"{words} are scored over all frames of gold", hint="--profile sgd, not by slot")
-        counts = run.meta.get("frames")
-        if counts is None or not all_say(counts, what):
-            side = "gold" if counts is None or counts["gold"] > counts[f"gold_{what}"] else "the predictions"
+        frames = run.meta.get("frames")
+        if frames is None or not all_say(frames, key):
+            gold_lacks = frames is None or frames["gold"] > frames[f"gold_{key}"]
             raise DstbenchError(
-                f"{side} does not say the {words} of every frame" if side == "gold" else f"{side} lack {words}",
+                f"gold does not say the {words} of every frame" if gold_lacks else f"the predictions lack {words}",
                 file=run.name,
                 hint="omit that metric; SGD's own files, and predictions in their layout, may have them",
             )
