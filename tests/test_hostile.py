@@ -24,7 +24,7 @@ from dstbench.conventions.slots import split_pair
 from dstbench.io import archives as packed
 from dstbench.io import limits
 from dstbench.runs.open import open_runs
-from dstbench.scoring import compare_values, lookup
+from dstbench.scoring import compare_values as comparison
 from tests import formats
 from tests.test_cli import run
 from tests.test_packed import pack_zip
@@ -202,10 +202,10 @@ def test_many_slots_with_many_values_need_no_table_of_all(here: Path, monkeypatc
     few = Convention(gold_steps=("case",), pred_steps=("case",), dontcare="drop")
     wanted = dstbench.score("many.jsonl", metrics="jga,f1", profile=few)["value"]
     assert wanted[0] == 0.5
-    compare_values.comparison.cache_clear()
-    monkeypatch.setattr(lookup, "_PLACES", 1)
+    comparison.comparison.cache_clear()
+    monkeypatch.setattr(comparison, "_PLACES", 1)
     assert dstbench.score("many.jsonl", metrics="jga,f1", profile=few)["value"].equals(wanted)
-    compare_values.comparison.cache_clear()
+    comparison.comparison.cache_clear()
 
 
 def test_want_of_memory_is_told(

@@ -20,7 +20,7 @@ from dstbench.scoring.notes import warn_of_scores
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.score import score_run, warn_of_frames
 from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
-from dstbench.scoring.sums import total_of
+from dstbench.scoring.sums import resolve
 from dstbench.scoring.turn_table import to_turns
 from dstbench.signature import differences, parse, sign
 from dstbench.stats import as_exact_floats
@@ -94,10 +94,8 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
         scored.append((run, sums))
     warn_of_scores(scored, metrics, convention)
     _warn_of_differences([run.name for run in runs], settings)
-    gold_slots = frozenset[str]().union(*(sums.gold_slots for _, sums in scored))
-    total = total_of(gold_slots, convention, is_multiwoz=all(sums.is_multiwoz for _, sums in scored))
+    resolved = resolve(metrics, [sums for _, sums in scored], convention)
     tables = [sums.table for _, sums in scored]
-    resolved = [metric.resolve(total) for metric in metrics]
     statistics = list(dict.fromkeys(name for metric in resolved for name in stats_of(metric)))
     dialogues = pl.concat([table.select("dialogue") for table in tables]).unique().sort("dialogue")
     return Paired(

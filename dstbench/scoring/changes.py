@@ -25,25 +25,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Changes:
-    """The changed rows; the rows after one of them, up to the next, are identical to it.
-
-    Attributes:
-        convention: What values mean.
-        row: Their row numbers.
-        place: The places of their turns.
-        after: Index of the first place after each row's run of identical rows.
-        first: Whether each is its slot's first row.
-        slot: Codes of the slots.
-        compared: Values under the convention.
-    """
+    """The changed rows; the rows after one of them, up to the next, are identical to it."""
 
     convention: Convention
-    row: Numbers
-    place: Numbers
-    after: Numbers
-    first: Flags
+    row: Numbers  # their row numbers
+    place: Numbers  # the places of their turns
+    after: Numbers  # index of the first place after each row's run of identical rows
+    first: Flags  # whether each is its slot's first row
     slot: Codes
-    compared: Compared
+    compared: Compared  # their values under the convention
 
     def of_rows(self, column: NDArray[Any], rows: int) -> NDArray[Any]:
         """Spread a column of the changed rows over all rows, of which there are `rows`."""

@@ -1,46 +1,46 @@
 """A convention at work: verbatim codes to values that can be compared, and whether they match.
 
 Dictionary codes are worked on, never strings: what a value becomes is found once per distinct (slot, value), whether
-two values match once per distinct (slot, gold, prediction), and looked up from then on (`scoring.lookup`).
+two values match once per distinct (slot, gold, prediction), and looked up from then on (`Lookup`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
 
 from dstbench.conventions.normalise import alternatives, is_dontcare, normaliser
-from dstbench.runs.codes import ABSENT, codes, to_codes
-from dstbench.scoring.lookup import Lookup
+from dstbench.runs.codes import ABSENT, codes, to_codes, to_column
 
 if TYPE_CHECKING:
-    from dstbench.arrays import Codes, Flags, Floats
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from dstbench.arrays import Codes, Flags, Floats, Integers, Numbers
     from dstbench.conventions.convention import Convention
+
+
+# Numbers below this are ranked in an array with a place for each; larger ones are sorted.
+_PLACES: Final = 2**20
+# Results that are kept (some 200 bytes each); a larger memory of them is forgotten at once.
+_MOST: Final = 2**21
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Rows of a long table under a convention; all arrays are of the rows' length.
+    """Rows of a long table under a convention; all arrays are of the rows' length."""
 
-    Attributes:
-        gold: Codes of gold values; `ABSENT` where the slot is not in the state.
-        pred: The same of the prediction.
-        ok: Whether gold matches prediction: both are in the state, and the matcher accepts them.
-        gold_listed: Whether gold lists the slot at all, even with a value that means "not in the state".
-        pred_listed: The same of the prediction.
-        dropped: Whether gold has a value that is dropped because the slot is outside the slot set; None: nowhere.
-    """
-
-    gold: Codes
+    gold: Codes  # `ABSENT` where the slot is not in the state
     pred: Codes
-    ok: Flags
-    gold_listed: Flags
+    ok: Flags  # gold matches prediction: both are in the state, and the matcher accepts them
+    gold_listed: Flags  # gold lists the slot at all, even with a value that means "not in the state"
     pred_listed: Flags
-    dropped: Flags | None = None
+    dropped: Flags | None = None  # gold has a value, but the slot is outside the slot set; None: nowhere
 
 
 class Comparison:
@@ -163,3 +163,57 @@ class _Values:
         at = np.flatnonzero(values != ABSENT)
         values[at] = self._becomes.of(slot[at], verbatim[at])
         return values
+
+
+class Lookup:
+    """A function of strings with its results so far; safe to use from several threads.
+
+    Args:
+        function: From combinations of strings (None for `ABSENT`) to their results, in the same order.
+        dtype: The results' type.
+
+    >>> from dstbench.runs.codes import to_codes
+    >>> lengths = Lookup(lambda pairs: [len(slot) + len(value) for slot, value in pairs], np.int64)
+    >>> lengths.of(to_codes(["area", "stars", "area"]), to_codes(["north", "4", "north"]))
+    array([9, 6, 9])
+    """
+
+    def __init__(self, function: Callable[[list[tuple[Any, ...]]], Iterable[Any]], dtype: type) -> None:
+        self._function, self._dtype = function, dtype
+        self._results: dict[tuple[int, ...], Any] = {}
+
+    def of(self, *columns: Codes) -> NDArray[Any]:
+        """The result for each row of columns of codes."""
+        combination, size = _rank(columns[0])
+        for column in columns[1:]:
+            rank, distinct = _rank(column)
+            combination, size = _rank(combination * distinct + rank)
+        example = np.empty(size, np.int64)  # of each combination: one row that has it
+        example[combination] = np.arange(len(combination))
+        keys = list(zip(*(column[example].tolist() for column in columns), strict=True))
+        results = list(map(self._results.get, keys))
+        if None in results:
+            new = [key for key, result in zip(keys, results, strict=True) if result is None]
+            strings = (to_column(codes).to_list() for codes in np.array(new, np.uint32).T)
+            learnt = dict(zip(new, self._function(list(zip(*strings, strict=True))), strict=True))
+            if len(self._results) + len(learnt) > _MOST:
+                self._results = {}
+            self._results.update(learnt)
+            results = [learnt[key] if result is None else result for key, result in zip(keys, results, strict=True)]
+        return np.array(results, self._dtype)[combination]
+
+
+def _rank(numbers: Numbers) -> tuple[Integers, int]:
+    """The rank of each number among the distinct ones, from 0, and how many distinct ones there are.
+
+    >>> _rank(np.array([7, 3, 7]))
+    (array([1, 0, 1]), 2)
+    """
+    most = int(numbers.max(initial=0))
+    if most >= _PLACES:
+        distinct, rank = np.unique(numbers, return_inverse=True)
+        return rank, len(distinct)
+    occurs = np.zeros(most + 1, np.bool_)
+    occurs[numbers] = True
+    rank_of = np.cumsum(occurs) - 1
+    return rank_of[numbers], int(occurs.sum())

@@ -22,7 +22,7 @@ from dstbench.runs.layout import lay_out
 from dstbench.scoring.changes import find_changes, spelling_errors
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import gold_counts
-from dstbench.scoring.sums import sum_up
+from dstbench.scoring.sums import resolve, sum_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,16 +47,10 @@ class Remedy(NamedTuple):
 
 
 def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric], convention: Convention) -> None:
-    """Warn of alternatives, spelling and negative slot accuracy where they move the scores of runs.
-
-    Args:
-        scored: Runs with what they sum up to, spelling included (`Sums.spelling`).
-        metrics: The metrics that they are scored by.
-        convention: The convention under which they are scored.
-    """
+    """Warn where alternatives, spelling (`Sums.spelling`) or more errors than slots move the scores of runs."""
     for run, sums in scored:
         warn_of_alternatives(run, sums, convention)
-        for metric in sums.resolve(metrics, convention):
+        for metric in resolve(metrics, [sums], convention):
             if isinstance(metric, SA) and 0 < metric.T < sums.most_errors:
                 warnings.warn(
                     f"{run.name}: a turn has {sums.most_errors} wrong slots, more than the T = {metric.T} of {metric}; "
@@ -68,13 +62,7 @@ def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric]
 
 
 def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
-    """Warn where gold lists alternatives and the convention takes them for one string, and say what that costs.
-
-    Args:
-        run: The run.
-        sums: What it sums up to.
-        convention: The convention under which it is scored.
-    """
+    """Warn where gold lists alternatives and the convention takes them for one string, and say what that costs."""
     if sums.alternatives is None:
         return
     now = sums.spelling.right / sums.turns if sums.spelling and sums.turns else _jga(run, convention)
@@ -112,13 +100,7 @@ def _warn_of_spelling(scored: Sequence[tuple[Run, Sums]], convention: Convention
 
 
 def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | None:
-    """The option under which values that differ by spelling are equal, if JGA gains more than a point by it.
-
-    Args:
-        run: The run.
-        convention: The convention under which it is scored.
-        jga: What it scores.
-    """
+    """The option under which values that differ by spelling are equal, if JGA is more than a point above `jga`."""
     loose = convention.loosened()
     options = {f"--gold-steps {','.join(loose.gold_steps)} --pred-steps {','.join(loose.pred_steps)}": loose}
     canonical = profile(_CANONICAL)

@@ -22,7 +22,7 @@ from dstbench.schema.core import GROUPS, LENGTH, SCORES
 from dstbench.scoring.notes import warn_of_scores
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.standard_errors import moments_of, scores, scores_and_errors
-from dstbench.scoring.sums import Sums, sum_up
+from dstbench.scoring.sums import Sums, resolve, sum_up
 from dstbench.scoring.turn_table import to_turns
 from dstbench.signature import meaning_of, sign
 from dstbench.signature import parse as parse_signature
@@ -157,21 +157,13 @@ def choose_metrics(
 def score_run(
     run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention, *, spelling: bool = False
 ) -> tuple[pl.DataFrame, Sums]:
-    """Score rows of one run (see `score`), and the sums that they come from.
-
-    Args:
-        run: The run.
-        metrics: The metrics.
-        by: What to group by beside the run.
-        convention: What values mean and which turns count.
-        spelling: Whether turns that are wrong by spelling alone are counted too (`Sums.spelling`).
-    """
+    """Score rows of one run (see `score`), and the sums that they come from, with `Sums.spelling` if wanted."""
     _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
     _refuse_without_states(run, metrics, by, convention)
     stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
     named = any(metric.needs_total for metric in metrics)
     sums = sum_up(run, stats, by, convention, moments_of(metrics), named=named, spelling=spelling)
-    metrics = sums.resolve(metrics, convention)
+    metrics = resolve(metrics, [sums], convention)
     settings = {
         **convention.settings(),
         "missing": run.meta["missing"],

@@ -36,25 +36,19 @@ def moments_of(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
 
 
 def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The scores of metrics, and their standard errors, per group.
-
-    Args:
-        metrics: The metrics.
-        sums: One row per group: their statistics and moments (see `sums.Sums.table`).
+    """The scores of metrics, and their standard errors, per group, from their sums and moments (`sums.Sums.table`).
 
     Returns:
         What `scores` gives; and the errors in the same form, null for counts, for undefined scores, with a single
         dialogue, and without moments.
     """
-    smooth = [
-        not metric.is_count and all(moment_name(pair) in sums.columns for pair in _pairs(metric)) for metric in metrics
-    ]
+    has_moments = any(name.startswith("moment:") for name in sums.columns)
     names = list(dict.fromkeys(name for metric in metrics for name in stats_of(metric)))
     whole = sums.select(pl.col(f"stat:{name}").cast(pl.Float64) for name in names).to_numpy()
     units = np.array([STEP if sums.schema[f"stat:{name}"] == pl.Float64 else 1 for name in names])
     steps = np.maximum(np.abs(whole), units) * _STEP
     rows = whole
-    if any(smooth):
+    if has_moments:
         # Each group as it is, and with each statistic moved up and down: directions × statistics × groups × statistics.
         moves = np.array([1, -1])[:, None, None, None] * np.eye(len(names))[:, None, :] * steps
         rows = np.concatenate([whole, (whole + moves).reshape(-1, len(names))])
@@ -62,9 +56,9 @@ def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl
     values = scores(metrics, frame)
     undefined = pl.Series([None] * sums.height, dtype=pl.Float64)
     errors = {}
-    for metric, value, is_smooth in zip(metrics, values, smooth, strict=True):
+    for metric, value in zip(metrics, values, strict=True):
         errors[value.name] = undefined
-        if is_smooth:
+        if has_moments and not metric.is_count:
             up, down = value.to_numpy()[sums.height :].reshape(2, len(names), sums.height)
             gradient = dict(zip(names, (up - down) / (2 * steps.T) * units[:, None], strict=True))
             is_defined = (sums["dialogues"] > 1) & value.head(sums.height).is_not_null()

@@ -5,7 +5,7 @@ Each partition is summed by itself. All sums are whole numbers, so that they add
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -13,34 +13,24 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from dstbench.conventions.slots import SlotTotal, are_multiwoz, domain_of, slot_total
+from dstbench.conventions.slots import are_multiwoz, slot_total
 from dstbench.errors import UsageError
 from dstbench.metrics.exact_sums import from_halves, from_parts, halves, in_parts, in_steps
 from dstbench.metrics.goal_accuracy import ERRORS
-from dstbench.runs.codes import PerCode, codes, distinct, to_strings
+from dstbench.runs.codes import PerCode, distinct, to_strings
 from dstbench.runs.gold import gold_slots
-from dstbench.runs.layout import Layout, lay_out, over_distinct, row_changes
-from dstbench.schema.core import BETWEEN, LENGTH, SEEN, TURNS
+from dstbench.runs.layout import Layout, lay_out, row_changes
+from dstbench.schema.core import BETWEEN, SEEN, TURNS
 from dstbench.scoring.partitions import over_partitions
-from dstbench.scoring.requirements import check_request, check_services
-from dstbench.scoring.scored_turns import (
-    EMPTY_TURN,
-    TURN,
-    columns_of_scored,
-    scored_turns,
-    turns_of_domains,
-    turns_of_frames,
-)
-from dstbench.scoring.turn_table import counts_frames, to_turns
+from dstbench.scoring.scope import check_request, check_services
+from dstbench.scoring.scored_turns import EMPTY_TURN, TURN, group_turns, view_of
+from dstbench.scoring.turn_table import counts_frames
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dstbench.arrays import Floats, Integers
     from dstbench.conventions.convention import Convention
     from dstbench.metrics import Metric
     from dstbench.runs.run import Run
-    from dstbench.typing import View
 
 _NAMES: Final = ("slot", "domain", SEEN)
 # Whether a value lists alternatives.
@@ -59,59 +49,48 @@ class Spelling(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Facts:
-    """What is known of a run, or of a part of it, beside its statistics.
-
-    Attributes:
-        fingerprint: That of gold under the convention, over the turns that are scored.
-        turns: How many turns are scored.
-        dialogues: In how many dialogues.
-        most_errors: The most errors of a turn, where slot accuracy is scored; else 0.
-        spelling: What spelling costs; None: not counted.
-        gold_slots: The slots that have a value in gold; empty if they are not asked for.
-        is_multiwoz: Whether the dialogues are MultiWOZ's; False if that is not asked for.
-        alternatives: A gold value with alternatives, where they are compared as written; else None.
-    """
-
-    fingerprint: int
-    turns: int
-    dialogues: int
-    most_errors: int
-    spelling: Spelling | None
-    gold_slots: frozenset[str]
-    is_multiwoz: bool
-    alternatives: str | None
-
-
-@dataclass(frozen=True)
-class Sums(_Facts):
+class Sums:
     """What a run sums up to.
 
-    Attributes:
-        table: One row per group: the `by` columns, ``stat:<name>`` for each statistic, `turns`, `dialogues`, and
-            `moment_name` of each pair of statistics whose moment is asked for.
-        exact: The same with exact matching, where the convention is fuzzy; else None.
+    A table has a row per group: the `by` columns, ``stat:<name>`` for each statistic, `turns`, `dialogues`, and
+    `moment_name` of each pair of statistics whose moment is asked for.
     """
 
     table: pl.DataFrame
-    exact: pl.DataFrame | None
+    exact: pl.DataFrame | None  # the table with exact matching, where the convention is fuzzy
+    fingerprint: int  # of gold under the convention, over the turns that are scored
+    turns: int  # that are scored
+    dialogues: int  # that have such turns
+    most_errors: int  # in one turn; 0 if slot accuracy is not scored
+    spelling: Spelling | None  # None: not counted
+    gold_slots: frozenset[str]  # that have a value in gold; empty if they are not asked for
+    is_multiwoz: bool  # whether the dialogues are MultiWOZ's; False if that is not asked for
+    alternatives: str | None  # a gold value with alternatives, where they are compared as written
 
-    def resolve(self, metrics: Sequence[Metric], convention: Convention) -> list[Metric]:
-        """Metrics with every parameter filled in that depends on the slots of the run's gold."""
-        total = total_of(self.gold_slots, convention, is_multiwoz=self.is_multiwoz)
-        return [metric.resolve(total) for metric in metrics]
+
+# How the attributes of `Sums` that are no tables follow from those of the partitions.
+_COMBINE: Final[Mapping[str, Callable[[list[Any]], Any]]] = {
+    "fingerprint": lambda parts: sum(parts) % 2**64,
+    "turns": sum,
+    "dialogues": sum,
+    "most_errors": max,
+    "spelling": lambda parts: None if None in parts else Spelling(*map(sum, zip(*parts, strict=True))),
+    "gold_slots": lambda parts: frozenset().union(*parts),
+    "is_multiwoz": all,
+    "alternatives": lambda parts: next(filter(None, parts), None),
+}
 
 
-def total_of(gold_slots: frozenset[str], convention: Convention, *, is_multiwoz: bool) -> SlotTotal:
-    """T of slot accuracy under a convention.
-
-    Args:
-        gold_slots: The slots that have a value in gold.
-        convention: If it does not score all slots, T is those that it scores, and gold's others where they are.
-        is_multiwoz: Whether the dialogues are MultiWOZ's.
-    """
-    further = frozenset() if convention.scope is not None and convention.outside == "dropped" else gold_slots
-    return slot_total(further, is_multiwoz=is_multiwoz, scope=convention.scope, name=convention.scope_name)
+def resolve(metrics: Sequence[Metric], runs: Sequence[Sums], convention: Convention) -> list[Metric]:
+    """Metrics with every parameter filled in that depends on the slots of these runs' gold: T of slot accuracy."""
+    scores_all = convention.scope is None or convention.outside == "scored"
+    total = slot_total(
+        frozenset[str]().union(*(sums.gold_slots for sums in runs)) if scores_all else (),
+        is_multiwoz=all(sums.is_multiwoz for sums in runs),
+        scope=convention.scope,
+        name=convention.scope_name,
+    )
+    return [metric.resolve(total) for metric in metrics]
 
 
 def moment_name(pair: tuple[str, str]) -> str:
@@ -143,117 +122,50 @@ def sum_up(
         spelling: Whether `Sums.spelling` is asked for; only whole turns with states have it.
     """
     check_request(run, stats, by, convention)
-    view = _view(by, convention)
+    view = view_of(by, convention)
     moments = () if "slot" in by or "dialogue" in by else moments
     spelling = spelling and view is None and not run.meta.get("only")
     needed = {*TURN, *by, *(name for stat in stats.values() for name in stat.meta.root_names())}
     if spelling:
         needed |= {"n_union", "n_correct", "n_spelling"}
-    known = convention.takes_gold_as_written and convention.turns == "all" and view is None and run.derive is None
-    fingerprint = run.fingerprint if known else None
+    gold_is_hashed = convention.takes_gold_as_written and convention.turns == "all" and view is None
+    fingerprint = run.fingerprint if gold_is_hashed and run.derive is None else None
     frames = "frames" in run.meta and counts_frames(convention, view)
     outer = [name for name in by if name not in _NAMES]
 
-    def sum_partition(table: pl.DataFrame) -> tuple[list[pl.DataFrame], _Facts]:
+    def sum_partition(table: pl.DataFrame) -> tuple[list[pl.DataFrame], dict[str, Any]]:
         rows = lay_out(table)
         in_view = rows if view is None else lay_out(table, view, frames=frames)
         check_services(rows, convention)
-        scored, counted, hashes = _turns(rows, in_view, needed, by, convention, hashed=fingerprint is None)
-        tables = [_sum(counted, stats, by, moments)]
+        turns = group_turns(rows, in_view, needed, by, convention, hashed=fingerprint is None)
+        tables = [_sum(turns.counted, stats, by, moments)]
         if convention.is_fuzzy:
-            exact = _turns(rows, in_view, needed, by, convention.exact(), hashed=False)
+            exact = group_turns(rows, in_view, needed, by, convention.exact(), hashed=False)
             tables.append(_sum(exact.counted, stats, by))
         if view == "slot":
-            tables.append(_sum(scored, {}, outer))
-        facts = _Facts(
-            fingerprint=hashes,
-            turns=scored.height,
-            dialogues=int(row_changes(scored["number"].to_numpy()).sum()),
-            most_errors=counted.select(stats[ERRORS].max().fill_null(0)).item() if ERRORS in stats else 0,
-            spelling=_count_spelling(counted) if spelling else None,
-            gold_slots=gold_slots(rows) if named else frozenset(),
-            is_multiwoz=named and are_multiwoz(rows.dialogue),
-            alternatives=_alternatives(rows, convention),
-        )
-        return tables, facts
+            tables.append(_sum(turns.scored, {}, outer))
+        return tables, {
+            "fingerprint": turns.fingerprint,
+            "turns": turns.scored.height,
+            "dialogues": int(row_changes(turns.scored["number"].to_numpy()).sum()),
+            "most_errors": turns.counted.select(stats[ERRORS].max().fill_null(0)).item() if ERRORS in stats else 0,
+            "spelling": _count_spelling(turns.counted) if spelling else None,
+            "gold_slots": gold_slots(rows) if named else frozenset(),
+            "is_multiwoz": named and are_multiwoz(rows.dialogue),
+            "alternatives": _alternatives(rows, convention),
+        }
 
     parts = over_partitions(run, sum_partition, frames=frames)
-    facts = [of_part for _, of_part in parts]
+    facts = {name: combine([of_part[name] for _, of_part in parts]) for name, combine in _COMBINE.items()}
+    if fingerprint is not None:
+        facts["fingerprint"] = fingerprint
     tables = list(zip(*(of_part for of_part, _ in parts), strict=True))
     everywhere = _add_up(tables.pop(), outer) if view == "slot" else None
     sums = [_add_up(of_parts, by) for of_parts in tables]
     if everywhere is not None:
         sums = [_pad(table, everywhere, stats, by) for table in sums]
     sums = [table.with_columns(from_parts(cs.starts_with("stat:") & cs.by_dtype(pl.Int128))) for table in sums]
-    spellings = [part.spelling for part in facts if part.spelling is not None]
-    return Sums(
-        fingerprint=sum(part.fingerprint for part in facts) % 2**64 if fingerprint is None else fingerprint,
-        turns=sum(part.turns for part in facts),
-        dialogues=sum(part.dialogues for part in facts),
-        most_errors=max(part.most_errors for part in facts),
-        spelling=Spelling(*np.sum(spellings, axis=0).tolist()) if spelling else None,
-        gold_slots=frozenset[str]().union(*(part.gold_slots for part in facts)),
-        is_multiwoz=all(part.is_multiwoz for part in facts),
-        alternatives=next((part.alternatives for part in facts if part.alternatives), None),
-        table=sums[0],
-        exact=sums[1] if convention.is_fuzzy else None,
-    )
-
-
-def _view(by: Sequence[str], convention: Convention) -> View | None:
-    if "slot" in by:
-        return "slot"
-    return "domain" if "domain" in by or convention.unit == "frame" else None
-
-
-class _Turns(NamedTuple):
-    scored: pl.DataFrame  # the turns that the convention scores
-    counted: pl.DataFrame  # the rows to sum: these turns, or in a view those of their rows that count
-    fingerprint: int
-
-
-def _turns(
-    rows: Layout, in_view: Layout, needed: set[str], by: Sequence[str], convention: Convention, *, hashed: bool
-) -> _Turns:
-    """The turns of a partition.
-
-    Args:
-        rows: The partition's rows.
-        in_view: The same in the view that `by` takes.
-        needed: The columns of the turn table that are summed or grouped by.
-        by: What to group by.
-        convention: What values mean and which turns count.
-        hashed: Whether the fingerprint is asked for.
-    """
-    view = _view(by, convention)
-    gold_hash = {"gold_hash"} if hashed else set()
-    columns = needed | gold_hash if view is None else {*TURN, *{"dialogue"}.intersection(by)}
-    columns = columns | columns_of_scored(convention) | ({"turn_hash"} if hashed else set())
-    whole = to_turns(rows, convention, columns=columns)
-    scored = gold = counted = scored_turns(whole, convention)
-    if view is not None:
-        columns = {*needed, *gold_hash, view, "n_gold", "n_pred", "is_frame"}
-        listed = gold = counted = to_turns(in_view, convention, view=view, columns=columns)
-        if scored.height < whole.height:
-            gold = counted = listed.join(scored.select(TURN), on=TURN, how="semi", maintain_order="left")
-        if view == "domain" and in_view.frames is not None:
-            counted = turns_of_frames(counted, convention)
-        elif view == "domain":
-            counted = turns_of_domains(counted, listed, scored, convention)
-        elif "domain" in by:
-            counted = counted.with_columns(over_distinct(counted["slot"], domain_of).alias("domain"))
-        if convention.seen is not None and SEEN in by:
-            seen = convention.seen.services
-            is_seen = over_distinct(counted[view], lambda name: "seen" if domain_of(name) in seen else "unseen")
-            counted = counted.with_columns(is_seen.alias(SEEN))
-    if LENGTH in by:
-        lengths = np.bincount(rows.group).astype(np.uint32)
-        scored, counted = (
-            turns.with_columns(pl.Series(LENGTH, lengths[turns["number"].to_numpy() - 1]))
-            for turns in (scored, counted)
-        )
-    hashes = [scored["turn_hash"], gold["gold_hash"]] if hashed else []
-    return _Turns(scored, counted, sum(int(np.add.reduce(column.to_numpy(), dtype=np.uint64)) for column in hashes))
+    return Sums(sums[0], sums[1] if convention.is_fuzzy else None, **facts)
 
 
 def _sum(
@@ -264,7 +176,7 @@ def _sum(
     keys = turns.select_seq(*by, "number")
     # Most turns stand next to others of their dialogue and group: such runs are summed first, which leaves little to
     # group by hashing.
-    changes = [row_changes(_comparable(column)) for column in keys if column.name != "dialogue"]
+    changes = [row_changes(column.to_physical().to_numpy()) for column in keys if column.name != "dialogue"]
     starts = np.flatnonzero(np.logical_or.reduce(changes))
     sums = {"turns": np.diff(starts, append=turns.height)}
     for name, column in zip(stats, values, strict=True):
@@ -287,11 +199,6 @@ def _sum(
     if not by:
         return table.select(totals)
     return table.group_by(by).agg(totals).with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES)
-
-
-def _comparable(column: pl.Series) -> NDArray[Any]:
-    """A column as NumPy compares it: numbers as they are, dictionary columns as codes."""
-    return codes(column) if column.dtype == pl.Categorical else column.to_numpy()
 
 
 def _ratios(name: str, column: pl.Series) -> Floats:
@@ -345,14 +252,7 @@ def _add_up(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
 def _pad(
     listed: pl.DataFrame, everywhere: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str]
 ) -> pl.DataFrame:
-    """Sums per slot over all turns: a turn before the first that lists the slot adds what an empty turn adds.
-
-    Args:
-        listed: The sums over turns from the first that lists the slot.
-        everywhere: `turns` and `dialogues`, all of them, by the other columns of `by`.
-        stats: The statistics.
-        by: What to group by.
-    """
+    """Sums per slot over all turns (`everywhere`): those before the first that lists the slot are empty turns."""
     listed = listed.drop("dialogues").rename({"turns": "listed"})
     empty = pl.DataFrame(
         {name: [EMPTY_TURN.get(name, 0)] for name in TURNS.columns}, schema_overrides={"error_age": pl.UInt16}

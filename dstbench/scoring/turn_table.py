@@ -20,9 +20,8 @@ from dstbench.runs.gold import gold_hashes
 from dstbench.runs.layout import Layout, before, lay_out, row_changes
 from dstbench.schema.core import TURNS
 from dstbench.scoring.changes import find_changes, spelling_errors
-from dstbench.scoring.compare_values import comparison
+from dstbench.scoring.compare_values import Lookup, comparison
 from dstbench.scoring.events import gca_released, local_errors, set_slot_events, since
-from dstbench.scoring.lookup import Lookup
 from dstbench.typing import View
 
 if TYPE_CHECKING:
