@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dstbench.conventions.convention import Convention
-    from dstbench.conventions.normalise import Table
+    from dstbench.conventions.files import Table
     from dstbench.typing import Missing
 
 # What two neighbours in a sweep may differ in, beside the convention: nothing, or what follows from it.
