@@ -1,4 +1,4 @@
-"""The rows of a long table at which a slot's state changes under a convention, with their values compared.
+"""The rows of a long table at which a slot's state changes under a convention: their values compared, their events.
 
 Conventions: g and p are the values under the convention (`ABSENT`: not in the state). A row is *changed* if it differs
 from the row before, in the file or under the convention, or skips a turn.
@@ -91,3 +91,74 @@ def spelling_errors(rows: Layout, changes: Changes) -> Flags:
     errors = np.zeros(len(row), np.bool_)
     errors[wrong] = alike.ok | ((alike.gold == ABSENT) & (alike.pred == ABSENT))
     return errors
+
+
+# --- events of GCA and FGA, from flags of changed rows ----------------------------------------------------------------
+# Of gold (g) and prediction (p): ``is``: the slot has a value; ``new``: another one than in the row before, one turn
+# earlier; ``seen``: the slot has been listed so far; ``ok``: they match.
+
+
+def set_slot_events(g_is: Flags, p_is: Flags, ok: Flags, g_new: Flags, p_new: Flags) -> dict[str, Flags]:
+    """Slots that are set or changed: fresh errors of FGA; C, W, M, O of GCA as Algorithm 1 of its paper counts them."""
+    g_set, p_set = g_new & g_is, p_new & p_is
+    return {
+        "n_fresh_errors": (g_set | p_set) & ~ok,
+        "gca_paper_correct": (g_set | p_set) & ok,
+        "gca_paper_wrong": (g_set | p_set) & g_is & p_is & ~ok,
+        "gca_paper_missed": g_set & ~p_is,
+        "gca_paper_over": p_set & ~g_is,
+    }
+
+
+def gca_released(
+    no_g: Flags,
+    no_p: Flags,
+    ok: Flags,
+    *,
+    g_new: Flags,
+    p_new: Flags,
+    g_seen: Flags,
+    p_seen: Flags,
+    g_seen_before: Flags,
+    p_seen_before: Flags,
+) -> dict[str, Flags]:
+    """C, W, M, O of GCA as the authors' code counts them; `no_g` and `no_p`: the slot has no value.
+
+    A slot that was listed and now is absent has the value "none". A slot listed for the first time is a change, even
+    with a value that means "not in the state". Where gold and prediction both change, these are two events, but the
+    second is not counted as C (W) if the first was: no row is two of one kind.
+    """
+    g_change = g_seen & (g_new | ~g_seen_before)
+    p_change = p_seen & (p_new | ~p_seen_before)
+    equal = ok | (no_g & no_p)
+
+    g_correct = g_change & np.where(p_seen, equal, no_g)
+    g_missed = g_change & ~p_seen & ~no_g
+    g_over = g_change & p_seen & ~equal & no_g
+    g_wrong = g_change & p_seen & ~equal & ~no_g
+
+    again = p_change & g_seen  # the prediction changed on a slot that gold knows
+    p_over = p_change & ~g_seen & ~no_p
+    p_correct = p_change & np.where(g_seen, equal & ~g_correct, no_p)
+    p_missed = again & no_p & ~(equal & ~g_correct)
+    p_wrong = again & ~no_p & ~equal & ~g_wrong
+    return {
+        "gca_correct": g_correct | p_correct,
+        "gca_wrong": g_wrong | p_wrong,
+        "gca_missed": g_missed | p_missed,
+        "gca_over": g_over | p_over,
+    }
+
+
+def since(flags: Flags, first: Flags) -> Flags:
+    """Whether a slot has had a flag in this changed row or in an earlier one; `first`: where a slot's rows begin.
+
+    >>> since(np.array([False, True, False, False, False]), first=np.array([True, False, False, False, True]))
+    array([False,  True,  True,  True, False])
+    """
+    open_rows = np.flatnonzero(~(flags | first))  # few: these have what the row before has
+    begins = row_changes(open_rows - np.arange(len(open_rows)))  # runs of neighbours have it from the row before them
+    source = (open_rows[begins] - 1)[np.cumsum(begins) - 1]
+    has_been = flags.copy()
+    has_been[open_rows] = flags[source]
+    return has_been

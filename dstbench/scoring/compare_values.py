@@ -17,7 +17,7 @@ from dstbench.conventions.normalise import alternatives, is_dontcare, normaliser
 from dstbench.runs.codes import ABSENT, codes, to_codes, to_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -57,11 +57,9 @@ class Comparison:
         self._gold_but_dontcare = _Values(c, c.gold_steps, none=False, dontcare=True)
         self._scope = None if c.scope is None else np.sort(to_codes(sorted(c.scope)))
         matcher = c.matcher
-        self._accepts = Lookup(lambda triples: [matcher.accepts(*triple) for triple in triples], np.bool_)
-        self._similarity = Lookup(lambda triples: [matcher.similarity(*triple) for triple in triples], np.float64)
-        self._differ_before_hyphen = Lookup(
-            lambda pairs: [_head(gold) != _head(pred) for gold, pred in pairs], np.bool_
-        )
+        self._accepts = Lookup(matcher.accepts, np.bool_)
+        self._similarity = Lookup(matcher.similarity, np.float64)
+        self._differ_before_hyphen = Lookup(_differ_before_hyphen, np.bool_)
 
     def compare(self, slot: Codes, gold: Codes, pred: Codes) -> Compared:
         """Values under the convention, of rows of a long table given as codes.
@@ -119,9 +117,9 @@ def comparison(convention: Convention) -> Comparison:
     return Comparison(convention)
 
 
-def _head(value: str) -> str:
-    """All before the last hyphen: scripts that split ``slot-value`` there take it for a part of the slot's name."""
-    return value.rpartition("-")[0]
+def _differ_before_hyphen(gold: str, pred: str) -> bool:
+    """Whether scripts that split ``slot-value`` at the last hyphen see different slots."""
+    return gold.rpartition("-")[0] != pred.rpartition("-")[0]
 
 
 class _Values:
@@ -144,11 +142,7 @@ class _Values:
             is_dropped = value in absent or (dontcare and any(map(is_dontcare, alternatives(value))))
             return None if is_dropped else value
 
-        def become_all(pairs: list[tuple[Any, ...]]) -> list[int]:
-            becomes: list[int] = codes(pl.Series([become(*pair) for pair in pairs], dtype=pl.Categorical)).tolist()
-            return becomes
-
-        self._becomes = Lookup(become_all, np.uint32)
+        self._becomes = Lookup(become, str)
         self._is_verbatim = not steps and not dontcare
         self._absent = to_codes(sorted(absent))
 
@@ -169,16 +163,16 @@ class Lookup:
     """A function of strings with its results so far; safe to use from several threads.
 
     Args:
-        function: From combinations of strings (None for `ABSENT`) to their results, in the same order.
-        dtype: The results' type.
+        function: From strings (None for `ABSENT`) to a result.
+        dtype: The results' type; ``str``: strings or None, which become codes.
 
     >>> from dstbench.runs.codes import to_codes
-    >>> lengths = Lookup(lambda pairs: [len(slot) + len(value) for slot, value in pairs], np.int64)
+    >>> lengths = Lookup(lambda slot, value: len(slot) + len(value), np.int64)
     >>> lengths.of(to_codes(["area", "stars", "area"]), to_codes(["north", "4", "north"]))
     array([9, 6, 9])
     """
 
-    def __init__(self, function: Callable[[list[tuple[Any, ...]]], Iterable[Any]], dtype: type) -> None:
+    def __init__(self, function: Callable[..., Any], dtype: type) -> None:
         self._function, self._dtype = function, dtype
         self._results: dict[tuple[int, ...], Any] = {}
 
@@ -194,13 +188,16 @@ class Lookup:
         results = list(map(self._results.get, keys))
         if None in results:
             new = [key for key, result in zip(keys, results, strict=True) if result is None]
-            strings = (to_column(codes).to_list() for codes in np.array(new, np.uint32).T)
-            learnt = dict(zip(new, self._function(list(zip(*strings, strict=True))), strict=True))
+            strings = (to_column(column).to_list() for column in np.array(new, np.uint32).T)
+            values = [self._function(*row) for row in zip(*strings, strict=True)]
+            if self._dtype is str:
+                values = codes(pl.Series(values, dtype=pl.Categorical)).tolist()
+            learnt = dict(zip(new, values, strict=True))
             if len(self._results) + len(learnt) > _MOST:
                 self._results = {}
             self._results.update(learnt)
             results = [learnt[key] if result is None else result for key, result in zip(keys, results, strict=True)]
-        return np.array(results, self._dtype)[combination]
+        return np.array(results, np.uint32 if self._dtype is str else self._dtype)[combination]
 
 
 def _rank(numbers: Numbers) -> tuple[Integers, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 import polars as pl
 
@@ -12,7 +12,7 @@ from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.readers.frames import all_say
 from dstbench.runs.codes import ABSENT, distinct, to_strings
-from dstbench.runs.open import Data, open_runs
+from dstbench.runs.open import Data, Reading, open_runs
 from dstbench.schema.core import NOTHING, SEEN
 from dstbench.scoring.partitions import over_partitions
 
@@ -22,28 +22,30 @@ if TYPE_CHECKING:
     from dstbench.conventions.convention import Convention
     from dstbench.runs.layout import Layout
     from dstbench.runs.run import Run
-    from dstbench.typing import Missing
 
 _MOST: Final = 3  # slots that a note names
 
 
-def open_under(convention: Convention, data: Data, *, missing: Missing | None = None, **how: Any) -> list[Run]:
+def open_under(convention: Convention, data: Data, **reading: Unpack[Reading]) -> list[Run]:
     """`open_runs`, with the convention's default for missing turns, and with slots that the convention scores.
 
-    A long table has settled what becomes of missing turns when it was made; that is said only to who has asked for
-    something else.
+    How missing turns are treated was settled when a long table was made; only a user who asks for something else gets
+    a note that it changes nothing.
 
     Raises:
         DstbenchError: Data cannot be used; or the convention scores none of gold's slots.
     """
     with warnings.catch_warnings():
-        if missing is None:
+        if reading.get("missing") is None:
             warnings.filterwarnings("ignore", ".*changes nothing; it is a long table", DstbenchWarning)
-        runs = open_runs(data, missing=missing or convention.missing, **how)
+            reading["missing"] = convention.missing
+        runs = open_runs(data, **reading)
     if convention.scope is not None:
         for run in runs:
-            # Where there are no states there are no slots, and whoever scores it says so.
-            if not run.meta.get("only") and not _slots_of(run) <= convention.scope:
+            if run.meta.get("only"):  # without states there are no slots, and scoring refuses a scope
+                continue
+            slots = run.read(run.table.select(pl.col("slot").drop_nulls().unique().cast(pl.String)))["slot"]
+            if not convention.scope.issuperset(slots):  # read much faster than `gold_counts`
                 check_scope(run.name, gold_counts(run), convention)
     return runs
 
@@ -81,12 +83,6 @@ def check_scope(name: str, counts: pl.DataFrame, convention: Convention) -> None
         DstbenchWarning,
         stacklevel=3,
     )
-
-
-def _slots_of(run: Run) -> set[str]:
-    """The slots that a run's rows name: read much faster than in how many turns gold has each."""
-    slots = run.read(run.table.select(pl.col("slot").drop_nulls().unique()))["slot"]
-    return set(slots.cast(pl.String).to_list())
 
 
 def gold_counts(run: Run) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Tables and metrics to scores: the one place that sums, scores and signs."""
+"""Runs and metrics to signed scores."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 import polars as pl
 
@@ -16,7 +16,7 @@ from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all, stats_of
 from dstbench.metrics.f1 import PairMetric
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import GROUPS, LENGTH, SCORES
 from dstbench.scoring.notes import warn_of_scores
@@ -28,7 +28,7 @@ from dstbench.signature import meaning_of, sign
 from dstbench.signature import parse as parse_signature
 
 if TYPE_CHECKING:
-    from dstbench.typing import Missing, View
+    from dstbench.typing import View
 
 _LOG: Final = logging.getLogger(__name__)
 # What a run can be grouped by that only has marks of right slots, and no states.
@@ -40,11 +40,7 @@ def turns(
     *,
     view: View | None = None,
     profile: str | Convention = "verbatim",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> pl.DataFrame:
     """The turn table of one or many runs.
 
@@ -52,11 +48,7 @@ def turns(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         view: Restrict states to each ``domain`` or each ``slot``.
         profile: The convention, or its name.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Returns:
         (run: String, then the columns of `schema.TURNS`); one row per turn (and domain or slot).
@@ -69,7 +61,7 @@ def turns(
     ('states', 0, 1, 0, 0)
     """
     convention = as_convention(profile)
-    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, **reading)
     for run in runs:
         run.need_states("counts of slots")
     return pl.concat(
@@ -83,11 +75,7 @@ def score(
     metrics: str | Iterable[str | Metric] | None = None,
     by: str | Sequence[str] = "run",
     profile: str | Convention = "verbatim",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> pl.DataFrame:
     """Score one or many runs.
 
@@ -100,11 +88,7 @@ def score(
             domain and the turns whose gold state has a slot of it count; with ``slot``, all turns count, and a slot
             that is absent on both sides is right.
         profile: The convention, or its name (see `dstbench.profile` for one with other choices).
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Returns:
         One row per (run, group, metric): `run`, a column per `by`, `metric`, `unit` (``share``, ``count``), `value` (a
@@ -123,11 +107,11 @@ def score(
     """
     groups = _groups(by)
     convention = as_convention(profile)
-    asked = None if metrics is None else parse_all(metrics)  # what is wrong in them is said before files are read
-    if asked == []:
+    requested = None if metrics is None else parse_all(metrics)  # so that its errors come before files are read
+    if requested == []:
         raise UsageError("no metric to compute", hint="omit -m to compute the default metrics")
-    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
-    chosen = choose_metrics(asked, runs, convention, groups)
+    runs = open_under(convention, data, **reading)
+    chosen = choose_metrics(requested, runs, convention, groups)
     if convention.match.startswith("token-sort") and convention.unit == "frame" and convention.schema is None:
         warnings.warn(
             "categorical slots are matched by similarity too; --schema schema.json says which they are",
@@ -145,11 +129,11 @@ def score(
 
 
 def choose_metrics(
-    asked: Sequence[Metric] | None, runs: Sequence[Run], convention: Convention, by: Sequence[str] = ()
+    requested: Sequence[Metric] | None, runs: Sequence[Run], convention: Convention, by: Sequence[str] = ()
 ) -> Sequence[Metric]:
-    """The metrics that are asked for; else those that a run without states has, or the default ones."""
-    if asked:
-        return asked
+    """The requested metrics; else those that a run without states has, or the default ones."""
+    if requested:
+        return requested
     without_states = next((run.meta["only"] for run in runs if run.meta.get("only")), None)
     return parse_all(without_states or (DEFAULT_PER_SLOT if "slot" in by else convention.metrics or DEFAULT))
 

@@ -175,7 +175,7 @@ def _sum(
     values = turns.select_seq(**stats)  # one thread, as each has its own partition
     keys = turns.select_seq(*by, "number")
     # Most turns stand next to others of their dialogue and group: such runs are summed first, which leaves little to
-    # group by hashing.
+    # group by hashing. If four turns are of D1 hotel, D1 hotel, D1 train and D2 train, runs start at 0, 2 and 3.
     changes = [row_changes(column.to_physical().to_numpy()) for column in keys if column.name != "dialogue"]
     starts = np.flatnonzero(np.logical_or.reduce(changes))
     sums = {"turns": np.diff(starts, append=turns.height)}

@@ -19,9 +19,8 @@ from dstbench.runs.codes import ABSENT
 from dstbench.runs.gold import gold_hashes
 from dstbench.runs.layout import Layout, before, lay_out, row_changes
 from dstbench.schema.core import TURNS
-from dstbench.scoring.changes import find_changes, spelling_errors
+from dstbench.scoring.changes import find_changes, gca_released, set_slot_events, since, spelling_errors
 from dstbench.scoring.compare_values import Lookup, comparison
-from dstbench.scoring.events import gca_released, local_errors, set_slot_events, since
 from dstbench.typing import View
 
 if TYPE_CHECKING:
@@ -46,10 +45,8 @@ _OF_EVENTS: Final = frozenset(
 # Columns that follow from others of the turn table, and the columns they need.
 _DERIVED: Final = {"error_age": ("local_error",), "local_error": ("n_correct", "n_union", "n_fresh_errors")}
 # What gold and prediction say of a frame, compared.
-_SAME_INTENT: Final = Lookup(
-    lambda pairs: [pred is not None and same_intent(gold, pred) for gold, pred in pairs], np.bool_
-)
-_REQUESTED_F1: Final = Lookup(lambda pairs: [requested_f1(gold, pred) for gold, pred in pairs], np.float64)
+_SAME_INTENT: Final = Lookup(lambda gold, pred: pred is not None and same_intent(gold, pred), np.bool_)
+_REQUESTED_F1: Final = Lookup(requested_f1, np.float64)
 
 
 def to_turns(
@@ -96,7 +93,7 @@ def to_turns(
         changes = find_changes(rows, convention or Convention())
         turns |= _count(rows, changes, needed)
         if "local_error" in needed:
-            turns |= local_errors(turns, begins=row_changes(rows.group))
+            turns |= _local_errors(turns, begins=row_changes(rows.group))
         if needed & {"soft_correct", "soft_joint"}:
             turns |= _add_similarities(rows, changes)
         if "gold_hash" in needed:
@@ -200,6 +197,22 @@ def _kinds(g_is: Flags, p_is: Flags, ok: Flags, **others: Flags) -> dict[str, Fl
     if "g_seen" in others:
         kinds |= gca_released(~g_is, ~p_is, ok, **others)
     return kinds
+
+
+def _local_errors(counts: dict[str, Any], begins: Flags) -> dict[str, Any]:
+    """FGA's view of turns: `local_error`, and `error_age` of wrong turns that only carry an old error.
+
+    A wrong turn is a local error if it is the group's first, follows a right one, or has a new wrong pair. So the first
+    wrong turn of a group always is one, and the latest local error before a wrong turn is of its own group.
+    """
+    wrong = counts["n_correct"] != counts["n_union"]
+    local = wrong & (begins | ~before(wrong, begins) | (counts["n_fresh_errors"] > 0))
+    at = np.flatnonzero(local)
+    latest = np.zeros_like(counts["turn"])
+    latest[at[0] if len(at) else len(latest) :] = np.repeat(counts["turn"][at], np.diff(at, append=len(local)))
+    age = pl.Series(counts["turn"] - latest)
+    nothing = pl.Series([None], dtype=age.dtype)
+    return {"local_error": local, "error_age": age.zip_with(pl.Series(wrong & ~local), nothing)}
 
 
 def _add_similarities(rows: Layout, changes: Changes) -> dict[str, Any]:
