@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dstbench.arrays import Codes, Flags, Floats, Integers, Numbers
+    from dstbench.arrays import Codes, Flags, Floats, Integers
     from dstbench.conventions.convention import Convention
 
 
@@ -136,7 +136,9 @@ class _Values:
         absent = frozenset(convention.absent if none else ())
         normalise = normaliser(steps, convention.typos) if steps else None
 
-        def become(slot: str, value: str) -> str | None:
+        def become(slot: str | None, value: str | None) -> str | None:
+            if slot is None or value is None:
+                return None
             if normalise is not None:
                 value = normalise(slot, value)
             is_dropped = value in absent or (dontcare and any(map(is_dontcare, alternatives(value))))
@@ -148,14 +150,11 @@ class _Values:
 
     def of(self, slot: Codes, verbatim: Codes) -> Codes:
         """The values' codes under the convention, as a new array."""
+        if not self._is_verbatim:
+            return self._becomes.of(slot, verbatim)
         values = verbatim.copy()
-        if self._is_verbatim:  # what is absent does not depend on the slot
-            for literal in self._absent:
-                np.copyto(values, ABSENT, where=verbatim == literal)
-            return values
-        values[slot == ABSENT] = ABSENT
-        at = np.flatnonzero(values != ABSENT)
-        values[at] = self._becomes.of(slot[at], verbatim[at])
+        for literal in self._absent:  # in all slots alike
+            np.copyto(values, ABSENT, where=verbatim == literal)
         return values
 
 
@@ -178,9 +177,9 @@ class Lookup:
 
     def of(self, *columns: Codes) -> NDArray[Any]:
         """The result for each row of columns of codes."""
-        combination, size = _rank(columns[0])
-        for column in columns[1:]:
-            rank, distinct = _rank(column)
+        ranks = [_rank((column + np.uint32(1)).astype(np.int64)) for column in columns]  # `ABSENT` becomes 0
+        combination, size = ranks[0]
+        for rank, distinct in ranks[1:]:
             combination, size = _rank(combination * distinct + rank)
         example = np.empty(size, np.int64)  # of each combination: one row that has it
         example[combination] = np.arange(len(combination))
@@ -200,7 +199,7 @@ class Lookup:
         return np.array(results, np.uint32 if self._dtype is str else self._dtype)[combination]
 
 
-def _rank(numbers: Numbers) -> tuple[Integers, int]:
+def _rank(numbers: Integers) -> tuple[Integers, int]:
     """The rank of each number among the distinct ones, from 0, and how many distinct ones there are.
 
     >>> _rank(np.array([7, 3, 7]))
@@ -213,4 +212,4 @@ def _rank(numbers: Numbers) -> tuple[Integers, int]:
     occurs = np.zeros(most + 1, np.bool_)
     occurs[numbers] = True
     rank_of = np.cumsum(occurs) - 1
-    return rank_of[numbers], int(occurs.sum())
+    return rank_of.take(numbers), int(rank_of[-1]) + 1
