@@ -105,6 +105,14 @@ class Metric:
         return ":".join([self.name, *given])
 
 
+class TurnMean(Metric):
+    """A mean over turns: the sum of the first statistic by that of the second, which is 1 for each turn that counts."""
+
+    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        total, number = sums.values()
+        return divide(total, number)
+
+
 def is_built_in(metric: Metric) -> bool:
     """Whether a metric's class is one of dstbench's own."""
     return type(metric).__module__.partition(".")[0] == _PACKAGE
@@ -215,6 +223,11 @@ def turns() -> pl.Expr:
     return pl.col("n_union").is_not_null().cast(pl.Int64)  # never null; a literal would not be one per row
 
 
+def gold_turns() -> pl.Expr:
+    """1 for a turn with a gold slot, else 0."""
+    return (pl.col("n_gold") > 0).cast(pl.Int64)
+
+
 def count(name: str) -> pl.Expr:
     """A count of the turn table, wide enough to add up."""
     return pl.col(name).cast(pl.Int64)
@@ -223,8 +236,3 @@ def count(name: str) -> pl.Expr:
 def divide(numerator: pl.Expr, denominator: pl.Expr, *, empty: float | None = None) -> pl.Expr:
     """A ratio of counts; where the denominator is 0, `empty` (None: undefined, null)."""
     return pl.when(denominator > 0).then(numerator / denominator).otherwise(empty)
-
-
-def mean(total: pl.Expr, number: pl.Expr, *, more: pl.Expr | None = None) -> pl.Expr:
-    """The mean of `number` ratios from their sum, and that of `more` ones beside them; null if there is none."""
-    return divide(total if more is None else total + more, number)

@@ -12,7 +12,7 @@ from typing import Literal
 
 import polars as pl
 
-from dstbench.metrics.base import Metric, count, divide, mean, turns
+from dstbench.metrics.base import Metric, count, divide, turns
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class PairMetric(Metric):
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
         if self.avg == "micro":
             return self._ratio(*(sums[name] for name in self._counts()))
-        return mean(sums[self._turn_value], sums["turns"])
+        return divide(sums[self._turn_value], sums["turns"])
 
     @property
     def is_accuracy_of_a_slot(self) -> bool:

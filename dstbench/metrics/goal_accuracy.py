@@ -13,7 +13,7 @@ import polars as pl
 
 from dstbench.conventions.slots import SlotTotal
 from dstbench.errors import UsageError
-from dstbench.metrics.base import Metric, count, divide, mean, turns
+from dstbench.metrics.base import Metric, TurnMean, count, divide, gold_turns, turns
 
 #: The statistic of slot accuracy that counts errors.
 ERRORS: Final = "errors"
@@ -21,7 +21,7 @@ _MOST_SLOTS: Final = 1_000_000  # so that T times the turns stays an exact integ
 
 
 @dataclass(frozen=True)
-class JGA(Metric):
+class JGA(TurnMean):
     """Joint goal accuracy: the share of turns whose states are equal (Kim et al. 2022, eq. 1)."""
 
     name = "jga"
@@ -30,9 +30,6 @@ class JGA(Metric):
 
     def stats(self) -> dict[str, pl.Expr]:
         return {"right": (pl.col("n_correct") == pl.col("n_union")).cast(pl.Int64), "turns": turns()}
-
-    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        return divide(sums["right"], sums["turns"])
 
 
 @dataclass(frozen=True)
@@ -99,12 +96,15 @@ class RSA(Metric):
         return {
             "rsa": divide(pl.col("n_correct"), slots),
             "turns": turns(),
-            "turns_with_slots": (pl.col("n_union") > 0).cast(pl.Int64),
+            "turns_with_slots": _turns_with_slots(),
         }
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        scored = sums["turns_with_slots" if self.empty == "skip" else "turns"]
-        return mean(sums["rsa"], scored, more=sums["turns"] - sums["turns_with_slots"] if self.empty == "1" else None)
+        if self.empty == "skip":
+            return divide(sums["rsa"], sums["turns_with_slots"])
+        if self.empty == "1":
+            return divide(sums["rsa"] + _empty_turns(sums), sums["turns"])
+        return divide(sums["rsa"], sums["turns"])
 
 
 @dataclass(frozen=True)
@@ -124,19 +124,19 @@ class AGA(Metric):
     def stats(self) -> dict[str, pl.Expr]:
         return {
             "aga": divide(pl.col("n_correct"), pl.col("n_gold")),
-            "gold_turns": (pl.col("n_gold") > 0).cast(pl.Int64),
+            "gold_turns": gold_turns(),
             "turns": turns(),
-            "turns_with_slots": (pl.col("n_union") > 0).cast(pl.Int64),
+            "turns_with_slots": _turns_with_slots(),
         }
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
         if self.empty == "1":
-            return mean(sums["aga"], sums["turns"], more=sums["turns"] - sums["turns_with_slots"])
-        return mean(sums["aga"], sums["gold_turns"])
+            return divide(sums["aga"] + _empty_turns(sums), sums["turns"])
+        return divide(sums["aga"], sums["gold_turns"])
 
 
 @dataclass(frozen=True)
-class IAGA(Metric):
+class IAGA(TurnMean):
     """Right pairs among the pairs of gold or prediction, summed, by the number of turns with a gold slot.
 
     As the GCA authors publish it: a wrong value is two pairs, and the divisor is AGA's, so values above 1 are possible.
@@ -148,10 +148,14 @@ class IAGA(Metric):
 
     def stats(self) -> dict[str, pl.Expr]:
         pairs = pl.col("n_gold") + pl.col("n_pred") - pl.col("n_correct")
-        return {
-            "iaga": divide(pl.col("n_correct"), pairs),
-            "gold_turns": (pl.col("n_gold") > 0).cast(pl.Int64),
-        }
+        return {"iaga": divide(pl.col("n_correct"), pairs), "gold_turns": gold_turns()}
 
-    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        return mean(sums["iaga"], sums["gold_turns"])
+
+def _turns_with_slots() -> pl.Expr:
+    """1 for a turn with a slot in gold or prediction, else 0."""
+    return (pl.col("n_union") > 0).cast(pl.Int64)
+
+
+def _empty_turns(sums: Mapping[str, pl.Expr]) -> pl.Expr:
+    """The number of turns whose states are both empty."""
+    return sums["turns"] - sums["turns_with_slots"]

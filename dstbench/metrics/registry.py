@@ -14,10 +14,9 @@ from dstbench.metrics.base import Metric, check_own
 from dstbench.metrics.counts import Correct, ErrorTurns, Missed, Over, Wrong
 from dstbench.metrics.f1 import F1, Precision, Recall
 from dstbench.metrics.fga import FGA, TLA
-from dstbench.metrics.frames import Intent, RequestedF1
 from dstbench.metrics.gca import GCA
 from dstbench.metrics.goal_accuracy import AGA, IAGA, JGA, RSA, SA
-from dstbench.metrics.soft import SoftAGA, SoftJGA
+from dstbench.metrics.sgd import Intent, RequestedF1, SoftAGA, SoftJGA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -103,14 +102,10 @@ def _value(text: str, hint: Any, place: str) -> Any:
         if text not in get_args(hint):
             raise UsageError(f"{place} is {text!r}, none of {', '.join(get_args(hint))}")
         return text
-    if hint is float:
-        try:
+    try:
+        if hint is float:
             numerator, _, denominator = text.partition("/")
             return float(numerator) / float(denominator or 1)
-        except (ValueError, ZeroDivisionError):
-            raise UsageError(f"{place} is {text!r}, not a number") from None
-    try:
-        number = int(text)
-    except ValueError:
-        raise UsageError(f"{place} is {text!r}, not a whole number") from None
-    return number
+        return int(text)
+    except (ValueError, ZeroDivisionError):
+        raise UsageError(f"{place} is {text!r}, not a {'' if hint is float else 'whole '}number") from None
