@@ -159,21 +159,20 @@ PROFILES: Final[dict[str, Convention]] = {c.name.rpartition(".")[0]: c for c in 
 
 
 def profile(name: str, **overrides: Any) -> Convention:
-    """The convention called `name`, with some of its choices replaced.
+    """The convention with this name, with some of its choices replaced.
+
+    If `slots` are those of one domain or one kind, `outside` becomes ``dropped`` unless it is given.
 
     Args:
         name: A name in `PROFILES`; ``trade`` is ``trade@faithful``.
-        **overrides: Fields of `Convention`; one that is None is not replaced. `typos`, `labels`, `schema` and
-            `seen` may be the path of a file, and steps a text with commas (``-`` for none).
-
-    Whoever names the `slots` of one domain, or of one kind, wants these only: gold's others are dropped, unless
-    `outside` says that they are scored.
+        **overrides: Fields of `Convention`; None leaves one as it is. `typos`, `labels`, `schema` and `seen` may be the
+            path of a file, and steps a text with commas (``-`` for none).
 
     Returns:
-        The convention; where a choice differs from the profile's own, its name ends in ``+``.
+        The convention; if a choice differs from the profile's own, its name ends in ``+``.
 
     Raises:
-        UsageError: There is none of that name, or a choice is not understood.
+        UsageError: There is no such profile or choice.
         DstbenchError: A file cannot be read.
 
     >>> profile("trade").name, profile("trade", dontcare="drop").name
@@ -206,12 +205,12 @@ def _other_profiles(name: str) -> str:
 
 
 def as_convention(choice: str | Convention) -> Convention:
-    """The convention, or the one of that name."""
+    """The convention, or the profile with this name."""
     return profile(choice) if isinstance(choice, str) else choice
 
 
 def suits(convention: Convention, slots: frozenset[str]) -> str | None:
-    """Why a convention does not suit a run in whose gold these slots have values; None if it does."""
+    """Why a convention does not suit a run whose gold has values of these slots; None if it does."""
     name = convention.name.partition(".")[0].partition("@")[0]
     of_multiwoz = bool(slots & KNOWN_SLOTS) or not slots
     if not of_multiwoz and name not in _ANY_DATASET:

@@ -1,7 +1,7 @@
 """Flexible goal accuracy and turn-level accuracy (Dey et al. 2022).
 
-Conventions: a wrong turn is a *local* error if something new in it is wrong, and else only carries an old error. The
-age of a carried error is counted in turn numbers, as the file has them.
+Conventions: a wrong turn is a *local* error if something new in it is wrong; else it only carries an old error, whose
+age is the difference of turn numbers, as the file has them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The notation of metrics: ``name`` or ``name:param=value:param=value``.
 
-Parameters at their default are left out, and ``parse(str(m)) == m``.
+Parameters at their default are omitted, and ``parse(str(m)) == m``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def parse(notation: str) -> Metric:
     """The metric that `notation` names.
 
     Args:
-        notation: Its name and parameters, as ``fga:lam=0.25``; capitals do not matter in the name.
+        notation: Its name, in any case, and parameters, as ``fga:lam=0.25``.
 
     Raises:
         UsageError: The name, a parameter or its value is unknown.
@@ -45,56 +45,51 @@ def parse(notation: str) -> Metric:
     >>> str(parse("fga:lam=0.5")), str(parse("fga:lam=0.25"))
     ('fga', 'fga:lam=0.25')
     """
-    given_name, *parts = notation.strip().split(":")
-    name = given_name.lower()
+    typed_name, *parts = notation.strip().split(":")
+    name = typed_name.lower()
     if name not in REGISTRY:
         hint = "a metric's parameters follow it after colons: fga:lam=0.25" if "=" in name else None
         hint = hint or did_you_mean(name, REGISTRY) or f"one of {', '.join(REGISTRY)}"
-        raise UsageError(f"there is no metric {given_name!r}", hint=hint)
+        raise UsageError(f"there is no metric {typed_name!r}", hint=hint)
     metric = REGISTRY[name]
     hints = get_type_hints(metric)
-    known = {f.name: hints[f.name] for f in fields(metric)}
-    given: dict[str, Any] = {}
+    types = {f.name: hints[f.name] for f in fields(metric)}
+    values: dict[str, Any] = {}
     for part in parts:
         key, equals, text = part.partition("=")
-        if key not in known or not equals or key in given:
-            what = f"{key!r} twice" if key in given else f"no parameter {key!r}" if equals else f"no value in {part!r}"
-            takes = f"{name} takes {', '.join(f'{k}=…' for k in known)}" if known else f"{name} takes no parameters"
-            raise UsageError(f"metric {notation!r}: {what}", hint=takes)
-        given[key] = _value(text, known[key], f"metric {notation!r}: {key}")
-    return metric(**given)
+        if key not in types or not equals or key in values:
+            what = f"{key!r} twice" if key in values else f"no parameter {key!r}" if equals else f"no value in {part!r}"
+            takes = ", ".join(f"{parameter}=…" for parameter in types) or "no parameters"
+            raise UsageError(f"metric {notation!r}: {what}", hint=f"{name} takes {takes}")
+        values[key] = _value(text, types[key], f"metric {notation!r}: {key}")
+    return metric(**values)
 
 
 def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
     """Several metrics, each once, in order; comma-separated text or an iterable.
 
     Raises:
-        UsageError: One message that names all that is wrong. A metric that is not built in must have a name of its own
-            (`base.check_own`), and no two may be written alike.
+        UsageError: One message for all faults: a notation is wrong, a user's own metric is (`base.check_own`), or two
+            metrics have the same notation.
     """
-    parts = notations.split(",") if isinstance(notations, str) else list(notations)
-    metrics: dict[Metric, None] = {}
-    written: dict[str, Metric] = {}
-    wrong: list[UsageError] = []
-    for part in parts:
+    metrics: dict[str, Metric] = {}
+    errors: list[UsageError] = []
+    for part in notations.split(",") if isinstance(notations, str) else notations:
         try:
             metric = parse(part) if isinstance(part, str) else part
             if not isinstance(metric, Metric):
                 raise UsageError(f"{metric!r} is no metric", hint='its notation, as "fga:lam=0.25", or a Metric object')
             check_own(metric, REGISTRY)
-            if written.setdefault(str(metric), metric) != metric:
+            if metrics.setdefault(str(metric), metric) != metric:
                 raise UsageError(f"two metrics are called {str(metric)!r}", hint="give each a name of its own")
-            metrics[metric] = None
         except UsageError as error:
-            wrong.append(error)
-    if len(wrong) == 1:
-        raise wrong[0]
-    if wrong:
-        raise UsageError(
-            "; ".join(error.what for error in wrong),
-            hint="; ".join(error.hint for error in wrong if error.hint),
-        )
-    return list(metrics)
+            errors.append(error)
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        hints = "; ".join(error.hint for error in errors if error.hint)
+        raise UsageError("; ".join(error.what for error in errors), hint=hints)
+    return list(metrics.values())
 
 
 def _value(text: str, hint: Any, place: str) -> Any:
