@@ -151,8 +151,8 @@ class ValueMatcher:
         """Whether the prediction counts as right."""
         if gold == pred:
             return True
-        if self.multi == "literal" and gold.count(BETWEEN) != pred.count(BETWEEN):
-            return False
+        if self.multi == "literal":
+            return gold.count(BETWEEN) == pred.count(BETWEEN) and self._matches(slot, gold, pred)
         preds = alternatives(pred) if self.multi in ("overlap", "all") else [pred]
         matches = [[self._matches(slot, one, other) for other in preds] for one in self._golds(slot, gold)]
         if self.multi == "all":  # each of either side has one on the other

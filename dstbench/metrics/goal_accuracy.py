@@ -92,17 +92,13 @@ class RSA(Metric):
 
     def stats(self) -> dict[str, pl.Expr]:
         slots = count("n_union") + count("n_charged_again")
-        return {
-            "rsa": divide(pl.col("n_correct"), slots),
-            "turns": turns(),
-            "turns_with_slots": _turns_with_slots(),
-        }
+        return {"rsa": divide(pl.col("n_correct"), slots), "turns": turns(), "empty_turns": _empty_turns()}
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
         if self.empty == "skip":
-            return divide(sums["rsa"], sums["turns_with_slots"])
+            return divide(sums["rsa"], sums["turns"] - sums["empty_turns"])
         if self.empty == "1":
-            return divide(sums["rsa"] + _empty_turns(sums), sums["turns"])
+            return divide(sums["rsa"] + sums["empty_turns"], sums["turns"])
         return divide(sums["rsa"], sums["turns"])
 
 
@@ -125,12 +121,12 @@ class AGA(Metric):
             "aga": divide(pl.col("n_correct"), pl.col("n_gold")),
             "gold_turns": gold_turns(),
             "turns": turns(),
-            "turns_with_slots": _turns_with_slots(),
+            "empty_turns": _empty_turns(),
         }
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
         if self.empty == "1":
-            return divide(sums["aga"] + _empty_turns(sums), sums["turns"])
+            return divide(sums["aga"] + sums["empty_turns"], sums["turns"])
         return divide(sums["aga"], sums["gold_turns"])
 
 
@@ -150,11 +146,6 @@ class IAGA(TurnMean):
         return {"iaga": divide(pl.col("n_correct"), pairs), "gold_turns": gold_turns()}
 
 
-def _turns_with_slots() -> pl.Expr:
-    """1 for a turn with a slot in gold or prediction, else 0."""
-    return (pl.col("n_union") > 0).cast(pl.Int64)
-
-
-def _empty_turns(sums: Mapping[str, pl.Expr]) -> pl.Expr:
-    """The number of turns whose states are both empty."""
-    return sums["turns"] - sums["turns_with_slots"]
+def _empty_turns() -> pl.Expr:
+    """1 for a turn whose states are both empty, else 0."""
+    return (pl.col("n_union") == 0).cast(pl.Int64)

@@ -65,8 +65,16 @@ def parse(notation: str) -> Metric:
     return metric(**values)
 
 
+def split(notations: str | Iterable[str | Metric]) -> list[str | Metric]:
+    """Texts cut at their commas, and metrics, in one list."""
+    parts: list[str | Metric] = []
+    for item in [notations] if isinstance(notations, str) else notations:
+        parts += [part.strip() for part in item.split(",")] if isinstance(item, str) else [item]
+    return parts
+
+
 def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
-    """Several metrics, each once, in order; comma-separated text or an iterable.
+    """Several metrics, each once, in order; comma-separated text, or an iterable of such texts and of metrics.
 
     Raises:
         UsageError: One message for all faults: a notation is wrong, a user's own metric is (`base.check_own`), or two
@@ -74,7 +82,7 @@ def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
     """
     metrics: dict[str, Metric] = {}
     errors: list[UsageError] = []
-    for part in notations.split(",") if isinstance(notations, str) else notations:
+    for part in split(notations):
         try:
             metric = parse(part) if isinstance(part, str) else part
             if not isinstance(metric, Metric):
