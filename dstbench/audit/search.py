@@ -196,9 +196,9 @@ def _with_same_words(texts: pl.Series, values: pl.Series) -> pl.DataFrame:
     is_text = pl.col("owner") < len(texts)
     wanted = words.filter(~is_text).group_by("owner").agg(size=pl.len(), key=pl.col("hash").sum())
     wanted = wanted.with_columns(value=pl.col("owner") - len(texts))
-    owner, hashes = words.filter(is_text)
-    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes.to_numpy(), dtype=np.uint64)])
-    owner = owner.to_numpy()
+    of_texts = words.filter(is_text)
+    owner, hashes = of_texts["owner"].to_numpy(), of_texts["hash"].to_numpy()
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
     matches = [pl.DataFrame(schema={"text": pl.UInt32, "key": pl.UInt64})]
     for (size,), keys in wanted.group_by("size"):
         key = sums[size:] - sums[:-size]
