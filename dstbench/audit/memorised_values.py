@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 import numpy as np
 import polars as pl
@@ -39,9 +39,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from dstbench.conventions.convention import Convention
-    from dstbench.runs.open import Data
+    from dstbench.runs.open import Data, Reading
     from dstbench.runs.run import Run
-    from dstbench.typing import Missing
 
 _VALUE: Final = ["slot", "kind", "pred"]
 
@@ -68,11 +67,7 @@ def memorisation(
     train: Data | None = None,
     most: int = 20,
     profile: str | Convention = "verbatim",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Memorisation:
     """Count wrong and over-predicted values that occur nowhere in the dialogue so far.
 
@@ -83,11 +78,7 @@ def memorisation(
             that is not looked at.
         most: How many ungrounded values to list per run.
         profile: The convention that says what is wrong, or its name.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Raises:
         DstbenchError: Data cannot be used, or turns of a run are not in the contexts.
@@ -102,32 +93,30 @@ def memorisation(
         raise UsageError(f"most={most} is no number of values", hint="20")
     convention = as_convention(profile)
     said = _utterances(context)
+    opened = open_under(convention, data, **reading)
+    counts = pl.concat(_count_values(run, convention, said).with_columns(run=pl.lit(run.name)) for run in opened)
     train_values = _train_values(train)
-    results = []
-    for run in open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split):
-        counts = _count_values(run, convention, said).with_columns(run=pl.lit(run.name))
-        counts = counts.join(train_values, on=["slot", "key"], how="left", maintain_order="left")
-        summed = ["n", "searched", "ungrounded"]
-        if train is not None:
-            counts = counts.with_columns(pl.col("in_train").fill_null(0), pl.col("is_frequent").fill_null(False))
-            summed += ["in_train", "is_frequent"]
-        kinds, _ = score_run(run, [parse(kind) for kind in ("wrong", "over")], [], convention)
-        kinds = kinds.select("run", "signature", kind="metric")
-        per_run = kinds.join(_sum_counts(counts, ["kind"]), on="kind", how="left", maintain_order="left")
-        frequent = train_values.filter("is_frequent").select("slot", "frequent")
-        per_slot = _sum_counts(counts, ["run", "slot", "kind"]).join(frequent, on="slot", how="left")
-        examples = counts.filter(pl.col("ungrounded") > 0)
-        examples = examples.sort("ungrounded", *_VALUE, descending=[True, False, False, False]).head(most)
-        results.append(
-            (
-                MEMORISED_RUNS.conform(per_run.with_columns(pl.col(summed).fill_null(0))),
-                MEMORISED.conform(per_slot.sort("slot", pl.col("kind") == "over")),
-                UNGROUNDED.conform(
-                    examples.with_row_index("place", offset=1).rename({"pred": "value", "ungrounded": "turns"})
-                ),
-            )
-        )
-    return Memorisation(*(pl.concat(frames) for frames in zip(*results, strict=True)))
+    counts = counts.join(train_values, on=["slot", "key"], how="left", maintain_order="left")
+    summed = ["n", "searched", "ungrounded"]
+    if train is not None:
+        counts = counts.with_columns(pl.col("in_train").fill_null(0), pl.col("is_frequent").fill_null(False))
+        summed += ["in_train", "is_frequent"]
+    kinds = pl.concat(score_run(run, [parse("wrong"), parse("over")], [], convention)[0] for run in opened)
+    kinds = kinds.select("run", "signature", kind="metric")
+    runs = kinds.join(_sum_counts(counts, ["run", "kind"]), on=["run", "kind"], how="left", maintain_order="left")
+    frequent = train_values.filter("is_frequent").select("slot", "frequent")
+    slots = _sum_counts(counts, ["run", "slot", "kind"]).join(frequent, on="slot", how="left")
+    in_order = pl.col("run").cast(pl.Enum([run.name for run in opened]))
+    examples = counts.filter(pl.col("ungrounded") > 0).select(
+        pl.all().exclude("pred", "ungrounded"), value="pred", turns="ungrounded"
+    )
+    examples = examples.sort(in_order, -pl.col("turns").cast(pl.Int64), "slot", "kind", "value")
+    place = pl.int_range(1, pl.len() + 1).over("run")
+    return Memorisation(
+        MEMORISED_RUNS.conform(runs.with_columns(pl.col(summed).fill_null(0))),
+        MEMORISED.conform(slots.sort(in_order, "slot", pl.col("kind") == "over")),
+        UNGROUNDED.conform(examples.with_columns(place=place).filter(pl.col("place") <= most)),
+    )
 
 
 def _utterances(context: pl.DataFrame | str | PathLike[str] | Sequence[str | PathLike[str]]) -> pl.DataFrame:

@@ -1,0 +1,283 @@
+"""Datasets written again: nothing changes but what is edited, and the reader of the format gives it back."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench.audit import rewrite, spoken
+from dstbench.readers.registry import WRITABLE
+from tests import formats
+
+FILES = {name.partition(" ")[0]: text for name, text in (formats.ONLY_GOLD | formats.RESTAURANT).items()}
+IDS = {name: "7001" if name in formats.RESTAURANT else formats.ID for name in WRITABLE}
+SLOTS = {
+    name: ("restaurant-area", "restaurant-pricerange", "restaurant-food")
+    if name in formats.RESTAURANT
+    else ("hotel-area", "hotel-book day", "taxi-leaveat", "bus-leaveat", "train-day")
+    for name in WRITABLE
+}
+#: Formats whose files end with the user's turn: what the system says after it is nowhere.
+ENDING_WITH_THE_USER = ("star-tsv", "sumbt-tsv", "woz-tsv", "woz", "trade-gold", "t5dst-gold")
+VALUES = (None, "north", "cheap", "two words", "a|b", "x-y", 'Zoë\'s "café" 🍰')
+
+State = dict[tuple[str, int, str], str]
+
+
+def read_states(path: Path | str) -> State:
+    """(dialogue, turn, slot) to value, by the format's reader."""
+    gold = dstbench.read(path).gold
+    assert gold is not None
+    places = gold.turns.rows()
+    return {(*places[at], slot): value for at, slot, value in gold.cells.rows()}
+
+
+def state_edits(changes: Mapping[tuple[str, int, str], str | None]) -> pl.DataFrame:
+    rows = [(*key, value) for key, value in changes.items()]
+    return pl.DataFrame(rows, schema=["dialogue", "turn", "slot", "value"], orient="row")
+
+
+def word_edits(*rows: tuple[str, int, str, str]) -> pl.DataFrame:
+    return pl.DataFrame(list(rows), schema=["dialogue", "turn", "speaker", "text"], orient="row")
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+def test_without_edits_the_bytes_are_the_same(name: str, here: Path) -> None:
+    text = FILES[name]()
+    layouts = [text]
+    if "tsv" in name:
+        layouts.append(text.replace("\n", "\r\n"))
+    else:
+        layouts += [json.dumps(json.loads(text), indent=2) + "\n", json.dumps(json.loads(text), separators=(",", ":"))]
+        layouts.append(json.dumps(json.loads(text.replace("cheap", "chéap 🍰")), ensure_ascii=False, indent=4))
+        layouts.append(json.dumps(json.loads(text.replace("cheap", "chéap 🍰"))))
+    for layout in layouts:
+        Path("in").write_bytes(layout.encode())
+        rewrite("in", "out")
+        assert Path("out").read_bytes() == layout.encode()
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+@given(data=st.data())
+def test_edits_of_states_are_read_back(
+    name: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("states")
+    path, out = folder / "in", folder / "out"
+    path.write_text(FILES[name]())
+    places = st.tuples(st.just(IDS[name]), st.integers(0, 1), st.sampled_from(SLOTS[name]))
+    changes = data.draw(st.dictionaries(places, st.sampled_from(VALUES), max_size=6))
+    wanted = read_states(path)
+    said = dstbench.contexts(path)
+    rewrite(path, out, states=state_edits(changes) if changes else None)
+    for place, value in changes.items():
+        wanted.pop(place, None)
+        if value is not None:
+            wanted[place] = value
+    assert read_states(out) == wanted
+    assert dstbench.contexts(out).equals(said)
+    again = folder / "again"
+    rewrite(out, again, states=state_edits(changes) if changes else None)
+    assert again.read_bytes() == out.read_bytes()
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+def test_edits_of_words_are_read_back(name: str, here: Path) -> None:
+    Path("in").write_text(FILES[name]())
+    told = ("Zoë's ☕", "and 🍰 please")
+    dialogue = IDS[name]
+    rewrite("in", "out", said=word_edits((dialogue, 1, "system", told[0]), (dialogue, 1, "user", told[1])))
+    assert dstbench.contexts("out")["system", "user"].rows() == [(None, formats.USER[0]), told]
+    assert read_states("out") == read_states("in")
+    texts = spoken("out").select("turn", "speaker", "text").rows()
+    assert [row[:2] for row in texts[:3]] == [(0, "user"), (1, "system"), (1, "user")]
+    if name in ENDING_WITH_THE_USER:
+        assert not texts[3:]
+    if texts[3:]:
+        assert [row[:2] for row in texts[3:]] == [(2, "system")]
+        rewrite("in", "out", said=word_edits((dialogue, 2, "system", "bye")))
+        assert spoken("out").row(-1) == (dialogue, 2, "system", "bye")
+
+
+def test_other_fields_and_the_spelling_of_slots_stay(here: Path) -> None:
+    Path("data.json").write_text(formats.multiwoz())
+    changes = {(formats.ID, 1, "taxi-leaveat"): "9:00", (formats.ID, 1, "bus-leaveat"): "10:00"}
+    rewrite("data.json", "out.json", states=state_edits({**changes, (formats.ID, 1, "hotel-book day"): None}))
+    before, after = (json.loads(Path(name).read_text())[f"{formats.ID}.json"] for name in ("data.json", "out.json"))
+    metadata = after["log"][3]["metadata"]
+    assert metadata["taxi"]["semi"]["leaveAt"] == "9:00"
+    assert metadata["hotel"]["book"]["day"] == "not mentioned"
+    assert metadata.pop("bus") == {"book": {"booked": []}, "semi": {"leaveAt": "10:00"}}
+    metadata["taxi"]["semi"]["leaveAt"], metadata["hotel"]["book"]["day"] = "", "monday"
+    assert after == before
+    assert list(after["log"][3]["metadata"]) == list(before["log"][3]["metadata"])
+
+
+def test_values_in_lists_stay_lists(here: Path) -> None:
+    content = json.loads(formats.multiwoz())
+    content[f"{formats.ID}.json"]["log"][3]["metadata"]["hotel"]["semi"]["name"] = ["the copper kettle"]
+    Path("data.json").write_text(json.dumps(content))
+    rewrite("data.json", "out.json", states=state_edits({(formats.ID, 1, "hotel-name"): "a|b"}))
+    semi = json.loads(Path("out.json").read_text())[f"{formats.ID}.json"]["log"][3]["metadata"]["hotel"]["semi"]
+    assert semi["name"] == ["a", "b"]
+
+
+def test_a_new_service_has_a_frame(here: Path) -> None:
+    Path("in").write_text(formats.sgd_gold())
+    changes = {(formats.ID, 1, "taxi-leaveat"): "9:00|nine", (formats.ID, 1, "Hotels_1-hotel_name"): "Ritz"}
+    rewrite("in", "out", states=state_edits(changes))
+    frames = json.loads(Path("out").read_text())[0]["turns"][2]["frames"]
+    assert {frame["service"]: frame["state"]["slot_values"] for frame in frames[2:]} == {
+        "taxi": {"taxi-leaveat": ["9:00", "nine"]},
+        "Hotels_1": {"hotel_name": ["Ritz"]},
+    }
+
+
+def test_a_new_column_is_in_every_line(here: Path) -> None:
+    Path("in").write_text(formats.star_tsv())
+    rewrite("in", "out", states=state_edits({(formats.ID, 1, "bus-leaveat"): "9:00"}))
+    lines = [line.split("\t") for line in Path("out").read_text().splitlines()]
+    assert [line[35] for line in lines] == ["bus-leaveat", "none", "9:00"]
+    assert lines[0][36:] == [""]
+
+
+def test_labels_of_turns_follow_the_states(here: Path) -> None:
+    content = json.loads(formats.trade_gold())
+    labels = [[["hotel-area", "west"]], [["hotel-name", "the copper kettle"], ["hotel-book day", "monday"]]]
+    for turn, label in zip(content[0]["dialogue"], labels, strict=True):
+        turn["turn_label"] = label
+    Path("in").write_text(json.dumps(content))
+    edits: dict[tuple[str, int, str], str | None] = {(formats.ID, t, "hotel-area"): "north" for t in (0, 1)}
+    edits |= {(formats.ID, t, "taxi-leaveat"): "9:00" for t in (0, 1)} | {(formats.ID, 1, "hotel-book day"): None}
+    rewrite("in", "out", states=state_edits(edits))
+    found = [turn["turn_label"] for turn in json.loads(Path("out").read_text())[0]["dialogue"]]
+    assert found == [
+        [["hotel-area", "north"], ["taxi-leaveat", "9:00"]],
+        [["hotel-name", "the copper kettle"]],
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in WRITABLE if "tsv" not in name])
+def test_what_is_not_understood_stays_or_is_an_error(name: str, here: Path) -> None:
+    texts = ("transcript", "system_transcript", "user", "system", "usr", "sys", "text", "utterance", "turn_label")
+
+    def broken(item: object, junk: object) -> object:
+        if isinstance(item, dict):
+            return {key: junk if key in texts else broken(value, junk) for key, value in item.items()}
+        return [broken(value, junk) for value in item] if isinstance(item, list) else item
+
+    junks: tuple[object, ...] = (5, None, [5], {"a": []})
+    for junk in junks:
+        content = broken(json.loads(FILES[name]()), junk)
+        Path("in").write_text(json.dumps(content))
+        slot = SLOTS[name][0]
+        rewrite("in", "out", states=state_edits({(IDS[name], 0, slot): "north"}))
+        assert read_states("out") == {**read_states("in"), (IDS[name], 0, slot): "north"}
+        with pytest.raises(dstbench.DstbenchError, match=r"^in: "):
+            rewrite("in", "out", said=word_edits((IDS[name], 0, "user", "hi")))
+        with pytest.raises(dstbench.DstbenchError, match=r"^in: "):
+            spoken("in")
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+def test_dialogues_are_left_out(name: str, here: Path) -> None:
+    text = FILES[name]()
+    if "tsv" in name:
+        body = text if name == "woz-tsv" else text.partition("\n")[2]
+        text += body.replace(formats.ID, "MUL7002").replace("7001", "7002")
+    else:
+        content = json.loads(text)
+        other = json.loads(text.replace(formats.ID, "MUL7002").replace("7001", "7002"))
+        text = json.dumps({**content, **other} if isinstance(content, dict) else [*content, *other])
+    Path("in").write_text(text)
+    left = IDS[name].replace("7001", "7002")
+    rewrite("in", "out", without=[IDS[name]])
+    assert {key[0] for key in read_states("out")} == {left}
+    with pytest.raises(dstbench.DstbenchError, match="in: no dialogue would be left in it"):
+        rewrite("in", "none", without=[IDS[name], left])
+    assert not Path("none").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("star-tsv", "none", "out: files of format star-tsv cannot hold 'none': it would be read as no value"),
+        ("star-tsv", "a\tb", r"in: 'a\\tb' has a tab or a line break, which these files cannot hold"),
+        ("multiwoz", "", "files of format multiwoz cannot hold '': it would be read as no value"),
+    ],
+)
+def test_what_a_format_cannot_hold_is_refused(name: str, value: str, message: str, here: Path) -> None:
+    Path("in").write_text(FILES[name]())
+    with pytest.raises(dstbench.DstbenchError, match=message):
+        rewrite("in", "out", states=state_edits({(formats.ID, 0, "hotel-area"): value}))
+    assert [path.name for path in here.iterdir()] == ["in"]
+
+
+def test_what_cannot_be_done_is_said(here: Path) -> None:
+    Path("in").write_text(formats.star_tsv())
+    Path("preds.json").write_text(formats.gtpr())
+    cases: list[tuple[dict[str, object], str]] = [
+        ({"states": state_edits({("MUL1", 0, "hotel-area"): "north"})}, "in: no turn with a state, .*dialogue MUL1, t"),
+        ({"said": word_edits((formats.ID, 5, "user", "hi"))}, "in: no such turn, or no text of this speaker in it"),
+        ({"without": ["MUL1", "MUL2"]}, "in: no such dialogue, and 1 more, though it is to be changed .dialogue MUL1"),
+        ({"states": pl.DataFrame({"dialogue": ["MUL1"]})}, "edits without the column turn, slot, value"),
+        (
+            {"states": pl.concat([state_edits({(formats.ID, 0, "hotel-area"): v}) for v in ("a", "b")])},
+            "two edits of hotel-area",
+        ),
+    ]
+    for edits, message in cases:
+        with pytest.raises(dstbench.DstbenchError, match=message):
+            rewrite("in", "out", **edits)  # type: ignore[arg-type]
+    with pytest.raises(dstbench.DstbenchError, match="files of format gtpr cannot be written again\nhint: those that"):
+        rewrite("preds.json", "out")
+    with pytest.raises(dstbench.UsageError, match="in is read and would be written over"):
+        rewrite("in", here / "in")
+    with pytest.raises(dstbench.DstbenchError, match="nowhere: no such file"):
+        rewrite("nowhere", "out")
+    assert sorted(path.name for path in here.iterdir()) == ["in", "preds.json"]
+
+
+def test_folders_and_packed_files(here: Path) -> None:
+    for number in (1, 2):
+        text = formats.sgd_gold().replace(formats.ID, f"MUL700{number}")
+        Path("sgd/test").mkdir(parents=True, exist_ok=True)
+        Path(f"sgd/test/dialogues_00{number}.json").write_text(text)
+    Path("sgd/test/schema.json").write_text("[]")
+    with zipfile.ZipFile("sgd.zip", "w") as archive:
+        for path in sorted(Path("sgd/test").iterdir()):
+            archive.write(path)
+    changes = state_edits({("MUL7002", 1, "hotel-area"): "north"})
+    for source in ("sgd", "sgd.zip"):
+        rewrite(source, f"out of {source}", states=changes)
+        inner = "" if source == "sgd" else "sgd/"
+        written = Path(f"out of {source}/{inner}test")
+        assert sorted(path.name for path in written.iterdir()) == [
+            "dialogues_001.json", "dialogues_002.json", "schema.json"
+        ]  # fmt: skip
+        assert read_states(f"out of {source}") == {**read_states("sgd"), ("MUL7002", 1, "hotel-area"): "north"}
+    rewrite("sgd", "one", without=["MUL7001"])
+    assert not Path("one/test/dialogues_001.json").exists()
+    with pytest.raises(dstbench.DstbenchError, match="one: is there already"):
+        rewrite("sgd", "one")
+    with pytest.raises(dstbench.UsageError, match="would be written over"):
+        rewrite("sgd", "sgd/again")
+    Path("in.tsv.gz").write_bytes(gzip.compress(formats.star_tsv().encode()))
+    rewrite("in.tsv.gz", "out.tsv.gz")
+    assert gzip.decompress(Path("out.tsv.gz").read_bytes()).decode() == formats.star_tsv()
+    assert sorted(path.name for path in here.iterdir() if path.name.startswith(".")) == []
+
+
+@pytest.mark.parametrize("name", ["multiwoz21/test.tsv", "multiwoz20/test.tsv", "sgd/dialogues_001.json"])
+def test_real_files_come_back_byte_for_byte(name: str, data: Path, here: Path) -> None:
+    rewrite(data / name, "out")
+    assert Path("out").read_bytes() == (data / name).read_bytes()
