@@ -63,9 +63,9 @@ class Corpus:
     Attributes:
         turns: (row: UInt32, dialogue, turn, last: Boolean, whether the dialogue ends), sorted.
         cells: (row, slot, value), the values of gold's states as written, without those that mean absent.
-        forms: (slot, value, canonical), each value as written and each of its alternatives' canonical form.
+        forms: (slot, written, value), each value as written and the canonical form of each of its alternatives.
         domains: (slot, domain).
-        spelled: (slot, canonical, value), how a value that is added is written; String.
+        spelled: (slot, written, value), how a canonical value that is added is written; String.
         texts: What `mentions.utterances` gives.
         mentions: What `mentions.find_mentions` gives, with `domain`, `one` and `other`; only of domains that gold ever
             has in the dialogue.
@@ -91,45 +91,37 @@ def lay_out(gold: Side, said: pl.DataFrame, vocabulary: Vocabulary) -> Corpus:
     turns = gold.turns.with_row_index("at").sort(_KEY).with_row_index("row")
     turns = turns.with_columns(last=pl.col("dialogue").shift(-1).ne_missing(pl.col("dialogue")))
     cells = (
-        gold.cells.join(turns.select("at", "row"), on="at")
-        .select("row", pl.col("slot", "value").cast(pl.String))
+        gold.cells.join(turns, on="at")
+        .select("row", "dialogue", pl.col("slot", "value").cast(pl.String))
         .filter(~pl.col("value").is_in(Convention().absent))
         .sort(_CELL)
     )
     slots = pl.Series("slot", sorted({*cells["slot"], *vocabulary.patterns["slot"]}), dtype=pl.String)
-    domains = pl.DataFrame(
-        {"slot": slots, "domain": [domain_of(slot) for slot in slots]}, schema_overrides={"domain": pl.String}
-    )
-    written = cells.group_by("slot", "value").len().sort("slot", "value")
-    rows = [
-        (slot, value, part, n)
-        for slot, value, n in written.iter_rows()
-        for part in dict.fromkeys(alternatives(CANONICAL(slot, value)))
+    domains = slots.to_frame().with_columns(domain=pl.Series([domain_of(slot) for slot in slots], dtype=pl.String))
+    forms = [
+        (slot, value, canonical, n)
+        for slot, value, n in cells.group_by("slot", "value").len().sort("slot", "value").iter_rows()
+        for canonical in dict.fromkeys(alternatives(CANONICAL(slot, value)))
     ]
-    schema = {"slot": pl.String, "value": pl.String, "canonical": pl.String, "n": pl.UInt32}
-    known = pl.DataFrame(rows, schema=schema, orient="row")
-    offered = pl.DataFrame(
-        [(slot, value, canonical, 0) for (slot, canonical), value in vocabulary.spelled.items()],
-        schema=schema,
-        orient="row",
-    )
-    single = pl.concat([known, offered]).filter(~pl.col("value").str.contains(BETWEEN, literal=True))
-    spelled = single.sort("n", "value", descending=[True, False]).unique(
-        ["slot", "canonical"], keep="first", maintain_order=True
+    forms += [(slot, value, canonical, 0) for (slot, canonical), value in vocabulary.spelled.items()]
+    names = dict.fromkeys(("slot", "written", "value"), pl.String)
+    known = pl.DataFrame(forms, schema={**names, "n": pl.UInt32}, orient="row")
+    single = known.filter(~pl.col("written").str.contains(BETWEEN, literal=True))
+    spelled = single.sort("n", "written", descending=[True, False]).unique(
+        ["slot", "value"], keep="first", maintain_order=True
     )
     texts = utterances(turns.join(said, on=_KEY, how="left", maintain_order="left").select("row", "system", "user"))
-    rows_of = turns.select("row", "dialogue")
-    active = cells.join(domains, on="slot").join(rows_of, on="row").select("dialogue", "domain").unique()
-    mentions = find_mentions(texts, vocabulary).join(domains, on="slot").join(rows_of, on="row")
+    active = cells.join(domains, on="slot").select("dialogue", "domain").unique()
+    mentions = find_mentions(texts, vocabulary).join(domains, on="slot").join(turns.select("row", "dialogue"), on="row")
     mentions = mentions.join(active, on=["dialogue", "domain"], how="semi").drop("dialogue")
     return Corpus(
         turns=turns.select("row", *_KEY, "last"),
         cells=cells.select("row", _codes("slot", "value")),
-        forms=pl.concat([known, spelled])
-        .unique(["slot", "value", "canonical"], maintain_order=True)
-        .select(_codes("slot", "value", "canonical")),
+        forms=pl.concat([known.filter(pl.col("n") > 0), spelled])
+        .unique(["slot", "written", "value"], maintain_order=True)
+        .select(_codes("slot", "written", "value")),
         domains=domains.select(_codes("slot", "domain")),
-        spelled=spelled.select("slot", "canonical", "value"),
+        spelled=spelled.drop("n"),
         texts=texts,
         mentions=_with_cues(mentions, texts).with_columns(_codes("speaker", "slot", "value", "domain", "one", "other")),
     )
@@ -141,58 +133,52 @@ def judge(corpus: Corpus, cells: pl.DataFrame, *, support: int) -> pl.DataFrame:
     Args:
         corpus: The dataset.
         cells: Its annotations, as `Corpus.cells`, with those that have been added.
-        support: In how many places elsewhere something must be alike to count as evidence.
+        support: How many similar places elsewhere are evidence; at least 1.
 
     Returns:
-        The mentions with their `now` (value of the slot in the turn's state, null: none), `is_annotated` (it is the one
-        said), `is_set` (and set in this turn), `could` (it could be annotated here), `focus`, `level` (which of
+        The mentions with their `now` (value of the slot in the turn's state, null: none), `is_annotated` (that is the
+        one said), `is_set` (and set in this turn), `could` (it could be annotated here), `focus`, `level` (which of
         `PARTS`), and `annotated` of `others` places elsewhere; the last three null where there is no evidence; and
         whether the words are `rarely` annotated at all.
     """
-    turns = corpus.turns
-    following = turns.filter(~pl.col("last")).select("row")
-    was = cells.join(following, on="row", how="semi").select(pl.col("row") + 1, "slot", was="value")
+    not_last = corpus.turns.filter(~pl.col("last")).select("row")
+
+    def in_next_turn(frame: pl.DataFrame) -> pl.DataFrame:
+        return frame.join(not_last, on="row", how="semi").with_columns(pl.col("row") + 1)
+
+    was = in_next_turn(cells).rename({"value": "was"})
     states = cells.join(was, on=_CELL, how="left").join(corpus.domains, on="slot")
-    per_domain = states.group_by("row", "domain").agg(
-        has=pl.len(), changed=pl.col("value").ne_missing(pl.col("was")).sum()
-    )
+    is_change = pl.col("value").ne_missing(pl.col("was"))
+    per_domain = states.group_by("row", "domain").agg(has=pl.len(), changed=is_change.sum())
     changed = per_domain.filter(pl.col("changed") > 0).select("row", "domain")
-    coming = changed.with_columns(pl.col("row") - 1, coming=True).join(following, on="row", how="semi")
-    gone = changed.join(following, on="row", how="semi").with_columns(pl.col("row") + 1, gone=True)
-    annotated = cells.join(corpus.forms, on=["slot", "value"]).select(*_CELL, value="canonical").unique()
-    had = annotated.join(following, on="row", how="semi").with_columns(pl.col("row") + 1, had=True)
-    status = (
-        corpus.mentions.join(was, on=_CELL, how="left")
-        .join(cells.rename({"value": "now"}), on=_CELL, how="left")
-        .join(annotated.with_columns(is_annotated=True), on=[*_CELL, "value"], how="left")
-        .join(had, on=[*_CELL, "value"], how="left")
-        .join(per_domain, on=["row", "domain"], how="left")
-        .join(coming, on=["row", "domain"], how="left")
-        .join(gone, on=["row", "domain"], how="left")
-        .with_columns(
-            pl.col("is_annotated", "had", "coming", "gone").fill_null(False), pl.col("has", "changed").fill_null(0)
+    coming = changed.with_columns(pl.col("row") - 1, coming=True).join(not_last, on="row", how="semi")
+    gone = in_next_turn(changed).with_columns(gone=True)
+    forms = cells.rename({"value": "written"}).join(corpus.forms, on=["slot", "written"])
+    annotated = forms.select(*_CELL, "value", is_annotated=True).unique()
+    had = in_next_turn(annotated).rename({"is_annotated": "had"})
+    status = corpus.mentions
+    for frame in (was, cells.rename({"value": "now"}), annotated, had, per_domain, coming, gone):
+        status = status.join(
+            frame, on=[name for name in (*_CELL, "value", "domain") if name in frame.columns], how="left"
         )
-    )
-    own, is_own_change = (
-        pl.col("now").is_not_null(),
-        pl.col("now").is_not_null() & pl.col("now").ne_missing(pl.col("was")),
-    )
-    focus = (
-        pl.when(pl.col("changed") > is_own_change.cast(pl.UInt32))
-        .then(pl.lit("now"))
-        .when(pl.col("gone") & pl.col("coming"))
-        .then(pl.lit("between"))
-        .when("gone")
-        .then(pl.lit("before"))
-        .when("coming")
-        .then(pl.lit("next"))
-        .when(pl.col("has") > own.cast(pl.UInt32))
-        .then(pl.lit("earlier"))
-    )
     status = status.with_columns(
-        is_set=pl.col("is_annotated") & is_own_change, focus=focus.cast(pl.Categorical)
-    ).with_columns(
-        could=(pl.col("was").is_null() | (pl.col("now").is_null() & ~pl.col("had"))) & pl.col("focus").is_not_null()
+        pl.col("is_annotated", "had", "coming", "gone").fill_null(False), pl.col("has", "changed").fill_null(0)
+    )
+    now, was_value = pl.col("now"), pl.col("was")
+    is_own_change = now.is_not_null() & now.ne_missing(was_value)
+    conditions = {
+        "now": pl.col("changed") > is_own_change.cast(pl.UInt32),
+        "between": pl.col("gone") & pl.col("coming"),
+        "before": pl.col("gone"),
+        "next": pl.col("coming"),
+        "earlier": pl.col("has") > now.is_not_null().cast(pl.UInt32),
+    }
+    focus = pl.coalesce(pl.when(condition).then(pl.lit(name)) for name, condition in conditions.items())
+    is_free = was_value.is_null() | (now.is_null() & ~pl.col("had"))
+    status = status.with_columns(
+        is_set=pl.col("is_annotated") & is_own_change,
+        focus=focus.cast(pl.Categorical),
+        could=is_free & pl.any_horizontal(conditions.values()),
     )
     return _weigh(status.drop("domain", "was", "had", "has", "changed", "coming", "gone"), support)
 
@@ -244,32 +230,23 @@ def _with_cues(mentions: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _weigh(status: pl.DataFrame, support: int) -> pl.DataFrame:
-    """Add `level`, `annotated` and `others` to the mentions that could be annotated."""
-    could = status.filter("could")
+    """Add `level`, `annotated`, `others` and `rarely` to the mentions that could be annotated."""
+    is_annotated, n = pl.col("is_annotated"), pl.len()
+    found = []
     for level, parts in enumerate(PARTS):
         key = ["slot", "speaker", *parts]
-        places = could.group_by(key).agg(
-            pl.lit(level, pl.UInt8).alias(f"level{level}"),
-            pl.col("is_annotated").sum().alias(f"annotated{level}"),
-            (pl.len() - 1).alias(f"others{level}"),
-        )
-        enough = places.filter(pl.col(f"others{level}") >= max(support, 1))
-        could = could.join(enough, on=key, how="left", nulls_equal=True)
-    found = [
-        pl.coalesce(f"{name}{level}" for level in range(len(PARTS))).alias(name)
-        for name in ("level", "annotated", "others")
-    ]
-    here = pl.col("is_annotated").cast(pl.UInt32)
+        others, annotated = n.over(key) - 1, is_annotated.sum().over(key) - is_annotated.cast(pl.UInt32)
+        counts = pl.struct(level=pl.lit(level, pl.UInt8), annotated=annotated, others=others)
+        found.append(pl.when(others >= support).then(counts))
     words = ["slot", "speaker", "value"]
-    weighed = could.select(
+    weighed = status.filter("could").select(
         "mention",
         "slot",
         "value",
-        *found,
-        here=here,
-        rarely=(pl.len().over(words) > support) & (pl.col("is_annotated").mean().over(words) < RARELY),
-    ).with_columns(pl.col("annotated") - pl.col("here"))
-    return status.join(weighed.drop("here"), on=["mention", "slot", "value"], how="left")
+        pl.coalesce(found).alias("found"),
+        rarely=(n.over(words) > support) & (is_annotated.mean().over(words) < RARELY),
+    )
+    return status.join(weighed.unnest("found"), on=["mention", "slot", "value"], how="left")
 
 
 def _codes(*names: str) -> pl.Expr:

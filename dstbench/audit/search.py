@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
+from dstbench.audit.mentions import bare_words
 from dstbench.conventions.normalise import NUMBERS, STEPS, TYPOS
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def find_values(texts: pl.Series, values: pl.Series, typos: Table | None = None)
     """
     phrases = {**_PHRASES, **_NUMBERS, **TYPOS, **(typos.rights if typos else {})}
     text_words, value_words = (
-        column.to_frame("words").select(_words(pl.col("words"))).to_series() for column in (texts, values)
+        column.to_frame("words").select(bare_words(pl.col("words"))).to_series() for column in (texts, values)
     )
     times = pl.Series("time", [_time_of(value) for value in values], dtype=pl.String)
     spellings = _spellings(value_words, times, phrases)
@@ -89,11 +90,6 @@ def find_values(texts: pl.Series, values: pl.Series, typos: Table | None = None)
 
 
 # --- spellings --------------------------------------------------------------------------------------------------------
-
-
-def _words(text: pl.Expr) -> pl.Expr:
-    """Words in lower case with one space between."""
-    return text.str.to_lowercase().str.replace_all(r"[\W_]+", " ").str.strip_chars(" ")
 
 
 def _without_spaces(words: pl.Expr) -> pl.Expr:
@@ -121,7 +117,7 @@ def _spellings(words: pl.Series, times: pl.Series, phrases: Mapping[str, str]) -
         values.select("value", _without_small_words(pl.col("words"))),
     ])  # fmt: skip
     pairs = pl.DataFrame({"right": list(phrases.values()), "words": list(phrases)})
-    same = pl.concat([pairs, pairs.select("right", words="right")]).with_columns(_words(pl.col("words", "right")))
+    same = pl.concat([pairs, pairs.select("right", words="right")]).with_columns(bare_words(pl.col("words", "right")))
     letters = _without_spaces(pl.col("words")).alias("letters")
     synonyms = same.select(letters, "right").unique().join(same.select("right", synonym="words"), on="right")
     hour, minute = pl.col("time").str.head(2).cast(pl.Int32), pl.col("time").str.tail(2)
@@ -141,7 +137,7 @@ def _spellings(words: pl.Series, times: pl.Series, phrases: Mapping[str, str]) -
 def _one_spelling(words: pl.Series, phrases: Mapping[str, str]) -> pl.Series:
     """Plurals and phrases in one form, without small words."""
     pairs = pl.DataFrame({"from": list(phrases), "to": list(phrases.values())})
-    pairs = pairs.select(_stems(_words(pl.col(name))) for name in ("from", "to"))
+    pairs = pairs.select(_stems(bare_words(pl.col(name))) for name in ("from", "to"))
     longest = pairs.sort(pl.col("from").str.len_chars(), descending=True, maintain_order=True)
     replaced = _stems(pl.col("words")).str.replace_many(
         longest["from"].to_list(), longest["to"].to_list(), leftmost=True
