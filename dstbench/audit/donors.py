@@ -38,18 +38,11 @@ _TO: Final = ("destination", "destinationcity", "destinationstation", "to", "toc
 def donor_values(donors: Donors, slots: Sequence[str], seed: int) -> pl.DataFrame:
     """Values for slots that are to be replaced.
 
-    Args:
-        donors: A mapping (or JSON file) of slots to values; or a dataset, whose similar slots (`is_like`) give theirs;
-            None: invented names.
-        slots: The slots, canonical.
-        seed: Random seed of invented names.
+    They are those of the mapping or JSON file {slot: values}, of a dataset's similar slots (`is_like`), or invented.
 
     Returns:
         (slot, donor), distinct; a slot may have none. Numbers, times and the like are omitted, and values that some
         format cannot hold.
-
-    Raises:
-        DstbenchError: The file is neither a dataset nor such a table.
     """
     if donors is None:
         return _invented(slots, seed)
@@ -69,11 +62,9 @@ def donor_values(donors: Donors, slots: Sequence[str], seed: int) -> pl.DataFram
 
 
 def unseen(table: pl.DataFrame, path: str | PathLike[str]) -> pl.DataFrame:
-    """The donors that a dataset neither has as values nor says, whatever their case, spaces and signs.
+    """The rows (slot, donor) whose donor a dataset neither has as a value nor says, in any case, with any signs.
 
-    Args:
-        table: (slot, donor).
-        path: The dataset. If its format holds no utterances, only its states are searched, with a warning.
+    If the dataset's format holds no utterances, only its states are searched, with a warning.
     """
     values = _values_of(path).select(key=squeezed(pl.col("value"))).unique()
     table = table.with_columns(key=squeezed(pl.col("donor")), words=spaced(pl.col("donor")))

@@ -98,10 +98,8 @@ def bias(
         train = next((name for name in names if name.rpartition("/")[2] == "train"), None)
     else:
         check_known([train], names, "no split is called {!r}", f"there are {', '.join(names)}")
-    counts = pl.concat(
-        _count(gold_of(states), convention).select(pl.lit(name).alias("split"), pl.all())
-        for name, states in golds.items()
-    )
+    by_split = {name: _count(gold_of(states), convention) for name, states in golds.items()}
+    counts = pl.concat(table.with_columns(split=pl.lit(name)) for name, table in by_split.items())
     if slots is not None:
         chosen = [canonical_slot(slot) for slot in ([slots] if isinstance(slots, str) else slots)]
         check_known(chosen, counts["slot"].unique().to_list(), "no state has the slot {!r}", "see `ls slots`")
@@ -164,20 +162,11 @@ def _rank_values(
     if train is not None:
         counts = counts.with_columns(pl.col("in_train").fill_null(False))
     index = ["split", "slot", "value", "in_train"]
-    ordered = (
-        counts.unpivot(on=countings, index=index, variable_name="counting", value_name="n")
-        .filter(pl.col("n") >= least)
-        .sort(
-            pl.col("split").cast(pl.Enum(splits)),
-            pl.col("counting").cast(pl.Enum(countings)),
-            "slot",
-            "n",
-            "value",
-            descending=[False, False, False, True, False],
-        )
-    )
+    rows = counts.unpivot(on=countings, index=index, variable_name="counting", value_name="n")
+    group = pl.col("split").cast(pl.Enum(splits)), pl.col("counting").cast(pl.Enum(countings)), pl.col("slot")
+    rows = rows.filter(pl.col("n") >= least).sort(*group, "n", "value", descending=[False] * 3 + [True, False])
     share, rank = pl.col("n") / pl.col("n").sum().over(_GROUP), pl.int_range(1, pl.len() + 1).over(_GROUP)
-    return VALUES.conform(ordered.with_columns(share=share, rank=rank))
+    return VALUES.conform(rows.with_columns(share=share, rank=rank))
 
 
 def _measure_entropy(values: pl.DataFrame) -> pl.DataFrame:
@@ -199,9 +188,8 @@ def _measure_entropy(values: pl.DataFrame) -> pl.DataFrame:
     log_values = np.log(np.where(distinct > 1, distinct, np.nan))  # NaN: undefined
     h1 = np.minimum((np.log(total) - sums / total) / log_values, 1)  # rounding can give more than 1
     hinf = (np.log(total) - np.log(most)) / log_values
-    return BIAS.conform(
-        slots.with_columns(h1_h0=pl.Series(h1, nan_to_null=True), hinf_h0=pl.Series(hinf, nan_to_null=True))
-    )
+    slots = slots.with_columns(pl.Series("h1_h0", h1), pl.Series("hinf_h0", hinf))
+    return BIAS.conform(slots.with_columns(pl.col("h1_h0", "hinf_h0").fill_nan(None)))
 
 
 def _measure_overlap(values: pl.DataFrame, train: str | None) -> pl.DataFrame:
@@ -213,23 +201,16 @@ def _measure_overlap(values: pl.DataFrame, train: str | None) -> pl.DataFrame:
     )
     seen, train_share = pl.col("in_train"), pl.col("train_share").first()
     is_most_frequent = pl.col("value") == pl.col("train_most_frequent")
-    overlap = (
-        values.filter(pl.col("split") != train)
-        .join(most_frequent, on=["counting", "slot"], how="left", maintain_order="left")
-        .group_by(_GROUP, maintain_order=True)
-        .agg(
-            pl.col("train_most_frequent").first(),
-            train_share,
-            values=pl.len(),
-            values_seen=seen.sum(),
-            n=pl.col("n").sum(),
-            n_seen=pl.col("n").filter(seen).sum(),
-            share=pl.when(train_share.is_not_null()).then(pl.col("share").filter(is_most_frequent).sum()),
-        )
-        .with_columns(
-            train=pl.lit(train),
-            share_values_seen=pl.col("values_seen") / pl.col("values"),
-            share_n_seen=pl.col("n_seen") / pl.col("n"),
-        )
+    others = values.filter(pl.col("split") != train)
+    others = others.join(most_frequent, on=["counting", "slot"], how="left", maintain_order="left")
+    overlap = others.group_by(_GROUP, maintain_order=True).agg(
+        pl.col("train_most_frequent").first(),
+        train_share,
+        values=pl.len(),
+        values_seen=seen.sum(),
+        n=pl.col("n").sum(),
+        n_seen=pl.col("n").filter(seen).sum(),
+        share=pl.when(train_share.is_not_null()).then(pl.col("share").filter(is_most_frequent).sum()),
     )
-    return OVERLAP.conform(overlap)
+    shares = {f"share_{total}_seen": pl.col(f"{total}_seen") / pl.col(total) for total in ("values", "n")}
+    return OVERLAP.conform(overlap.with_columns(train=pl.lit(train), **shares))

@@ -81,13 +81,7 @@ class Corpus:
 
 
 def lay_out(gold: Side, said: pl.DataFrame, vocabulary: Vocabulary) -> Corpus:
-    """Lay out a dataset.
-
-    Args:
-        gold: Its states.
-        said: Its utterances, schema `schema.CONTEXTS`.
-        vocabulary: The values to search for.
-    """
+    """Find the vocabulary in a dataset's utterances (schema `CONTEXTS`), and lay out its gold states."""
     turns = gold.turns.with_row_index("at").sort(_KEY).with_row_index("row")
     turns = turns.with_columns(last=pl.col("dialogue").shift(-1).ne_missing(pl.col("dialogue")))
     cells = (
@@ -130,10 +124,7 @@ def lay_out(gold: Side, said: pl.DataFrame, vocabulary: Vocabulary) -> Corpus:
 def judge(corpus: Corpus, cells: pl.DataFrame, *, support: int) -> pl.DataFrame:
     """How gold treats each mention, and such places elsewhere.
 
-    Args:
-        corpus: The dataset.
-        cells: Its annotations, as `Corpus.cells`, with those that have been added.
-        support: How many similar places elsewhere are evidence; at least 1.
+    `cells` are `Corpus.cells` with those that have been added; `support` similar places are enough evidence.
 
     Returns:
         The mentions with their `now` (value of the slot in the turn's state, null: none), `is_annotated` (that is the
@@ -186,14 +177,10 @@ def judge(corpus: Corpus, cells: pl.DataFrame, *, support: int) -> pl.DataFrame:
 def propose(judged: pl.DataFrame, *, at_least: float) -> pl.DataFrame:
     """The mentions that ought to be annotated, at most one per turn and slot.
 
-    Args:
-        judged: What `judge` gives.
-        at_least: The share of such places elsewhere that are annotated.
-
     Returns:
-        Rows of `judged` with their `share`, sorted by (row, slot). The same words say one slot only, and none if they
-        say two equally well; of several values of a slot the user's goes before the system's, then the one with the
-        higher share, then the last.
+        The judged mentions with a `share` of annotated places elsewhere of `at_least` so much, sorted by (row, slot).
+        The same words say one slot only, and none if they say two equally well. Of several values of a slot the user's
+        goes before the system's, then the one with the higher share, then the last.
     """
     share = (pl.col("annotated") / pl.col("others")).alias("share")
     shares = judged.with_columns(share)

@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 def check_known(names: Iterable[str], known: Sequence[str], message: str, hint: str | None = None) -> None:
     """Raise a UsageError for the first name that is not known.
 
-    Args:
-        names: The names.
-        known: Those that there are.
-        message: The error's message, with ``{!r}`` for the name.
-        hint: Its hint where no known name is similar; None: all known names.
+    Its message has the name for ``{!r}``; its hint is a similar name, else `hint`, else all known names.
     """
     for name in names:
         if name not in known:
@@ -38,16 +34,7 @@ def check_known(names: Iterable[str], known: Sequence[str], message: str, hint: 
 
 
 def open_golds(data: Data, split: str | None = None) -> dict[str, States]:
-    """Open the gold states of several datasets, by name.
-
-    Args:
-        data: A path, several, a frame, a list of states, or a mapping from name to any of these.
-        split: The split to open of each; None: all of it.
-
-    Raises:
-        DstbenchError: A dataset cannot be read.
-        UsageError: There is none, or two have the same name.
-    """
+    """The gold states of one or several datasets (or of one split of each), by name; no two may have the same name."""
     datasets = named_parts(data)
     if not datasets:
         raise UsageError("no dataset to open", hint="give at least one file, folder or list of states")
@@ -59,9 +46,8 @@ def open_golds(data: Data, split: str | None = None) -> dict[str, States]:
 def gold_of(states: States) -> Side:
     """The gold side of states; DstbenchError if they have none."""
     if states.gold is None:
-        raise DstbenchError(
-            f"no gold inside ({states.format})", file=states.source, hint="an audit takes files that have gold states"
-        )
+        hint = "an audit takes files that have gold states"
+        raise DstbenchError(f"no gold inside ({states.format})", file=states.source, hint=hint)
     return states.gold
 
 
@@ -73,15 +59,10 @@ def gold_cells(data: Data) -> pl.DataFrame:
 
 
 def gold_and_utterances(data: Data, said: pl.DataFrame | None, split: str | None) -> tuple[Side, pl.DataFrame]:
-    """Gold's states, and what is said.
-
-    Args:
-        data: The dataset.
-        said: Its utterances, schema `schema.CONTEXTS`; None: read them from the data's files.
-        split: The split to read; None: all.
+    """A dataset's gold states, and its utterances (schema `CONTEXTS`), which are read from its files if not given.
 
     Raises:
-        DstbenchError: There is no gold, or it has no utterances.
+        DstbenchError: There is no gold, or none of its turns has utterances.
     """
     states = open_gold(data, split)
     gold = gold_of(states)
@@ -93,12 +74,9 @@ def gold_and_utterances(data: Data, said: pl.DataFrame | None, split: str | None
     if silent.height == gold.turns.height:
         raise DstbenchError("none of the turns has utterances", file=states.source, hint="are they of this dataset?")
     if silent.height:
-        dialogue, turn = silent.row(0)
-        warnings.warn(
-            f"{states.source}: {silent.height:,} turns without utterances (first: dialogue {dialogue}, turn {turn})",
-            DstbenchWarning,
-            stacklevel=3,
-        )
+        first = "first: dialogue {}, turn {}".format(*silent.row(0))
+        what = f"{states.source}: {silent.height:,} turns without utterances ({first})"
+        warnings.warn(what, DstbenchWarning, stacklevel=3)
     return gold, said
 
 

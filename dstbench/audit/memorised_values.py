@@ -107,15 +107,14 @@ def memorisation(
     frequent = train_values.filter("is_frequent").select("slot", "frequent")
     slots = _sum_counts(counts, ["run", "slot", "kind"]).join(frequent, on="slot", how="left")
     in_order = pl.col("run").cast(pl.Enum([run.name for run in opened]))
-    examples = counts.filter(pl.col("ungrounded") > 0).select(
-        pl.all().exclude("pred", "ungrounded"), value="pred", turns="ungrounded"
-    )
-    examples = examples.sort(in_order, -pl.col("turns").cast(pl.Int64), "slot", "kind", "value")
+    by_frequency = -pl.col("ungrounded").cast(pl.Int64)
+    examples = counts.filter(pl.col("ungrounded") > 0).sort(in_order, by_frequency, *_VALUE)
     place = pl.int_range(1, pl.len() + 1).over("run")
+    examples = examples.with_columns(place=place, value="pred", turns="ungrounded").filter(pl.col("place") <= most)
     return Memorisation(
         MEMORISED_RUNS.conform(runs.with_columns(pl.col(summed).fill_null(0))),
         MEMORISED.conform(slots.sort(in_order, "slot", pl.col("kind") == "over")),
-        UNGROUNDED.conform(examples.with_columns(place=place).filter(pl.col("place") <= most)),
+        UNGROUNDED.conform(examples),
     )
 
 
@@ -186,14 +185,9 @@ def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.Da
             first=pl.struct("dialogue", "turn", "gold").filter("ungrounded").first(),
         )
 
-    counts = (
-        pl.concat(over_partitions(run, part))
-        .group_by(_VALUE, maintain_order=True)
-        .agg(
-            pl.col("n", "without_context", "searched", "ungrounded", "dialogues").sum(),
-            pl.col("first").drop_nulls().first(),
-        )
-    )
+    summed = pl.col("n", "without_context", "searched", "ungrounded", "dialogues").sum()
+    parts = pl.concat(over_partitions(run, part)).group_by(_VALUE, maintain_order=True)
+    counts = parts.agg(summed, pl.col("first").drop_nulls().first())
     without_context, total = counts.select(pl.col("without_context", "n").sum()).row(0)
     if without_context:
         what = f"{run.name}: {without_context:,} of {total:,} wrong values stand in turns that the contexts do not have"

@@ -67,24 +67,13 @@ def _padded(words: Iterable[str]) -> str:
 
 
 def utterances(said: pl.DataFrame) -> pl.DataFrame:
-    """Utterances by speaker.
-
-    Args:
-        said: (row, system, user): what the system said before each turn and what the user said; null: nothing.
-
-    Returns:
-        (row, speaker: ``user`` or ``system``, text, words: List of String in lower case).
-    """
+    """(row, system, user), null for silence, as (row, speaker: ``user`` or ``system``, text, words in lower case)."""
     texts = said.unpivot(["user", "system"], index="row", variable_name="speaker", value_name="text").drop_nulls()
     return texts.with_columns(words=pl.col("text").str.extract_all(WORD).list.eval(pl.element().str.to_lowercase()))
 
 
 def find_mentions(texts: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
-    """Find every place where a value is said.
-
-    Args:
-        texts: What `utterances` gives.
-        vocabulary: What to search for.
+    """Find every place in `utterances` where a value is said.
 
     Returns:
         (mention: UInt32 number of the place, row, speaker, first: UInt32 number of its first word, count: UInt32 of its
@@ -123,15 +112,7 @@ def find_mentions(texts: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
 
 
 def spans(mentions: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
-    """Where mentions stand in the original utterances.
-
-    Args:
-        mentions: (row, speaker, first, count, …).
-        texts: What `utterances` gives.
-
-    Returns:
-        The mentions with their `text`, and `start` and `end`: UInt32 characters of it, the end not included.
-    """
+    """Mentions with the `text` of their utterance, and in it the characters of their `start` and `end` (exclusive)."""
     at = mentions.join(texts.select("row", "speaker", "text"), on=["row", "speaker"], how="left", maintain_order="left")
     with_gaps = pl.col("text").str.extract_all(rf"\W*(?:{WORD})")  # each word, and what stands before it
     ends = with_gaps.list.eval(pl.element().str.len_chars().cum_sum())

@@ -157,12 +157,8 @@ def _with_duration(found: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) -> 
         "dialogue", pl.col("slot").cast(pl.String), "row", next="row", later=pl.col("value").cast(pl.String)
     )
     found = found.join(turns, on="row").join(corpus.spelled, on=["slot", "value"]).sort("row").join_asof(
-        later.sort("row"),
-        on="row",
-        by=["dialogue", "slot"],
-        strategy="forward",
-        allow_exact_matches=False,
-        check_sortedness=False,
+        later.sort("row"), on="row", by=["dialogue", "slot"],
+        strategy="forward", allow_exact_matches=False, check_sortedness=False,
     )  # fmt: skip
     found = found.with_columns(until=pl.min_horizontal("end", "next")).sort("dialogue", "slot", "row")
     # In one gap of gold, a value holds until the next one that is found, unless that is the same value.
@@ -229,16 +225,10 @@ def _rates(corpus: Corpus, shares: pl.DataFrame, proposals: pl.DataFrame) -> pl.
     of_domain = corpus.cells.cast({"slot": pl.String}).join(domains, on="slot").join(corpus.turns, on="row")
     of_domain = of_domain.group_by("domain").agg(of_dialogues=pl.col("dialogue").n_unique())
     of_slot = proposals.group_by("slot").agg(late=_is_late().sum(), dialogues=pl.col("dialogue").n_unique())
-    rates = (
-        shares.group_by("slot")
-        .agg(pl.col("annotated", "missing").sum())
-        .join(of_slot, on="slot", how="left")
-        .join(domains, on="slot")
-        .join(of_domain, on="domain")
-        .with_columns(pl.col("late", "dialogues").fill_null(0), rate=_rate())
-        .with_columns(dialogue_rate=pl.col("dialogues") / pl.col("of_dialogues"))
-    )
-    return RATES.conform(rates).sort("slot")
+    rates = shares.group_by("slot").agg(pl.col("annotated", "missing").sum()).join(of_slot, on="slot", how="left")
+    rates = rates.with_columns(pl.col("late", "dialogues").fill_null(0), rate=_rate())
+    rates = rates.join(domains, on="slot").join(of_domain, on="domain")
+    return RATES.conform(rates.with_columns(dialogue_rate=pl.col("dialogues") / pl.col("of_dialogues")).sort("slot"))
 
 
 def _summary(corpus: Corpus, proposals: pl.DataFrame) -> pl.DataFrame:

@@ -104,14 +104,10 @@ def replace(
         said=_retold(pieces, new_names),
         without=[] if keep_unfound else refused["dialogue"].unique().to_list(),
     )
-    manifest = (
-        changed.group_by("dialogue", "slot", "value", "new", "entity")
-        .agg(states=pl.len())
-        .join(mentions.group_by(_ENTITY).agg(mentions=pl.len()), on=_ENTITY, how="left")
-        .with_columns(pl.col("mentions").fill_null(0))
-        .sort("dialogue", "slot", "value")
-    )
-    return Replacement(REPLACED.conform(manifest), refused)
+    manifest = changed.group_by("dialogue", "slot", "value", "new", "entity").agg(states=pl.len())
+    n_mentions = mentions.group_by(_ENTITY).agg(mentions=pl.len())
+    manifest = manifest.join(n_mentions, on=_ENTITY, how="left").with_columns(pl.col("mentions").fill_null(0))
+    return Replacement(REPLACED.conform(manifest).sort("dialogue", "slot", "value"), refused)
 
 
 def _chosen(known: list[str], slots: Sequence[str] | None) -> list[str]:
@@ -148,9 +144,8 @@ def _names(cells: pl.DataFrame, chosen: list[str]) -> pl.DataFrame:
             break
         names = merged
     wanted = cells.filter(pl.col("slot").is_in(chosen)).select("dialogue", "value", "slot").unique()
-    slots = (
-        wanted.join(names.drop_nulls("entity"), on=["dialogue", "value"]).group_by(_ENTITY).agg(pl.col("slot").min())
-    )
+    wanted = wanted.join(names.drop_nulls("entity"), on=["dialogue", "value"])
+    slots = wanted.group_by(_ENTITY).agg(pl.col("slot").min())
     return names.join(slots, on=_ENTITY, how="left", maintain_order="left")
 
 
@@ -162,33 +157,19 @@ def _pieces(texts: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
         last piece of each text has no mention.
     """
     spelled = names.drop_nulls("pattern").filter(pl.col("slot").is_not_null().any().over("dialogue"))
-    patterns = (
-        spelled.select("dialogue", "key", "pattern")
-        .unique()
-        .sort("dialogue", -pl.col("key").str.len_chars().cast(pl.Int64), "key", "pattern")
-        .group_by("dialogue", maintain_order=True)
-        .agg(pattern=pl.format(WHOLE, pl.col("pattern").str.join("|")))
-    )
-    text, no_mention = pl.col("text"), pl.lit([None], pl.List(pl.String))
-    return (
-        texts.join(patterns, on="dialogue", maintain_order="left")
-        .with_row_index("row")
-        .with_columns(
-            before=text.str.split(pl.col("pattern"), literal=False), said=text.str.extract_all(pl.col("pattern"))
-        )
-        .filter(pl.col("said").list.len() > 0)
-        .with_columns(pl.col("said").list.concat(no_mention))
-        .drop("text", "pattern")
-        .explode("before", "said")
-        .with_columns(key=squeezed(pl.col("said")))
-        .join(
-            spelled.select("dialogue", "key", "entity").unique(),
-            on=["dialogue", "key"],
-            how="left",
-            maintain_order="left",
-        )
-        .drop("key")
-    )
+    longest_first = -pl.col("key").str.len_chars().cast(pl.Int64)
+    patterns = spelled.select("dialogue", "key", "pattern").unique().sort("dialogue", longest_first, "key", "pattern")
+    whole = pl.format(WHOLE, pl.col("pattern").str.join("|"))
+    patterns = patterns.group_by("dialogue", maintain_order=True).agg(pattern=whole)
+    text, any_name = pl.col("text"), pl.col("pattern")
+    pieces = texts.join(patterns, on="dialogue", maintain_order="left").with_row_index("row")
+    pieces = pieces.with_columns(before=text.str.split(any_name, literal=False), said=text.str.extract_all(any_name))
+    pieces = pieces.filter(pl.col("said").list.len() > 0).drop("text", "pattern")
+    no_mention = pl.lit([None], pl.List(pl.String))
+    pieces = pieces.with_columns(pl.col("said").list.concat(no_mention)).explode("before", "said")
+    pieces = pieces.with_columns(key=squeezed(pl.col("said")))
+    entities = spelled.select("dialogue", "key", "entity").unique()
+    return pieces.join(entities, on=["dialogue", "key"], how="left", maintain_order="left").drop("key")
 
 
 def _refused(cells: pl.DataFrame, names: pl.DataFrame, mentions: pl.DataFrame, chosen: list[str]) -> pl.DataFrame:
@@ -250,12 +231,11 @@ def _in_case_of(old: str, new: str) -> pl.Expr:
 def _renamed(names: pl.DataFrame, new_names: pl.DataFrame) -> pl.DataFrame:
     """(dialogue, value, entity, new) of the values that have a new name; alternatives of one entity become one."""
     names = names.join(new_names, on=_ENTITY, how="left", maintain_order="left")
-    is_repeated = ~pl.struct("dialogue", "value", "entity").is_first_distinct() & pl.col("donor").is_not_null()
-    return (
-        names.filter(~is_repeated, pl.col("donor").is_not_null().any().over("dialogue", "value"))
-        .group_by("dialogue", "value", maintain_order=True)
-        .agg(pl.col("entity").drop_nulls().first(), new=_in_case_of("name", "donor").str.join(BETWEEN))
-    )
+    has_donor, is_first = pl.col("donor").is_not_null(), pl.struct("dialogue", "value", "entity").is_first_distinct()
+    names = names.filter(is_first | ~has_donor, has_donor.any().over("dialogue", "value"))
+    new = _in_case_of("name", "donor").str.join(BETWEEN)
+    values = names.group_by("dialogue", "value", maintain_order=True)
+    return values.agg(pl.col("entity").drop_nulls().first(), new=new)
 
 
 def _retold(pieces: pl.DataFrame, new_names: pl.DataFrame) -> pl.DataFrame:

@@ -98,9 +98,8 @@ def diff(
     _warn_of_lengths(before_gold, after_gold, before_name, after_name)
     cells = _compare(_side_by_side(before_states, after_states), convention)
     held = cells.filter("held")
-    versions = _shares(cells.select(_counts())).with_columns(
-        before=pl.lit(before_name), after=pl.lit(after_name), **_in_one_only(before_gold, after_gold)
-    )
+    names_of_both = pl.lit(before_name).alias("before"), pl.lit(after_name).alias("after")
+    versions = _shares(cells.select(*_counts(), *names_of_both)).with_columns(**_in_one_only(before_gold, after_gold))
     domains = _shares(held.group_by("domain").agg(_counts())).sort("domain")
     slots = held.group_by("domain", "slot").agg(_counts()).drop("dialogues", "turns")
     slots = _shares(slots.join(domains.select("domain", "dialogues", "turns"), on="domain"))
@@ -123,9 +122,8 @@ def _named(before: Data, after: Data, names: Sequence[str] | None) -> Any:
         return paths
     names = ("before", "after") if names is None else names
     if len(names) != 2 or names[0] == names[1]:
-        raise UsageError(
-            f"{', '.join(names) or 'nothing'} does not name two versions", hint="give each a name of its own"
-        )
+        what = ", ".join(names) or "nothing"
+        raise UsageError(f"{what} does not name two versions", hint="give each a name of its own")
     return dict(zip(names, (before, after), strict=True))
 
 

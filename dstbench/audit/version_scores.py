@@ -103,14 +103,8 @@ def scores(
     opened: list[tuple[str, Run]] = []
     for version, chosen_runs in _runs_of_versions(only or {}, list(versions), names).items():
         with _naming_version(version):
-            runs = open_under(
-                convention,
-                {name: parts[name] for name in chosen_runs},
-                gold=versions[version],
-                format=format,
-                missing=missing,
-                split=split,
-            )
+            chosen = {name: parts[name] for name in chosen_runs}
+            runs = open_under(convention, chosen, gold=versions[version], format=format, missing=missing, split=split)
         opened += [(version, run) for run in runs]
     score_rows: list[pl.DataFrame] = []
     run_turns: list[pl.DataFrame] = []
@@ -161,9 +155,9 @@ def _over_common_dialogues(opened: Sequence[tuple[str, Run]]) -> list[tuple[str,
     for at, (version, run) in enumerate(opened):
         common = common.filter(common.is_in(dialogues[at].implode()))
         if common.is_empty():
+            earlier = ", ".join(dict.fromkeys(name for name, _ in opened[:at]))
             raise DstbenchError(
-                f"{version}: {run.name} has no dialogue there that is also in "
-                + ", ".join(dict.fromkeys(before for before, _ in opened[:at])),
+                f"{version}: {run.name} has no dialogue there that is also in {earlier}",
                 hint="versions are compared over the dialogues that all have: is it the same split, with the same ids?",
             )
     if all(len(own) == len(common) for own in dialogues):
@@ -209,14 +203,9 @@ def _with_exact(rows: pl.DataFrame) -> pl.DataFrame:
 def _models(rows: pl.DataFrame) -> pl.DataFrame:
     """`VERSION_MODELS` of score rows."""
     groups = _with_exact(rows).group_by("version", "model", "metric", "unit", maintain_order=True)
-    return VERSION_MODELS.conform(
-        groups.agg(
-            pl.col("run").n_unique().alias("runs"),
-            *_over_seeds("value", "sd"),
-            *_over_seeds("exact", "exact_sd"),
-            pl.col("dialogues").first(),
-        )
-    )
+    means = *_over_seeds("value", "sd"), *_over_seeds("exact", "exact_sd")
+    models = groups.agg(pl.col("run").n_unique().alias("runs"), *means, pl.col("dialogues").first())
+    return VERSION_MODELS.conform(models)
 
 
 def _slots(run_turns: Sequence[pl.DataFrame], error_turns: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -231,13 +220,9 @@ def _slots(run_turns: Sequence[pl.DataFrame], error_turns: Sequence[pl.DataFrame
     counts = rows.select("version", "model", "run", "slot", "exact", error_turns="value")
     every = pl.concat(run_turns).join(slots, on=["version", "model"], maintain_order="left")
     every = every.join(counts, on=["version", "model", "run", "slot"], how="left", maintain_order="left")
-    is_right = 0.0 if rows["exact"].is_not_null().any() else None
-    every = every.with_columns(
-        pl.col("error_turns").fill_null(0.0), pl.col("exact").fill_null(pl.lit(is_right, pl.Float64))
-    ).with_columns(share=pl.col("error_turns") / pl.col("turns"))
-    means = every.group_by("version", "model", "slot", maintain_order=True).agg(
-        pl.col("run").n_unique().alias("runs"),
-        *_over_seeds("error_turns", "sd"),
-        *(_over_seeds(name, "")[0] for name in ("share", "exact", "turns")),
-    )
-    return VERSION_SLOTS.conform(means)
+    filled = ["error_turns", *(["exact"] if rows["exact"].is_not_null().any() else [])]
+    every = every.with_columns(pl.col(filled).fill_null(0.0))
+    every = every.with_columns(share=pl.col("error_turns") / pl.col("turns"))
+    groups = every.group_by("version", "model", "slot", maintain_order=True)
+    means = *_over_seeds("error_turns", "sd"), *(_over_seeds(name, "")[0] for name in ("share", "exact", "turns"))
+    return VERSION_SLOTS.conform(groups.agg(pl.col("run").n_unique().alias("runs"), *means))
