@@ -90,7 +90,7 @@ def _values_of(data: Data) -> pl.DataFrame:
 def _from_mapping(donors: Mapping[str, Sequence[str]], name: str) -> pl.DataFrame:
     for slot, values in donors.items():
         if isinstance(values, str) or not all(isinstance(value, str) for value in values):
-            raise DstbenchError("the donor values are no list of strings", file=name, slot=slot, hint=FORM)
+            raise DstbenchError("the donor values are not a list of strings", file=name, slot=slot, hint=FORM)
     rows = [(canonical_slot(slot), value) for slot, values in donors.items() for value in values]
     return pl.DataFrame(rows, schema={"slot": pl.String, "donor": pl.String}, orient="row")
 

@@ -89,7 +89,7 @@ def bias(
     convention = as_convention(profile)
     countings = _countings(counting)
     if least < 1:
-        raise UsageError(f"least={least} leaves nothing out", hint="1 or more")
+        raise UsageError(f"least={least} omits nothing", hint="1 or more")
     golds = open_golds(data, split)
     if len(golds) == 1:
         golds = _by_split(next(iter(golds.values()))) or golds

@@ -1,22 +1,21 @@
-"""What tells that an annotation is missing: how gold treats such places elsewhere in the corpus.
+"""Evidence that an annotation is missing: how gold treats similar places elsewhere in the corpus.
 
 A value of a slot is said in a turn. It could be annotated there if its domain is active (another slot of the domain is
 in the state, or the domain's annotation changes in the next turn), and the slot was not in the state of the turn
-before, or is no longer, having had another value. *Such a place* is told by the slot and the speaker (of the system:
-the utterance before the user's turn), and by what is alike in enough places of the following, the most particular
-combination first (`PARTS`):
+before, or no longer is, having had another value. Places are similar if they have the same slot and speaker (the
+system's utterance is the one before the user's turn) and share some of these, the most particular combination that
+occurs often enough (`PARTS`):
 
 - `focus`, when else the domain's annotation changes: of other slots in this turn (``now``), in the turns before and
   after it (``between``), in only one of these (``before``, ``next``), or only ``earlier``;
 - the value itself;
-- of the user's, the word before and the word after it; of the system's, the first word of the user's reply, and whether
-  the value is the only one of the slot that is offered.
+- if the user says it, the word before and the word after it; if the system does, the first word of the user's reply,
+  and whether the system offers this value of the slot only.
 
-A place counts as annotated if the state of the turn has the value. A value that is not is missing if such places
-elsewhere are annotated more often than not, unless the same words are what says another slot that gold sets to it in
-this turn. Words that are hardly ever annotated where they could be (`RARELY`) are no value of the slot, whatever the
-ontology says, such as a restaurant called `south`. So nothing is known of slots here, and no rule is written by hand;
-the corpus is its own witness.
+A place counts as annotated if the state of the turn has the value. Where it has not, an annotation is missing if
+similar places are annotated more often than not, unless the same words say another slot that gold sets to this value in
+this turn. Words that are hardly ever annotated where they could be (`RARELY`), such as a restaurant called `south`, are
+no value of the slot, whatever the ontology says. All of this is learnt from the corpus; there are no rules for slots.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 _KEY: Final = ["dialogue", "turn"]
 _CELL: Final = ["row", "slot"]
-#: What may be alike in such places, beside slot and speaker: the most particular first.
+#: What similar places share besides slot and speaker: the most particular first.
 PARTS: Final[tuple[tuple[str, ...], ...]] = (
     ("focus", "value", "one", "other"),
     ("focus", "one", "other"),
@@ -48,7 +47,7 @@ PARTS: Final[tuple[tuple[str, ...], ...]] = (
     ("value", "one", "other"),
     ("one", "other"),
 )
-#: Words that are annotated less often than this, of all the places where this speaker says them, are no value.
+#: Words are no value if this speaker's mentions of them are annotated less often than this.
 RARELY: Final = 0.1
 #: What `one` and `other` are called, by speaker.
 CUES: Final = {"user": ("before", "after"), "system": ("reply", "offer")}
@@ -56,9 +55,9 @@ CUES: Final = {"user": ("before", "after"), "system": ("reply", "offer")}
 
 @dataclass(frozen=True)
 class Corpus:
-    """A dataset laid out for the search; nothing in it changes while annotations are added.
+    """A dataset laid out for the search; it stays the same while annotations are added.
 
-    Slots, values and words that are compared time and again are Categorical.
+    Slots, values and words that are compared repeatedly are Categorical.
 
     Attributes:
         turns: (row: UInt32, dialogue, turn, last: Boolean, whether the dialogue ends), sorted.
@@ -122,7 +121,7 @@ def lay_out(gold: Side, said: pl.DataFrame, vocabulary: Vocabulary) -> Corpus:
 
 
 def judge(corpus: Corpus, cells: pl.DataFrame, *, support: int) -> pl.DataFrame:
-    """How gold treats each mention, and such places elsewhere.
+    """How gold treats each mention, and similar places elsewhere.
 
     `cells` are `Corpus.cells` with those that have been added; `support` similar places are enough evidence.
 
@@ -149,9 +148,8 @@ def judge(corpus: Corpus, cells: pl.DataFrame, *, support: int) -> pl.DataFrame:
     had = in_next_turn(annotated).rename({"is_annotated": "had"})
     status = corpus.mentions
     for frame in (was, cells.rename({"value": "now"}), annotated, had, per_domain, coming, gone):
-        status = status.join(
-            frame, on=[name for name in (*_CELL, "value", "domain") if name in frame.columns], how="left"
-        )
+        keys = [name for name in frame.columns if name in (*_CELL, "value", "domain")]
+        status = status.join(frame, on=keys, how="left")
     status = status.with_columns(
         pl.col("is_annotated", "had", "coming", "gone").fill_null(False), pl.col("has", "changed").fill_null(0)
     )
@@ -178,42 +176,32 @@ def propose(judged: pl.DataFrame, *, at_least: float) -> pl.DataFrame:
     """The mentions that ought to be annotated, at most one per turn and slot.
 
     Returns:
-        The judged mentions with a `share` of annotated places elsewhere of `at_least` so much, sorted by (row, slot).
+        The judged mentions for which at least this `share` of similar places is annotated, sorted by (row, slot).
         The same words say one slot only, and none if they say two equally well. Of several values of a slot the user's
         goes before the system's, then the one with the higher share, then the last.
     """
-    share = (pl.col("annotated") / pl.col("others")).alias("share")
-    shares = judged.with_columns(share)
-    # What gold sets in this turn has been said somewhere: where such places have it most often. These words are taken.
-    set_here = shares.filter("is_set").with_columns(pl.col("share").fill_null(-1.0))
-    taken = set_here.filter(pl.col("share") == pl.col("share").max().over("row", "slot"))
-    missing = shares.filter("could", ~pl.col("rarely"), pl.col("now").is_null(), pl.col("share") >= at_least)
-    missing = missing.with_columns(pl.col(pl.Categorical).cast(pl.String))
-    return (
-        missing.join(taken, on="mention", how="anti")
-        .filter(pl.col("share") == pl.col("share").max().over("mention"))
-        .unique("mention", keep="none")
-        .sort("row", "slot", pl.col("speaker") == "system", "share", "first", descending=[False] * 3 + [True] * 2)
-        .unique(_CELL, keep="first", maintain_order=True)
-    )
+    share = pl.col("share")
+    judged = judged.with_columns(share=pl.col("annotated") / pl.col("others"))
+    # The words that say what gold sets in this turn: where such places are annotated most often. They say nothing else.
+    set_here = judged.filter("is_set").with_columns(share.fill_null(-1.0))
+    taken = set_here.filter(share == share.max().over("row", "slot"))
+    missing = judged.filter("could", ~pl.col("rarely"), pl.col("now").is_null(), share >= at_least)
+    missing = missing.with_columns(pl.col(pl.Categorical).cast(pl.String)).join(taken, on="mention", how="anti")
+    missing = missing.filter(share == share.max().over("mention")).unique("mention", keep="none")
+    order = ["row", "slot", pl.col("speaker") == "system", "share", "first"]
+    return missing.sort(order, descending=[False] * 3 + [True] * 2).unique(_CELL, keep="first", maintain_order=True)
 
 
 def _with_cues(mentions: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
-    """The mentions with what may be alike in their places, as `one` and `other`."""
+    """The mentions with the cues that their speaker has (`CUES`), as `one` and `other`."""
     reply = texts.filter(speaker="user").select("row", reply=pl.col("words").list.first())
     offers = mentions.group_by("row", "speaker", "slot").agg(offers=pl.col("value").n_unique())
     is_user = pl.col("speaker") == "user"
     offer = pl.when(pl.col("offers") > 1).then(pl.lit("several")).otherwise(pl.lit("single"))
-    return (
-        mentions.join(reply, on="row", how="left")
-        .join(offers, on=["row", "speaker", "slot"], how="left")
-        .with_columns(
-            one=pl.when(is_user).then("before").otherwise("reply"),
-            other=pl.when(is_user).then("after").otherwise(offer),
-        )
-        .drop("before", "after", "reply", "offers")
-        .sort("mention", "slot", "value")
-    )
+    mentions = mentions.join(reply, on="row", how="left").join(offers, on=["row", "speaker", "slot"], how="left")
+    one, other = pl.when(is_user).then("before").otherwise("reply"), pl.when(is_user).then("after").otherwise(offer)
+    mentions = mentions.with_columns(one=one, other=other).drop("before", "after", "reply", "offers")
+    return mentions.sort("mention", "slot", "value")
 
 
 def _weigh(status: pl.DataFrame, support: int) -> pl.DataFrame:
@@ -226,14 +214,9 @@ def _weigh(status: pl.DataFrame, support: int) -> pl.DataFrame:
         counts = pl.struct(level=pl.lit(level, pl.UInt8), annotated=annotated, others=others)
         found.append(pl.when(others >= support).then(counts))
     words = ["slot", "speaker", "value"]
-    weighed = status.filter("could").select(
-        "mention",
-        "slot",
-        "value",
-        pl.coalesce(found).alias("found"),
-        rarely=(n.over(words) > support) & (is_annotated.mean().over(words) < RARELY),
-    )
-    return status.join(weighed.unnest("found"), on=["mention", "slot", "value"], how="left")
+    rarely = (n.over(words) > support) & (is_annotated.mean().over(words) < RARELY)
+    could = status.filter("could").with_columns(pl.coalesce(found).alias("found"), rarely=rarely)
+    return pl.concat([could.unnest("found"), status.filter(~pl.col("could"))], how="diagonal")
 
 
 def _codes(*names: str) -> pl.Expr:

@@ -90,7 +90,7 @@ def memorisation(
     [('train-book people', 'over', 1, 0), ('train-destination', 'over', 1, 1)]
     """
     if most < 0:
-        raise UsageError(f"most={most} is no number of values", hint="20")
+        raise UsageError(f"most={most} is not a number of values", hint="20")
     convention = as_convention(profile)
     said = _utterances(context)
     opened = open_under(convention, data, **reading)
@@ -190,7 +190,7 @@ def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.Da
     counts = parts.agg(summed, pl.col("first").drop_nulls().first())
     without_context, total = counts.select(pl.col("without_context", "n").sum()).row(0)
     if without_context:
-        what = f"{run.name}: {without_context:,} of {total:,} wrong values stand in turns that the contexts do not have"
+        what = f"{run.name}: {without_context:,} of {total:,} wrong values are in turns that the contexts do not have"
         if without_context == total:
             raise DstbenchError(what, hint="--context names files in which the run's dialogues are spoken")
         warnings.warn(f"{what}; they are not searched for", DstbenchWarning, stacklevel=2)

@@ -80,35 +80,26 @@ def find_mentions(texts: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
         words, before: the word before, after: the word after, null at the ends, slot, value: canonical); one row per
         place and each slot that has a value of these words.
     """
-    distinct = vocabulary.patterns["pattern"].unique().to_frame()
     # Of the patterns that match at the same place, the search takes the first in its list: the longest.
+    distinct = vocabulary.patterns.select(pl.col("pattern").unique())
     longest = distinct.sort(pl.col("pattern").str.len_bytes(), "pattern", descending=[True, False])["pattern"].to_list()
-    text, words = pl.format(" {} ", pl.col("words").list.join("  ")), pl.col("words")
-    places = (
-        texts.select(
-            "row",
-            "speaker",
-            "words",
-            text=text,
-            start=text.str.find_many(longest, leftmost=True),
-            pattern=text.str.extract_many(longest, leftmost=True),
-        )
-        .explode("start", "pattern")
-        .drop_nulls("start")
-        .with_row_index("mention")
+    words, padded = pl.col("words"), pl.col("padded")
+    places = texts.with_columns(padded=pl.format(" {} ", words.list.join("  "))).with_columns(
+        start=padded.str.find_many(longest, leftmost=True), pattern=padded.str.extract_many(longest, leftmost=True)
     )
-    head = pl.col("text").cast(pl.Binary).bin.slice(0, pl.col("start")).cast(pl.String)
-    first, end = pl.col("first"), pl.col("first") + pl.col("count")
-    return (
-        places.with_columns(first=head.str.count_matches(r"\S+"), count=pl.col("pattern").str.count_matches(r"\S+"))
-        .with_columns(
-            before=pl.when(first > 0).then(words.list.get(first.cast(pl.Int64) - 1, null_on_oob=True)),
-            after=words.list.get(end, null_on_oob=True),
-        )
-        .join(vocabulary.patterns, on="pattern")
-        .select("mention", "row", "speaker", "first", "count", "before", "after", "slot", "value")
-        .sort("mention", "slot", "value")
+    places = places.explode("start", "pattern").drop_nulls("start").with_row_index("mention")
+    head = padded.cast(pl.Binary).bin.slice(0, pl.col("start")).cast(pl.String)
+    first, count = pl.col("first"), pl.col("count")
+    places = places.with_columns(
+        first=head.str.count_matches(r"\S+"), count=pl.col("pattern").str.count_matches(r"\S+")
     )
+    mentions = places.join(vocabulary.patterns, on="pattern").select(
+        "mention", "row", "speaker", "first", "count",
+        pl.when(first > 0).then(words.list.get(first.cast(pl.Int64) - 1, null_on_oob=True)).alias("before"),
+        words.list.get(first + count, null_on_oob=True).alias("after"),
+        "slot", "value",
+    )  # fmt: skip
+    return mentions.sort("mention", "slot", "value")
 
 
 def spans(mentions: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:

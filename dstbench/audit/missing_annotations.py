@@ -75,7 +75,7 @@ def inconsistency(
 
     Raises:
         DstbenchError: The data cannot be read, hold no gold or no utterances, or none of their slots has a value.
-        UsageError: `support` or `at_least` cannot be meant.
+        UsageError: `support` or `at_least` is out of range.
 
     >>> talk = [("i want a hotel in the north", "north"), ("a hotel in the south please", "south")] * 8
     >>> states = [{"dialogue_id": f"D{n}", "turn": 0, "gold": {"hotel-area": area, "hotel-stars": "4"}}

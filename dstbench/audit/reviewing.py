@@ -101,14 +101,8 @@ def review(path: str | PathLike[str]) -> pl.DataFrame:
     right, wrong, missed, of = (counts[name].cast(pl.Float64).to_numpy() for name in ("right", "wrong", "missed", "of"))
     _, group = np.unique(counts["group"].to_numpy(), return_inverse=True)
     weight = of / np.bincount(group)[group]
-    rows = [
-        (measure, *_ratio(right, whole, weight, group))
-        for measure, whole in (
-            ("precision", right + wrong),
-            ("recall", right + missed),
-            ("f1", right + (wrong + missed) / 2),
-        )
-    ]
+    wholes = {"precision": right + wrong, "recall": right + missed, "f1": right + (wrong + missed) / 2}
+    rows = [(measure, *_ratio(right, whole, weight, group)) for measure, whole in wholes.items()]
     estimates = pl.DataFrame(rows, schema=["measure", "value", "low", "high"], orient="row")
     totals = counts.select(pl.col("right", "wrong", "missed").sum(), dialogues=pl.len())
     return REVIEW.conform(estimates.join(totals, how="cross"))
@@ -124,9 +118,8 @@ def _transcripts(gold: Side, said: pl.DataFrame, additions: pl.DataFrame) -> pl.
     new = new.filter(pl.col("value").ne_missing(pl.col("was"))).select(*_CELL, text=pl.format("{}={}", "slot", "value"))
     added = additions.select(*_CELL, text=pl.format("+{}={}", "slot", "value"))
     changes = pl.concat([new, added]).sort(_CELL).group_by(_KEY, maintain_order=True)
-    lines = turns.join(said, on=_KEY, how="left").join(
-        changes.agg(state=pl.col("text").str.join(", ")), on=_KEY, how="left"
-    )
+    changes_of_turn = changes.agg(state=pl.col("text").str.join(", "))
+    lines = turns.join(said, on=_KEY, how="left").join(changes_of_turn, on=_KEY, how="left")
     texts = [pl.format(f"{name}: {{}}", name) for name in ("system", "user", "state")]
     lines = lines.sort(_KEY).with_columns(text=pl.concat_list(texts).list.drop_nulls().list.join("\n"))
     return lines.group_by("dialogue", maintain_order=True).agg(pl.col("text").str.join("\n"))
@@ -166,11 +159,11 @@ def _count_answers(sheet: pl.DataFrame, path: str) -> pl.DataFrame:
     faults = {
         "`row` is neither dialogue nor addition": ~pl.col("row").is_in(["dialogue", "addition"]),
         "`group` is neither changed nor unchanged": ~pl.col("group").is_in(_GROUPS),
-        "`of` is no number": pl.col("of").is_null(),
+        "`of` is not a number": pl.col("of").is_null(),
         "`right` is not filled in": is_addition & (pl.col("right") == ""),
         "`right` is neither yes nor no": is_addition & pl.col("answer").is_null(),
         "`missed` is not filled in": ~is_addition & (missed == ""),
-        "`missed` is no number": ~is_addition & pl.col("n_missed").is_null(),
+        "`missed` is not a number": ~is_addition & pl.col("n_missed").is_null(),
     }
     for fault, is_faulty in faults.items():
         faulty = sheet.filter(is_faulty)
@@ -186,8 +179,10 @@ def _count_answers(sheet: pl.DataFrame, path: str) -> pl.DataFrame:
         wrong=(~answer).sum(),
         missed=pl.col("n_missed").filter(~is_addition).sum(),
     )
-    for dialogue, n_rows in counts.filter(pl.col("n_rows") != 1).sort("dialogue").select("dialogue", "n_rows").rows():
-        raise DstbenchError(f"{n_rows} rows of the dialogue itself instead of one", file=path, dialogue=dialogue)
+    not_one = counts.filter(pl.col("n_rows") != 1).sort("dialogue").select("dialogue", "n_rows")
+    if not_one.height:
+        dialogue, n_rows = not_one.row(0)
+        raise DstbenchError(f"{n_rows} rows of the dialogue itself, not one", file=path, dialogue=dialogue)
     if counts.is_empty():
         raise DstbenchError("no dialogue in the sheet", file=path)
     return counts.sort("group", "dialogue")

@@ -72,9 +72,7 @@ def find_values(texts: pl.Series, values: pl.Series, typos: Table | None = None)
     [0, 1, 2]
     """
     phrases = {**_PHRASES, **_NUMBERS, **TYPOS, **(typos.rights if typos else {})}
-    text_words, value_words = (
-        column.to_frame("words").select(bare_words(pl.col("words"))).to_series() for column in (texts, values)
-    )
+    text_words, value_words = (pl.select(bare_words(pl.lit(column))).to_series() for column in (texts, values))
     times = pl.Series("time", [_time_of(value) for value in values], dtype=pl.String)
     spellings = _spellings(value_words, times, phrases)
     no_times = value_words.zip_with(times.is_null(), pl.Series([""]))  # 17:15 is not 15:17
@@ -112,10 +110,8 @@ def _spellings(words: pl.Series, times: pl.Series, phrases: Mapping[str, str]) -
     A time is spelled with and without its leading zero, and by a clock of twelve hours with am or pm.
     """
     values = pl.DataFrame({"words": words, "time": times}).with_row_index("value")
-    own = pl.concat([
-        values.select("value", "words"),
-        values.select("value", _without_small_words(pl.col("words"))),
-    ])  # fmt: skip
+    own = values.select("value", "words")
+    own = pl.concat([own, own.with_columns(_without_small_words(pl.col("words")))])
     pairs = pl.DataFrame({"right": list(phrases.values()), "words": list(phrases)})
     same = pl.concat([pairs, pairs.select("right", words="right")]).with_columns(bare_words(pl.col("words", "right")))
     letters = _without_spaces(pl.col("words")).alias("letters")
@@ -138,11 +134,10 @@ def _one_spelling(words: pl.Series, phrases: Mapping[str, str]) -> pl.Series:
     """Plurals and phrases in one form, without small words."""
     pairs = pl.DataFrame({"from": list(phrases), "to": list(phrases.values())})
     pairs = pairs.select(_stems(bare_words(pl.col(name))) for name in ("from", "to"))
-    longest = pairs.sort(pl.col("from").str.len_chars(), descending=True, maintain_order=True)
-    replaced = _stems(pl.col("words")).str.replace_many(
-        longest["from"].to_list(), longest["to"].to_list(), leftmost=True
-    )
-    return words.to_frame("words").select(_without_small_words(replaced).str.strip_chars(" ")).to_series()
+    pairs = pairs.sort(pl.col("from").str.len_chars(), descending=True, maintain_order=True)
+    old, new = (pairs[name].to_list() for name in ("from", "to"))
+    replaced = _stems(pl.lit(words)).str.replace_many(old, new, leftmost=True)  # of those that match, the longest
+    return pl.select(_without_small_words(replaced).str.strip_chars(" ")).to_series()
 
 
 def _stems(words: pl.Expr) -> pl.Expr:
@@ -161,19 +156,18 @@ def _with_same_letters(texts: pl.Series, values: pl.Series) -> pl.DataFrame:
     The text ``a guest house`` is searched without spaces, ``aguesthouse``: ``guesthouse`` is found at 1 … 11, and
     words begin or end at 0, 1, 6 and 11; ``thou`` at 5 … 9 is no match.
     """
-    wanted = values.to_frame("letters").select(_without_spaces(pl.col("letters"))).with_row_index("value")
-    wanted = wanted.filter(pl.col("letters") != "")
-    patterns = pl.lit(wanted["letters"].unique().implode())
-    searched = texts.to_frame("letters").select(_without_spaces(pl.col("letters"))).with_row_index("text")
     letters = pl.col("letters")
-    hits = searched.select(
+    wanted = values.to_frame("letters").select(_without_spaces(letters)).with_row_index("value").filter(letters != "")
+    patterns = pl.lit(wanted["letters"].unique().implode())
+    size = letters.str.len_bytes().cast(pl.Int64)
+    hits = texts.to_frame("letters").select(_without_spaces(letters)).with_row_index("text").select(
         "text",
-        text_start=letters.str.len_bytes().cum_sum() - letters.str.len_bytes(),
+        text_start=size.cum_sum() - size,
         start=letters.str.find_many(patterns, overlapping=True),
         letters=letters.str.extract_many(patterns, overlapping=True),
-    )
+    )  # fmt: skip
     hits = hits.filter(pl.col("start").list.len() > 0).explode("start", "letters")
-    word_ends = texts.str.split(" ").explode().str.len_bytes().cum_sum().to_numpy()
+    word_ends = texts.str.split(" ").explode().str.len_bytes().cast(pl.Int64).cum_sum().to_numpy()
     is_boundary = np.zeros(int(word_ends.max(initial=0)) + 1, np.bool_)
     is_boundary[0] = is_boundary[word_ends] = True
     start = (hits["text_start"] + hits["start"]).to_numpy()
@@ -208,10 +202,8 @@ def _times(texts: pl.Series) -> pl.DataFrame:
     """(text, time: ``HH:MM``): all times of the day that a text may mean."""
     said = pl.col("said")
     lower = pl.DataFrame({"said": texts.str.to_lowercase()}).with_row_index("text")
-    times = [
-        lower.filter(said.str.contains(rf"\b{name}\b")).select("text", time=pl.lit(time))
-        for name, time in _NAMED_TIMES.items()
-    ]
+    named = {time: lower.filter(said.str.contains(rf"\b{name}\b")) for name, time in _NAMED_TIMES.items()}
+    times = [texts_with_name.select("text", time=pl.lit(time)) for time, texts_with_name in named.items()]
     with_numbers = lower.filter(said.str.contains(rf"\d|\b(?:{'|'.join(_NUMBERS)})\b"))
     in_digits = pl.format(" {} ", said.str.replace_all(r"\s+", " "))
     for word, digits in _NUMBERS.items():
@@ -219,9 +211,8 @@ def _times(texts: pl.Series) -> pl.DataFrame:
     with_numbers = with_numbers.select("text", said=in_digits)
     for pattern, default_minute, hours_more in _TIMES:
         clocks = with_numbers.select("text", said.str.extract_all(pattern)).explode("said").drop_nulls()
-        parts = clocks.select("text", said.str.extract_groups(pattern)).unnest("said").with_columns(
-            pl.col("minute", "half").fill_null("")
-        )  # fmt: skip
+        parts = clocks.select("text", said.str.extract_groups(pattern)).unnest("said")
+        parts = parts.with_columns(pl.col("minute", "half").fill_null(""))
         written_hour = pl.col("hour").cast(pl.Int32)
         hour = written_hour + hours_more
         has_half = pl.col("half") != ""

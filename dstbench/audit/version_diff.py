@@ -137,15 +137,14 @@ def _in_one_only(before: Side, after: Side) -> dict[str, pl.Expr]:
 
 
 def _warn_of_lengths(before: Side, after: Side, before_name: str, after_name: str) -> None:
-    """Warn if dialogues have more turns in one version: if their turns were renumbered, wrong pairs are compared."""
-    lengths = (side.turns.group_by("dialogue").len() for side in (before, after))
-    different = next(lengths).join(next(lengths), on="dialogue").filter(pl.col("len") != pl.col("len_right"))
+    """Warn of dialogues that have more turns in one version: if turns were renumbered, the wrong ones are compared."""
+    n_before, n_after = (side.turns.group_by("dialogue").len() for side in (before, after))
+    different = n_before.join(n_after, on="dialogue").filter(pl.col("len") != pl.col("len_right")).sort("dialogue")
     if different.height:
-        dialogue, n_before, n_after = different.sort("dialogue").row(0)
+        dialogue, earlier, later = different.row(0)
         warnings.warn(
-            f"{different.height:,} dialogues have not as many turns in both versions (first: {dialogue}, {n_before} in "
-            f"{before_name}, {n_after} in {after_name}); if turns were left out and the rest renumbered, different "
-            "turns are compared",
+            f"{different.height:,} dialogues have more turns in one version (first: {dialogue}, {earlier} in "
+            f"{before_name}, {later} in {after_name}); if turns were renumbered, the wrong ones are compared",
             DstbenchWarning,
             stacklevel=3,
         )
