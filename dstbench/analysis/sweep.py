@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dstbench.conventions.convention import Convention
-    from dstbench.conventions.normalise import Table
+    from dstbench.conventions.files import Table
 
 # Settings that differ between two profiles only because the convention does.
 _FOLLOWS: Final = frozenset({"metric", "profile", "gold"})

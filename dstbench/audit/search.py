@@ -20,7 +20,7 @@ from dstbench.conventions.normalise import NUMBERS, STEPS, TYPOS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dstbench.conventions.normalise import Table
+    from dstbench.conventions.files import Table
 
 
 # Words that do not tell one value from another; `s` is that of a genitive or plural that a tokeniser has split off.
