@@ -68,7 +68,7 @@ def scores(
 ) -> VersionScores:
     """Score runs against several versions of their dataset, over the dialogues that all versions have.
 
-    Dialogues that a version, or a run on it, does not have are left out everywhere, and a warning says how many.
+    Dialogues that a version, or a run on it, does not have are omitted everywhere, with a warning of how many.
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
@@ -76,8 +76,8 @@ def scores(
         metrics: Metrics in dstbench's notation; None: JGA.
         models: Model name to its runs (seeds), as names or patterns (``t5_*``), in a list or comma-separated. A run
             that no model names is a model of its own.
-        only: Name of a version to the runs, likewise, that were made on it and are scored against no other.
-        profile: The convention, or its name. Where it matches fuzzily, exact scores stand beside.
+        only: Name of a version to the runs, likewise, that were made on it and are scored on no other.
+        profile: The convention, or its name. If it matches fuzzily, scores with exact matching are given as well.
         format: Native format of the runs; None: find out.
         missing: What to do with gold turns that have no prediction; None: what the convention does.
         split: The split to score, where gold has several; None: the one in which there are predictions.
@@ -150,26 +150,24 @@ def _naming_version(version: str) -> Iterator[None]:
 
 def _over_common_dialogues(opened: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
     """The runs on their versions, restricted to the dialogues that all of them have; a warning says which lack some."""
-    dialogues = [run.read(run.table.select(pl.col("dialogue").unique()))["dialogue"] for _, run in opened]
-    common = dialogues[0]
-    for at, (version, run) in enumerate(opened):
-        common = common.filter(common.is_in(dialogues[at].implode()))
+    dialogue = pl.col("dialogue").unique()
+    held = [(version, run.name, run.read(run.table.select(dialogue)).to_series()) for version, run in opened]
+    common = held[0][2]
+    for at, (version, name, own) in enumerate(held):
+        common = common.filter(common.is_in(own.implode()))
         if common.is_empty():
-            earlier = ", ".join(dict.fromkeys(name for name, _ in opened[:at]))
+            earlier = ", ".join(dict.fromkeys(version for version, *_ in held[:at]))
             raise DstbenchError(
-                f"{version}: {run.name} has no dialogue there that is also in {earlier}",
+                f"{version}: {name} has no dialogue there that is also in {earlier}",
                 hint="versions are compared over the dialogues that all have: is it the same split, with the same ids?",
             )
-    if all(len(own) == len(common) for own in dialogues):
+    if all(len(own) == len(common) for *_, own in held):
         return list(opened)
-    for version in dict.fromkeys(version for version, _ in opened):
-        own = [column for (name, _), column in zip(opened, dialogues, strict=True) if name == version]
-        of_version = pl.concat(own).unique()
+    for version in dict.fromkeys(version for version, *_ in held):
+        of_version = pl.concat(own for other, _, own in held if other == version).unique()
         lost = of_version.filter(~of_version.is_in(common.implode()))
         lacking = dict.fromkeys(
-            run.name if name == version else name
-            for (name, run), column in zip(opened, dialogues, strict=True)
-            if not lost.is_in(column.implode()).all()
+            name if other == version else other for other, name, own in held if not lost.is_in(own.implode()).all()
         )
         if lacking:
             warnings.warn(
