@@ -163,11 +163,11 @@ def test_where_all_is_right_the_interval_is_wilsons_and_where_nothing_was_added_
         (1, {4: ""}, r"`right` is not filled in in row 2 \(dialogue A\)"),
         (1, {4: "maybe"}, "`right` is neither yes nor no in row 2"),
         (3, {5: ""}, r"`missed` is not filled in in row 4 \(dialogue B\)"),
-        (3, {5: "few"}, "`missed` is no number in row 4"),
+        (3, {5: "few"}, "`missed` is not a number in row 4"),
         (3, {0: "turn"}, "`row` is neither dialogue nor addition in row 4"),
         (3, {1: "new"}, "`group` is neither changed nor unchanged in row 4"),
-        (3, {2: "many"}, "`of` is no number in row 4"),
-        (3, {3: "Z"}, r"0 rows of the dialogue itself instead of one \(dialogue B\)"),
+        (3, {2: "many"}, "`of` is not a number in row 4"),
+        (3, {3: "Z"}, r"0 rows of the dialogue itself, not one \(dialogue B\)"),
     ],
 )
 def test_a_sheet_with_a_fault_is_refused(row: int, change: dict[int, Any], message: str, here: Path) -> None:
