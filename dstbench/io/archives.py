@@ -15,16 +15,12 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from typing import IO, TYPE_CHECKING, Final
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Final
 
-from dstbench.errors import first_repeated
+from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io.limits import RATIO, UNPACKED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from dstbench.errors import DstbenchError
 
 GZIP: Final = b"\x1f\x8b"
 #: How a zip starts: with a member, or, if it has none, with its table of contents.

@@ -13,9 +13,9 @@ import re
 import secrets
 import shutil
 import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dstbench.errors import DstbenchError, DstbenchWarning
 
@@ -23,9 +23,6 @@ try:
     import fcntl
 except ImportError:  # Windows has no such locks: what killed writers leave stays there
     fcntl = None  # type: ignore[assignment]
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 @contextmanager

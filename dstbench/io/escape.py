@@ -17,7 +17,7 @@ from dstbench.errors import shortened
 # Control characters, invisible ones, and those that change the direction of writing.
 _RANGES: Final = "\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
 _UNSEEN: Final = re.compile(f"[{_RANGES}\ud800-\udfff]")  # and surrogates, which no column can hold
-_LATEX: Final = {
+_LATEX: Final[dict[str, str | int | None]] = {
     "\\": r"\textbackslash{}",
     **{letter: f"\\{letter}" for letter in "{}$&#_%"},
     "^": r"\textasciicircum{}",
@@ -34,7 +34,6 @@ _LATEX: Final = {
     "±": r"\textpm{}",
     "→": r"$\rightarrow$",
 }
-_SPECIAL: Final = re.compile(f"[{re.escape(''.join(_LATEX))}]")
 # What Markdown takes for markup, HTML included; underscores only at the edge of words, as slots contain some.
 _MARKS: Final = re.compile(r"[\\`*\[\]~$]|(?<![^\W_])_|_(?![^\W_])|(?<=:)//|(?<=www)\.", re.IGNORECASE)
 _HTML: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -47,7 +46,7 @@ _LIGATURE: Final = re.compile(r"([-,])(?=\1)")  # two of them would become a das
 
 def visible(text: str, keep: str = "") -> str:
     r"""The text with control characters as escapes (``\x1b``), except those in `keep`."""
-    return _UNSEEN.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
+    return _UNSEEN.sub(lambda char: char[0] if char[0] in keep else _escape(char[0]), text)
 
 
 def plain_text(text: str, most: int = 1000) -> str:
@@ -61,8 +60,8 @@ def markdown_text(text: str, most: int = 1000) -> str:
     >>> print(markdown_text("hotel_area, *not* <b> ![x](http://y)"))
     hotel_area, \*not\* &lt;b&gt; !\[x\](http:\//y)
     """
-    marked = _MARKS.sub(lambda found: f"\\{found[0]}", plain_text(text, most))
-    return re.sub(r"[<>]|&(?=#|\w+;)", lambda found: _HTML[found[0]], marked)
+    marked = _MARKS.sub(lambda mark: f"\\{mark[0]}", plain_text(text, most))
+    return re.sub(r"[<>]|&(?=#|\w+;)", lambda mark: _HTML[mark[0]], marked)
 
 
 def json_text(content: object, **how: Any) -> str:
@@ -72,7 +71,7 @@ def json_text(content: object, **how: Any) -> str:
     ["\u009b", "é"]
     """
     text = json.dumps(content, ensure_ascii=False, **{"indent": 1, **how})
-    return _UNSEEN.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text) + "\n"
+    return _UNSEEN.sub(lambda char: char[0] if char[0] == "\n" else f"\\u{ord(char[0]):04x}", text) + "\n"
 
 
 def csv_text(table: pl.DataFrame) -> str:
@@ -103,7 +102,7 @@ def _inert(texts: pl.Series) -> pl.Series:
 
 def latex_text(text: str) -> str:
     """The text as LaTeX that typesets it literally, in any font encoding."""
-    return _LIGATURE.sub(r"\1{}", _SPECIAL.sub(lambda found: _LATEX[found[0]], plain_text(text)))
+    return _LIGATURE.sub(r"\1{}", plain_text(text).translate(str.maketrans(_LATEX)))
 
 
 def _escape(letter: str) -> str:

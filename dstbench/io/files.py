@@ -5,16 +5,13 @@ from __future__ import annotations
 import io
 import logging
 import os
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
+from typing import Any, BinaryIO, Final, Self, TypeVar
 
 from dstbench.errors import DstbenchError
 from dstbench.io import archives
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Self
 
 T = TypeVar("T")
 

@@ -18,6 +18,7 @@ import os
 import signal
 import threading
 import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
@@ -26,8 +27,9 @@ from functools import cache
 from hashlib import blake2b
 from itertools import pairwise
 from multiprocessing import get_context, parent_process
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -42,12 +44,7 @@ from dstbench.runs.open import cuts_at, cuts_of, of_split, open_gold, read_run, 
 from dstbench.runs.parquet import ForeignError, read_footer, write_groups, write_table
 from dstbench.runs.run import UNREADABLE, checksums, run_meta
 from dstbench.schema.core import LONG, SCHEMA_VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from multiprocessing.process import BaseProcess
-
-    from dstbench.typing import Missing
+from dstbench.typing import Missing
 
 _LOG: Final = logging.getLogger(__name__)
 # Rows of a part's row group: while parts are merged, one row group of each is in memory.
@@ -141,10 +138,10 @@ def _pieces(
     for name in files:
         source = Source(name)
         source.check()
-        found: list[tuple[str, str | None, str | None]] = [(name, form, None)]
+        single: list[tuple[str, str | None, str | None]] = [(name, form, None)]
         if source.is_folder:
-            found = [(file.name, of.name, split_of(source, file)) for file, of in find_files(source, form, split)]
-        for path, of_file, folder_split in found:
+            single = [(file.name, of.name, split_of(source, file)) for file, of in find_files(source, form, split)]
+        for path, of_file, folder_split in single:
             hashed = blake2b(os.path.abspath(path).encode(), digest_size=12).hexdigest()
             yield _Piece(path, folder / f"{hashed}.parquet", of_file, folder_split, gold, missing, split)
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
+from typing import Any, Final, TypeAlias, TypedDict
 
 import polars as pl
 
@@ -26,9 +26,7 @@ from dstbench.runs.parquet import ForeignError, fits, read_footer, write_table
 from dstbench.runs.rules import check_long, conform_long
 from dstbench.runs.run import UNREADABLE, Run, collect, run_meta, stamp_of, unreadable
 from dstbench.schema.core import SCHEMA_VERSION
-
-if TYPE_CHECKING:
-    from dstbench.typing import Missing
+from dstbench.typing import Missing
 
 #: What dstbench takes for data: a path, several paths (one run each), a frame (Polars, or anything with
 #: ``__arrow_c_stream__``) with the long table's columns, a list of states, opened runs, or a mapping from run name to

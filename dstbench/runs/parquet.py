@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
@@ -20,10 +22,6 @@ from dstbench.readers.frames import COUNTS
 from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.run import checksums
 from dstbench.schema.core import LONG
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from os import PathLike
 
 _METADATA: Final = "dstbench"
 _CUTS: Final = "dstbench.cuts"
