@@ -104,7 +104,13 @@ class Run:
             )
 
     def read(self, table: pl.LazyFrame | None = None) -> pl.DataFrame:
-        """Collect a query over `table`; by default, all rows of `table`.
+        """The rows, or the result of a query.
+
+        Args:
+            table: A query over `Run.table`; None: all rows.
+
+        Returns:
+            Schema `LONG`, sorted; or what the query selects.
 
         Raises:
             DstbenchError: The rows cannot be read, or the file has changed since it was opened.
