@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 import dstbench
+from data_schemas.write import TABLES
 from dstbench.analysis.associations import TESTS
 from dstbench.analysis.correlate import COLUMNS, Correlations
 from dstbench.demo import synthetic
-from dstbench.schema.analysis import TABLES
 from dstbench.stats import compare_independent, compare_nonoverlapping, compare_overlapping
 from tests import formats, oracle
 from tests.analysis.test_diagnose import by_dialogue

@@ -14,10 +14,10 @@ import jsonschema
 import polars as pl
 import pytest
 
+from data_schemas.write import TABLES
 from dstbench import audit
 from dstbench.audit import Bias, Differences, VersionScores
 from dstbench.rendering.charts import bias_charts
-from dstbench.schema.audit import TABLES
 from tests import formats
 from tests.cli.test_cli import ok, run
 from tests.cli.test_compare import tables
