@@ -1,7 +1,7 @@
 """How scores go together: correlations of metrics and traits (Kim et al. 2022, Figs 3 and A1), and their differences.
 
-Conventions: see `associations`. The unit is the dialogue. Turns of a dialogue are alike, so that over turns there are
-correlations, as papers print them, but intervals are too narrow and no differences are compared.
+Conventions: see `associations`. The unit is the dialogue. Turns of one dialogue are not independent: correlations over
+turns can be computed, as papers print them, but their intervals are too narrow and differences are not compared.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, did_you_mean
 from dstbench.metrics import REGISTRY, Metric, parse, parse_all
+from dstbench.metrics.registry import split
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-#: The metrics that are correlated unless others are named.
+#: The metrics that are correlated by default.
 CORRELATED: Final = "jga,sa,rsa,aga,f1,fga,gca"
 #: The columns that can be correlated beside metrics.
 COLUMNS: Final[Mapping[Per, tuple[str, ...]]] = {
@@ -61,9 +62,9 @@ class Correlations:
     """Correlations, as frames (schemas in `dstbench.schema.analysis`).
 
     Attributes:
-        matrix: Each pair of columns in each run and, where there are several, in all of them pooled.
-        differences: The differences that were asked for, with Zou's interval; without a row if none were.
-        tests: The tests of these.
+        matrix: Each pair of columns in each run and, where there are several, in all runs pooled.
+        differences: The differences that were asked for, with Zou's interval; no row if none were.
+        tests: The tests of these differences.
         signatures: (run, metric, unit, signature) of the scores.
     """
 
@@ -97,9 +98,9 @@ def correlate(
         between_runs: Compare each correlation between each two runs. These have the same dialogues, or no dialogue in
             common.
         test: The test that stands beside an interval, by cocor's name, or ``all``; None: Williams' where a column is
-            shared, Steiger's where none is, Fisher's between runs over other dialogues. Choose before you look: nine
-            tests of one difference are nine chances.
-        level: Of all intervals.
+            shared, Steiger's where none is, Fisher's between runs that share no dialogue. Choose before you look at the
+            results: with nine tests of one difference, one is more likely to be significant by chance.
+        level: Confidence level of all intervals.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
@@ -124,12 +125,12 @@ def correlate(
             "differences where there are none",
             hint="omit --per turn",
         )
-    given = None if metrics is None else _variables(metrics, per)
+    variables = None if metrics is None else _variables(metrics, per)
     convention = as_convention(profile)
     runs = open_under(convention, data, **reading)
-    if given is None:
-        given = _variables(next((run.meta["only"] for run in runs if run.meta.get("only")), CORRELATED), per)
-    chosen = given | {name: metric for each in contrasts for name, metric in each.variables.items()}
+    if variables is None:
+        variables = _variables(next((run.meta["only"] for run in runs if run.meta.get("only")), CORRELATED), per)
+    chosen = variables | {name: metric for each in contrasts for name, metric in each.variables.items()}
     if len(chosen) < 2:
         raise UsageError("a correlation is between two metrics", hint="-m jga,fga")
     if between_runs and len(runs) < 2:
@@ -161,7 +162,7 @@ def correlate(
 
 
 class _Contrast(NamedTuple):
-    """Two correlations to compare, and what they are between."""
+    """Two correlations to compare, and their variables."""
 
     first: Pair
     second: Pair
@@ -170,25 +171,21 @@ class _Contrast(NamedTuple):
 
 def _variables(given: str | Iterable[str | Metric], per: Per) -> dict[str, Metric | None]:
     """Metrics by their notation, and None by the names of columns, in the order in which they are given."""
-    parts = [part.strip() if isinstance(part, str) else part for part in _split(given)]
-    known = COLUMNS[per]
+    parts = split(given)
+    columns = COLUMNS[per]
     for part in parts:
-        if isinstance(part, str) and part not in known and part.partition(":")[0].lower() not in REGISTRY:
+        if isinstance(part, str) and part not in columns and part.partition(":")[0].lower() not in REGISTRY:
             raise UsageError(
                 f"there is no metric and no column of {per}s {part!r}",
-                hint=did_you_mean(part, [*REGISTRY, *known]) or f"a metric, or one of {', '.join(known)}",
+                hint=did_you_mean(part, [*REGISTRY, *columns]) or f"a metric, or one of {', '.join(columns)}",
             )
-    named = {str(metric): metric for metric in parse_all([part for part in parts if part not in known])}
-    names = [str(parse(part)) if isinstance(part, str) and part not in known else str(part) for part in parts]
+    named = {str(metric): metric for metric in parse_all([part for part in parts if part not in columns])}
+    names = [str(parse(part)) if isinstance(part, str) and part not in columns else str(part) for part in parts]
     return {name: named.get(name) for name in names}
 
 
-def _split(given: str | Iterable[str | Metric]) -> list[str | Metric]:
-    return list(given.split(",")) if isinstance(given, str) else list(given)
-
-
 def _contrast(given: str | Sequence[str | Metric], per: Per) -> _Contrast:
-    parts = [next(iter(_variables([part], per).items())) for part in _split(given)]
+    parts = [next(iter(_variables([part], per).items())) for part in split(given)]
     names = [name for name, _ in parts]
     if len(names) == 3:
         names = [*names[:2], names[0], names[2]]
@@ -207,9 +204,9 @@ def _contrast(given: str | Sequence[str | Metric], per: Per) -> _Contrast:
 
 
 def _check_test(test: str | None) -> None:
-    known = dict.fromkeys(name for names in TESTS.values() for name in names)
-    if test is not None and test not in (*known, ALL_TESTS):
-        hint = did_you_mean(test, known) or f"one of {', '.join(known)}, {ALL_TESTS}"
+    tests = dict.fromkeys(name for names in TESTS.values() for name in names)
+    if test is not None and test not in (*tests, ALL_TESTS):
+        hint = did_you_mean(test, tests) or f"one of {', '.join(tests)}, {ALL_TESTS}"
         raise UsageError(f"there is no test {test!r}", hint=hint)
 
 
@@ -264,7 +261,7 @@ def _warn_of(compared: Compared, what: str) -> None:
 
 
 def _warn_of_rows(per: Per, signatures: pl.DataFrame) -> None:
-    """Say it where intervals are too narrow, and where a metric is not the same in the runs that are pooled."""
+    """Warn of intervals that are too narrow, and of metrics that are not the same in all runs that are pooled."""
     if per == "turn":
         _warn("turns of one dialogue are not independent: intervals over turns are too narrow")
     heads = signatures.group_by("metric", maintain_order=True).agg(
