@@ -54,16 +54,19 @@ def render_bias(bias: Bias, *, top: int) -> Page:
     below = ["H1, H∞: H1/H0 and H∞/H0, with H0 = log R; R: distinct values; %: share of the most frequent value"]
     below += [f"{_SHORT[name]}, {name}: a value counts {_COUNTED_IN[name]}" for name in countings]
     sections = [
-        ("How evenly values are distributed: 1, all are as frequent; 0, there is one only", _evenness(bias, countings)),
+        (
+            "How evenly values are distributed: 1, all are equally frequent; 0, there is only one",
+            _evenness(bias, countings),
+        ),
         (f"Most frequent values, {first}: percent of the slot's", _most_frequent(bias, first, top)),
     ]
     overlap = bias.overlap.filter(counting=first)
     if overlap.height:
         train = overlap["train"].item(0)
-        sections.append((f"What {train} has of other splits, {first}", _overlap(bias, overlap)))
+        sections.append((f"Values of other splits that are in {train} too, {first}", _overlap(bias, overlap)))
         below += _seen(overlap, train)
     elif bias.slots["split"].n_unique() > 1:
-        below.append("none of the splits is called train: --train NAME says of which of them the others' values are")
+        below.append("no split is called train: --train NAME names the one to compare the others with")
     return Page(sections, below)
 
 
@@ -108,8 +111,8 @@ def _seen(overlap: pl.DataFrame, train: str) -> list[str]:
     """A line per split: how much of all its values the training set has."""
     sums = overlap.group_by("split", maintain_order=True).agg(pl.col("values", "values_seen", "n", "n_seen").sum())
     return [
-        f"{split}: {train} has {seen:,} of {values:,} values of slots ({100 * seen / values:.2f} %), with "
-        f"{100 * n_seen / n:.2f} % of n, the times that they are counted"
+        f"{split}: {train} has {seen:,} of {values:,} values of slots ({100 * seen / values:.2f} %); these are "
+        f"{100 * n_seen / n:.2f} % of n, the number of times that values are counted"
         for split, values, seen, n, n_seen in sums.iter_rows()
     ]
 
@@ -148,8 +151,11 @@ def render_differences(differences: Differences, *, top: int) -> Page:
             *texts("turns", "dialogues"),
         )
         sections += [
-            ("By domain: dialogues and turns that have it, and differ in it; slots of turns by kind", domains),
-            ("By slot: dialogues and turns that have its domain, likewise", _changed(differences.slots, "slot")),
+            (
+                "By domain: dialogues and turns with it, and those that differ in it; changed slots of turns by kind",
+                domains,
+            ),
+            ("By slot: the same, of dialogues and turns with its domain", _changed(differences.slots, "slot")),
             (f"Most frequent changes, {changes.height} of {differences.changes.height:,}", changes),
         ]
     below = "shares in percent; kinds: see `dstbench audit diff --help`; --format csv or json lists every change"
@@ -249,7 +255,7 @@ def render_inconsistency(inconsistency: Inconsistency) -> Page:
     )
     sections = [(title, rates)]
     if examples.height:
-        title = "Of each slot the best supported one: what counts as such a place, and how many are annotated elsewhere"
+        title = "The best supported example of each slot; elsewhere: how many mentions in such places are annotated"
         sections.append((title, examples))
     return Page(sections, [_summary_text(inconsistency.summary.row(0, named=True))])
 
@@ -290,12 +296,12 @@ def render_replacement(replacement: Replacement, *, kept: bool) -> Page:
     )
     counted = by_slot.sort("slot").rename({"dialogue": "dialogues", "value": "values"})
     sections = [("Replaced by slot: dialogues, distinct values before and after, states of turns", counted)]
-    below = ["what a file has beside states and words (dialogue acts, spans, goals) is as it was"]
+    below = ["only states and utterances are changed: dialogue acts, spans and goals are as before"]
     refused = replacement.refused
     if refused.height:
         what = "Kept as they were" if kept else "Left out"
-        dialogues = f"{refused['dialogue'].n_unique():,} dialogues with a value that nobody has said"
-        title = f"{what}: {dialogues}, word for word, by the turn that first has it"
+        dialogues = f"{refused['dialogue'].n_unique():,} dialogues with a value that nobody says"
+        title = f"{what}: {dialogues} word for word; turn: the first with that value"
         sections.append((title, refused.head(_SHOWN).select(*texts("dialogue", "turn", "slot", "value"))))
     if refused.height > _SHOWN:
         below.insert(0, f"{refused.height - _SHOWN:,} more such values: --manifest FILE lists all")

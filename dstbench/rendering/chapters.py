@@ -26,9 +26,9 @@ def leaderboard_chapter(leaderboard: Leaderboard) -> Chapter:
     page = leaderboard_page(leaderboard)
     (title, standings), *others = page.sections
     metrics = leaderboard.scores["metric"].unique(maintain_order=True).to_list()
-    lead, better = "Each run's scores, with their intervals. ", []
+    lead, better = "Each run's scores with their intervals. ", []
     if leaderboard.differences.height:
-        lead += f"The order, and which runs are significantly better than which, is by {metrics[0]}."
+        lead += f"Runs are ordered by {metrics[0]}; better than places: those that are significantly worse in it."
         better = [_better_than(standings["run"].to_list(), leaderboard, metrics[0])]
     places = pl.int_range(1, pl.len() + 1).cast(pl.String).alias("place")
     # Value and interval in one cell, which breaks between the two, not in the interval.
@@ -60,8 +60,8 @@ def _better_than(order: list[str], leaderboard: Leaderboard, metric: str) -> pl.
 def parts_chapter(by_domain: pl.DataFrame, by_slot: pl.DataFrame) -> Chapter:
     """Scores per domain and per slot."""
     lead = (
-        "By domain, states are restricted to the domain, and the turns count whose gold has a slot of it. By slot all "
-        "turns count, and a slot that neither side has is right."
+        "By domain: states are restricted to the domain, and only turns with a gold slot of it count. By slot: all "
+        "turns count, and a slot in neither gold nor prediction is correct."
     )
     blocks = [
         Block("Scores by domain, in percent", wide(by_domain)),
@@ -84,17 +84,17 @@ def diagnosis_chapters(diagnosis: Diagnosis, by_turn: pl.DataFrame) -> list[Chap
     wrong = diagnosis.errors.filter((pl.col("kind") != "correct") & (pl.col("n") > 0))
     places = [
         Block(*runs),
-        Block(*failures, first_failures, lead="Darker: those that are right again in between."),
+        Block(*failures, first_failures, lead="Darker: dialogues that have a right turn again in between."),
         Block(*slots, histograms(gold, "n_gold_max", 1, "gold slots")),
         Block(*turns, lines(diagnosis.by_turn, "turn", "run", "turn")),
         Block(*lengths, lines(diagnosis.by_length, "length", "run", "turns of the dialogue")),
         Block("Scores by turn, run by run", wide(by_turn), lines(by_turn, "turn", "metric", "turn", panels="run")),
     ]
     kinds = [Block(*classes, ranked(wrong, "class", "n", "kind")), *(Block(*section) for section in groups)]
-    where = "A dialogue fails if its last turn is wrong; errors persist, so that when it first goes wrong says most."
+    where = "A dialogue fails if its last turn is wrong. Errors persist, so the first wrong turn says most."
     how = (
-        "Every slot of every turn that gold or prediction has is in one class. Fresh: a value is new in this turn; "
-        "stale: carried over from the turn before."
+        "Each slot of each turn, in gold or predicted, is in one class. Fresh: the value is new in this turn; stale: "
+        "it is carried over from the turn before."
     )
     return [
         Chapter("failures", "Where runs fail", where, places, page.below),
@@ -114,7 +114,7 @@ def traits_chapter(traits: Traits) -> Chapter:
     blocks += [Block(title, table, folded=True) for title, table in page.sections[len(blocks) :]]
     lead = (
         "Tail orientation (to_mean): how late in a dialogue its mistakes are. Non-uniformity (nu_paper): how unevenly "
-        "they spread. A metric that goes with either rewards what is no quality of a tracker."
+        "they are spread. A metric that correlates with either rewards something else than a good tracker."
     )
     return Chapter("traits", "Traits of dialogues", lead, blocks, page.below)
 
@@ -124,16 +124,12 @@ def correlations_chapter(correlations: Correlations) -> Chapter:
     matrix, r = correlations.matrix, pl.col("r").round(3).cast(pl.String).fill_null(UNDEFINED)
     table = matrix.select("run", "first", "second", r, *texts("n"))
     title = "Correlations of metrics over turns (Kim et al. 2022, Figs 3 and A1)"
-    lead = (
-        "Pearson's r. Turns of one dialogue are alike, so that no intervals are given here; see `dstbench correlate`."
-    )
+    lead = "Pearson's r. Turns of a dialogue are not independent: for intervals, see `dstbench correlate`."
     signatures = signature_lines(correlations.signatures)
     return Chapter("correlations", "Correlations", lead, [Block(title, table, heat_maps(matrix))], signatures)
 
 
 def sweep_chapter(rows: pl.DataFrame) -> Chapter:
     """The same predictions under every convention that suits them."""
-    lead = (
-        "The same predictions, scored as other repositories score: what differs between lines is the convention alone."
-    )
+    lead = "The same predictions, scored as different repositories do: lines differ only in the convention."
     return Chapter("conventions", "Conventions", lead, [Block(*section) for section in sweep_page(rows).sections])

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Design = Mapping[str, Any]
 
-# With fewer seeds, their spread is hardly known.
+# With fewer seeds, their spread is uncertain.
 _FEW: Final = 5
 
 
@@ -149,7 +149,7 @@ def _about_scores(leaderboard: Leaderboard, design: Design) -> list[str]:
         f"seed {design['seed']} (BCa: --format json)",
     ]
     if min(leaderboard.models["runs"], default=_FEW) < _FEW:
-        lines.append(f"models of fewer than {_FEW} runs: how far seeds spread is hardly known; of one run, not at all")
+        lines.append(f"models with fewer than {_FEW} runs: their spread over seeds is uncertain; with one run, unknown")
     return lines
 
 
@@ -163,8 +163,8 @@ def _about_tests(leaderboard: Leaderboard, design: Design) -> list[str]:
         m = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else f"{numbers[0]}"
         lines.append(f"p {design['adjustment']}: adjusted for the differences of a metric, m = {m}")
     if leaderboard.models.is_empty():
-        lines.append("wins, losses: dialogues that run scores higher, lower in; discordant: that differ in its counts")
-    return [*lines, "detectable: 2.8 standard errors, what one test at 5 % finds in 80 of 100 cases"]
+        lines.append("wins, losses: dialogues in which run scores higher, lower; discordant: those whose counts differ")
+    return [*lines, "detectable: 2.8 standard errors, a difference that one test at 5 % finds in 80 of 100 cases"]
 
 
 def _percent(share: float) -> str:

@@ -75,7 +75,7 @@ def diagnosis_page(diagnosis: Diagnosis) -> Page:
         ),
         ("JGA by turn, in percent", _scores_by_run(diagnosis.by_turn, "turn")),
         ("JGA by number of turns, in percent", _scores_by_run(diagnosis.by_length, "length")),
-        ("Slots of turns by class, and percent of gold's, of the predicted, of those not in gold", classes),
+        ("Slots of turns by class; percent of gold slots, of predicted slots, of slots not in gold", classes),
         ("By domain: slots of turns, and percent by kind of error", _rates(diagnosis.errors_by_domain, "domain")),
         ("By slot", _rates(diagnosis.errors_by_slot, "slot")),
     ]
@@ -119,7 +119,10 @@ def traits_page(traits: Traits) -> Page:
     """Mean scores by trait, correlations, and dialogues on which metrics disagree; no list of all dialogues."""
     counted = counts(traits.signatures)
     sections = [
-        (f"Mean scores by {trait}, of dialogues that have both; n: how many", _binned(bins, counted))
+        (
+            f"Mean scores by {trait}, over dialogues in which both are defined; n: number of dialogues",
+            _binned(bins, counted),
+        )
         for (trait,), bins in traits.bins.group_by("trait", maintain_order=True)
     ]
     sections += [*_matrices(traits.correlations), *_differences(traits.differences)]
@@ -181,7 +184,7 @@ def _matrices(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
         title = f"{run}: correlations{_TAKEN[taken]}{n}; above the diagonal their {_percent(pairs)} intervals"
         sections.append((title, _triangles(r, limits)))
         if not same:
-            sections.append((f"{run}: of how many", _triangles(sizes, {})))
+            sections.append((f"{run}: number of rows", _triangles(sizes, {})))
     return sections
 
 

@@ -232,7 +232,7 @@
       el("tr", { class: i === state.open && "open" },
         rowHead(el("a", { href: link(i) }, data.dialogues[i])),
         all.slice(1).map(({ get, share }) => numberCell(shownNumber(get(i), share)))));
-    list.replaceChildren(tableOf(`Dialogues, as ${data.runs[state.run]} has them`, heads, rows));
+    list.replaceChildren(tableOf(`Dialogues: scores of ${data.runs[state.run]}`, heads, rows));
     const rest = state.order.length - state.shown;
     const show = () => {
       state.shown += PAGE;

@@ -143,7 +143,7 @@ def _block(block: Block) -> Markup:
 
 def _explorer(dialogues: str) -> list[Markup]:
     """Where the script shows the dialogues."""
-    off = "The dialogues are shown by the script of this page, which is switched off."
+    off = "The script of this page shows the dialogues, but scripts are switched off."
     return [
         element(
             "p", f"Here are {dialogues}. Choose one to see what was said, and what each run made of it.", class_="lead"

@@ -23,15 +23,7 @@ from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchWarning, UsageError
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.contexts import contexts
-from dstbench.rendering import chapters
-from dstbench.rendering.charts import (
-    Chart,
-    correlation_charts,
-    diagnosis_charts,
-    leaderboard_charts,
-    scores_by_turn,
-    trait_charts,
-)
+from dstbench.rendering import chapters, charts
 from dstbench.rendering.compare import render_leaderboard
 from dstbench.rendering.diagnose import render_traits
 from dstbench.rendering.page import Chapter, render_frame, render_html, render_markdown
@@ -98,14 +90,14 @@ class Report:
         return render_object({f.name: as_rows(getattr(self, f.name)) for f in fields(self) if f.name != "explorer"})
 
     @property
-    def charts(self) -> dict[str, Chart]:
+    def charts(self) -> dict[str, charts.Chart]:
         """The figures as Vega-Lite specifications, by name."""
         return {
-            **leaderboard_charts(self.leaderboard),
-            **diagnosis_charts(self.diagnosis),
-            "scores_by_turn": scores_by_turn(self.by_turn),
-            **trait_charts(self.traits),
-            **correlation_charts(self.correlations),
+            **charts.leaderboard_charts(self.leaderboard),
+            **charts.diagnosis_charts(self.diagnosis),
+            "scores_by_turn": charts.scores_by_turn(self.by_turn),
+            **charts.trait_charts(self.traits),
+            **charts.correlation_charts(self.correlations),
         }
 
     def _repr_html_(self) -> str:

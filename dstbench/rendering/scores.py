@@ -55,7 +55,7 @@ def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
         table, units = table.drop("turns", "dialogues"), f"{units}; {turns:,} {unit}, {dialogues:,} dialogues"
     below = [units]
     if "slot" in scores.columns:
-        below.append("by slot every scored turn counts, and a slot that neither side has is right")
+        below.append("by slot: every scored turn counts; a slot in neither gold nor prediction is correct")
     below += signature_lines(scores)
     if form == "latex":
         by = " and ".join(name for name in _groups(scores) if name != "run")

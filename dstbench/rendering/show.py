@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -36,7 +37,7 @@ _MARKS: Final = {"correct": ("=", "green"), "wrong": ("x", "red"), "missed": ("-
 _CARRIED: Final = "~"
 _LEGEND: Final = f"= correct, - missed, x wrong, + over-predicted; {_CARRIED} as in the turn before"
 _COUNTED: Final = "changes as the GCA authors' code counts them; scores in percent, counts as they are"
-_UNSAID: Final = "what was said is not known; --context FILE says it"
+_UNSAID: Final = "the utterances are not known: --context FILE names their file"
 _UNSCORED: Final = "not scored under this convention"
 _NO_SLOT: Final = "(no prediction)"
 # What was said is wrapped to lines of at least this many characters, however narrow the terminal.
@@ -54,6 +55,7 @@ def render_walkthrough(walkthrough: Walkthrough, form: TableFormat, *, width: in
     """
     if form in ("json", "csv"):
         return render_frames(walkthrough, form)
+    width = max(_NARROWEST + 4, width)
     walkthrough, runs = _lettered(walkthrough)
     turns = pl.concat([walkthrough.changes["turn"], walkthrough.said["turn"]]).unique().sort().to_list()
     title = f"{walkthrough.changes['dialogue'][0]}: {len(turns)} turn{'s' if len(turns) > 1 else ''}"
@@ -69,7 +71,8 @@ def render_walkthrough(walkthrough: Walkthrough, form: TableFormat, *, width: in
         return render_page(Page([(title, overview), *tables], [*above, *signatures]), form)
     text = f"{plain_text(title)}\n\n{draw(overview, form)}" + "".join(f"{line}\n" for line in above)
     for head, lines, slots in of_turns:
-        shown = [line for paragraph in lines for line in _wrapped(plain_text(paragraph), width)]
+        wrapped = (textwrap.wrap(plain_text(line), width - 4, subsequent_indent="    ") or [""] for line in lines)
+        shown = list(chain.from_iterable(wrapped))
         if slots.height:
             shown += _slot_table(slots, colour=colour).rstrip("\n").split("\n")
         elif _UNSCORED not in lines:
@@ -165,7 +168,3 @@ def _slot_table(table: pl.DataFrame, *, colour: bool) -> str:
             row_styles.append("" if name in ("slot", "gold") else style)
         styles.append(row_styles)
     return text_table(table, styles)
-
-
-def _wrapped(line: str, width: int) -> list[str]:
-    return textwrap.wrap(line, max(_NARROWEST, width - 4), subsequent_indent="    ", break_long_words=True) or [""]

@@ -56,10 +56,10 @@ class Page(NamedTuple):
 def renderer(
     lay_out: Callable[Concatenate[_Result, _Options], Page],
 ) -> Callable[Concatenate[_Result, TableFormat, _Options], str]:
-    """A function that renders results of one kind in any format, from the function that lays them out as a page.
+    """Decorate a function that lays results out as a page: it becomes one that renders them in any format.
 
-    The format is its second argument. The results are dataclasses of frames: in JSON one object with a list of rows
-    per frame, in CSV one table of all rows, whose first column, `table`, names the frame.
+    The new function takes the format as its second argument. Results are dataclasses of frames: in JSON one object
+    with a list of rows per frame, in CSV one table of all rows, whose first column, `table`, names the frame.
     """
 
     def render(result: _Result, form: TableFormat, /, *args: _Options.args, **options: _Options.kwargs) -> str:
