@@ -51,6 +51,9 @@ def render_bias(bias: Bias, *, top: int) -> Page:
     if not countings:
         return Page([], ["no state has a slot"])
     first = countings[0]
+    frequent = bias.values.filter((pl.col("counting") == first) & (pl.col("rank") <= top))
+    in_a_cell = pl.format("{} {}", "value", share_text("share")).str.join(", ").alias("values")
+    most_frequent = _by_slot(bias, frequent.group_by("slot", "split", maintain_order=True).agg(in_a_cell))
     below = ["H1, H∞: H1/H0 and H∞/H0, with H0 = log R; R: distinct values; %: share of the most frequent value"]
     below += [f"{_SHORT[name]}, {name}: a value counts {_COUNTED_IN[name]}" for name in countings]
     sections = [
@@ -58,7 +61,7 @@ def render_bias(bias: Bias, *, top: int) -> Page:
             "How evenly values are distributed: 1, all are equally frequent; 0, there is only one",
             _evenness(bias, countings),
         ),
-        (f"Most frequent values, {first}: percent of the slot's", _most_frequent(bias, first, top)),
+        (f"Most frequent values, {first}: percent of the slot's", most_frequent),
     ]
     overlap = bias.overlap.filter(counting=first)
     if overlap.height:
@@ -84,13 +87,6 @@ def _evenness(bias: Bias, countings: list[str]) -> pl.DataFrame:
         pl.col("most_frequent").first().alias("most frequent"),
     )
     return _by_slot(bias, rows)
-
-
-def _most_frequent(bias: Bias, counting: str, top: int) -> pl.DataFrame:
-    """The most frequent values of a slot in one cell, each with its share."""
-    shown = bias.values.filter((pl.col("counting") == counting) & (pl.col("rank") <= top))
-    values = pl.format("{} {}", "value", share_text("share")).str.join(", ").alias("values")
-    return _by_slot(bias, shown.group_by("slot", "split", maintain_order=True).agg(values))
 
 
 def _overlap(bias: Bias, overlap: pl.DataFrame) -> pl.DataFrame:

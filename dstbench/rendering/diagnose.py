@@ -209,7 +209,11 @@ def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[
         interval_text(three_decimals).alias(f"{_percent(rows)} interval"),
         n.alias("n"),
     )
-    tested = None if tests is None or tests.is_empty() else _tests(tests)
+    tested = None
+    if tests is not None and tests.height:
+        df = pl.col("df").cast(pl.String).fill_null(UNDEFINED)
+        p = pl.col("p").map_elements(lambda p: f"{p:.3g}", pl.String)
+        tested = tests.select(*_COMPARED, "test", three_decimals("statistic"), df, p)
     if tested is not None and not tested.select(_COMPARED).is_duplicated().any():
         shown, tested = side_by_side([shown, tested], on=_COMPARED), None
     sections = [(f"Differences of correlations{_TAKEN[rows['rows'].item(0)]}", _named(shown).fill_null(UNDEFINED))]
@@ -223,13 +227,6 @@ def _named(table: pl.DataFrame) -> pl.DataFrame:
     of = pl.when(pl.col("first") == pl.col("second")).then(first).otherwise(pl.format("{} - {}", first, second))
     others = pl.exclude(_COMPARED).name.map(lambda name: name.replace("_", " "))
     return table.select(run.alias("run"), of.alias("of"), others)
-
-
-def _tests(tests: pl.DataFrame) -> pl.DataFrame:
-    p = pl.col("p").map_elements(lambda p: f"{p:.3g}", pl.String)
-    return tests.select(
-        *_COMPARED, "test", three_decimals("statistic"), pl.col("df").cast(pl.String).fill_null(UNDEFINED), p
-    )
 
 
 def _about_intervals(rows: pl.DataFrame) -> list[str]:

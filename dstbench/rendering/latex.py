@@ -93,13 +93,12 @@ def _number(text: str) -> str:
 
 
 def _caption(lines: Sequence[str]) -> str:
-    title, *rest = (_line(_OPTION.sub("", line)) for line in lines)
-    return f"{title}: {'; '.join(rest)}." if rest else f"{title}."
-
-
-def _line(line: str) -> str:
-    signature = _SIGNATURE.match(line)
-    if not signature:
-        return latex_text(line)
-    parts = re.sub(r"(\\textbar\{\}|[+,])", r"\1\\allowbreak{}", latex_text(signature[2]))
-    return rf"{latex_text(signature[1])}: \texttt{{{parts}}}"
+    shown = []
+    for line in lines:
+        text = _OPTION.sub("", line)
+        if signature := _SIGNATURE.match(text):
+            parts = re.sub(r"(\\textbar\{\}|[+,])", r"\1\\allowbreak{}", latex_text(signature[2]))
+            shown.append(rf"{latex_text(signature[1])}: \texttt{{{parts}}}")
+        else:
+            shown.append(latex_text(text))
+    return f"{shown[0]}: {'; '.join(shown[1:])}." if len(shown) > 1 else f"{shown[0]}."

@@ -89,7 +89,17 @@ def render_html(
     sections = [_chapter(chapter) for chapter in chapters]
     if explorer is not None:
         links.append(("dialogues", "Dialogues"))
-        sections.append(_section(*links[-1], *_explorer(explorer[0])))
+        lead = f"Here are {explorer[0]}. Choose one to see what was said, and what each run made of it."
+        off = "The script of this page shows the dialogues, but scripts are switched off."
+        sections.append(
+            _section(
+                *links[-1],
+                element("p", lead, class_="lead"),
+                element("noscript", element("p", off)),
+                element("div", id="explorer"),  # the script shows the dialogues here
+                element("div", id="dialogue"),
+            )
+        )
     if notes:
         links.append(("notes", "Notes"))
         sections.append(_section(*links[-1], element("ul", *(element("li", note) for note in notes))))
@@ -121,10 +131,10 @@ def _section(name: str, title: str, *inside: Markup) -> Markup:
 
 def _chapter(chapter: Chapter) -> Markup:
     lead = element("p", chapter.lead, class_="lead")
-    below = (
-        element("p", _breakable(line), class_="signature" if line.startswith("signature") else "below")
-        for line in chapter.below
-    )
+    below = []
+    for line in chapter.below:
+        breakable = Markup("<wbr>|".join(join([part]) for part in line.split("|")))  # between the parts of a signature
+        below.append(element("p", breakable, class_="signature" if line.startswith("signature") else "below"))
     return _section(chapter.name, chapter.title, lead, *map(_block, chapter.blocks), *below)
 
 
@@ -139,24 +149,6 @@ def _block(block: Block) -> Markup:
         details = element("details", element("summary", block.title), *lead, numbers)
         return element("div", details, class_="folded")
     return element("div", *lead, numbers, class_="block")
-
-
-def _explorer(dialogues: str) -> list[Markup]:
-    """Where the script shows the dialogues."""
-    off = "The script of this page shows the dialogues, but scripts are switched off."
-    return [
-        element(
-            "p", f"Here are {dialogues}. Choose one to see what was said, and what each run made of it.", class_="lead"
-        ),
-        element("noscript", element("p", off)),
-        element("div", id="explorer"),
-        element("div", id="dialogue"),
-    ]
-
-
-def _breakable(line: str) -> Markup:
-    """A line that may break between the parts of a signature."""
-    return Markup("<wbr>|".join(join([part]) for part in line.split("|")))
 
 
 @cache
