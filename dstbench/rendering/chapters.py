@@ -26,9 +26,9 @@ def leaderboard_chapter(leaderboard: Leaderboard) -> Chapter:
     page = leaderboard_page(leaderboard)
     (title, standings), *others = page.sections
     metrics = leaderboard.scores["metric"].unique(maintain_order=True).to_list()
-    lead, better = "Each run's scores with their intervals. ", []
+    lead, better = "Each run's scores with their intervals.", []
     if leaderboard.differences.height:
-        lead += f"Runs are ordered by {metrics[0]}; better than places: those that are significantly worse in it."
+        lead += f" Runs are ordered by {metrics[0]}; better than places: those that are significantly worse in it."
         better = [_better_than(standings["run"].to_list(), leaderboard, metrics[0])]
     places = pl.int_range(1, pl.len() + 1).cast(pl.String).alias("place")
     # Value and interval in one cell, which breaks between the two, not in the interval.
