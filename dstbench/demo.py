@@ -124,22 +124,12 @@ _VOCABULARY: Final = tuple(dict.fromkeys(value for values in _VALUES.values() fo
 _NEVER: Final = 10_000  # a turn that no dialogue reaches
 
 
-class _Tracker(NamedTuple):
-    """How likely an invented tracker makes each mistake with a slot of a dialogue."""
-
-    misses: float
-    late: float
-    confuses: float
-    ignores_changes: float
-    forgets: float
-    invents: float
-
-
-#: The invented trackers: one makes few mistakes, one forgets what was said, one predicts too much.
+#: The invented trackers, by how likely each mistake is with a slot of a dialogue (stale: a change is not noticed): one
+#: makes few mistakes, one forgets what was said, one predicts too much.
 TRACKERS: Final = {
-    "careful": _Tracker(misses=0.03, late=0.03, confuses=0.03, ignores_changes=0.10, forgets=0.0, invents=0.002),
-    "forgetful": _Tracker(misses=0.04, late=0.10, confuses=0.02, ignores_changes=0.70, forgets=0.06, invents=0.001),
-    "eager": _Tracker(misses=0.01, late=0.0, confuses=0.07, ignores_changes=0.10, forgets=0.0, invents=0.020),
+    "careful": {"misses": 0.03, "late": 0.03, "confuses": 0.03, "stale": 0.10, "forgets": 0.0, "invents": 0.002},
+    "forgetful": {"misses": 0.04, "late": 0.10, "confuses": 0.02, "stale": 0.70, "forgets": 0.06, "invents": 0.001},
+    "eager": {"misses": 0.01, "late": 0.0, "confuses": 0.07, "stale": 0.10, "forgets": 0.0, "invents": 0.020},
 }
 
 
@@ -214,20 +204,20 @@ def _gold(rng: np.random.Generator, lengths: Integers) -> _Course:
     return _Course(start, _values(rng, n), change, _values(rng, n), end)
 
 
-def _tracked(rng: np.random.Generator, lengths: Integers, gold: _Course, tracker: _Tracker) -> _Course:
-    """Gold as a tracker with its mistakes sees it."""
+def _tracked(rng: np.random.Generator, lengths: Integers, gold: _Course, rates: Mapping[str, float]) -> _Course:
+    """Gold as a tracker predicts it that makes mistakes at these rates."""
 
-    def happens(probability: float) -> Flags:
-        return rng.random(gold.start.shape) < probability
+    def happens(mistake: str) -> Flags:
+        return rng.random(gold.start.shape) < rates[mistake]
 
     length = np.repeat(lengths, len(_SLOTS))
-    start = gold.start + happens(tracker.late)
-    start = np.where(happens(tracker.misses), _NEVER, start)
-    invented = (gold.start >= _NEVER) & happens(tracker.invents)
+    start = gold.start + happens("late")
+    start = np.where(happens("misses"), _NEVER, start)
+    invented = (gold.start >= _NEVER) & happens("invents")
     start = np.where(invented, rng.integers(0, length), start)
-    first = np.where(happens(tracker.confuses), _values(rng, len(lengths)), gold.first)
-    change = np.where(happens(tracker.ignores_changes), _NEVER, gold.change)
-    forgotten = np.where(happens(tracker.forgets), start + rng.integers(1, 4, start.shape), _NEVER)
+    first = np.where(happens("confuses"), _values(rng, len(lengths)), gold.first)
+    change = np.where(happens("stale"), _NEVER, gold.change)
+    forgotten = np.where(happens("forgets"), start + rng.integers(1, 4, start.shape), _NEVER)
     return _Course(start, first, change, gold.second, np.minimum(gold.end, forgotten))
 
 
