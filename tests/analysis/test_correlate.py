@@ -410,7 +410,7 @@ def test_how_many_are_told_where_they_differ(here: Path) -> None:
     ]
     Path("model.jsonl").write_text("".join(json.dumps(state) + "\n" for state in states))
     out = ok("correlate", "model.jsonl", "-m", "jga,rsa,gca")
-    assert "model: of how many" in out
+    assert "model: number of rows" in out
     assert [line.split() for line in out.splitlines() if line.strip().startswith("gca ")][-1] == ["gca", "4", "4"]
     assert "n = " not in out
 

@@ -67,7 +67,7 @@ def test_a_diagnosis_as_text(model: Path) -> None:
 def test_traits_as_text(model: Path) -> None:
     out = ok("traits", "model.json", "-m", "jga,error-turns", "--disagree", "tla", "jga")
     found = sections(out)
-    title = "Mean scores by to_mean, of dialogues that have both; n: how many"
+    title = "Mean scores by to_mean, over dialogues in which both are defined; n: number of dialogues"
     assert " ".join(found[title][0]) == "run bin jga error-turns tla n of jga n of error-turns n of tla"
     assert found[title][-1][:7] == ["model", "0.9", "to", "1.0", "50.00", "1.00", "50.00"]
     assert found[title][1][4:7] == ["-", "-", "-"]
