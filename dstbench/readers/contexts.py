@@ -80,7 +80,7 @@ def _said(source: Source, form: Format) -> pl.DataFrame:
         )
     turns = StatesBuilder(source.name, form.name)
     texts: list[tuple[str | None, str | None]] = []
-    for dialogue, turn, system, user in form.said(source):
+    for dialogue, turn, system, user in form.spoken(source):
         turns.turn(dialogue, turn)
         texts.append((system or None, user or None))
     said = pl.DataFrame(texts, schema={"system": pl.String, "user": pl.String}, orient="row")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dstbench.readers.source import Format, Source
+    from dstbench.readers.format import Format
+    from dstbench.readers.source import Source
 
 #: How datasets call their splits.
 SPLITS: Final = {

@@ -33,7 +33,8 @@ from dstbench.readers import (
 )
 from dstbench.readers.columns import without_collection
 from dstbench.readers.folder import data_files, split_of
-from dstbench.readers.source import Format, Source
+from dstbench.readers.format import Format
+from dstbench.readers.source import Source
 from dstbench.readers.states import in_split, merge_states, only_split
 
 if TYPE_CHECKING:

@@ -5,15 +5,12 @@ A state may be empty, so the turns are kept apart from the cells: a turn is neve
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from dstbench.errors import DstbenchError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
 
 
 @dataclass(frozen=True)
@@ -41,14 +38,14 @@ class States:
         gold: The gold side; None if the file holds no gold.
         pred: The predicted side; None if the file holds no predictions.
         notes: What a reader of the numbers should know (a slot listed twice, …), one sentence each.
-        either: Whether the file does not say if it is gold or predictions: both sides are there, and the one that is
-            meant is known by how the file was given.
+        either: Whether the file may be gold or predictions: then both sides are there, and the way in which the user
+            gave the file says which is meant.
         places: (dialogue: String, file: String name without folders, position: UInt32 in that file), where predictions
             may name dialogues by their place; None if they never do.
         splits: (dialogue: String, split: String ``train``, ``dev`` or ``test``), one row per dialogue; None if that is
             not known.
-        complete: Where the predictions are whole only beside gold, what makes them so: it takes the gold states and
-            gives the states with a predicted side. None if they are whole.
+        complete: Where the file alone does not say what is predicted: takes the gold states and returns the states
+            with a predicted side. None if the predictions are whole.
         only: The metrics that mean something, in dstbench's notation, where the file holds less than states; None: all.
     """
 
@@ -63,10 +60,21 @@ class States:
     complete: Callable[[States], States] | None = None
     only: tuple[str, ...] | None = None
 
+    @property
+    def sides(self) -> list[Side]:
+        """Gold and predictions, as far as the file has them."""
+        return [side for side in (self.gold, self.pred) if side is not None]
 
-def listed(state: Mapping[str, str], leaves_out: Collection[str]) -> dict[str, str]:
-    """A state without the values with which its format, that always names every slot, leaves one out."""
-    return {slot: value for slot, value in state.items() if value not in leaves_out}
+    @property
+    def gaps(self) -> int:
+        """How many turns are missing though later turns of their dialogue are there: a loss that the file shows."""
+        turns = pl.concat([side.turns for side in self.sides]).unique()
+        dialogues = turns.group_by("dialogue").agg(last=pl.col("turn").max().cast(pl.Int64), there=pl.len())
+        return int(dialogues.select((pl.col("last") + 1 - pl.col("there")).sum()).item())
+
+    def with_note(self, text: str) -> States:
+        """The states with a note before the others."""
+        return replace(self, notes=(f"{self.source}: {text}", *self.notes))
 
 
 def merge_states(parts: Sequence[States], source: str | None = None) -> States:
@@ -122,7 +130,7 @@ def in_order(states: States, gold: States) -> States:
 
 def in_split(states: States, split: str) -> States:
     """The states, all of them of one split."""
-    turns = pl.concat([side.turns for side in (states.gold, states.pred) if side is not None])
+    turns = pl.concat([side.turns for side in states.sides])
     return replace(states, splits=turns.select("dialogue").unique().with_columns(split=pl.lit(split)))
 
 

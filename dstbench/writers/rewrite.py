@@ -102,8 +102,8 @@ def _spoken(document: Document) -> pl.DataFrame:
     rows = [
         (turn.dialogue, int(turn.number), speaker, text)
         for turn in document.turns()
-        for speaker, (holder, key) in turn.texts.items()
-        if (text := holder[key] if isinstance(holder, list) else holder.get(key))
+        for speaker in turn.texts
+        if (text := turn.text(speaker))
     ]
     return pl.DataFrame(rows, schema=SAID, orient="row").with_columns(canonical_dialogue(pl.col("dialogue")))
 
@@ -203,8 +203,8 @@ def _open(source: Source, form: Format, *, with_words: bool) -> tuple[Document, 
             f"files of format {form.name} cannot be written again", f"those that can: {', '.join(WRITABLE)}"
         )
     states = form.read(source)
-    if with_words and form.said is not None:
-        for _ in form.said(source):
+    if with_words:
+        for _ in form.spoken(source):
             pass
     return form.document(source), states
 
