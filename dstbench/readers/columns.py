@@ -20,6 +20,9 @@ from dstbench.readers.words import Columns, Listed, Words
 if TYPE_CHECKING:
     from dstbench.arrays import Integers, Numbers
 
+#: What a format's layout needs, in one place.
+__all__ = ["Columns", "Objects", "Tokens", "Unusual", "by_key", "columns_of", "without_collection"]
+
 #: Bytes from which the short way is the faster one.
 LARGE: Final = 1 << 20
 

@@ -23,17 +23,14 @@ import msgspec
 import polars as pl
 
 from dstbench.conventions.slots import canonical_slot, domain_of
-from dstbench.readers.builder import Pairs, StatesBuilder
-from dstbench.readers.columns import Objects
+from dstbench.readers.columns import Columns, Objects, Tokens
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, exchanges, said_in
 from dstbench.readers.fga_gca import NestedState
 from dstbench.readers.folder import SPLITS
-from dstbench.readers.format import Format, Said
+from dstbench.readers.format import Format, Pairs, Said, StatesBuilder
 from dstbench.readers.sgd import Spoken, SpokenDialogue
 from dstbench.readers.source import Source, values
 from dstbench.readers.states import States, in_order
-from dstbench.readers.tokens import Tokens
-from dstbench.readers.words import Columns
 
 _USER: Final = "user"
 
@@ -91,16 +88,14 @@ def _layout(found: Tokens) -> Columns:
     return Columns(turns.strings("dialogue_id"), turns.integers("utt_idx") // 2, gold, pred)
 
 
-def read(source: Source, states: StatesBuilder) -> None:
-    """Read ``predictions.json``."""
+def _read(source: Source, states: StatesBuilder) -> None:
     for turn in source.objects(ConvlabTurn, "dialogue_id", None, "slot", "slot", turn="utt_idx"):
         at = states.turn(turn.dialogue_id, turn.utt_idx // 2)
         states.pred.nested(at, turn.predictions.state)
         states.gold.nested(at, turn.state)
 
 
-def said(source: Source) -> Iterator[Said]:
-    """What was said in each turn of the predictions."""
+def _said(source: Source) -> Iterator[Said]:
     for turn in source.objects(_SpokenTurn, "dialogue_id"):
         before = turn.context[-1] if turn.context else None
         system = before.utterance if before is not None and before.speaker == "system" else None
@@ -131,8 +126,7 @@ def split_state(state: str) -> tuple[Pairs, int]:
     return pairs, lost
 
 
-def read_raw(source: Source, states: StatesBuilder) -> None:
-    """Read ``test_generated_predictions.json``."""
+def _read_raw(source: Source, states: StatesBuilder) -> None:
     for number, (_, line) in enumerate(source.lines(ConvlabLine)):
         at = states.turn(str(number), 0)
         states.pred.cells(at, *split_state(line.predictions))
@@ -154,14 +148,13 @@ def _in_proven_order(raw: States, gold: States) -> States:
     return replace(states, notes=(*states.notes, note))
 
 
-def sniff_gold(source: Source) -> bool:
+def _sniff_gold(source: Source) -> bool:
     """Whether dialogues have turns with ``speaker`` and ``utt_idx``."""
     turns = (turn for dialogue in source.objects_at(1, list) for turn in values(dialogue.get("turns"), 1))
     return any(isinstance(turn, dict) and turn.keys() >= {"speaker", "utt_idx"} for turn in turns)
 
 
-def read_gold(source: Source, states: StatesBuilder) -> None:
-    """Read a unified dataset."""
+def _read_gold(source: Source, states: StatesBuilder) -> None:
     for dialogue in source.objects(Dialogue, "dialogue_id", None, "turn", None, "slot", "slot"):
         name = dialogue.dialogue_id if dialogue.original_id is msgspec.UNSET else dialogue.original_id
         if dialogue.data_split is not msgspec.UNSET:
@@ -198,17 +191,16 @@ class _Document(JsonDocument):
 FORMAT: Final = Format(
     name="convlab",
     title="ConvLab-3 (predictions.json)",
-    holds=("gold", "pred"),
     example=(
         '[{"dialogue_id": "MUL9901.json", "utt_idx": 0, "state": {"hotel": {"area": "north", "name": ""}}, '
         '"predictions": {"state": {"hotel": {"area": "north"}}}}]'
     ),
     shape=list[ConvlabTurn],
     sniff=lambda source: any(turn.keys() >= {"predictions", "state", "utt_idx"} for turn in source.objects_at(1, list)),
-    reader=read,
+    reader=_read,
     omits=("",),
     layout=_layout,
-    said=said,
+    said=_said,
 )
 RAW: Final = Format(
     name="convlab-raw",
@@ -217,7 +209,7 @@ RAW: Final = Format(
     example='{"state_seq": "[hotel]([area][north])", "predictions": "[hotel]([area][north])"}',
     shape=ConvlabLine,
     sniff=lambda source: source.first_line_has("state_seq", "predictions"),
-    reader=read_raw,
+    reader=_read_raw,
     finish=lambda raw: replace(raw, gold=None, pred=None, complete=partial(_in_proven_order, raw)),
 )
 GOLD: Final = Format(
@@ -229,8 +221,8 @@ GOLD: Final = Format(
         '[{"speaker": "user", "utt_idx": 0, "state": {"hotel": {"area": "north", "name": ""}}}]}]'
     ),
     shape=list[Dialogue],
-    sniff=sniff_gold,
-    reader=read_gold,
+    sniff=_sniff_gold,
+    reader=_read_gold,
     omits=("",),
     said=said_in(_Document, lambda source: [*source.objects(SpokenDialogue, "dialogue_id", None, "turn")]),
     document=_Document,

@@ -12,9 +12,7 @@ from typing import Final
 
 import msgspec
 
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.format import Format
-from dstbench.readers.source import Source
+from dstbench.readers.format import Format, Source, StatesBuilder
 from dstbench.readers.states import States, in_order
 from dstbench.schema.core import BETWEEN
 
@@ -29,7 +27,7 @@ class Dstc10Domain(msgspec.Struct):
 _SHAPE: Final = list[dict[str, Dstc10Domain]]
 
 
-def read(source: Source, states: StatesBuilder) -> None:
+def _read(source: Source, states: StatesBuilder) -> None:
     """Read the items; each stands for a dialogue's only turn."""
     for number, item in enumerate(source.whole(_SHAPE, "dialogue", "slot", "slot", "slot")):
         semi = [(f"{d}-{slot}", BETWEEN.join(v)) for d, part in item.items() for slot, v in part.semi.items() if v]
@@ -48,6 +46,6 @@ FORMAT: Final = Format(
     example='[{"hotel": {"semi": {"area": ["north"]}, "book": {"people": ["3"]}}}]',
     shape=_SHAPE,
     sniff=lambda source: any(part and part.keys() <= {"semi", "book"} for part in source.objects_at(2, list)),
-    reader=read,
+    reader=_read,
     finish=_needing_gold,
 )

@@ -12,9 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.format import Format, Said
-from dstbench.readers.source import Source
+from dstbench.readers.format import Format, Said, Source, StatesBuilder
 from dstbench.readers.woz import with_domain
 
 
@@ -83,28 +81,26 @@ def _whole(source: Source) -> dict[str, Any]:
     return next(iter(source.objects_at(0)), {})
 
 
-def sniff_gold(source: Source) -> bool:
+def _sniff_gold(source: Source) -> bool:
     """Whether the file has a ``session-id`` and turns with ``goal-labels``."""
     call = _whole(source)
     turns = call.get("turns") if "session-id" in call else None
     return isinstance(turns, list) and any(isinstance(turn, dict) and "goal-labels" in turn for turn in turns[:4])
 
 
-def read_gold(source: Source, states: StatesBuilder) -> None:
-    """Read the labels of one call."""
+def _read_gold(source: Source, states: StatesBuilder) -> None:
     call = source.whole(LabelCall, None, "turn", None, "slot")
     for turn in call.turns:
         states.gold.cells(states.turn(call.session, turn.turn), with_domain(turn.goals.items()))
 
 
-def said(source: Source) -> Iterator[Said]:
-    """What was said in each turn of one call."""
+def _said(source: Source) -> Iterator[Said]:
     call = source.whole(_SpokenCall, None, "turn")
     for turn in call.turns:
         yield call.session, turn.turn, None, turn.transcription
 
 
-def read(source: Source, states: StatesBuilder) -> None:
+def _read(source: Source, states: StatesBuilder) -> None:
     """Read a tracker's output: of each distribution the best."""
     sessions = _whole(source).get("sessions")
     for call in source.objects(TrackerCall, "session-id", None, "turn", None, "slot", items=sessions):
@@ -118,10 +114,10 @@ GOLD: Final = Format(
     holds=("gold",),
     example='{"session-id": "voip-1", "turns": [{"turn-index": 0, "goal-labels": {"pricerange": "cheap"}}]}',
     shape=LabelCall,
-    sniff=sniff_gold,
-    reader=read_gold,
+    sniff=_sniff_gold,
+    reader=_read_gold,
     sharded=True,
-    said=said,
+    said=_said,
 )
 FORMAT: Final = Format(
     name="dstc2",
@@ -133,5 +129,5 @@ FORMAT: Final = Format(
     ),
     shape=TrackerOutput,
     sniff=lambda source: isinstance(_whole(source).get("sessions"), list),
-    reader=read,
+    reader=_read,
 )

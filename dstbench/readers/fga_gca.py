@@ -16,11 +16,8 @@ from typing import Final
 
 import msgspec
 
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.columns import by_key
-from dstbench.readers.format import Format
-from dstbench.readers.source import Source
-from dstbench.readers.tokens import Tokens
+from dstbench.readers.columns import Tokens, by_key
+from dstbench.readers.format import Format, Source, StatesBuilder
 
 NestedState = dict[str, dict[str, str]]
 
@@ -36,13 +33,12 @@ _SHAPE: Final = dict[str, dict[str, Turn]]
 _MARKS: Final = dict[str, dict[str, list[int]]]
 
 
-def sniff(source: Source) -> bool:
+def _sniff(source: Source) -> bool:
     """Whether turns hold ``gt`` or ``pr`` (and no ``pred``, as STAR's slots do)."""
     return any(turn.keys() & {"gt", "pr"} and "pred" not in turn for turn in source.objects_at(2))
 
 
-def read(source: Source, states: StatesBuilder) -> None:
-    """Read the file."""
+def _read(source: Source, states: StatesBuilder) -> None:
     for dialogue, turns in source.whole(_SHAPE, "dialogue", "turn", None, "slot", "slot").items():
         for turn, state in turns.items():
             at = states.turn(dialogue, turn)
@@ -50,14 +46,13 @@ def read(source: Source, states: StatesBuilder) -> None:
             states.pred.nested(at, state.pr)
 
 
-def sniff_marks(source: Source) -> bool:
+def _sniff_marks(source: Source) -> bool:
     """Whether turns are lists of 0 and 1."""
     turns = source.values(2, dict)
     return bool(turns) and all(isinstance(turn, list) and turn and set(map(repr, turn)) <= {"0", "1"} for turn in turns)
 
 
-def read_marks(source: Source, states: StatesBuilder) -> None:
-    """Read the marks of right and wrong slots."""
+def _read_marks(source: Source, states: StatesBuilder) -> None:
     dialogues = source.whole(_MARKS, "dialogue", "turn")
     width = len(next((marks for turns in dialogues.values() for marks in turns.values()), []))
     for dialogue, turns in dialogues.items():
@@ -79,19 +74,17 @@ def read_marks(source: Source, states: StatesBuilder) -> None:
 FORMAT: Final = Format(
     name="gtpr",
     title="FGA and GCA result files",
-    holds=("gold", "pred"),
     example='{"MUL9901.json": {"0": {"gt": {"hotel": {"area": "north"}}, "pr": {"hotel": {"area": "north"}}}}}',
     shape=_SHAPE,
-    sniff=sniff,
-    reader=read,
+    sniff=_sniff,
+    reader=_read,
     layout=by_key("gt".__eq__, "pr".__eq__, Tokens.nested),
 )
 MARKS: Final = Format(
     name="fga-trippy",
     title="FGA's result file of TripPy: which slots are right, no states; JGA, SA and FGA only",
-    holds=("gold", "pred"),
     example='{"MUL9901.json": {"0": [1, 1, 1], "1": [1, 0, 1]}}',
     shape=_MARKS,
-    sniff=sniff_marks,
-    reader=read_marks,
+    sniff=_sniff_marks,
+    reader=_read_marks,
 )

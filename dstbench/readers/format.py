@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dstbench.errors import DstbenchError
-from dstbench.readers.builder import StatesBuilder
+from dstbench.readers.builder import Pairs, StatesBuilder
 from dstbench.readers.columns import columns_of
 from dstbench.readers.source import Source
 from dstbench.readers.states import States
@@ -17,6 +17,9 @@ from dstbench.readers.words import Columns
 if TYPE_CHECKING:
     from dstbench.readers.document import Document
     from dstbench.readers.tokens import Tokens
+
+#: What a module of a format needs, in one place.
+__all__ = ["Format", "Pairs", "Said", "Source", "States", "StatesBuilder"]
 
 #: Dialogue and turn as the file spells them, what the system said before, what the user said.
 Said: TypeAlias = tuple[str, int | str, str | None, str | None]
@@ -29,11 +32,11 @@ class Format:
     Attributes:
         name: What ``--from`` calls it.
         title: Who writes it.
-        holds: Which sides it can hold: ``gold``, ``pred``, or both.
         example: A few characters that show the shape.
         shape: The type of the decoded file (for JSON Lines and TSV: of one line).
         sniff: Whether a source looks like this format.
         reader: Adds the turns of a source to a builder.
+        holds: Which sides it can hold: ``gold``, ``pred``, or both.
         omits: Values with which its files, that name every slot, say that one is not in the state.
         layout: Finds the columns of a large file (see `columns`); None: it is always read by `reader`.
         finish: Completes the states that were read: adds a note, say.
@@ -46,11 +49,11 @@ class Format:
 
     name: str
     title: str
-    holds: tuple[str, ...]
     example: str
     shape: Any
     sniff: Callable[[Source], bool]
     reader: Callable[[Source, StatesBuilder], None]
+    holds: tuple[str, ...] = ("gold", "pred")
     omits: tuple[str, ...] = ()
     layout: Callable[[Tokens], Columns] | None = None
     finish: Callable[[States], States] | None = None

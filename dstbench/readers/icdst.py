@@ -12,13 +12,8 @@ from typing import Final
 
 import msgspec
 
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.columns import Objects
-from dstbench.readers.format import Format, Said
-from dstbench.readers.source import Source
-from dstbench.readers.states import States
-from dstbench.readers.tokens import Tokens
-from dstbench.readers.words import Columns
+from dstbench.readers.columns import Columns, Objects, Tokens
+from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
 
 
 class IcdstTurn(msgspec.Struct):
@@ -49,7 +44,7 @@ def _layout(found: Tokens) -> Columns:
     return Columns(turns.strings("ID"), turns.integers("turn_id"), gold, pred)
 
 
-def read(source: Source, states: StatesBuilder) -> None:
+def _read(source: Source, states: StatesBuilder) -> None:
     """Read ``running_log.json``, or the gold file of the same form that has no ``pred``."""
     for turn in source.objects(IcdstTurn, "ID", None, "slot", turn="turn_id"):
         at = states.turn(turn.ID, turn.turn_id)
@@ -67,8 +62,7 @@ def _doubt_gold(states: States) -> States:
     )
 
 
-def said(source: Source) -> Iterator[Said]:
-    """What was said in each turn."""
+def _said(source: Source) -> Iterator[Said]:
     for turn in source.objects(_SpokenTurn, "ID"):
         system, user = ((texts[-1] if texts else None) for texts in (turn.dialog.sys, turn.dialog.usr))
         yield turn.ID, turn.turn_id, system, user
@@ -77,12 +71,11 @@ def said(source: Source) -> Iterator[Said]:
 FORMAT: Final = Format(
     name="icdst",
     title="IC-DST, RefPyDST (running_log.json; gold mw2x_100p_test.json)",
-    holds=("gold", "pred"),
     example='[{"ID": "MUL9901.json", "turn_id": 0, "slot_values": {"hotel-area": "north"}, "pred": {}}]',
     shape=list[IcdstTurn],
     sniff=lambda source: any(turn.keys() >= {"ID", "turn_id", "slot_values"} for turn in source.objects_at(1, list)),
-    reader=read,
+    reader=_read,
     layout=_layout,
     finish=_doubt_gold,
-    said=said,
+    said=_said,
 )

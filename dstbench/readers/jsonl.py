@@ -16,13 +16,8 @@ import msgspec
 import numpy as np
 
 from dstbench.errors import did_you_mean
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.columns import Objects
-from dstbench.readers.format import Format, Said
-from dstbench.readers.source import Source
-from dstbench.readers.states import States
-from dstbench.readers.tokens import Tokens, Unusual
-from dstbench.readers.words import Columns
+from dstbench.readers.columns import Columns, Objects, Tokens, Unusual
+from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
 
 State = dict[str, str]
 
@@ -49,7 +44,7 @@ class _SpokenTurn(msgspec.Struct):
     user: str | None = None
 
 
-def sniff(source: Source) -> bool:
+def _sniff(source: Source) -> bool:
     """Whether lines (or list items) have a ``dialogue_id`` and a ``turn``."""
     if source.kind == "jsonl":
         return source.first_line_has("dialogue_id")
@@ -119,8 +114,7 @@ def _suggestions(unknown: Iterable[str]) -> str:
     return " ".join(f"{key!r}: {hint}" for key in sorted(unknown) if (hint := did_you_mean(key, _KEYS)))
 
 
-def said(source: Source) -> Iterator[Said]:
-    """What was said in each turn."""
+def _said(source: Source) -> Iterator[Said]:
     for place, item in _items(source):
         turn = source.convert(item, _SpokenTurn, place=place)
         yield turn.dialogue_id, turn.turn, turn.system, turn.user
@@ -129,11 +123,10 @@ def said(source: Source) -> Iterator[Said]:
 FORMAT: Final = Format(
     name="jsonl",
     title="dstbench's own: one JSON object per line and turn",
-    holds=("gold", "pred"),
     example='{"dialogue_id": "MUL9901", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}}',
     shape=Turn,
-    sniff=sniff,
+    sniff=_sniff,
     reader=lambda source, states: _collect(source, states, _items(source)),
     layout=_layout,
-    said=said,
+    said=_said,
 )

@@ -11,13 +11,8 @@ from typing import Final
 import msgspec
 import polars as pl
 
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.columns import Objects
-from dstbench.readers.format import Format
-from dstbench.readers.source import Source
-from dstbench.readers.states import States
-from dstbench.readers.tokens import Tokens, Unusual
-from dstbench.readers.words import Columns
+from dstbench.readers.columns import Columns, Objects, Tokens, Unusual
+from dstbench.readers.format import Format, Source, States, StatesBuilder
 
 
 class KageTurn(msgspec.Struct):
@@ -39,8 +34,7 @@ def _layout(found: Tokens) -> Columns:
     return Columns(dialogue, number, turns.flat("bs_ref_dict"), turns.flat("bs_pred_dict"))
 
 
-def read(source: Source, states: StatesBuilder) -> None:
-    """Read the file."""
+def _read(source: Source, states: StatesBuilder) -> None:
     for turn in source.objects(KageTurn, "example_id", None, "slot"):
         at = states.turn(*source.split_key(turn.example_id, "-", "the example_id"))
         states.pred.flat(at, turn.bs_pred_dict)
@@ -59,13 +53,12 @@ def _note_gaps(states: States) -> States:
 FORMAT: Final = Format(
     name="kage",
     title="KAGE-GPT2 (test_results.json)",
-    holds=("gold", "pred"),
     example=(
         '[{"example_id": "MUL9901-0", "bs_pred_dict": {"hotel area": "north"}, "bs_ref_dict": {"hotel area": "north"}}]'
     ),
     shape=list[KageTurn],
     sniff=lambda source: any("bs_pred_dict" in turn for turn in source.objects_at(1, list)),
-    reader=read,
+    reader=_read,
     omits=("none",),
     layout=_layout,
     finish=_note_gaps,

@@ -17,10 +17,7 @@ import msgspec
 import polars as pl
 
 from dstbench.errors import DstbenchError
-from dstbench.readers.builder import Pairs, StatesBuilder
-from dstbench.readers.format import Format
-from dstbench.readers.source import Source
-from dstbench.readers.states import States
+from dstbench.readers.format import Format, Pairs, Source, States, StatesBuilder
 from dstbench.schema.core import BETWEEN
 
 _BAR: Final = "|||"
@@ -38,7 +35,7 @@ class LdstLine(msgspec.Struct):
     value: str
 
 
-def sniff(source: Source) -> bool:
+def _sniff(source: Source) -> bool:
     """Whether the first line has the parts between ``|||``."""
     return source.kind == "text" and len(_parts(source.raw.lstrip().partition(b"\n")[0].decode(errors="replace"))) == 7
 
@@ -78,7 +75,7 @@ def _lines(source: Source) -> Iterator[tuple[LdstLine, str, int]]:
         yield line, BETWEEN.join(strings), int(line.turn) // 2  # both speakers' turns are counted
 
 
-def read(source: Source, states: StatesBuilder) -> None:
+def _read(source: Source, states: StatesBuilder) -> None:
     """Read the file; where lines name places, the dialogue is called by file and place."""
     if source.kind != "text":
         raise source.misshapen(f"no lines with {_BAR}")
@@ -135,8 +132,8 @@ FORMAT: Final = Format(
     holds=("pred",),
     example="dialogues_001.json|||0|||0|||4|||hotel|||area|||['north']",
     shape=LdstLine,
-    sniff=sniff,
-    reader=read,
+    sniff=_sniff,
+    reader=_read,
     omits=("", "NONE", "not mentioned"),
     finish=_needing_gold,
 )

@@ -17,10 +17,8 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from dstbench.conventions.slots import canonical_slot, domain_of
-from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
-from dstbench.readers.format import Format
-from dstbench.readers.source import Source
+from dstbench.readers.format import Format, Source, StatesBuilder
 from dstbench.schema.core import BETWEEN
 
 #: A value, or the alternatives of one; of ``booked``, what was booked.
@@ -59,7 +57,7 @@ _OMITTED: Final = ("", "not mentioned", "未提及", "未提到", "没有提到"
 _BOOKED: Final = "booked"
 
 
-def sniff(source: Source) -> bool:
+def _sniff(source: Source) -> bool:
     """Whether dialogues have a ``log`` whose turns have ``metadata``."""
     return any(
         isinstance(log := dialogue.get("log"), list)
@@ -68,8 +66,7 @@ def sniff(source: Source) -> bool:
     )
 
 
-def read(source: Source, states: StatesBuilder) -> None:
-    """Read the file."""
+def _read(source: Source, states: StatesBuilder) -> None:
     dialogues = source.whole(_SHAPE, "dialogue", None, None, None, "slot", None, "slot")
     unanswered, bare = 0, 0
     for dialogue, content in dialogues.items():
@@ -165,8 +162,8 @@ FORMAT: Final = Format(
         '"name": "not mentioned"}, "book": {"booked": [], "day": "friday"}}}}]}}'
     ),
     shape=_SHAPE,
-    sniff=sniff,
-    reader=read,
+    sniff=_sniff,
+    reader=_read,
     omits=_OMITTED,
     said=said_in(_Document, lambda source: source.whole(dict[str, _SpokenDialogue], "dialogue")),
     document=_Document,

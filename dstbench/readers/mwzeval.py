@@ -11,10 +11,8 @@ from typing import Final
 
 import msgspec
 
-from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.fga_gca import NestedState
-from dstbench.readers.format import Format
-from dstbench.readers.source import Source
+from dstbench.readers.format import Format, Source, StatesBuilder
 
 
 class Turn(msgspec.Struct):
@@ -26,7 +24,7 @@ class Turn(msgspec.Struct):
 _SHAPE: Final = dict[str, list[Turn]]
 
 
-def sniff(source: Source) -> bool:
+def _sniff(source: Source) -> bool:
     """Whether dialogues are lists of turns with ``response`` or ``state``, and without FnCTOD's ``bspn_gen``."""
     return any(
         isinstance(dialogue, list)
@@ -36,8 +34,7 @@ def sniff(source: Source) -> bool:
     )
 
 
-def read(source: Source, states: StatesBuilder) -> None:
-    """Read the file."""
+def _read(source: Source, states: StatesBuilder) -> None:
     dialogues = source.whole(_SHAPE, "dialogue", "turn", None, "slot", "slot")
     for dialogue, turns in dialogues.items():
         for number, turn in enumerate(turns):
@@ -57,6 +54,6 @@ FORMAT: Final = Format(
     holds=("pred",),
     example='{"mul9901": [{"response": "…", "state": {"hotel": {"area": "north"}}}]}',
     shape=_SHAPE,
-    sniff=sniff,
-    reader=read,
+    sniff=_sniff,
+    reader=_read,
 )

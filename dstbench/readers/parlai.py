@@ -13,10 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.format import Format, Said
-from dstbench.readers.source import Source
-from dstbench.readers.states import States
+from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
 
 _OMITTED: Final = "not mentioned"
 
@@ -62,8 +59,7 @@ class _SpokenLine(msgspec.Struct):
     dialog: list[tuple[_SpokenTeacher, Any]]
 
 
-def read(source: Source, states: StatesBuilder) -> None:
-    """Read a ParlAI world log of the task ``multiwoz_dst``."""
+def _read(source: Source, states: StatesBuilder) -> None:
     for place, line in source.lines(ParlaiLine):
         for teacher, model in line.dialog:
             gold = teacher.labels if teacher.eval_labels is msgspec.UNSET else teacher.eval_labels
@@ -90,7 +86,7 @@ def _unwrap(state: str) -> list[str]:
     return state.strip().removeprefix("<bs>").removesuffix("</bs>").split(",")
 
 
-def read_checkdst(source: Source, states: StatesBuilder) -> None:
+def _read_checkdst(source: Source, states: StatesBuilder) -> None:
     """Read CheckDST's predictions; the turn stands after the last hyphen of ``dial_id``."""
     for place, line in source.lines(CheckdstLine):
         at = states.turn(*source.split_key(line.dial_id, "-", f"{place}the dial_id"))
@@ -98,8 +94,7 @@ def read_checkdst(source: Source, states: StatesBuilder) -> None:
         states.pred.triples(at, _unwrap(line.pred))
 
 
-def said(source: Source) -> Iterator[Said]:
-    """What was said in each turn."""
+def _said(source: Source) -> Iterator[Said]:
     for _, line in source.lines(_SpokenLine):
         for teacher, _ in line.dialog:
             # "<user> a <system> b <user> c" becomes ["user", "a", "system", "b", "user", "c"].
@@ -112,25 +107,23 @@ def said(source: Source) -> Iterator[Said]:
 FORMAT: Final = Format(
     name="parlai",
     title="ParlAI world logs of DST-BART (Qian et al. 2021)",
-    holds=("gold", "pred"),
     example=(
         '{"dialog": [[{"dial_id": "mul9901.json", "turn_num": 0, "eval_labels": ["hotel area north,"]}, '
         '{"text": "hotel area north,"}]]}'
     ),
     shape=ParlaiLine,
     sniff=lambda source: source.first_line_has("dialog"),
-    reader=read,
+    reader=_read,
     omits=(_OMITTED,),
     finish=_note_gaps,
-    said=said,
+    said=_said,
 )
 CHECKDST: Final = Format(
     name="checkdst",
     title="CheckDST predictions",
-    holds=("gold", "pred"),
     example='{"dial_id": "mul9901-0", "gold": "hotel area north,", "pred": "hotel area north,"}',
     shape=CheckdstLine,
     sniff=lambda source: source.first_line_has("dial_id", "gold", "pred"),
-    reader=read_checkdst,
+    reader=_read_checkdst,
     omits=(_OMITTED,),
 )

@@ -14,9 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.conventions.slots import canonical_slot
-from dstbench.readers.builder import Pairs, StatesBuilder
-from dstbench.readers.format import Format
-from dstbench.readers.source import Source
+from dstbench.readers.format import Format, Pairs, Source, StatesBuilder
 
 # fmt: off
 _SPAN_SLOTS: Final = frozenset((
@@ -75,15 +73,13 @@ def _add(states: StatesBuilder, dialogue: str, number: int | str, turn: SpanTurn
     states.pred.cells(at, *split_span(turn.bspn_gen))
 
 
-def read(source: Source, states: StatesBuilder) -> None:
-    """Read PPTOD's file: turns keyed by their number."""
+def _read(source: Source, states: StatesBuilder) -> None:
     for dialogue, turns in source.whole(dict[str, dict[str, SpanTurn]], "dialogue", "turn").items():
         for number, turn in turns.items():
             _add(states, dialogue, number, turn)
 
 
-def read_fnctod(source: Source, states: StatesBuilder) -> None:
-    """Read FnCTOD's file: turns in order."""
+def _read_fnctod(source: Source, states: StatesBuilder) -> None:
     unreached = 0
     for dialogue, turns in source.whole(dict[str, list[FnctodTurn]], "dialogue", "turn").items():
         for number, turn in enumerate(turns):
@@ -99,20 +95,18 @@ def read_fnctod(source: Source, states: StatesBuilder) -> None:
 FORMAT: Final = Format(
     name="pptod",
     title="PPTOD (test_joint_accuracy_<x>.json)",
-    holds=("gold", "pred"),
     example='{"mul9901": {"0": {"bspn": "[hotel] area north", "bspn_gen": "[hotel] area north"}}}',
     shape=dict[str, dict[str, SpanTurn]],
     sniff=partial(_sniff, kind=dict),
-    reader=read,
+    reader=_read,
     omits=("not mentioned",),
 )
 FNCTOD: Final = Format(
     name="fnctod",
     title="FnCTOD (test…-<model>.json)",
-    holds=("gold", "pred"),
     example='{"mul9901": [{"bspn": "[hotel] area north", "bspn_gen": "[hotel] area north"}]}',
     shape=dict[str, list[FnctodTurn]],
     sniff=partial(_sniff, kind=list),
-    reader=read_fnctod,
+    reader=_read_fnctod,
     omits=("not mentioned", "not present"),
 )

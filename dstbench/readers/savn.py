@@ -11,9 +11,7 @@ from typing import Final
 
 import msgspec
 
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.format import Format
-from dstbench.readers.source import Source
+from dstbench.readers.format import Format, Source, StatesBuilder
 
 
 class Dump(msgspec.Struct):
@@ -23,8 +21,7 @@ class Dump(msgspec.Struct):
     predictions: dict[str, dict[str, list[str]]]
 
 
-def read(source: Source, states: StatesBuilder) -> None:
-    """Read the dump."""
+def _read(source: Source, states: StatesBuilder) -> None:
     dump = source.whole(Dump, None, "dialogue", "turn")
     if len(set(dump.slots)) < len(dump.slots):
         raise source.misshapen("a slot is listed twice in slots")
@@ -43,6 +40,6 @@ FORMAT: Final = Format(
     example='{"slots": ["hotel-area", "hotel-name"], "predictions": {"MUL9901.json": {"0": ["north", "none"]}}}',
     shape=Dump,
     sniff=lambda source: any(document.keys() >= {"slots", "predictions"} for document in source.objects_at(0)),
-    reader=read,
+    reader=_read,
     omits=("none",),
 )

@@ -19,9 +19,8 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot
-from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, exchanges, said_in
-from dstbench.readers.format import Format
+from dstbench.readers.format import Format, StatesBuilder
 from dstbench.readers.frames import frame_slot, frame_value
 from dstbench.readers.source import Source, T
 from dstbench.schema.core import BETWEEN
@@ -73,7 +72,7 @@ class SpokenDialogue(msgspec.Struct):
     original_id: str | msgspec.UnsetType = msgspec.UNSET
 
 
-def sniff(source: Source) -> bool:
+def _sniff(source: Source) -> bool:
     """Whether dialogues have an id, and turns with ``speaker`` and ``frames``."""
     return any(
         "dialogue_id" in dialogue
@@ -83,8 +82,7 @@ def sniff(source: Source) -> bool:
     )
 
 
-def read(source: Source, states: StatesBuilder) -> None:
-    """Read the file."""
+def _read(source: Source, states: StatesBuilder) -> None:
     states.either = states.has_frames = True
     for position, dialogue in enumerate(_dialogues(source, Dialogue)):
         states.places.append((dialogue.dialogue_id, source.path.name.removesuffix(".gz"), position))
@@ -148,14 +146,13 @@ class _Document(JsonDocument):
 FORMAT: Final = Format(
     name="sgd",
     title="SGD, MultiWOZ 2.2: the dataset, or predictions in its layout (as --gold: gold)",
-    holds=("gold", "pred"),
     example=(
         '[{"dialogue_id": "1_00000", "turns": [{"speaker": "USER", "frames": [{"service": "Hotels_1", "state": '
         '{"slot_values": {"destination": ["Palo Alto"]}}}]}]}]'
     ),
     shape=list[Dialogue] | dict[str, Dialogue],
-    sniff=sniff,
-    reader=read,
+    sniff=_sniff,
+    reader=_read,
     sharded=True,
     said=said_in(_Document, lambda source: [*_dialogues(source, SpokenDialogue)]),
     document=_Document,

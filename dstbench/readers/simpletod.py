@@ -14,10 +14,8 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from dstbench.conventions.slots import canonical_slot, domain_of
-from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
-from dstbench.readers.format import Format
-from dstbench.readers.source import Source
+from dstbench.readers.format import Format, Source, StatesBuilder
 
 _OMITTED: Final = "not mentioned"
 
@@ -40,7 +38,7 @@ class _SpokenDialogue(msgspec.Struct):
     sys: list[str]
 
 
-def read(source: Source, states: StatesBuilder) -> None:
+def _read(source: Source, states: StatesBuilder) -> None:
     """Read SimpleTOD's file; a run that was fed gold states, as its name says, is reported."""
     if "oracleBelief" in source.path.name:
         states.note("its name says oracleBelief: the model was given the gold states")
@@ -55,8 +53,7 @@ def read(source: Source, states: StatesBuilder) -> None:
             states.pred.triples(at, pred)
 
 
-def read_gold(source: Source, states: StatesBuilder) -> None:
-    """Read the preprocessed MultiWOZ."""
+def _read_gold(source: Source, states: StatesBuilder) -> None:
     for dialogue, content in source.whole(dict[str, GoldDialogue], "dialogue", None, "turn").items():
         for number, turn in enumerate(content.bstate):
             cells = [(f"{domain}-{slot}", value) for domain, slot, value in turn]
@@ -91,14 +88,13 @@ class _Document(JsonDocument):
 FORMAT: Final = Format(
     name="simpletod",
     title="SimpleTOD (<exp>_test_context[history=full_history]_nocarry.json)",
-    holds=("gold", "pred"),
     example=(
         '{"MUL9901.json": {"target_turn_belief": [["hotel area north"]], '
         '"generated_turn_belief": [["hotel area north", "hotel name not mentioned"]]}}'
     ),
     shape=dict[str, SimpletodDialogue],
     sniff=lambda source: any("generated_turn_belief" in dialogue for dialogue in source.objects_at(1)),
-    reader=read,
+    reader=_read,
     omits=(_OMITTED,),
 )
 GOLD: Final = Format(
@@ -108,7 +104,7 @@ GOLD: Final = Format(
     example='{"MUL9901.json": {"usr": ["…"], "sys": ["…"], "bstate": [[["hotel", "area", "north"]]]}}',
     shape=dict[str, GoldDialogue],
     sniff=lambda source: any("bstate" in dialogue for dialogue in source.objects_at(1)),
-    reader=read_gold,
+    reader=_read_gold,
     omits=(_OMITTED,),
     said=said_in(_Document, lambda source: source.whole(dict[str, _SpokenDialogue], "dialogue", None, "turn")),
     document=_Document,

@@ -15,9 +15,7 @@ import re
 from itertools import islice
 from typing import Final
 
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.format import Format
-from dstbench.readers.source import Source
+from dstbench.readers.format import Format, Source, StatesBuilder
 
 _SHAPE: Final = dict[str, tuple[list[str], list[str]]]
 _TOO_GOOD: Final = 0.99  # share of right turns from which a run is suspected
@@ -25,7 +23,7 @@ _ENOUGH: Final = 100  # turns below which no share is suspicious
 _KEY: Final = re.compile(r"(.+)_([0-9]+)", re.DOTALL)
 
 
-def sniff(source: Source) -> bool:
+def _sniff(source: Source) -> bool:
     """Whether keys end in ``_<turn>`` and values are two lists."""
     if source.kind != "json" or not isinstance(source.sample, dict):
         return False
@@ -33,8 +31,7 @@ def sniff(source: Source) -> bool:
     return any(_KEY.fullmatch(key) and isinstance(value, list) and len(value) == 2 for key, value in head)
 
 
-def read(source: Source, states: StatesBuilder) -> None:
-    """Read the file."""
+def _read(source: Source, states: StatesBuilder) -> None:
     turns = source.whole(_SHAPE, "dialogue")
     wrong = (1 for pred, gold in turns.values() if pred != gold and set(pred) != set(gold))
     most = len(turns) - math.ceil(_TOO_GOOD * len(turns))
@@ -52,9 +49,8 @@ def read(source: Source, states: StatesBuilder) -> None:
 FORMAT: Final = Format(
     name="som",
     title="SOM-DST, Transformer-DST (preds_<epoch>.json)",
-    holds=("gold", "pred"),
     example='{"MUL9901.json_0": [["hotel-area-north"], ["hotel-area-north"]]}',
     shape=_SHAPE,
-    sniff=sniff,
-    reader=read,
+    sniff=_sniff,
+    reader=_read,
 )

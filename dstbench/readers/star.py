@@ -23,9 +23,8 @@ import polars as pl
 
 from dstbench.errors import DstbenchError
 from dstbench.readers import tsv
-from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.document import said_in
-from dstbench.readers.format import Format
+from dstbench.readers.format import Format, StatesBuilder
 from dstbench.readers.source import Source, values
 from dstbench.readers.states import Side, States
 
@@ -81,8 +80,7 @@ def _turns(source: Source) -> Iterator[tuple[str, str, dict[str, Cell]]]:
         yield dialogue, turn, cells
 
 
-def read(source: Source, states: StatesBuilder) -> None:
-    """Read a file of all slots."""
+def _read(source: Source, states: StatesBuilder) -> None:
     slots: frozenset[str] = frozenset()
     for dialogue, turn, cells in _turns(source):
         slots = slots or frozenset(cells)
@@ -98,7 +96,7 @@ def read(source: Source, states: StatesBuilder) -> None:
         states.gold.flat(at, {slot: cell.gt for slot, cell in cells.items() if cell.gt != _OMITTED})
 
 
-def read_partial(source: Source, states: StatesBuilder) -> None:
+def _read_partial(source: Source, states: StatesBuilder) -> None:
     """Read a file of wrong slots; the other slots come from gold."""
     for dialogue, turn, cells in _turns(source):
         at = states.turn(dialogue, turn)
@@ -140,14 +138,13 @@ def _fill(wrong: States, gold: States) -> States:
 FORMAT: Final = Format(
     name="star",
     title="STAR, ASSIST (preds_full_<n>.json)",
-    holds=("gold", "pred"),
     example=(
         '{"MUL9901.json_0": {"hotel-area": {"pred": "north", "gt": "north"}, '
         '"hotel-name": {"pred": "none", "gt": "none"}}}'
     ),
     shape=_SHAPE,
     sniff=partial(_sniff, wrong_only=False),
-    reader=read,
+    reader=_read,
 )
 PARTIAL: Final = Format(
     name="star-partial",
@@ -156,7 +153,7 @@ PARTIAL: Final = Format(
     example='{"MUL9901.json_0": {}, "MUL9901.json_1": {"hotel-area": {"pred": "north", "gt": "east"}}}',
     shape=_SHAPE,
     sniff=partial(_sniff, wrong_only=True),
-    reader=read_partial,
+    reader=_read_partial,
     finish=lambda wrong: replace(wrong, gold=None, pred=None, complete=partial(_fill, wrong)),
 )
 TSV: Final = Format(

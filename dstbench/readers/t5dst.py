@@ -15,12 +15,9 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.conventions.slots import canonical_slot
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.columns import by_key
+from dstbench.readers.columns import Tokens, by_key
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
-from dstbench.readers.format import Format
-from dstbench.readers.source import Source
-from dstbench.readers.tokens import Tokens
+from dstbench.readers.format import Format, Source, StatesBuilder
 
 
 class Turn(msgspec.Struct):
@@ -65,8 +62,7 @@ class _SpokenDialogue(msgspec.Struct):
     turns: list[_SpokenTurn]
 
 
-def read(source: Source, states: StatesBuilder) -> None:
-    """Read the predictions."""
+def _read(source: Source, states: StatesBuilder) -> None:
     for dialogue, content in source.whole(dict[str, Dialogue], "dialogue", None, "turn").items():
         for turn, state in content.turns.items():
             at = states.turn(dialogue, turn)
@@ -74,13 +70,12 @@ def read(source: Source, states: StatesBuilder) -> None:
             states.pred.pairs(at, state.pred_belief)
 
 
-def sniff_gold(source: Source) -> bool:
+def _sniff_gold(source: Source) -> bool:
     """Whether dialogues have a ``dial_id`` and ``turns``."""
     return any(isinstance(d.get("dial_id"), str) and "turns" in d for d in source.objects_at(1, list))
 
 
-def read_gold(source: Source, states: StatesBuilder) -> None:
-    """Read the preprocessed MultiWOZ."""
+def _read_gold(source: Source, states: StatesBuilder) -> None:
     for dialogue in source.objects(T5Dialogue, "dial_id", None, "turn", None, None, "slot"):
         for number, turn in enumerate(dialogue.turns):
             states.gold.flat(states.turn(dialogue.dial_id, number), turn.state.slot_values)
@@ -106,14 +101,13 @@ class _Document(JsonDocument):
 FORMAT: Final = Format(
     name="t5dst",
     title="T5DST, TransferQA (<prefix>_prediction.json)",
-    holds=("gold", "pred"),
     example=(
         '{"MUL9901.json": {"domain": "hotel", "turns": '
         '{"0": {"turn_belief": ["hotel-area-north"], "pred_belief": ["hotel-area-north"]}}}}'
     ),
     shape=dict[str, Dialogue],
     sniff=lambda source: any("pred_belief" in turn for turn in source.objects_at(3)),
-    reader=read,
+    reader=_read,
     layout=by_key("turn_belief".__eq__, "pred_belief".__eq__, Tokens.pairs, under="turns"),
 )
 GOLD: Final = Format(
@@ -122,8 +116,8 @@ GOLD: Final = Format(
     holds=("gold",),
     example='[{"dial_id": "MUL9901.json", "turns": [{"state": {"slot_values": {"hotel-area": "north"}}}]}]',
     shape=list[T5Dialogue],
-    sniff=sniff_gold,
-    reader=read_gold,
+    sniff=_sniff_gold,
+    reader=_read_gold,
     said=said_in(_Document, lambda source: [*source.objects(_SpokenDialogue, "dial_id", None, "turn")]),
     document=_Document,
 )

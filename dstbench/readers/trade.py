@@ -14,12 +14,9 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.conventions.slots import canonical_slot
-from dstbench.readers.builder import Pairs, StatesBuilder
-from dstbench.readers.columns import by_key
+from dstbench.readers.columns import Tokens, by_key
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
-from dstbench.readers.format import Format
-from dstbench.readers.source import Source
-from dstbench.readers.tokens import Tokens
+from dstbench.readers.format import Format, Pairs, Source, StatesBuilder
 
 _SHAPE: Final = dict[str, dict[str, dict[str, list[str]]]]
 _PREDICTED: Final = "pred_bs_"
@@ -61,8 +58,7 @@ def _is_predicted(key: str) -> bool:
     return key.startswith(_PREDICTED)
 
 
-def read(source: Source, states: StatesBuilder) -> None:
-    """Read the predictions."""
+def _read(source: Source, states: StatesBuilder) -> None:
     for dialogue, turns in source.whole(_SHAPE, "dialogue", "turn").items():
         for turn, state in turns.items():
             at = states.turn(dialogue, turn)
@@ -84,8 +80,7 @@ def sniff_gold(source: Source, name: type) -> bool:
     return any(isinstance(d.get("dialogue_idx"), name) and "dialogue" in d for d in source.objects_at(1, list))
 
 
-def read_gold(source: Source, states: StatesBuilder) -> None:
-    """Read the preprocessed MultiWOZ."""
+def _read_gold(source: Source, states: StatesBuilder) -> None:
     for dialogue in source.objects(TradeDialogue, "dialogue_idx", None, "turn"):
         for turn in dialogue.dialogue:
             states.gold.cells(states.turn(dialogue.dialogue_idx, turn.turn_idx), informed(turn.belief_state))
@@ -150,11 +145,10 @@ def check_texts(source: Source) -> None:
 FORMAT: Final = Format(
     name="trade",
     title="TRADE (all_prediction_TRADE.json) and descendants",
-    holds=("gold", "pred"),
     example='{"MUL9901.json": {"0": {"turn_belief": ["hotel-area-north"], "pred_bs_ptr": ["hotel-area-north"]}}}',
     shape=_SHAPE,
     sniff=lambda source: any(_is_predicted(key) for turn in source.objects_at(2) for key in turn),
-    reader=read,
+    reader=_read,
     layout=by_key("turn_belief".__eq__, _is_predicted, Tokens.pairs),
 )
 GOLD: Final = Format(
@@ -167,7 +161,7 @@ GOLD: Final = Format(
     ),
     shape=list[TradeDialogue],
     sniff=lambda source: sniff_gold(source, str),
-    reader=read_gold,
+    reader=_read_gold,
     said=said_in(Document, check_texts),
     document=Document,
 )

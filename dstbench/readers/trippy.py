@@ -19,9 +19,7 @@ from typing import Final
 
 import msgspec
 
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.format import Format
-from dstbench.readers.source import Source
+from dstbench.readers.format import Format, Source, StatesBuilder
 
 
 class Turn(msgspec.Struct):
@@ -55,7 +53,7 @@ def detokenised(value: str) -> str:
     return re.sub(r"(?<=[0-9]) : (?=[0-9])", ":", value)
 
 
-def sniff(source: Source) -> bool:
+def _sniff(source: Source) -> bool:
     """Whether the first turn has a list as ``guid``, and predicted slots; the rest of the file is not read."""
     if not _LIST.match(source.beginning(1024)):
         return False
@@ -63,8 +61,7 @@ def sniff(source: Source) -> bool:
     return isinstance(turn.pop("guid", None), list) and len(turn) > 0
 
 
-def read(source: Source, states: StatesBuilder) -> None:
-    """Read the file, turn by turn."""
+def _read(source: Source, states: StatesBuilder) -> None:
     last, before = "", dict[str, str]()
     tokens = kept = 0
     for place, item in source.items("guid", _PRED, _GOLD):
@@ -99,12 +96,11 @@ def read(source: Source, states: StatesBuilder) -> None:
 FORMAT: Final = Format(
     name="trippy",
     title="TripPy and forks (pred_res.<split>.<step>.json)",
-    holds=("gold", "pred"),
     example=(
         '[{"guid": ["test", "MUL9901.json", "0"], "slot_prediction_hotel-area": "north", '
         '"slot_groundtruth_hotel-area": "north"}]'
     ),
     shape=list[Turn],
-    sniff=sniff,
-    reader=read,
+    sniff=_sniff,
+    reader=_read,
 )

@@ -12,10 +12,8 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from dstbench.readers.builder import Pairs, StatesBuilder
 from dstbench.readers.document import Place, said_in
-from dstbench.readers.format import Format
-from dstbench.readers.source import Source
+from dstbench.readers.format import Format, Pairs, Source, StatesBuilder
 from dstbench.readers.trade import Document, TradeEntry, check_texts, informed, sniff_gold
 from dstbench.readers.tsv import CUT_OFF, OMITTED, LinesDocument
 
@@ -57,8 +55,7 @@ def with_domain(state: Iterable[tuple[str, str]]) -> Pairs:
     return [(f"{_DOMAIN}{slot}", value) for slot, value in state]
 
 
-def read(source: Source, states: StatesBuilder) -> None:
-    """Read WOZ 2.0."""
+def _read(source: Source, states: StatesBuilder) -> None:
     for dialogue in source.objects(WozDialogue, "dialogue_idx", None, "turn"):
         for turn in dialogue.dialogue:
             at = states.turn(str(dialogue.dialogue_idx), turn.turn_idx)
@@ -71,7 +68,7 @@ def _fields(line: str) -> list[str]:
     return fields[:-1] if len(fields) > len(_COLUMNS) and not fields[-1] else fields
 
 
-def sniff_tsv(source: Source) -> bool:
+def _sniff_tsv(source: Source) -> bool:
     """Whether the first line has seven columns, the second of which is a number."""
     first = _fields(source.raw.lstrip().split(b"\n", 1)[0].decode(errors="replace")) if source.kind == "text" else []
     return len(first) == len(_COLUMNS) and first[1].isdecimal()
@@ -88,8 +85,7 @@ def _lines(source: Source) -> Iterator[list[str]]:
         yield fields
 
 
-def read_tsv(source: Source, states: StatesBuilder) -> None:
-    """Read SUMBT's copy of WOZ 2.0."""
+def _read_tsv(source: Source, states: StatesBuilder) -> None:
     for dialogue, turn, _, _, *values in _lines(source):
         states.gold.cells(states.turn(dialogue, turn), with_domain(zip(_SLOTS, values, strict=True)))
 
@@ -119,7 +115,7 @@ FORMAT: Final = Format(
     ),
     shape=list[WozDialogue],
     sniff=lambda source: sniff_gold(source, int),
-    reader=read,
+    reader=_read,
     said=said_in(_Document, check_texts),
     document=_Document,
 )
@@ -129,8 +125,8 @@ TSV: Final = Format(
     holds=("gold",),
     example="9901⇥0⇥cheap food⇥⇥none⇥none⇥cheap",
     shape=WozLine,
-    sniff=sniff_tsv,
-    reader=read_tsv,
+    sniff=_sniff_tsv,
+    reader=_read_tsv,
     omits=(OMITTED,),
     said=said_in(_Lines, lambda source: [*_lines(source)]),
     document=_Lines,
