@@ -2,7 +2,7 @@
 
 A script, not a test: ``python tests/fuzz_readers.py --seconds 300``. It mutates the example of every format, guided by
 which lines of the readers a mutation reaches; for that it needs atheris (``pip install atheris``, for which there is
-no build on every platform). `examine`, what is asked of every input, is the suite's too (`test_fuzz`).
+no build on every platform). `examine`, what is asked of every input, is used by `tests/robustness/test_fuzz.py` too.
 """
 
 from __future__ import annotations

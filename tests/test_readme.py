@@ -21,10 +21,10 @@ from dstbench.conventions.profiles import PROFILES
 from dstbench.metrics import REGISTRY
 from dstbench.readers import FORMATS
 from tests import formats
+from tests.cli.test_cli import run
 from tests.corpora import EXAMPLE
-from tests.test_cli import run
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 TOPICS = topics()
 CONTRIBUTING, CHANGELOG = (
@@ -53,13 +53,13 @@ NOT_RUN = {
     "pip install .": "installs; .ci/versions does",
     "pip install 'dstbench[report]'": "installs; .ci/versions does",
     "pip install 'dstbench[ray]'": "installs; .ci/run does",
-    "ray start --head": "tests/test_engine_ray.py starts a cluster of its own",
+    "ray start --head": "tests/scoring/test_ray.py starts a cluster of its own",
     "ray start --address=first:6379": "the same",
     "ssh first dstbench score /shared/model.parquet --engine ray --address auto": "the same, and scores on it",
-    "dstbench --install-completion": "writes into a shell's files; tests/test_completion.py",
+    "dstbench --install-completion": "writes into a shell's files; it is Typer's",
     "uv run python -m benchmarks.papers --all": "needs other people's files; tests/test_published.py does it",
     ".ci/run": "runs the tests",
-    "python data_schemas/write.py": "tests/test_schemas.py sees that it would change nothing",
+    "python data_schemas/write.py": "tests/schema/test_schemas.py sees that it would change nothing",
     "python -m tests.test_public": "tests/test_public.py, likewise",
     ".ci/versions lowest-direct": "installs, and runs tests",
     ".ci/versions highest 3.13": "the same",

@@ -1,13 +1,13 @@
 """Sanity checks of a run: what a careful reviewer would ask before believing its scores.
 
-Each check is a question with a known answer for a sound run. Three runs are derived from the one at hand, on the same
-turns: gold against itself, a tracker that predicts nothing, and one that repeats gold's state of the turn before.
+The answer of each check is known for a sound run. Three more runs are derived on the same turns: gold against itself, a
+tracker that predicts nothing, and one that repeats gold's state of the turn before.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, get_args
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple, Unpack, get_args
 
 import polars as pl
 
@@ -18,7 +18,7 @@ from dstbench.conventions.slots import KNOWN_SLOTS
 from dstbench.errors import DstbenchError
 from dstbench.metrics import parse
 from dstbench.readers.ontology import read_ontology
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import BETWEEN
 from dstbench.scoring.notes import spelling_remedy
@@ -30,18 +30,16 @@ from dstbench.typing import Dontcare
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from dstbench.typing import Missing
 
 _METRICS: Final = "jga,sa,f1,fga,tla,aga,gca:counting=paper"
-# The share of still valid slots that a tracker forgets from one turn to the next, from which on its states are taken
-# for turn-level ones; trackers that accumulate forget a few per cent.
+# States are taken for turn-level ones if at least this share of slots that still hold is gone in the next turn; in
+# states that accumulate it is a few per cent.
 _FORGETS: Final = 0.5
 _SPELLING: Final = normaliser(LOOSE)
 _MOST: Final = 5  # examples that a check names
 
 
-@dataclass(frozen=True)
-class _Check:
+class _Check(NamedTuple):
     name: str
     status: str
     found: str
@@ -52,11 +50,7 @@ def check(
     *,
     profile: str | Convention = "verbatim",
     ontology: str | Mapping[str, Iterable[str]] | None = None,
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> pl.DataFrame:
     """Check runs before their scores are believed.
 
@@ -64,11 +58,7 @@ def check(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         profile: The convention under which is scored, or its name.
         ontology: The values that each slot may have, or a JSON file {slot: [values]}; None: those that gold has.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: they count as wrong.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: "wrong"), `split`: see `dstbench.open_runs`.
 
     Returns:
         (run, check, status: ``ok``, ``note`` (known and perhaps fine), ``warn`` (look at it), ``fail`` (the scores are
@@ -85,8 +75,8 @@ def check(
     allowed = None if ontology is None else read_ontology(ontology)
     rows = []
     wrong = replace(convention, missing="wrong")
-    for run in open_under(wrong, data, gold=gold, format=format, names=names, missing=missing, split=split):
-        rows += [(run.name, found.name, found.status, found.found) for found in _checks(run, convention, allowed)]
+    for run in open_under(wrong, data, **reading):
+        rows += [(run.name, *finding) for finding in _checks(run, convention, allowed)]
     return pl.DataFrame(rows, schema=["run", "check", "status", "found"], orient="row")
 
 
@@ -124,10 +114,10 @@ def _gold_against_gold(run: Run, convention: Convention) -> _Check:
     scores = _scores(_derived(run, pl.col("gold")), _METRICS, convention)
     short = [f"{name} {_percent(value)}" for name, value in scores.items() if value is not None and value < 1 - 1e-12]
     if short:
-        what = f"does not give 100: {', '.join(short)}; {convention.name} treats the two sides differently"
-        return _Check("gold against gold", "fail", what)
-    told = f"gives 100 on {', '.join(scores)} (not on rsa, where empty turns have 0, and gca as released)"
-    return _Check("gold against gold", "ok", told)
+        text = f"does not give 100: {', '.join(short)}; {convention.name} treats the two sides differently"
+        return _Check("gold against gold", "fail", text)
+    text = f"gives 100 on {', '.join(scores)} (not on rsa, where empty turns have 0, and gca as released)"
+    return _Check("gold against gold", "ok", text)
 
 
 def _first_alternative(run: Run, convention: Convention) -> Iterator[_Check]:
@@ -142,12 +132,12 @@ def _first_alternative(run: Run, convention: Convention) -> Iterator[_Check]:
     whole = _scores(_derived(run, pl.col("gold")), _METRICS, convention)
     if scores == whole:
         return
-    told = ", ".join(f"{name} {_percent(scores[name])}" for name in scores if scores[name] != whole[name])
+    lower = ", ".join(f"{name} {_percent(scores[name])}" for name in scores if scores[name] != whole[name])
     accepted = _percent(_scores(_derived(run, first), "jga", replace(convention, multi="any"))["jga"])
     yield _Check(
         "gold's first alternative",
         "fail",
-        f"gives {told}: a tracker that predicts one of gold's alternatives is wrong; --multi any gives jga {accepted}",
+        f"gives {lower}: a tracker that predicts one of gold's alternatives is wrong; --multi any gives jga {accepted}",
     )
 
 
@@ -168,18 +158,18 @@ def _floors(run: Run, convention: Convention) -> Iterator[_Check]:
     for name, pred in floors.items():
         floor = _scores(_derived(run, pred), "jga,sa", convention)
         beaten = [m for m in ("jga", "sa") if (own[m] or 0) > (floor[m] or 0)]
-        told = ", ".join(f"{m} {_percent(floor[m])} (this run {_percent(own[m])})" for m in ("jga", "sa"))
-        yield _Check(f"floor: {name}", "ok" if len(beaten) == 2 else "warn", told)
+        text = ", ".join(f"{m} {_percent(floor[m])} (this run {_percent(own[m])})" for m in ("jga", "sa"))
+        yield _Check(f"floor: {name}", "ok" if len(beaten) == 2 else "warn", text)
 
 
 def _coverage(run: Run) -> _Check:
     coverage = run.meta["coverage"]
-    told = f"{coverage['turns']:,} turns of {coverage['dialogues']:,} dialogues are scored"
+    scored = f"{coverage['turns']:,} turns of {coverage['dialogues']:,} dialogues are scored"
     lacks = {k: coverage.get(k, 0) for k in ("missing_turns", "missing_dialogues", "extra_turns", "extra_dialogues")}
     if not any(lacks.values()):
-        return _Check("coverage", "ok", f"{told}, all of them predicted")
+        return _Check("coverage", "ok", f"{scored}, all of them predicted")
     names = (f"{count:,} {name.replace('_', ' ')}" for name, count in lacks.items() if count)
-    return _Check("coverage", "warn", f"{told}; {', '.join(names)} (--missing {run.meta['missing']})")
+    return _Check("coverage", "warn", f"{scored}; {', '.join(names)} (--missing {run.meta['missing']})")
 
 
 def _value_counts(run: Run) -> pl.DataFrame:
@@ -189,8 +179,8 @@ def _value_counts(run: Run) -> pl.DataFrame:
     def part(table: pl.DataFrame) -> pl.DataFrame:
         return table.filter(pl.col("slot").is_not_null()).group_by(pairs).agg(turns=pl.len())
 
-    found = pl.concat(over_partitions(run, part)).group_by(pairs).agg(pl.col("turns").sum())
-    return found.with_columns(pl.col(pairs).cast(pl.String)).sort(pairs)
+    counts = pl.concat(over_partitions(run, part)).group_by(pairs).agg(pl.col("turns").sum())
+    return counts.with_columns(pl.col(pairs).cast(pl.String)).sort(pairs)
 
 
 def _slots(counts: pl.DataFrame) -> Iterator[_Check]:
@@ -202,11 +192,11 @@ def _slots(counts: pl.DataFrame) -> Iterator[_Check]:
         per_slot.filter((pl.col(other) == 0) & (pl.col(side) > 0)).sort(side, "slot", descending=[True, False])
         for side, other in (("pred", "gold"), ("gold", "pred"))
     )
-    never = _examples(only_pred.select("slot", "pred"), "turns")
+    never = _listed(only_pred.select("slot", "pred").rows())
     foreign = not set(only_pred["slot"]) <= KNOWN_SLOTS and set(only_gold["slot"]) - set(only_pred["slot"])
     status = "ok" if only_pred.is_empty() else "fail" if foreign else "warn"
     yield _Check("slots predicted that gold never has", status, never or "none")
-    unseen = _examples(only_gold.select("slot", "gold"), "turns")
+    unseen = _listed(only_gold.select("slot", "gold").rows())
     yield _Check("slots of gold that are never predicted", "warn" if unseen else "ok", unseen or "none")
 
 
@@ -223,34 +213,28 @@ def _cumulative(run: Run) -> _Check:
     if not stood:
         return _Check("cumulative states", "note", "no predicted slot has a turn after it")
     share = forgotten / stood
-    told = f"{_percent(share)} % of predicted slots that still hold are gone in the next turn"
+    text = f"{_percent(share)} % of predicted slots that still hold are gone in the next turn"
     if share < _FORGETS:
-        return _Check("cumulative states", "ok", told)
-    return _Check("cumulative states", "fail", f"{told}: these look like turn-level states; accumulate them first")
+        return _Check("cumulative states", "ok", text)
+    return _Check("cumulative states", "fail", f"{text}: these look like turn-level states; accumulate them first")
 
 
 def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None, remedy: str) -> Iterator[_Check]:
-    known = (
-        ontology
-        if ontology is not None
-        else {
-            slot: frozenset(values)
-            for slot, values in counts.drop_nulls("gold").group_by("slot").agg(pl.col("gold").unique()).iter_rows()
-        }
-    )
+    of_gold = counts.drop_nulls("gold").group_by("slot").agg(pl.col("gold").unique())
+    allowed = {slot: frozenset(values) for slot, values in of_gold.iter_rows()} if ontology is None else ontology
     where = "gold's values" if ontology is None else "the ontology"
-    bare = sorted(set(counts["slot"]) - known.keys()) if ontology is not None else []
-    if ontology is not None and not known.keys() & set(counts["slot"]):
+    without_values = sorted(set(counts["slot"]) - allowed.keys()) if ontology is not None else []
+    if ontology is not None and not allowed.keys() & set(counts["slot"]):
         raise DstbenchError("the ontology has none of the run's slots", hint='it is {"hotel-area": ["north", …], …}')
     predicted = counts.drop_nulls("pred").group_by("slot", "pred").agg(pl.col("turns").sum())
     off = [
         (f"{slot} = {value!r}", turns)
         for slot, value, turns in predicted.sort("turns", "slot", "pred", descending=[True, False, False]).iter_rows()
-        if slot in known and value not in known[slot] and not is_dontcare(value)
+        if slot in allowed and value not in allowed[slot] and not is_dontcare(value)
     ]
-    lacking = f"; it says nothing of {', '.join(bare)}" if bare else ""
+    lacking = f"; it says nothing of {', '.join(without_values)}" if without_values else ""
     yield _Check(
-        f"values outside {where}", "note" if off or bare else "ok", f"{_told(off, 'turns') or 'none'}{lacking}"
+        f"values outside {where}", "note" if off or without_values else "ok", f"{_listed(off) or 'none'}{lacking}"
     )
     wrong = counts.filter(pl.col("gold") != pl.col("pred")).sort("turns", "slot", descending=[True, False])
     spelled = [
@@ -258,12 +242,12 @@ def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None,
         for slot, gold, pred, turns in wrong.iter_rows()
         if _SPELLING(slot, gold) == _SPELLING(slot, pred)
     ]
-    told = f"{_told(spelled, 'turns') or 'none'}{remedy}"
-    yield _Check("wrong by spelling only", "warn" if spelled or remedy else "ok", told)
+    text = f"{_listed(spelled) or 'none'}{remedy}"
+    yield _Check("wrong by spelling only", "warn" if spelled or remedy else "ok", text)
     several = counts.filter(pl.col("gold").str.contains(BETWEEN, literal=True)).group_by("slot", "gold")
     listed = several.agg(pl.col("turns").sum()).sort("turns", "slot", descending=[True, False])
     named = [(f"{slot} = {gold!r}", turns) for slot, gold, turns in listed.iter_rows()]
-    yield _Check("gold with alternatives", "note" if named else "ok", _told(named, "turns") or "none")
+    yield _Check("gold with alternatives", "note" if named else "ok", _listed(named) or "none")
 
 
 def _dontcare(run: Run, counts: pl.DataFrame, convention: Convention) -> _Check:
@@ -271,20 +255,14 @@ def _dontcare(run: Run, counts: pl.DataFrame, convention: Convention) -> _Check:
         sum(turns for value, turns in counts.select(side, "turns").drop_nulls().iter_rows() if is_dontcare(value))
         for side in ("gold", "pred")
     )
-    told = ", ".join(
+    scores = ", ".join(
         f"{rule} {_percent(_scores(run, 'jga', replace(convention, dontcare=rule))['jga'])}"
         for rule in get_args(Dontcare)
     )
-    return _Check("dontcare", "note", f"{in_gold:,} slots in gold, {in_pred:,} predicted; jga by rule: {told}")
+    return _Check("dontcare", "note", f"{in_gold:,} slots in gold, {in_pred:,} predicted; jga by rule: {scores}")
 
 
-def _examples(table: pl.DataFrame, unit: str) -> str:
-    return _told(list(table.iter_rows()), unit)
-
-
-def _told(found: Sequence[tuple[str, int]], unit: str) -> str:
-    """The first few of what was found, and how many there are."""
-    if not found:
-        return ""
-    named = ", ".join(f"{name} ({count:,} {unit})" for name, count in found[:_MOST])
-    return named if len(found) <= _MOST else f"{len(found):,}, the most frequent: {named}"
+def _listed(turns: Sequence[tuple[str, int]]) -> str:
+    """The first few names with their counts, and how many there are; empty if there is none."""
+    named = ", ".join(f"{name} ({count:,} turns)" for name, count in turns[:_MOST])
+    return named if len(turns) <= _MOST else f"{len(turns):,}, the most frequent: {named}"

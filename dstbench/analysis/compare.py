@@ -1,8 +1,8 @@
-"""Which run is better, and could it be chance: intervals and tests by resampling whole dialogues.
+"""Whether one run is better than another: intervals and tests that resample whole dialogues.
 
 Conventions: the unit is the dialogue, never the turn, as a tracker's errors persist. All runs and metrics share the
-draws, so that differences are paired; one seed gives the same bits anywhere. p are adjusted for the differences of one
-metric, as each metric is read as a leaderboard of its own.
+draws, so that differences are paired; one seed gives the same bits anywhere. p-values are adjusted for the differences
+of one metric, as each metric is read as a leaderboard of its own.
 
 The bootstrap gives standard errors and intervals; approximate randomisation gives the p of two runs. Where models with
 several runs (seeds) are named, seeds are resampled as well as dialogues, and models are compared, not runs: that one
@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, Unpack, get_args
 
 import numpy as np
 import polars as pl
@@ -29,7 +29,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
 from dstbench.metrics import Metric, parse_all, stats_of
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, Reading
 from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
 from dstbench.scoring.scope import open_under
 from dstbench.stats import Null
@@ -43,13 +43,12 @@ if TYPE_CHECKING:
     from dstbench.schema.core import Table
     from dstbench.stats import Bootstrap, Estimate, Replicates
     from dstbench.stats.resampling import Score
-    from dstbench.typing import Missing
 
     Models = Mapping[str, Sequence[int]]
     Row = dict[str, Any]
 
 _LOG: Final = logging.getLogger(__name__)
-#: What is compared when nothing is asked for: one metric, as the best of many is soon found.
+#: The default: one metric, as among many metrics one that favours a run is soon found.
 DEFAULT: Final = "jga"
 _BETWEEN_RUNS: Final = "approximate randomisation of dialogues"
 _BETWEEN_MODELS: Final = "bootstrap of seeds and dialogues"
@@ -106,11 +105,7 @@ def compare(
     level: float = 0.95,
     adjust: Adjustment = "holm",
     profile: str | Convention = "verbatim",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Leaderboard:
     """Compare runs over one gold: scores with intervals, and every difference with its interval and p.
 
@@ -121,39 +116,35 @@ def compare(
             that no model names stands for itself. None: runs are compared, not models.
         baseline: The run (its name, or its path as in `data`), or the model, that all others are compared to; None:
             all pairs, in the order of the data.
-        resamples: How many resamples of dialogues, and how many swaps.
-        seed: What the draws come from.
-        level: Level of the intervals; a difference is significant if its adjusted p is at most 1 − level. Where no p
-            that the test can give is, as resamples or dialogues that differ are too few, a warning says so.
-        adjust: How p are adjusted for the number of differences of one metric.
+        resamples: Number of bootstrap resamples, and of randomisations.
+        seed: Random seed.
+        level: Confidence level of the intervals; a difference is significant if its adjusted p is at most 1 − level. A
+            warning says where no p can be, as there are too few resamples or too few dialogues that differ.
+        adjust: How p-values are adjusted for the number of differences of one metric.
         profile: The convention, or its name.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Raises:
         DstbenchError: Data cannot be used; there is one run only; runs do not have the same turns and gold; a metric,
             run, model, adjustment or profile is unknown.
 
     >>> from dstbench.demo import synthetic
-    >>> found = compare(synthetic(50), resamples=500)
-    >>> found.differences.select("run", "other", pl.col("difference").round(2), "significant").row(0)
+    >>> leaderboard = compare(synthetic(50), resamples=500)
+    >>> leaderboard.differences.select("run", "other", pl.col("difference").round(2), "significant").row(0)
     ('careful', 'forgetful', 0.22, True)
     """
     design = Design(resamples, seed, level, adjust)
     convention = as_convention(profile)
-    asked = None if metrics is None else parse_all(metrics)
-    if asked == []:
+    chosen = None if metrics is None else parse_all(metrics)
+    if chosen == []:
         raise UsageError("no metric to compare", hint=f"omit -m to compute {DEFAULT}")
-    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, **reading)
     if len(runs) < 2:
         raise UsageError("compare needs at least two runs", hint="`dstbench score` scores one")
-    given = [run.name for run in runs]
-    seeds = None if models is None else seeds_of(models, given)
-    base = None if baseline is None else _place(baseline, data, given, seeds)
-    return resample(pair_up(runs, asked or parse_all(DEFAULT), convention), design, models=seeds, baseline=base)
+    names = [run.name for run in runs]
+    seeds = None if models is None else seeds_of(models, names)
+    base = None if baseline is None else _place(baseline, data, names, seeds)
+    return resample(pair_up(runs, chosen or parse_all(DEFAULT), convention), design, models=seeds, baseline=base)
 
 
 def resample(
@@ -240,18 +231,18 @@ def resample(
 def _over_seeds(bootstrap: Bootstrap, score: Score, models: Models, runs: Sequence[str]) -> list[Replicates]:
     """The replicates per model, drawn in the order of names: that in which they are given does not matter."""
     order = sorted(models)
-    found = bootstrap.over_seeds(score, [sorted(models[model], key=runs.__getitem__) for model in order])
-    return [found[order.index(model)] for model in models]
+    replicates = bootstrap.over_seeds(score, [sorted(models[model], key=runs.__getitem__) for model in order])
+    return [replicates[order.index(model)] for model in models]
 
 
 def _centred(gap: Replicates) -> Null:
-    """The resamples of a difference, moved to where there would be none."""
-    known = gap.resampled[~np.isnan(gap.resampled)]
-    return Null(gap.observed, gap.resampled - (known.mean() if len(known) else 0.0), TIE * gap.scale)
+    """The resampled differences, shifted so that their mean is 0 as under the null hypothesis."""
+    defined = gap.resampled[~np.isnan(gap.resampled)]
+    return Null(gap.observed, gap.resampled - (defined.mean() if len(defined) else 0.0), TIE * gap.scale)
 
 
 def _dialogues(paired: Paired, metric: Metric, first: int, second: int) -> Row:
-    """In how many dialogues a run is better, and in how many there is anything to be better at."""
+    """Numbers of dialogues in which the first run is better, equal, worse, unscored, and in which sums differ."""
     score, (one, other) = paired.score(metric), paired.sums[[first, second]]
     counts = stats.tally(score(one), score(other))
     own = [paired.statistics.index(name) for name in stats_of(metric)]
@@ -264,15 +255,15 @@ def _dialogues(paired: Paired, metric: Metric, first: int, second: int) -> Row:
     }
 
 
-def _interval(found: Estimate) -> Row:
-    bca_low, bca_high = found.bca or (None, None)
+def _interval(estimate: Estimate) -> Row:
+    bca_low, bca_high = estimate.bca or (None, None)
     return {
-        "se": found.se,
-        "low": found.percentile[0],
-        "high": found.percentile[1],
+        "se": estimate.se,
+        "low": estimate.percentile[0],
+        "high": estimate.percentile[1],
         "bca_low": bca_low,
         "bca_high": bca_high,
-        "undefined": found.undefined,
+        "undefined": estimate.undefined,
     }
 
 
@@ -281,15 +272,15 @@ def _sd(scores: Sequence[float]) -> float | None:
 
 
 def _frame(rows: Sequence[Row], table: Table) -> pl.DataFrame:
-    """Rows as the table has them; what they lack, and NaN, is null."""
+    """Rows with the columns of the table; what they lack, and NaN, is null."""
     return pl.DataFrame(rows, schema=table.schema).fill_nan(None)
 
 
-# --- who is meant ----------------------------------------------------------------------------------------------------
+# --- runs and models by name -----------------------------------------------------------------------------------------
 
 
 def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) -> dict[str, list[int]]:
-    """The numbers of each model's runs (seeds); a run that no model names is a model of its own.
+    """Indices of each model's runs (seeds); a run that no model names is a model of its own.
 
     Args:
         models: Model name to its runs, as names or patterns, in a list or comma-separated.
@@ -298,14 +289,14 @@ def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) ->
     Raises:
         UsageError: No run is called so, or a run would be of two models.
     """
-    found: dict[str, list[int]] = {}
+    seeds: dict[str, list[int]] = {}
     owner: dict[int, str] = {}
-    for model, given in models.items():
-        for run in runs_called(given, names, f"model {model!r}"):
+    for model, patterns in models.items():
+        for run in runs_called(patterns, names, f"model {model!r}"):
             if owner.setdefault(run, model) != model:
                 raise UsageError(f"run {names[run]!r} is named for two models, {owner[run]!r} and {model!r}")
-        found[model] = [run for run in range(len(names)) if owner.get(run) == model]
-        if not found[model]:
+        seeds[model] = [run for run in range(len(names)) if owner.get(run) == model]
+        if not seeds[model]:
             raise UsageError(f"model {model!r} has no run", hint="name its runs, or a pattern of their names")
     for run, name in enumerate(names):
         if run not in owner:
@@ -313,39 +304,39 @@ def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) ->
                 raise UsageError(
                     f"{name!r} is a model, and a run that is not of it", hint="give the model another name"
                 )
-            found[name] = [run]
-    return found
+            seeds[name] = [run]
+    return seeds
 
 
-def runs_called(given: str | Sequence[str], names: Sequence[str], what: str) -> list[int]:
-    """The numbers of the runs that are meant by names or patterns, in a list or comma-separated.
+def runs_called(patterns: str | Sequence[str], names: Sequence[str], what: str) -> list[int]:
+    """Indices of the runs that names or patterns stand for, in a list or comma-separated.
 
     Raises:
-        UsageError: No run is called so; `what` says whose runs were asked for.
+        UsageError: No run is called so; `what` names the option in the message.
     """
-    found: list[int] = []
-    for pattern in [part.strip() for part in given.split(",")] if isinstance(given, str) else given:
+    runs: list[int] = []
+    for pattern in [part.strip() for part in patterns.split(",")] if isinstance(patterns, str) else patterns:
         matching = [i for i, name in enumerate(names) if name == pattern or fnmatchcase(name, pattern)]
         if not matching:
             raise UsageError(f"{what}: no run is called {pattern!r}", hint=_hint(pattern, names))
-        found += matching
-    return found
+        runs += matching
+    return runs
 
 
 def _place(baseline: str, data: Data, names: Sequence[str], seeds: Models | None) -> int:
-    """The number of the run or model that is meant by its name, or the run's path."""
-    known = list(names if seeds is None else seeds)
-    if baseline in known:
-        return known.index(baseline)
+    """Index of the run or model with this name, or of the run with this path."""
+    compared = list(names if seeds is None else seeds)
+    if baseline in compared:
+        return compared.index(baseline)
     paths = [str(item) for item in data] if isinstance(data, Sequence) else []
     name = names[paths.index(baseline)] if baseline in paths else baseline
-    if name in known:
-        return known.index(name)
+    if name in compared:
+        return compared.index(name)
     if name in names:
         of = next(model for model, runs in (seeds or {}).items() if names.index(name) in runs)
         raise UsageError(f"run {name!r} is one of a model's, and models are compared", hint=f"the baseline {of!r}")
-    raise UsageError(f"no {'run' if seeds is None else 'model'} is called {baseline!r}", hint=_hint(baseline, known))
+    raise UsageError(f"no {'run' if seeds is None else 'model'} is called {baseline!r}", hint=_hint(baseline, compared))
 
 
-def _hint(name: str, known: Sequence[str]) -> str:
-    return did_you_mean(name, known) or f"there are {', '.join(known)}"
+def _hint(name: str, names: Sequence[str]) -> str:
+    return did_you_mean(name, names) or f"there are {', '.join(names)}"

@@ -1,7 +1,7 @@
 """How scores go together: correlations of metrics and traits (Kim et al. 2022, Figs 3 and A1), and their differences.
 
-Conventions: see `associations`. The unit is the dialogue. Turns of a dialogue are alike, so that over turns there are
-correlations, as papers print them, but intervals are too narrow and no differences are compared.
+Conventions: see `associations`. The unit is the dialogue. Turns of one dialogue are not independent: correlations over
+turns can be computed, as papers print them, but their intervals are too narrow and differences are not compared.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final, NamedTuple, Unpack, get_args
 
 import polars as pl
 
@@ -27,19 +27,18 @@ from dstbench.analysis.associations import (
     outcome_rows,
     with_pooled,
 )
-from dstbench.analysis.dialogues import per_dialogue
+from dstbench.analysis.dialogues import per_dialogue, with_scores
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, did_you_mean
 from dstbench.metrics import REGISTRY, Metric, parse, parse_all
-from dstbench.runs.open import Data
+from dstbench.metrics.registry import split
+from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES
 from dstbench.schema.core import TURNS
-from dstbench.scoring.notes import warn_of_alternatives
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import open_under
-from dstbench.scoring.score import score_run
 from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
 from dstbench.scoring.turn_table import to_turns
 from dstbench.stats.normal import check_level
@@ -48,9 +47,8 @@ from dstbench.typing import Per
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dstbench.typing import Missing
 
-#: The metrics that are correlated unless others are named.
+#: The metrics that are correlated by default.
 CORRELATED: Final = "jga,sa,rsa,aga,f1,fga,gca"
 #: The columns that can be correlated beside metrics.
 COLUMNS: Final[Mapping[Per, tuple[str, ...]]] = {
@@ -64,9 +62,9 @@ class Correlations:
     """Correlations, as frames (schemas in `dstbench.schema.analysis`).
 
     Attributes:
-        matrix: Each pair of columns in each run and, where there are several, in all of them pooled.
-        differences: The differences that were asked for, with Zou's interval; without a row if none were.
-        tests: The tests of these.
+        matrix: Each pair of columns in each run and, where there are several, in all runs pooled.
+        differences: The differences that were asked for, with Zou's interval; no row if none were.
+        tests: The tests of these differences.
         signatures: (run, metric, unit, signature) of the scores.
     """
 
@@ -86,11 +84,7 @@ def correlate(
     test: str | None = None,
     level: float = 0.95,
     profile: str | Convention = "verbatim",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Correlations:
     """Correlate scores, and compare correlations.
 
@@ -104,15 +98,11 @@ def correlate(
         between_runs: Compare each correlation between each two runs. These have the same dialogues, or no dialogue in
             common.
         test: The test that stands beside an interval, by cocor's name, or ``all``; None: Williams' where a column is
-            shared, Steiger's where none is, Fisher's between runs over other dialogues. Choose before you look: nine
-            tests of one difference are nine chances.
-        level: Of all intervals.
+            shared, Steiger's where none is, Fisher's between runs that share no dialogue. Choose before you look at the
+            results: with nine tests of one difference, one is more likely to be significant by chance.
+        level: Confidence level of all intervals.
         profile: The convention, or its name.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Raises:
         DstbenchError: Data cannot be used, runs share a part of their dialogues only, or a metric, test or profile is
@@ -128,19 +118,19 @@ def correlate(
         raise UsageError(f"per={per!r} is none of {', '.join(get_args(Per))}")
     check_level(level)
     _check_test(test)
-    asked = [_asked(each, per) for each in differences]
-    if per == "turn" and (asked or between_runs):
+    contrasts = [_contrast(each, per) for each in differences]
+    if per == "turn" and (contrasts or between_runs):
         raise UsageError(
             "differences are compared over dialogues: turns of one are not independent, and tests over them find "
             "differences where there are none",
             hint="omit --per turn",
         )
-    given = None if metrics is None else _variables(metrics, per)
+    variables = None if metrics is None else _variables(metrics, per)
     convention = as_convention(profile)
-    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
-    if given is None:
-        given = _variables(next((run.meta["only"] for run in runs if run.meta.get("only")), CORRELATED), per)
-    chosen = given | {name: metric for each in asked for name, metric in each.variables.items()}
+    runs = open_under(convention, data, **reading)
+    if variables is None:
+        variables = _variables(next((run.meta["only"] for run in runs if run.meta.get("only")), CORRELATED), per)
+    chosen = variables | {name: metric for each in contrasts for name, metric in each.variables.items()}
     if len(chosen) < 2:
         raise UsageError("a correlation is between two metrics", hint="-m jga,fga")
     if between_runs and len(runs) < 2:
@@ -150,16 +140,16 @@ def correlate(
     _warn_of_rows(per, pl.concat(signatures))
     compared = [
         compare_pairs((name, name), [columns[c] for c in (*each.first, *each.second)], each.first, each.second, level)
-        for each in asked
+        for each in contrasts
         for name, columns in names_and_columns
     ]
     if between_runs:
         compared += _between(runs, tables, list(chosen), level)
-    for found in compared:
-        if found.why:
-            _warn_of(found, f"cannot be compared: {found.why}")
-        elif test not in (None, ALL_TESTS, *TESTS[found.kind]):
-            _warn_of(found, f"are {found.kind}, and {test} is no test of such")
+    for each in compared:
+        if each.why:
+            _warn_of(each, f"cannot be compared: {each.why}")
+        elif test not in (None, ALL_TESTS, *TESTS[each.kind]):
+            _warn_of(each, f"are {each.kind}, and {test} is no test of such")
     return Correlations(
         pl.concat([correlations(name, columns, level) for name, columns in names_and_columns]),
         difference_rows(compared, level),
@@ -171,8 +161,8 @@ def correlate(
 # --- what is correlated --------------------------------------------------------------------------------------------
 
 
-class _Asked(NamedTuple):
-    """Two correlations to compare, and what they are between."""
+class _Contrast(NamedTuple):
+    """Two correlations to compare, and their variables."""
 
     first: Pair
     second: Pair
@@ -181,25 +171,21 @@ class _Asked(NamedTuple):
 
 def _variables(given: str | Iterable[str | Metric], per: Per) -> dict[str, Metric | None]:
     """Metrics by their notation, and None by the names of columns, in the order in which they are given."""
-    parts = [part.strip() if isinstance(part, str) else part for part in _split(given)]
-    known = COLUMNS[per]
+    parts = split(given)
+    columns = COLUMNS[per]
     for part in parts:
-        if isinstance(part, str) and part not in known and part.partition(":")[0].lower() not in REGISTRY:
+        if isinstance(part, str) and part not in columns and part.partition(":")[0].lower() not in REGISTRY:
             raise UsageError(
                 f"there is no metric and no column of {per}s {part!r}",
-                hint=did_you_mean(part, [*REGISTRY, *known]) or f"a metric, or one of {', '.join(known)}",
+                hint=did_you_mean(part, [*REGISTRY, *columns]) or f"a metric, or one of {', '.join(columns)}",
             )
-    named = {str(metric): metric for metric in parse_all([part for part in parts if part not in known])}
-    names = [str(parse(part)) if isinstance(part, str) and part not in known else str(part) for part in parts]
+    named = {str(metric): metric for metric in parse_all([part for part in parts if part not in columns])}
+    names = [str(parse(part)) if isinstance(part, str) and part not in columns else str(part) for part in parts]
     return {name: named.get(name) for name in names}
 
 
-def _split(given: str | Iterable[str | Metric]) -> list[str | Metric]:
-    return list(given.split(",")) if isinstance(given, str) else list(given)
-
-
-def _asked(given: str | Sequence[str | Metric], per: Per) -> _Asked:
-    parts = [next(iter(_variables([part], per).items())) for part in _split(given)]
+def _contrast(given: str | Sequence[str | Metric], per: Per) -> _Contrast:
+    parts = [next(iter(_variables([part], per).items())) for part in split(given)]
     names = [name for name, _ in parts]
     if len(names) == 3:
         names = [*names[:2], names[0], names[2]]
@@ -214,46 +200,31 @@ def _asked(given: str | Sequence[str | Metric], per: Per) -> _Asked:
             raise UsageError(f"r({pair[0]}, {pair[1]}) is that of a column with itself")
     if set(first) == set(second):
         raise UsageError(f"r({', '.join(first)}) is compared with itself")
-    return _Asked(first, second, dict(parts))
+    return _Contrast(first, second, dict(parts))
 
 
 def _check_test(test: str | None) -> None:
-    known = dict.fromkeys(name for names in TESTS.values() for name in names)
-    if test is not None and test not in (*known, ALL_TESTS):
-        hint = did_you_mean(test, known) or f"one of {', '.join(known)}, {ALL_TESTS}"
+    tests = dict.fromkeys(name for names in TESTS.values() for name in names)
+    if test is not None and test not in (*tests, ALL_TESTS):
+        hint = did_you_mean(test, tests) or f"one of {', '.join(tests)}, {ALL_TESTS}"
         raise UsageError(f"there is no test {test!r}", hint=hint)
 
 
 def _of_run(
     run: Run, variables: Mapping[str, Metric | None], per: Per, convention: Convention
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """A row per dialogue (and turn) with a number per variable, and the signatures of the metrics."""
+    """A row per dialogue (or turn) with a column per variable, and the signatures of the metrics."""
     metrics = [metric for metric in variables.values() if metric is not None]
     columns = [name for name, metric in variables.items() if metric is None]
     if run.meta.get("only") and columns:
         raise UsageError(f"{run.name}: it holds no states, and {', '.join(columns)} cannot be had from it")
-    table, signatures = (
-        per_dialogue(run, metrics, convention) if per == "dialogue" else _per_turn(run, metrics, columns, convention)
-    )
+    if per == "dialogue":
+        table, signatures = per_dialogue(run, metrics, convention)
+    else:
+        needed = {"dialogue", "turn", "number", *columns, *columns_of_scored(convention)}
+        parts = over_partitions(run, lambda part: scored_turns(to_turns(part, convention, columns=needed), convention))
+        table, signatures = with_scores(pl.concat(parts), ["dialogue", "turn"], run, metrics, convention)
     return table.select("dialogue", *variables), signatures
-
-
-def _per_turn(
-    run: Run, metrics: Sequence[Metric], columns: Sequence[str], convention: Convention
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Columns of the turns that the convention scores, and the metrics; see `per_dialogue`."""
-    keys = ["dialogue", "turn"]
-    needed = {*keys, *columns, "number", *columns_of_scored(convention)}
-    parts = over_partitions(run, lambda part: scored_turns(to_turns(part, convention, columns=needed), convention))
-    table = pl.concat(parts)
-    if not metrics:
-        return table, pl.DataFrame(schema=dict.fromkeys(("run", "metric", "unit", "signature"), pl.String))
-    rows, sums = score_run(run, metrics, keys, convention)
-    warn_of_alternatives(run, sums, convention)
-    names = [str(metric) for metric in metrics]
-    scores = rows.pivot(on="metric", on_columns=names, index=keys, values="value")
-    signatures = rows.select("run", "metric", "unit", "signature").unique(maintain_order=True)
-    return table.join(scores, on=keys, how="left", maintain_order="left"), signatures
 
 
 def _between(
@@ -290,7 +261,7 @@ def _warn_of(compared: Compared, what: str) -> None:
 
 
 def _warn_of_rows(per: Per, signatures: pl.DataFrame) -> None:
-    """Say it where intervals are too narrow, and where a metric is not the same in the runs that are pooled."""
+    """Warn of intervals that are too narrow, and of metrics that are not the same in all runs that are pooled."""
     if per == "turn":
         _warn("turns of one dialogue are not independent: intervals over turns are too narrow")
     heads = signatures.group_by("metric", maintain_order=True).agg(

@@ -1,7 +1,6 @@
-"""Several runs over one gold: their sums per dialogue, side by side, if they can be compared at all.
+"""Sums per dialogue of several runs over one gold, side by side.
 
-Conventions: runs are paired by dialogue, so all of them must have the same turns with the same gold, under the
-convention.
+Conventions: runs are paired by dialogue, so all must have the same scored turns with the same gold.
 """
 
 from __future__ import annotations
@@ -88,23 +87,23 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
     warn_of_frames(runs, convention)
     for run in runs:
         spelling = asks_for_spelling(run, (), convention)
-        rows, found = score_run(run, metrics, ["dialogue"], convention, spelling=spelling)
-        warn_of_alternatives(run, found, convention)
-        warn_of_negative_turns(run, resolve(metrics, found, convention), found)
-        spellings.append((run, found.spelling))
-        corpora.add((found.fingerprint, found.turns, found.dialogues))
+        rows, sums = score_run(run, metrics, ["dialogue"], convention, spelling=spelling)
+        warn_of_alternatives(run, sums, convention)
+        warn_of_negative_turns(run, resolve(metrics, sums, convention), sums)
+        spellings.append((run, sums.spelling))
+        corpora.add((sums.fingerprint, sums.turns, sums.dialogues))
         if len(corpora) > 1:
             raise _difference(runs[0], run, convention)
-        if found.dialogues < 2:
+        if sums.dialogues < 2:
             raise DstbenchError(
                 "fewer than two dialogues are scored, and intervals and tests come from resampling dialogues",
                 file=run.name,
                 hint="`dstbench score` works with any number",
             )
-        tables.append(found.table)
+        tables.append(sums.table)
         settings.append({**parse(rows["signature"][0]).settings, "by": "run"})
-        gold_slots |= found.gold_slots
-        is_multiwoz &= found.is_multiwoz
+        gold_slots |= sums.gold_slots
+        is_multiwoz &= sums.is_multiwoz
     warn_of_spelling(spellings, convention)
     _warn_of_differences([run.name for run in runs], settings)
     total = total_of(gold_slots, convention, is_multiwoz=is_multiwoz)
@@ -127,7 +126,7 @@ def _in_order(table: pl.DataFrame, dialogues: pl.DataFrame, statistics: Sequence
 
 
 def _warn_of_differences(names: Sequence[str], settings: Sequence[dict[str, str]]) -> None:
-    """Say it where runs were not treated alike."""
+    """Warn where the settings of runs differ."""
     first, *others = (sign("any metric", of_run) for of_run in settings)
     for name, other in zip(names[1:], others, strict=True):
         for clause in differences(first, other):
@@ -142,7 +141,7 @@ def _warn_of_differences(names: Sequence[str], settings: Sequence[dict[str, str]
 
 
 def _difference(one: Run, other: Run, convention: Convention) -> DstbenchError:
-    """What to say of two runs whose scored turns, or gold, are not the same: how many differ, and the first of them."""
+    """The error for two runs whose scored turns or gold differ: how many turns, and the first of them."""
     both = _gold_of_turns(one, convention).join(
         _gold_of_turns(other, convention), on=_TURN, how="full", coalesce=True, suffix="_other"
     )

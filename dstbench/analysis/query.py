@@ -7,7 +7,7 @@ scores are null. A query reads, and changes nothing.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import polars as pl
 
@@ -17,7 +17,7 @@ from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.frames import IS_FRAME
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES, SLOT_CLASSES
 from dstbench.schema.core import LONG, SCORES, TURNS
@@ -31,11 +31,10 @@ from dstbench.scoring.turn_table import to_turns
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from dstbench.typing import Missing
 
-# What a query begins with; others would seem to change tables, and these are made anew for each query.
+# The first words of queries that read; others would seem to change tables, but tables are made anew for each query.
 _READS: Final = ("SELECT", "WITH", "FROM", "VALUES", "EXPLAIN", "SHOW")
-# Functions that read a file or an address, however they are spelt and wherever they stand.
+# Functions that read a file or an address, in any spelling and at any place.
 _FOREIGN: Final = re.compile(r"\b((?:read|scan)_\w+)[\"`\s]*(?:\(|--|/\*)", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -46,11 +45,7 @@ def query(
     *,
     metrics: str | Iterable[str | Metric] | None = None,
     profile: str | Convention = "verbatim",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> pl.DataFrame:
     """Ask runs a question in SQL (Polars' dialect).
 
@@ -63,11 +58,7 @@ def query(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: The metrics of ``dialogues`` and ``scores``; None: those of the profile.
         profile: The convention, or its name; of all tables but ``long``.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Returns:
         What the query selects.
@@ -82,18 +73,18 @@ def query(
     [('hotel-area', 'north', 'south', 'wrong-fresh'), ('taxi-departure', 'pub', None, 'missed-fresh')]
     """
     convention = as_convention(profile)
-    asked = None if metrics is None else parse_all(metrics)
-    _check(sql, _schemas(choose_metrics(asked, [], convention), convention))  # before files are read
-    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    named = None if metrics is None else parse_all(metrics)
+    _check(sql, _schemas(choose_metrics(named, [], convention), convention))  # before files are read
+    runs = open_under(convention, data, **reading)
     for run in runs:
         run.need_states("tables of slots and values")
-    chosen = choose_metrics(asked, runs, convention)
+    chosen = choose_metrics(named, runs, convention)
     schemas = _schemas(chosen, convention)
-    found = _ask(sql, _tables(runs, chosen, convention, schemas))
+    answer = _ask(sql, _tables(runs, chosen, convention, schemas))
     try:
         for run in runs:
             run.check()
-        return found.collect()
+        return answer.collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _fault(sql, error, schemas) from None
     finally:
@@ -154,7 +145,7 @@ def _conform(table: pl.LazyFrame, run: Run, schema: pl.Schema) -> pl.LazyFrame:
 
 
 def _check(sql: str, schemas: Mapping[str, pl.Schema]) -> None:
-    """Refuse what is no query, or names what is not there."""
+    """Refuse what does not read, or names a table or column that does not exist."""
     words = _COMMENT.sub(" ", sql).lstrip(" \t\r\n(").split(maxsplit=1)
     if not words:
         raise UsageError("the query is empty", hint='"SELECT slot, count(*) AS n FROM long GROUP BY slot"')
@@ -168,24 +159,24 @@ def _check(sql: str, schemas: Mapping[str, pl.Schema]) -> None:
 
 
 def _ask(sql: str, tables: Mapping[str, pl.LazyFrame]) -> pl.LazyFrame:
-    """The query's result, not yet computed; its columns are known."""
+    """The query's result as a lazy frame whose columns are resolved."""
     schemas = {name: table.collect_schema() for name, table in tables.items()}
     try:
-        found = pl.SQLContext(tables, register_globals=False, eager=False).execute(sql)
-        found.collect_schema()
+        answer = pl.SQLContext(tables, register_globals=False, eager=False).execute(sql)
+        answer.collect_schema()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _fault(sql, error, schemas) from None
-    return found
+    return answer
 
 
 def _fault(sql: str, error: Exception, schemas: Mapping[str, pl.Schema]) -> UsageError:
     """One message, with the tables' columns as its hint."""
-    what = str(error).splitlines()[0].partition("; valid columns")[0].removeprefix("sql parser error: ")
+    message = str(error).splitlines()[0].partition("; valid columns")[0].removeprefix("sql parser error: ")
     named = [name for name in schemas if re.search(rf"\b(?:FROM|JOIN)\s+{name}\b", sql, re.IGNORECASE)] or list(schemas)
-    unknown = re.search(r"column [\"'](.+?)[\"']|relation [\"'](.+?)[\"']", what)
+    unknown = re.search(r"column [\"'](.+?)[\"']|relation [\"'](.+?)[\"']", message)
     near = None
     if unknown:
         columns = [column for name in named for column in schemas[name]]
         near = did_you_mean(unknown[1] or unknown[2], dict.fromkeys(columns) if unknown[1] else schemas)
     tables = "\n".join(f"table {name}: {', '.join(schemas[name])}" for name in named)
-    return UsageError(f"the query fails: {what}", hint=f"{near}\n{tables}" if near else tables)
+    return UsageError(f"the query fails: {message}", hint=f"{near}\n{tables}" if near else tables)

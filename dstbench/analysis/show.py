@@ -1,4 +1,4 @@
-"""One dialogue, turn by turn: what was said, what gold and runs say of it, and how each turn scores.
+"""One dialogue, turn by turn: utterances, gold and predicted slots, scores.
 
 Conventions: scores are those of `dstbench.score` by turn, over this dialogue alone. A turn's changes are counted as
 GCA's authors do. Turns that the convention does not score have no scores and no classes.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import polars as pl
 
@@ -19,7 +19,7 @@ from dstbench.errors import DstbenchError, DstbenchWarning
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.contexts import contexts
 from dstbench.readers.registry import WITH_UTTERANCES
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import CHANGES, SLOT_CLASSES, TURN_SCORES
 from dstbench.schema.core import CONTEXTS
@@ -32,18 +32,17 @@ from dstbench.scoring.turn_table import to_turns
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from dstbench.typing import Missing
 
-#: The metrics of a turn, unless others are named.
+#: The default metrics of a turn.
 SHOWN: Final = "jga,rsa,fga,gca"
 
 
 @dataclass(frozen=True)
 class Walkthrough:
-    """A dialogue, as frames (schemas in `dstbench.schema.turnwise`; `schema.CONTEXTS`).
+    """A dialogue, as frames (schemas in `dstbench.schema.analysis`; `schema.CONTEXTS`).
 
     Attributes:
-        said: What was said in its turns; without a row where that is not known.
+        said: The utterances of its turns; no row where they are not known.
         slots: Every slot of every turn that gold or a run has, with its class.
         changes: How many changes of state each run has right, wrong, missed and over, turn by turn.
         scores: The scores of each turn, and of the dialogue (turn: null).
@@ -64,42 +63,34 @@ def walk_through(
     context: str | None = None,
     metrics: str | Iterable[str | Metric] | None = None,
     profile: str | Convention = "verbatim",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Walkthrough:
     """Look at one dialogue of one or several runs.
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         dialogue: Its id; MultiWOZ's in any spelling.
-        context: A file, folder or table of contexts that says what was said; None: what the first run's own file or
-            the gold file holds, if it does.
+        context: A file, folder or table of contexts with the utterances; None: those in the first run's own file or in
+            the gold file, if any.
         metrics: Metrics in dstbench's notation; None: JGA, RSA, FGA, GCA.
         profile: The convention, or its name.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to read, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Raises:
         DstbenchError: Data cannot be used, or a run has no such dialogue.
 
     >>> states = [{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}},
     ...           {"dialogue_id": "D1", "turn": 1, "gold": {"hotel-area": "south"}, "pred": {"hotel-area": "north"}}]
-    >>> found = walk_through(states, "D1", metrics="jga")
-    >>> found.slots.select("turn", "slot", "class").rows()
+    >>> walkthrough = walk_through(states, "D1", metrics="jga")
+    >>> walkthrough.slots.select("turn", "slot", "class").rows()
     [(0, 'hotel-area', 'correct'), (1, 'hotel-area', 'not-updated')]
-    >>> found.scores.select("turn", "metric", "value").rows()
+    >>> walkthrough.scores.select("turn", "metric", "value").rows()
     [(0, 'jga', 1.0), (1, 'jga', 0.0), (None, 'jga', 0.5)]
     """
     convention = as_convention(profile)
     chosen = parse_all(metrics or SHOWN)
-    said = None if context is None else contexts(context)  # what is wrong with it is said before runs are read
-    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    said = None if context is None else contexts(context)  # so that its errors come before runs are read
+    runs = open_under(convention, data, **reading)
     for run in runs:
         run.need_states("classes of errors")
     name = pl.DataFrame({"dialogue": [dialogue]}).select(canonical_dialogue(pl.col("dialogue"))).item()
@@ -126,16 +117,16 @@ def _near(run: Run, dialogue: str) -> str:
     from rapidfuzz import process
     from rapidfuzz.distance import JaroWinkler
 
-    known = run.read(run.table.select(pl.col("dialogue").unique(maintain_order=True)))["dialogue"]
-    spelled = {name.lower(): name for name in known.to_list()}
+    dialogues = run.read(run.table.select(pl.col("dialogue").unique(maintain_order=True)))["dialogue"]
+    spelled = {name.lower(): name for name in dialogues.to_list()}
     near = process.extract(dialogue.lower(), list(spelled), scorer=JaroWinkler.similarity, limit=3, score_cutoff=0.7)
     if near:
         return f"did you mean {' or '.join(spelled[name] for name, *_ in near)}?"
-    return f"it has {len(known):,} dialogues, such as {', '.join(known.head(3).to_list())}"
+    return f"it has {len(dialogues):,} dialogues, such as {', '.join(dialogues.head(3).to_list())}"
 
 
 def said_in(runs: Sequence[Run]) -> pl.DataFrame:
-    """What the first of the files of runs and gold that knows it says was said; nothing if none does."""
+    """The utterances in the first of the files of runs and gold that has any; no row if none has."""
     tries: list[tuple[Any, str | None]] = [
         (run.meta["files"], run.meta["format"]) for run in runs if run.meta.get("format") in WITH_UTTERANCES
     ]
@@ -144,7 +135,7 @@ def said_in(runs: Sequence[Run]) -> pl.DataFrame:
     for path, form in tries:
         try:
             return contexts(path, format=form)
-        except DstbenchError:  # nobody has asked for it
+        except DstbenchError:  # the user has not asked for utterances
             continue
     return pl.DataFrame(schema=CONTEXTS.schema)
 
@@ -152,7 +143,7 @@ def said_in(runs: Sequence[Run]) -> pl.DataFrame:
 def _of_run(
     run: Run, metrics: Sequence[Metric], convention: Convention
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """The frames of one run, in the order of `Walkthrough` but for what was said."""
+    """The frames of one run, in the order of `Walkthrough` after `said`."""
     table, named = run.read(), pl.lit(run.name).alias("run")
     turns = to_turns(table, convention)
     whole = score_run(run, metrics, [], convention)[0]

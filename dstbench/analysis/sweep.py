@@ -1,16 +1,16 @@
-"""The same predictions under every convention: how much of a score is the convention."""
+"""The same predictions scored under every profile."""
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 import polars as pl
 
 from dstbench.conventions.profiles import PROFILES, profile, suits
 from dstbench.errors import DstbenchWarning, UsageError
 from dstbench.metrics import Metric, parse_all
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, Reading
 from dstbench.scoring.scope import check_scope, gold_counts, open_under
 from dstbench.scoring.score import score_run
 from dstbench.signature import parse
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dstbench.conventions.convention import Convention
-    from dstbench.conventions.normalise import Table
-    from dstbench.typing import Missing
+    from dstbench.conventions.files import Table
 
-# What two neighbours in a sweep may differ in, beside the convention: nothing, or what follows from it.
+# Settings that differ between two profiles only because the convention does.
 _FOLLOWS: Final = frozenset({"metric", "profile", "gold"})
 
 
@@ -33,11 +32,7 @@ def sweep(
     profiles: Sequence[str] | None = None,
     labels: str | Table | None = None,
     typos: str | Table | None = None,
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> pl.DataFrame:
     """Score runs under every profile that suits their slots.
 
@@ -47,12 +42,8 @@ def sweep(
         profiles: The profiles; None: all. One that does not suit a run is left out, with a warning.
         labels: A label map, or its file, for ``trippy``.
         typos: A typo table, or its file, for profiles whose normaliser has the step ``typos``.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction: the same for all profiles, so that they differ in
-            nothing else; None: refuse.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: "error"; the same for all profiles), `split`: see
+            `dstbench.open_runs`.
 
     Returns:
         (run, profile, metric, unit, value, turns, dialogues, changed: the choices that differ from the profile above,
@@ -70,10 +61,8 @@ def sweep(
         raise UsageError("no metric to compute", hint="name at least one: jga")
     conventions = {name: _convention(name, labels, typos) for name in profiles or PROFILES}
     tables = []
-    for run in open_under(
-        profile("verbatim"), data, gold=gold, format=format, names=names, missing=missing, split=split
-    ):
-        found: list[pl.DataFrame] = []
+    for run in open_under(profile("verbatim"), data, **reading):
+        scored: list[pl.DataFrame] = []
         left_out: dict[str, list[str]] = {}
         counts = gold_counts(run)
         for one in {c.scope_name: c for c in conventions.values() if not suits(c, frozenset(counts["slot"]))}.values():
@@ -83,12 +72,12 @@ def sweep(
                 left_out.setdefault(reason, []).append(name)
                 continue
             rows, _ = score_run(run, chosen, [], convention)
-            found.append(rows.drop("exact", strict=False).with_columns(pl.lit(name).alias("profile")))
+            scored.append(rows.drop("exact", strict=False).with_columns(pl.lit(name).alias("profile")))
         if left_out:
             reasons = (f"{', '.join(names)} ({reason})" for reason, names in left_out.items())
             warnings.warn(f"{run.name}: left out {'; '.join(reasons)}", DstbenchWarning, stacklevel=2)
-        if found:
-            tables.append(_ordered(pl.concat(found), str(chosen[0])))
+        if scored:
+            tables.append(_ordered(pl.concat(scored), str(chosen[0])))
     if not tables:
         raise UsageError("no profile suits the runs", hint="`dstbench ls profiles` lists them")
     return pl.concat(tables)
@@ -96,8 +85,8 @@ def sweep(
 
 def _convention(name: str, labels: str | Table | None, typos: str | Table | None) -> Convention:
     """A profile with the user's tables, where it is made for such: the others must not change their numbers."""
-    found = profile(name)
-    takes_typos = "typos" in (*found.gold_steps, *found.pred_steps)
+    convention = profile(name)
+    takes_typos = "typos" in (*convention.gold_steps, *convention.pred_steps)
     return profile(name, labels=labels if name.startswith("trippy") else None, typos=typos if takes_typos else None)
 
 

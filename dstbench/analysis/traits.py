@@ -1,15 +1,15 @@
-"""What dialogues are like beside what they score: tail orientation and non-uniformity of mistakes (GCA, §6).
+"""Tail orientation and non-uniformity of mistakes (Aksu & Chen 2024, section 6) beside the scores of dialogues.
 
-A metric that prefers mistakes of one place or spread rewards what is no quality of a tracker. These are the tables to
-see it in: per dialogue, in bins, as correlations, and the dialogues on which two metrics disagree. (The module is not
-called `traits`, as the function is.)
+A metric whose scores depend on where in a dialogue mistakes are, or how they are spread, rewards something that is no
+quality of a tracker. These tables show it: per dialogue, in bins, as correlations, and the dialogues on which two
+metrics disagree.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, get_args
+from typing import TYPE_CHECKING, Final, Unpack, get_args
 
 import numpy as np
 import polars as pl
@@ -29,7 +29,7 @@ from dstbench.errors import UsageError
 from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.base import mean
 from dstbench.metrics.exact_sums import exact_sum
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, Reading
 from dstbench.schema.analysis import DISAGREEMENTS, TRAIT_BINS
 from dstbench.scoring.scope import open_under
 from dstbench.stats.normal import check_level
@@ -39,17 +39,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dstbench.arrays import Floats
-    from dstbench.typing import Missing
 
 _BINS: Final = 10
-# Traits whose values have bounds of their own.
+# Traits whose bins span fixed bounds instead of the values that occur.
 _BOUNDS: Final = {"to_mean": (0.0, 1.0)}
-#: The metrics, tail orientation and non-uniformity of a protocol, unless others are named.
+#: The default metrics, tail orientation and non-uniformity of each protocol.
 PROTOCOLS: Final[Mapping[Protocol, tuple[str, TailOrientation, NonUniformity]]] = {
     "plain": ("fga,gca", "mean", "paper"),
     "released": ("fga:lam=0.75,gca", "released", "released"),
 }
-# In the released protocol, dialogues on which standard scores differ by less are left out.
+# The released protocol omits dialogues whose standard scores differ by less.
 _LEAST_APART: Final = 0.1
 
 
@@ -87,11 +86,7 @@ def traits(
     disagree: Sequence[str | Metric] | None = None,
     most: int = 20,
     profile: str | Convention = "verbatim",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Traits:
     """Tail orientation, non-uniformity and scores of each dialogue.
 
@@ -103,15 +98,11 @@ def traits(
         protocol: Over which dialogues traits and scores are correlated: all in which they are defined, or, with
             ``released``, those that Aksu & Chen 2024 took, of all runs pooled: not perfect by both metrics, and by
             standard scores 0.1 or more apart.
-        level: Of the intervals.
+        level: Confidence level of the intervals.
         disagree: Two metrics whose strongest disagreements are listed; None: no list.
         most: Number of dialogues to list in each direction.
         profile: The convention, or its name.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Raises:
         DstbenchError: Data cannot be used, or a metric, variant or profile is unknown.
@@ -128,17 +119,17 @@ def traits(
     default, default_to, default_nu = PROTOCOLS[protocol]
     to, nu = to or default_to, nu or default_nu
     metrics = default if metrics is None else metrics
-    for name, given, known in (("to", to, TailOrientation), ("nu", nu, NonUniformity)):
-        if given not in get_args(known):
-            raise UsageError(f"{name}={given!r} is none of {', '.join(get_args(known))}")
+    for name, value, choices in (("to", to, TailOrientation), ("nu", nu, NonUniformity)):
+        if value not in get_args(choices):
+            raise UsageError(f"{name}={value!r} is none of {', '.join(get_args(choices))}")
     pair = parse_all(disagree or ())
     if disagree is not None and len(pair) != 2:
         raise UsageError("a disagreement is between two metrics", hint="--disagree fga gca")
-    chosen = parse_all([*(metrics.split(",") if isinstance(metrics, str) else metrics), *pair])
+    chosen = parse_all([*([metrics] if isinstance(metrics, str) else metrics), *pair])
     if protocol == "released" and len(chosen) < 2:
         raise UsageError("the released protocol is of two metrics", hint=f"-m {default}")
     convention = as_convention(profile)
-    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, **reading)
     tables, signatures = zip(*(per_dialogue(run, chosen, convention) for run in runs), strict=True)
     dialogues = pl.concat(tables)
     scores, both = [str(metric) for metric in chosen], [f"to_{to}", f"nu_{nu}"]
@@ -202,12 +193,12 @@ def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.Da
     grid = dialogues.select(pl.col("run").unique(maintain_order=True)).join(bins, how="cross", maintain_order="left")
     listed = dialogues.drop_nulls(trait).select("run", number.alias("bin"), *scores)
     long = listed.unpivot(on=scores, index=["run", "bin"], variable_name="metric").drop_nulls("value")
-    found = long.group_by("run", "bin", "metric").agg(
+    means = long.group_by("run", "bin", "metric").agg(
         value=mean(exact_sum(pl.col("value")), pl.len()), dialogues=pl.len()
     )
     return TRAIT_BINS.conform(
         grid.join(pl.DataFrame({"metric": scores}, schema={"metric": pl.String}), how="cross", maintain_order="left")
-        .join(found, on=["run", "bin", "metric"], how="left", maintain_order="left")
+        .join(means, on=["run", "bin", "metric"], how="left", maintain_order="left")
         .with_columns(pl.col("dialogues").fill_null(0), pl.lit(trait).alias("trait"))
     )
 

@@ -1,0 +1,496 @@
+"""Correlations of scores and traits, and their differences: by plain loops, by scipy, and by their own laws."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import statistics
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats as reference
+
+import dstbench
+from dstbench.analysis.associations import TESTS
+from dstbench.analysis.correlate import COLUMNS, Correlations
+from dstbench.demo import synthetic
+from dstbench.schema.analysis import TABLES
+from dstbench.stats import compare_independent, compare_nonoverlapping, compare_overlapping
+from tests import formats, oracle
+from tests.analysis.test_diagnose import by_dialogue
+from tests.cli.test_cli import ok, run
+from tests.corpora import States, corpora
+from tests.schema.test_schemas import FOLDER
+
+Rows = list[dict[str, Any]]
+#: Of each frame that `dstbench correlate` prints: its schema.
+SCHEMAS = {"matrix": "correlations", "differences": "differences", "tests": "correlation_tests"}
+
+
+def r_of(x: list[float | None], y: list[float | None]) -> tuple[float | None, int]:
+    """Pearson's r of the pairs without a gap, by plain loops."""
+    pairs = [(round(a, 12), round(b, 12)) for a, b in zip(x, y, strict=True) if a is not None and b is not None]
+    n = len(pairs)
+    if n < 2 or len({a for a, _ in pairs}) == 1 or len({b for _, b in pairs}) == 1:
+        return None, n
+    mean_x, mean_y = math.fsum(a for a, _ in pairs) / n, math.fsum(b for _, b in pairs) / n
+    both = math.fsum((a - mean_x) * (b - mean_y) for a, b in pairs)
+    squares = [math.fsum((p[i] - m) ** 2 for p in pairs) for i, m in enumerate((mean_x, mean_y))]
+    return both / math.sqrt(squares[0] * squares[1]), n
+
+
+def check_matrix(found: pl.DataFrame, columns: dict[str, list[float | None]]) -> None:
+    """Every pair once, with r, n and Fisher's interval."""
+    names = list(columns)
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    assert found.select("first", "second").rows() == pairs
+    for row in found.iter_rows(named=True):
+        r, n = r_of(columns[row["first"]], columns[row["second"]])
+        assert row["n"] == n
+        assert row["r"] == (None if r is None else pytest.approx(r, abs=1e-9))
+        if r is None or n < 4:
+            assert row["low"] is row["high"] is None
+        elif abs(r) < 1 - 1e-9:
+            reach = statistics.NormalDist().inv_cdf((1 + row["level"]) / 2) / math.sqrt(n - 3)
+            z = math.atanh(r)
+            assert (row["low"], row["high"]) == pytest.approx((math.tanh(z - reach), math.tanh(z + reach)), abs=1e-6)
+
+
+def complete(*columns: pl.Series) -> list[np.ndarray[Any, Any]]:
+    """The rows in which no column has a gap."""
+    table = pl.DataFrame({str(i): column for i, column in enumerate(columns)}).drop_nulls()
+    return [table[name].to_numpy() for name in table.columns]
+
+
+def scored(data: Any, metrics: str) -> pl.DataFrame:
+    return dstbench.traits(data, metrics=metrics).dialogues
+
+
+# --- correlations --------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(corpora(max_dialogues=8), st.sampled_from([0.9, 0.95]))
+def test_dialogues_by_plain_loops(states: States, level: float) -> None:
+    found = dstbench.correlate(states, metrics="jga,turns,gca,to_mean", level=level)
+    groups = [turns for _, turns in sorted(by_dialogue(states).items())]
+    check_matrix(
+        found.matrix,
+        {
+            "jga": [oracle.jga(ts) for ts in groups],
+            "turns": [float(len(ts)) for ts in groups],
+            "gca": [oracle.gca(ts) for ts in groups],
+            "to_mean": [oracle.tail_orientation(ts, "mean") for ts in groups],
+        },
+    )
+    assert set(found.matrix["level"]) == {level}
+    assert found.differences.is_empty()
+    assert found.tests.is_empty()
+
+
+@settings(max_examples=30)
+@given(corpora(max_dialogues=6))
+@pytest.mark.filterwarnings("ignore:turns of one dialogue:dstbench.errors.DstbenchWarning")
+def test_turns_by_plain_loops(states: States) -> None:
+    found = dstbench.correlate(states, metrics="rsa,aga,turn,n_gold", per="turn")
+    turns = [turn for _, ts in sorted(by_dialogue(states).items()) for turn in ts]
+    check_matrix(
+        found.matrix,
+        {
+            "rsa": [oracle.rsa([t]) for t in turns],
+            "aga": [oracle.aga([t]) for t in turns],
+            "turn": [float(i) for _, ts in sorted(by_dialogue(states).items()) for i in range(len(ts))],
+            "n_gold": [float(len(t.gold)) for t in turns],
+        },
+    )
+
+
+def test_the_default_matrix_by_scipy() -> None:
+    runs = synthetic(80)
+    found = dstbench.correlate(runs)
+    metrics = ["jga", "sa", "rsa", "aga", "f1", "fga", "gca"]
+    assert found.matrix.height == 21 * (len(runs) + 1)
+    for name, table in runs.items():
+        scores = scored({name: table}, ",".join(metrics))
+        for row in found.matrix.filter(run=name).iter_rows(named=True):
+            witness = reference.pearsonr(*complete(scores[row["first"]], scores[row["second"]]))
+            limits = witness.confidence_interval(0.95)
+            assert (row["r"], row["low"], row["high"]) == pytest.approx((witness.statistic, *limits), abs=1e-9)
+    assert found.signatures["metric"].to_list() == metrics * len(runs)
+    assert found.signatures["signature"].to_list() == dstbench.score(runs, metrics=metrics, by="dialogue")[
+        "signature"
+    ].unique(maintain_order=True).to_list() * len(runs)
+
+
+def test_pooled_is_one_run_of_all_dialogues() -> None:
+    tables = list(synthetic(40).values())[:2]
+    renamed = [
+        table.with_columns(pl.format("{}-{}", pl.lit(i), "dialogue").alias("dialogue"))
+        for i, table in enumerate(tables)
+    ]
+    together = dstbench.correlate({"one": pl.concat(renamed)}, differences=["jga,fga,gca"])
+    apart = dstbench.correlate({"a": tables[0], "b": tables[1]}, differences=["jga,fga,gca"])
+    for frame in ("matrix", "differences"):
+        pooled = getattr(apart, frame).filter(run="pooled").drop("run", "other_run", strict=False)
+        assert pooled.equals(getattr(together, frame).drop("run", "other_run", strict=False)), frame
+
+
+def test_columns_are_taken_as_they_are_named() -> None:
+    states = synthetic(30)["careful"]
+    for name in COLUMNS["dialogue"]:
+        assert dstbench.correlate(states, metrics=["jga", name]).matrix["second"].item() == name
+    with pytest.warns(dstbench.DstbenchWarning, match="intervals over turns are too narrow"):
+        found = dstbench.correlate(states, metrics=[*COLUMNS["turn"]], per="turn")
+    assert found.matrix["n"].max() == dstbench.turns(states).height
+    assert found.signatures.is_empty()
+    one = dstbench.correlate(states, metrics=" jga, fga:lam=0.50").matrix
+    other = dstbench.correlate(states, metrics=[dstbench.parse("jga"), "fga"]).matrix
+    assert one.equals(other)
+
+
+def test_a_metric_that_is_not_the_same_in_all_runs_is_told() -> None:
+    few = [{"dialogue_id": "MUL1", "turn": t, "gold": {"hotel-area": "north"}, "pred": {}} for t in range(2)]
+    more = [{"dialogue_id": "MUL2", "turn": 0, "gold": {"hospital-department": "eyes"}, "pred": {}}]
+    with pytest.warns(dstbench.DstbenchWarning, match=r"sa: not the same in all runs that are pooled, but sa\(T=30"):
+        dstbench.correlate({"few": few, "more": more}, metrics="sa,jga")
+    dstbench.correlate({"few": few, "more": more}, metrics="sa:T=30,jga")
+
+
+@pytest.mark.filterwarnings("ignore:.*MultiWOZ:dstbench.errors.DstbenchWarning")
+def test_the_last_bits_of_scores_are_not_correlated() -> None:
+    """GCA of 1 right and 1 wrong change is that of 7 and 7, but for a bit."""
+    states = []
+    for name, size, turns in (("A", 1, 1), ("B", 7, 2), ("C", 1, 1), ("D", 7, 3)):
+        gold = {f"hotel-{i}": "a" for i in range(2 * size)}
+        pred = {slot: "a" if i < size else "b" for i, slot in enumerate(gold)}
+        states += [{"dialogue_id": name, "turn": t, "gold": gold, "pred": pred} for t in range(turns)]
+    assert scored(states, "gca")["gca"].n_unique() == 2
+    found = dstbench.correlate(states, metrics="gca,turns").matrix
+    assert found.select("r", "low", "high", "n").row(0) == (None, None, None, 4)
+
+
+# --- differences ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "shared"),
+    [("jga,fga,gca", "jga"), ("fga,jga,gca,jga", "jga"), ("gca,fga,jga,gca", "gca"), ("jga,fga,rsa,gca", None)],
+)
+def test_differences_are_over_the_same_dialogues(asked: str, shared: str | None) -> None:
+    """Of the rows in which all are defined, whichever way the columns are named."""
+    table = synthetic(120)["careful"]
+    silent = [{"dialogue_id": f"Z{n}", "turn": 0, "gold": {}, "pred": {}} for n in range(9)]  # n/a GCA
+    data = pl.concat([table, dstbench.scan(silent).drop("run").collect()])
+    found = dstbench.correlate(data, metrics="jga,fga", differences=[asked], test="all")
+    names = asked.split(",")
+    names = names if len(names) == 4 else [*names[:2], names[0], names[2]]
+    scores = scored(data, "jga,fga,gca,rsa")
+    assert scores["gca"].null_count() == 9
+    columns = complete(*(scores[name] for name in names))
+
+    def r(i: int, j: int) -> float:
+        return float(reference.pearsonr(columns[i], columns[j]).statistic)
+
+    n = len(columns[0])
+    if shared:
+        i, j = names[:2].index(shared), 2 + names[2:].index(shared)
+        wanted = compare_overlapping(r(0, 1), r(2, 3), r(1 - i, 5 - j), n)
+    else:
+        wanted = compare_nonoverlapping(r(0, 1), r(2, 3), r(0, 2), r(0, 3), r(1, 2), r(1, 3), n)
+    row = found.differences.row(0, named=True)
+    assert (row["first"], row["second"]) == (",".join(names[:2]), ",".join(names[2:]))
+    assert row["run"] == row["other_run"]
+    assert row["rows"] == "complete"
+    assert row["kind"] == ("overlapping" if shared else "nonoverlapping")
+    assert (row["n_first"], row["n_second"]) == (n, n) == (120, 120)
+    assert (row["r_first"], row["r_second"]) == pytest.approx((r(0, 1), r(2, 3)))
+    assert (row["difference"], row["low"], row["high"]) == pytest.approx((wanted.difference, *wanted.zou))
+    assert set(found.tests["test"]) == set(wanted.tests) == set(TESTS[row["kind"]])
+    for test in found.tests.iter_rows(named=True):
+        outcome = wanted.tests[test["test"]]
+        assert (test["statistic"], test["p"]) == pytest.approx((outcome.statistic, outcome.p), rel=1e-6)
+        assert test["df"] == outcome.df
+        assert (test["low"], test["high"]) == pytest.approx(outcome.interval or (None, None))
+
+
+def test_which_test_stands_beside_the_interval() -> None:
+    data = synthetic(60)["careful"]
+    asked = ["jga,fga,gca", "jga,fga,rsa,gca"]
+    assert dstbench.correlate(data, differences=asked).tests["test"].to_list() == ["williams1959", "steiger1980"]
+    assert set(dstbench.correlate(data, differences=asked, test="dunn1969").tests["test"]) == {"dunn1969"}
+    assert dstbench.correlate(data, differences=asked, test="all").tests.height == 9 + 5
+    with pytest.warns(dstbench.DstbenchWarning, match="are nonoverlapping, and meng1992 is no test of such"):
+        assert dstbench.correlate(data, differences=asked, test="meng1992").tests.height == 1
+
+
+def test_between_runs_over_the_same_dialogues() -> None:
+    """The four columns are those of the joined runs; a column that is the same in both is shared."""
+    (one, first), (other, second) = list(synthetic(90).items())[:2]
+    found = dstbench.correlate({one: first, other: second}, metrics="jga,gca,turns", between_runs=True)
+    assert found.differences.select("run", "other_run").unique().rows() == [(one, other)]
+    pairs = found.differences.select("first", "kind", "n_first").rows()
+    assert pairs == [
+        ("jga,gca", "nonoverlapping", 90), ("jga,turns", "overlapping", 90), ("gca,turns", "overlapping", 90)
+    ]  # fmt: skip
+    a, b = scored({one: first}, "jga,gca"), scored({other: second}, "jga,gca")
+    j, k, h, m = complete(a["jga"], a["gca"], b["jga"], b["gca"])
+    r = np.corrcoef([j, k, h, m])
+    wanted = compare_nonoverlapping(r[0, 1], r[2, 3], r[0, 2], r[0, 3], r[1, 2], r[1, 3], 90)
+    row = found.differences.row(0, named=True)
+    assert (row["difference"], row["low"], row["high"]) == pytest.approx((wanted.difference, *wanted.zou))
+    r = np.corrcoef([a["turns"], a["jga"], b["jga"]])
+    wanted = compare_overlapping(r[0, 1], r[0, 2], r[1, 2], 90)
+    row = found.differences.row(1, named=True)
+    assert (row["difference"], row["low"], row["high"]) == pytest.approx((wanted.difference, *wanted.zou))
+
+
+def test_between_runs_over_other_dialogues() -> None:
+    first, second = synthetic(50)["careful"], synthetic(70, seed=2)["careful"]
+    second = second.with_columns(pl.format("other-{}", "dialogue").alias("dialogue"))
+    found = dstbench.correlate({"a": first, "b": second}, metrics="jga,gca", between_runs=True)
+    x, y = (scored(table, "jga,gca").drop_nulls("gca") for table in (first, second))
+    sizes = x.height, y.height
+    r = [float(reference.pearsonr(t["jga"], t["gca"]).statistic) for t in (x, y)]
+    wanted = compare_independent(r[0], sizes[0], r[1], sizes[1])
+    row = found.differences.row(0, named=True)
+    assert (row["kind"], row["n_first"], row["n_second"]) == ("independent", *sizes)
+    assert (row["difference"], row["low"], row["high"]) == pytest.approx((wanted.difference, *wanted.zou))
+    assert found.tests["test"].to_list() == ["fisher1925"]
+    mixed = pl.concat([first, second])
+    with pytest.raises(dstbench.DstbenchError, match="share 50 dialogues of 50 and 120: they are neither the same nor"):
+        dstbench.correlate({"a": first, "b": mixed}, metrics="jga,gca", between_runs=True)
+
+
+def test_what_cannot_be_compared_is_null_and_told() -> None:
+    area = {"hotel-area": "north"}
+    right = [{"dialogue_id": f"D{n}", "turn": 0, "gold": area, "pred": area} for n in range(6)]
+    half = [{**s, "pred": area if n % 2 else {}} for n, s in enumerate(right)]
+    for data, why in ((right, "a column does not vary"), (half, "go together exactly"), (half[:3], "3 dialogues have")):
+        with pytest.warns(dstbench.DstbenchWarning, match=why):
+            found = dstbench.correlate(data, metrics="jga,fga", differences=["jga,fga,rsa"])
+        assert found.differences.select("difference", "low", "high").row(0) == (None, None, None)
+        assert found.tests.is_empty()
+    mixed = synthetic(30)["careful"]
+    with pytest.warns(dstbench.DstbenchWarning, match="one of the columns follows from the others"):
+        dstbench.correlate(mixed, differences=["gca,sa:T=30,sa:T=31"])
+
+
+# --- traits --------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(corpora(max_dialogues=8))
+def test_traits_are_correlated_over_complete_dialogues(states: States) -> None:
+    found = dstbench.traits(states, metrics="fga,gca,jga")
+    names = ["to_mean", "nu_paper", "fga", "gca", "jga"]
+    rows = found.dialogues.drop_nulls(names)
+    check_matrix(found.correlations, {name: rows[name].to_list() for name in names})
+    assert set(found.correlations["rows"]) == {"complete"}
+    places = found.differences.select("first", "second", "n_first").rows()
+    assert places == [(f"{t},fga", f"{t},gca", rows.height) for t in ("to_mean", "nu_paper")]
+
+
+def test_differences_of_traits_are_those_of_correlate() -> None:
+    runs = synthetic(100)
+    found = dstbench.traits(runs, level=0.9)
+    asked = [f"{trait},fga,gca" for trait in ("to_mean", "nu_paper")]
+    wanted = dstbench.correlate(
+        {name: _with_mistakes(table) for name, table in runs.items()}, differences=asked, level=0.9
+    )
+    assert found.differences.equals(wanted.differences)
+    assert set(found.differences["run"]) == {*runs, "pooled"}
+    assert dstbench.traits(runs, metrics="jga").differences.is_empty()
+
+
+def _with_mistakes(table: pl.DataFrame) -> pl.DataFrame:
+    defined = dstbench.traits(table).dialogues.drop_nulls(["to_mean", "gca"]).select("dialogue")
+    return table.join(defined, on="dialogue", how="semi", maintain_order="left")
+
+
+def as_released(rows: Rows) -> dict[str, list[float | None]]:
+    """The GCA authors' protocol by plain loops."""
+    names = ["to_released", "nu_released", "fga:lam=0.75", "gca"]
+    shares = names[2:]
+    kept = [[round(100 * (row[n] or 0), 2) if n in shares else row[n] or 0.0 for n in names] for row in rows]
+    kept = [values for values in kept if values[2:] != [100, 100]]
+    standard = []
+    for column in zip(*kept, strict=True):
+        mean, deviation = statistics.mean(column), statistics.stdev(column)
+        standard.append([round((value - mean) / deviation, 2) for value in column])
+    apart = [values for values in zip(*standard, strict=True) if abs(values[2] - values[3]) >= 0.1]
+    return {name: [values[i] for values in apart] for i, name in enumerate(names)}
+
+
+def test_the_released_protocol_by_plain_loops(data: Path) -> None:
+    """Pooled, TripPy and T5 zero-shot in restaurants: not the papers' two runs, which are TRADE and SOM-DST."""
+    predictions = data / "predictions"
+    runs = [predictions / "trippy" / "trippy_result.json", predictions / "gca_t5_train" / "zeroshot_restaurant.json"]
+    found = dstbench.traits(runs, protocol="released")
+    columns = as_released(found.dialogues.to_dicts())
+    check_matrix(found.correlations, columns)
+    assert set(found.correlations["run"]) == set(found.differences["run"]) == {"pooled"}
+    assert set(found.correlations["rows"]) == set(found.differences["rows"]) == {"released"}
+    n = len(columns["gca"])
+    r = [r_of(columns["nu_released"], columns[name])[0] for name in ("fga:lam=0.75", "gca")]
+    across = r_of(columns["fga:lam=0.75"], columns["gca"])[0]
+    assert r[0] is not None
+    assert r[1] is not None
+    assert across is not None
+    wanted = compare_overlapping(r[0], r[1], across, n)
+    row = found.differences.row(1, named=True)
+    assert (row["first"], row["n_first"]) == ("nu_released,fga:lam=0.75", n)
+    assert (row["difference"], row["low"], row["high"]) == pytest.approx((wanted.difference, *wanted.zou), abs=1e-9)
+
+
+def test_the_released_protocol_pools_and_names_one_run_as_it_is() -> None:
+    runs = synthetic(80)
+    pooled = dstbench.traits(runs, protocol="released")
+    check_matrix(pooled.correlations, as_released(pooled.dialogues.to_dicts()))
+    assert set(pooled.correlations["run"]) == {"pooled"}
+    one = dstbench.traits({"careful": runs["careful"]}, protocol="released", metrics="fga,gca", to="sum")
+    assert set(one.correlations["run"]) == {"careful"}
+    assert one.correlations["first"].unique(maintain_order=True).to_list() == ["to_sum", "nu_released", "fga"]
+    with pytest.raises(dstbench.UsageError, match="the released protocol is of two metrics"):
+        dstbench.traits(runs, protocol="released", metrics="jga")
+    with pytest.raises(dstbench.UsageError, match="protocol='paper' is none of plain, released"):
+        dstbench.traits(runs, protocol="paper")  # type: ignore[arg-type] # the point
+
+
+# --- on the command line -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def models(here: Path) -> list[str]:
+    """Two runs over 40 dialogues, as long tables."""
+    names = []
+    for name, table in list(synthetic(40).items())[:2]:
+        names.append(f"{name}.parquet")
+        dstbench.write_long(dstbench.open_runs({name: table})[0], here / names[-1])
+    return names
+
+
+def test_correlations_as_text(models: list[str]) -> None:
+    out = ok("correlate", *models, "-m", "jga,gca", "--versus", "jga,gca,turns", "--level", "0.9")
+    names = [name.removesuffix(".parquet") for name in models]
+    found = dstbench.correlate(models, metrics="jga,gca", differences=["jga,gca,turns"], level=0.9)
+    lines = [line.split() for line in out.splitlines()]
+    for name in (*names, "pooled"):
+        assert any(
+            line[:2] == [f"{name}:", "correlations,"] and line[-3:] == ["90", "%", "intervals"] for line in lines
+        )
+        r, low, high = found.matrix.filter(run=name, first="jga", second="gca").select("r", "low", "high").row(0)
+        assert any(line[:2] == ["gca", f"{r:.3f}"] for line in lines)
+        assert any(line[:4] == ["jga", f"{low:.3f}", "to", f"{high:.3f}"] for line in lines)
+        (line,) = (line for line in lines if line[:4] == [name, "r(jga,", "gca)", "-"])
+        difference, statistic, p = (
+            *found.differences.filter(run=name)["difference"],
+            *found.tests.filter(run=name).select("statistic", "p").row(0),
+        )
+        assert line[8] == f"{difference:.3f}"
+        assert line[-4:] == ["williams1959", f"{statistic:.3f}", line[-2], f"{p:.3g}"]
+    assert "p are two-sided, and not adjusted for their number" in out
+    assert "pooled: a dialogue that several runs have counts as often" in out
+    assert any(line[0].startswith("signature") for line in lines if line)
+    every = ok("correlate", models[0], "--versus", "jga,gca,turns", "--test", "all", "--format", "md")
+    assert "### Tests of them" in every
+    assert all(f"| {name} |" in every for name in TESTS["overlapping"])
+
+
+def test_how_many_are_told_where_they_differ(here: Path) -> None:
+    states = [
+        {"dialogue_id": f"D{n}", "turn": 0, "gold": {}, "pred": {"hotel-area": "a"} if n else {}} for n in range(5)
+    ]
+    Path("model.jsonl").write_text("".join(json.dumps(state) + "\n" for state in states))
+    out = ok("correlate", "model.jsonl", "-m", "jga,rsa,gca")
+    assert "model: of how many" in out
+    assert [line.split() for line in out.splitlines() if line.strip().startswith("gca ")][-1] == ["gca", "4", "4"]
+    assert "n = " not in out
+
+
+def test_json_has_the_frames_and_csv_their_rows(models: list[str]) -> None:
+    words = ["correlate", *models, "-m", "jga,gca", "--between-runs", "--versus", "jga,gca,turns"]
+    document = json.loads(ok(*words, "--format", "json"))
+    assert list(document) == list(Correlations.__dataclass_fields__)
+    rows = list(csv.DictReader(io.StringIO(ok(*words, "--format", "csv"))))
+    for name, listed in document.items():
+        assert len(listed) == len([row for row in rows if row["table"] == name])
+        if name in SCHEMAS:
+            content = json.loads((FOLDER / f"{SCHEMAS[name]}.schema.json").read_text(encoding="utf-8"))
+            assert listed
+            for row in listed:
+                assert list(row) == list(TABLES[SCHEMAS[name]].columns)
+                jsonschema.validate(row, content)
+
+
+def test_frames_have_the_types_of_their_schemas() -> None:
+    empty = dstbench.correlate(synthetic(10)["careful"])
+    full = dstbench.correlate(synthetic(30), between_runs=True, test="all")
+    for name, schema in SCHEMAS.items():
+        assert getattr(empty, name).schema == getattr(full, name).schema == TABLES[schema].schema
+        assert getattr(full, name).height
+
+
+def test_the_figure_holds_both_halves(models: list[str]) -> None:
+    code, _, err = run("correlate", *models, "--charts", "figures")
+    assert (code, err) == (0, f"wrote {Path('figures') / 'correlations.vl.json'}\n")
+    chart = json.loads(Path("figures/correlations.vl.json").read_text(encoding="utf-8"))
+    matrix = dstbench.correlate(models).matrix
+    values = chart["data"]["values"]
+    assert values[: matrix.height] == matrix.to_dicts()
+    halves = {(row["run"], row["first"], row["second"]): row["r"] for row in values}
+    assert len(halves) == len(values) == 2 * matrix.height
+    assert all(halves[name, second, first] == r for (name, first, second), r in halves.items())
+    fields = {part["field"] for part in (chart["facet"], *chart["spec"]["encoding"].values())}
+    assert fields | {"r"} <= set(values[0])
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["-m", "jga"], "a correlation is between two metrics"),
+        (["-m", "jga,to_men"], "did you mean to_mean"),
+        (["-m", "jga,turn"], "no column of dialogues 'turn'"),
+        (["-m", "jga,turns", "--per", "turn"], "no column of turns 'turns'"),
+        (["-m", "jga,fga:lam=x"], "not a number"),
+        (["--versus", "jga,fga"], "of three or four columns, not 2"),
+        (["--versus", "jga,jga,fga"], "that of a column with itself"),
+        (["--versus", "jga,fga,fga,jga"], "compared with itself"),
+        (["--versus", "jga,fga,gca", "--per", "turn"], "turns of one are not independent"),
+        (["--between-runs"], "only one run is given"),
+        (["--test", "williams"], "did you mean williams1959"),
+        (["--level", "95"], "level 95.0 is not between 0 and 1"),
+        (["--per", "slot"], "slot"),
+        (["-o", "model.json"], "written over"),
+    ],
+)
+def test_wrong_usage_is_told(here: Path, words: list[str], told: str) -> None:
+    Path("model.json").write_text(formats.gtpr())
+    code, out, err = run("correlate", "model.json", *words)
+    assert (code, out) == (2, "")
+    assert told in err
+
+
+def test_what_cannot_be_had_is_told(models: list[str], here: Path) -> None:
+    code, out, err = run("correlate", *models, "--name", "pooled", "--name", "b")
+    assert (code, out) == (2, "")
+    assert "a run is called 'pooled'" in err
+    Path("trippy_result.json").write_text(formats.fga_trippy())
+    code, out, _ = run("correlate", "trippy_result.json", "--format", "json")
+    assert code == 0
+    assert [(row["first"], row["second"]) for row in json.loads(out)["matrix"]] == [
+        ("jga", "sa:T=30"), ("jga", "fga"), ("sa:T=30", "fga")
+    ]  # fmt: skip
+    code, _, err = run("correlate", "trippy_result.json", "-m", "jga,turns")
+    assert code == 2
+    assert "turns cannot be had from it" in err
+    assert run("correlate", "nowhere.json")[0] == 1
+    with pytest.raises(dstbench.UsageError, match="per='slot' is none of dialogue, turn"):
+        dstbench.correlate(models, per="slot")  # type: ignore[arg-type] # the point

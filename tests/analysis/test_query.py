@@ -1,0 +1,156 @@
+"""SQL over runs: the tables are what the functions give, and what is wrong with a query is told."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+
+import dstbench
+from dstbench.analysis import query as queries
+from dstbench.conventions.convention import Convention
+from dstbench.demo import synthetic
+from dstbench.rendering.tables import render_answer
+from dstbench.schema.analysis import SLOT_CLASSES
+from dstbench.scoring.error_classes import CLASSES
+from tests import formats
+from tests.cli.test_cli import ok, run
+from tests.corpora import EXAMPLE, States, corpora
+
+RUNS = {**synthetic(20), "example": EXAMPLE}
+
+
+def plain(table: pl.DataFrame) -> pl.DataFrame:
+    """Dictionary columns as strings, integers signed, as in a query."""
+    integers = pl.selectors.integer()
+    return table.with_columns(integers.cast(pl.Int64), pl.selectors.categorical().cast(pl.String))
+
+
+@pytest.mark.filterwarnings("ignore:.*not comparable between all runs:dstbench.errors.DstbenchWarning")
+def test_tables_are_what_functions_give() -> None:
+    assert dstbench.query("SELECT * FROM long", RUNS).equals(plain(dstbench.scan(RUNS).collect()))
+    assert dstbench.query("SELECT * FROM turns", RUNS).equals(plain(dstbench.turns(RUNS)))
+    assert dstbench.query("SELECT * FROM scores", RUNS).equals(plain(dstbench.score(RUNS)))
+    dialogues = dstbench.traits(RUNS, metrics="jga,fga").dialogues
+    assert dstbench.query("SELECT * FROM dialogues", RUNS, metrics="jga,fga").equals(plain(dialogues))
+
+
+@given(states=corpora())
+def test_classes_are_counted_as_a_diagnosis_does(states: States) -> None:
+    found = dstbench.query("SELECT slot, class, kind, COUNT(*) AS n FROM classes GROUP BY slot, class, kind", states)
+    wanted = dstbench.diagnose(states).errors_by_slot.filter(pl.col("n") > 0).select("slot", "class", "kind", "n")
+    assert sorted(found.rows(), key=str) == sorted(wanted.rows(), key=str)
+    assert all(CLASSES[name][0] == kind for name, kind in found.select("class", "kind").iter_rows())
+
+
+@given(states=corpora())
+def test_what_is_carried_is_as_in_the_turn_before(states: States) -> None:
+    found = dstbench.query("SELECT * FROM classes", states)
+    before = {(s["dialogue_id"], s["turn"]): s for s in states}
+    for row in found.iter_rows(named=True):
+        last = before.get((row["dialogue"], row["turn"] - 1), {"gold": {}, "pred": {}})
+        known = [last[side].get(row["slot"]) for side in ("gold", "pred")]
+        assert row["carried"] == (known == [row["gold"], row["pred"]]), row
+
+
+def test_classes_have_the_types_that_the_schema_says() -> None:
+    table = dstbench.query("SELECT * FROM classes", RUNS)
+    assert table.columns == list(SLOT_CLASSES.columns)
+    assert table["domain"].equals(table["slot"].str.split("-").list.first().alias("domain"))
+
+
+def test_only_what_is_named_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def watched(name: str, whole: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any) -> Any:
+            made.append(name)
+            return whole(*given)
+
+        return call
+
+    for name in ("list_classes", "to_turns", "per_dialogue", "score_run"):
+        monkeypatch.setattr(queries, name, watched(name, getattr(queries, name)))
+    dstbench.query("SELECT COUNT(*) FROM long", EXAMPLE)
+    assert made == []
+    dstbench.query("SELECT COUNT(*) AS turns FROM turns", EXAMPLE)
+    assert made == ["to_turns"]
+
+
+def test_numbers_are_signed_and_strings_are_strings() -> None:
+    wanted = dstbench.scan(EXAMPLE).filter(pl.col("slot").cast(pl.String).str.starts_with("hotel")).collect().height
+    sql = "SELECT MIN(turn - 1) AS t, COUNT(*) AS n FROM long WHERE slot LIKE 'hotel%'"
+    assert dstbench.query(sql, EXAMPLE).row(0) == (-1, wanted)
+
+
+def test_a_convention_is_followed() -> None:
+    states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "North"}, "pred": {"hotel-area": "north"}}]
+    sql = "SELECT kind, gold FROM classes"
+    assert dstbench.query(sql, states).rows() == [("wrong", "North")]
+    assert dstbench.query(sql, states, profile=Convention(gold_steps=("case",))).rows() == [("correct", "North")]
+
+
+FAULTS = {
+    "SELECT slott FROM classes": 'column "slott"\nhint: did you mean slot\\?\ntable classes: run, dialogue, turn',
+    "SELECT * FROM turn": "'turn' was not found\nhint: did you mean turns\\?\ntable long: run, dialogue, turn, slot",
+    "SELEC": "found: SELEC",
+    "SELECT gold + 1 FROM long": "arithmetic",
+    "SELECT 1; SELECT 2": "only one",
+    " -- nothing\n": "the query is empty",
+    "/* x */ DROP TABLE long": "DROP changes tables",
+    "(DELETE FROM long)": "DELETE changes tables",
+    "SELECT * FROM read_csv('none.csv')": "read_csv reads files",
+    "SELECT jga FROM dialogues WHERE CAST(run AS INT) > 0": "the query fails",
+}
+
+
+@pytest.mark.parametrize("sql", FAULTS)
+def test_faults_are_told(sql: str) -> None:
+    with pytest.raises(dstbench.UsageError, match=FAULTS[sql]):
+        dstbench.query(sql, EXAMPLE)
+
+
+def test_faults_are_told_before_files_are_read() -> None:
+    with pytest.raises(dstbench.UsageError, match="slott"):
+        dstbench.query("SELECT slott FROM classes", "none.json")
+    with pytest.raises(dstbench.DstbenchError, match="no such file"):
+        dstbench.query("SELECT slot FROM classes", "none.json")
+
+
+def test_answers_in_all_formats(here: Path) -> None:
+    Path("model.json").write_text(formats.gtpr())
+    sql = "SELECT slot, gold, pred FROM classes WHERE kind = 'wrong'"
+    wanted = {"slot": "train-leaveat", "gold": "10:30", "pred": "10:45"}
+    rows = json.loads(ok("query", sql, "model.json", "--format", "json"))
+    assert rows.keys() == {"rows"}
+    assert [row["slot"] for row in rows["rows"]] == [wanted["slot"]]
+    listed = list(csv.DictReader(io.StringIO(ok("query", sql, "model.json", "--format", "csv"))))
+    assert listed == rows["rows"]
+    assert ok("query", sql, "model.json").splitlines()[0].split() == ["slot", "gold", "pred"]
+    assert ok("query", sql, "model.json", "--format", "md").startswith("| slot | gold | pred |\n")
+    assert r"\toprule" in ok("query", sql, "model.json", "--format", "latex")
+    assert ok("query", sql, "model.json", "-o", "answer.txt") == ""
+    assert "train-leaveat" in Path("answer.txt").read_text()
+    code, out, err = run("query", "SELECT x FROM long", "model.json")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: the query fails: ")
+
+
+@pytest.mark.parametrize("form", ["text", "json", "csv", "md", "latex"])
+def test_any_type_can_be_printed(form: Any) -> None:
+    sql = """SELECT CAST('NaN' AS DOUBLE) AS nan, LN(0) AS less, ARRAY_AGG(turn) AS turns, DATE '2024-01-02' AS day,
+             NULL AS nothing, CAST(1.5 AS DECIMAL(5, 2)) AS tenths, CAST(1 AS DOUBLE) / 3 AS third, turn > 9 AS late
+             FROM long GROUP BY turn > 9"""
+    text = render_answer(dstbench.query(sql, EXAMPLE), form)
+    assert "2024-01-02" in text
+    if form == "json":
+        (row,) = json.loads(text)["rows"]
+        assert (row["nan"], row["less"], row["tenths"], row["third"]) == (None, None, 1.5, 1 / 3)
+        assert isinstance(row["turns"], list)

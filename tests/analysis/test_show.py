@@ -1,0 +1,166 @@
+"""One dialogue turn by turn: what is shown, in each format, beside another run, and when it is not there."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import jsonschema
+import polars as pl
+import pytest
+
+import dstbench
+from dstbench.analysis.show import Walkthrough, walk_through
+from dstbench.demo import worked
+from dstbench.errors import DstbenchWarning
+from dstbench.rendering.show import render_walkthrough
+from dstbench.schema.analysis import TABLES
+from dstbench.schema.core import CONTEXTS
+from tests import formats
+from tests.cli.test_cli import ok, run
+from tests.corpora import EXAMPLE
+from tests.schema.test_schemas import FOLDER
+
+#: Table A6 of Kim et al. 2022: PMUL4648, over-predicted from the first turn, swapped from the third.
+A6 = next(item for item in worked() if item.name == "Table A6").states
+SCHEMAS = {"said": "contexts", "slots": "slot_classes", "changes": "changes", "scores": "turn_scores"}
+
+
+def blocks(text: str) -> dict[str, list[list[str]]]:
+    """Title of a turn to the words of its lines."""
+    found: dict[str, list[list[str]]] = {}
+    for block in text.split("\n\n"):
+        head, *lines = block.splitlines()
+        found[head] = [line.split() for line in lines if set(line) - set(" -")]
+    return found
+
+
+@pytest.fixture
+def model(here: Path) -> Path:
+    Path("model.jsonl").write_text("".join(f"{json.dumps(state)}\n" for state in A6))
+    better = [{**state, "pred": state["gold"]} for state in A6]
+    Path("better.jsonl").write_text("".join(f"{json.dumps(state)}\n" for state in better))
+    return here
+
+
+def test_a_dialogue_as_text(model: Path) -> None:
+    text = ok("show", "model.jsonl", "pmul4648.json", "-m", "jga,rsa,fga")
+    found = blocks(text)
+    assert text.startswith("PMUL4648: 10 turns\n")
+    first = found["turn 0"]
+    assert " ".join(first[0]) == "jga 0.00, rsa 0.00, fga 0.00; changes: 1 over"
+    assert first[2] == ["+", "restaurant-name", "-", "nusha", "over-fresh"]
+    assert ["+~", "restaurant-name", "-", "nusha", "over-swap-domain"] in found["turn 3"]
+    assert ["-", "attraction-name", "nusha", "-", "missed-fresh"] in found["turn 2"]
+    assert ["-~", "attraction-name", "nusha", "-", "missed-stale"] in found["turn 4"]
+    assert ["=", "restaurant-area", "centre", "centre", "correct"] in found["turn 4"]
+    assert " ".join(found["turn 9"][0]).endswith("; no change")
+    assert "\x1b" not in text
+    assert "what was said is not known" in text
+
+
+def test_scores_are_those_of_score_by_turn() -> None:
+    found = walk_through(A6, "PMUL4648", metrics="jga,fga,gca,error-turns")
+    for by, rows in (("turn", found.scores.drop_nulls("turn")), ("run", found.scores.filter(pl.col("turn").is_null()))):
+        wanted = dstbench.score(A6, metrics="jga,fga,gca,error-turns", by=by)
+        assert rows["value"].to_list() == wanted["value"].to_list()
+        assert rows["metric"].to_list() == wanted["metric"].to_list()
+
+
+def test_two_runs_side_by_side(model: Path) -> None:
+    text = ok("show", "model.jsonl", "PMUL4648", "--against", "better.jsonl")
+    assert "A: model" in text
+    assert "B: better" in text
+    lines = blocks(text)["turn 2"]
+    assert [words[0] for words in lines[:2]] == ["A:", "B:"]
+    assert ["-", "attraction-name", "nusha", "-", "missed-fresh", "=", "nusha", "correct"] in lines
+    assert ["+~", "restaurant-name", "-", "nusha", "over-swap-domain"] in lines  # nothing of B
+
+
+def test_gold_of_two_runs_may_differ() -> None:
+    other = [{**state, "gold": {**state["gold"], "attraction-name": "nushas"}} for state in A6]
+    text = render_walkthrough(walk_through({"one": A6, "two": other}, "PMUL4648"), "text")
+    assert "nusha / nushas" in text
+
+
+def test_what_was_said(here: Path) -> None:
+    Path("gold.tsv").write_text(formats.star_tsv())
+    Path("model.json").write_text(formats.gtpr())
+    said = dstbench.contexts("gold.tsv")
+    user = said["user"][0]
+    assert f"user: {user}" in ok("show", "model.json", "MUL7001", "--context", "gold.tsv")
+    Path("bare.json").write_text(formats.mwzeval())
+    assert f"user: {user}" in ok("show", "bare.json", "MUL7001", "--gold", "gold.tsv")  # gold's file has it
+    assert run("contexts", "gold.tsv", "-o", "said.parquet")[0] == 0
+    assert f"user: {user}" in ok("show", "model.json", "MUL7001", "--context", "said.parquet")
+    assert dstbench.contexts("said.parquet").equals(said)
+    said.drop("user").write_parquet("other.parquet")
+    code, _, err = run("show", "model.json", "MUL7001", "--context", "other.parquet")
+    assert code == 1
+    assert err.startswith("error: other.parquet: not a table of contexts: ")
+    with pytest.warns(DstbenchWarning, match=r"gold\.tsv does not say what was said in PMUL4648"):
+        walk_through(A6, "PMUL4648", context="gold.tsv")
+
+
+def test_all_formats(model: Path) -> None:
+    document = json.loads(ok("show", "model.jsonl", "PMUL4648", "--format", "json"))
+    assert list(document) == [f.name for f in fields(Walkthrough)]
+    for name, schema in SCHEMAS.items():
+        valid = jsonschema.Draft202012Validator(json.loads((FOLDER / f"{schema}.schema.json").read_text()))
+        for row in document[name]:
+            valid.validate(row)
+    found = walk_through(A6, "PMUL4648")
+    tables = {"contexts": CONTEXTS, **TABLES}
+    assert all(getattr(found, name).schema == tables[schema].schema for name, schema in SCHEMAS.items())
+    assert ok("show", "model.jsonl", "PMUL4648", "--format", "csv").startswith("table,")
+    assert ok("show", "model.jsonl", "PMUL4648", "--format", "md").startswith("### PMUL4648: 10 turns\n")
+    assert ok("show", "model.jsonl", "PMUL4648", "--format", "latex").count(r"\begin{tabular}") == 11
+
+
+@pytest.mark.parametrize(
+    ("dialogue", "hint"),
+    [("PMUL4684", "did you mean PMUL4648"), ("x", "it has 1 dialogues, such as PMUL4648")],
+)
+def test_a_dialogue_that_is_not_there(dialogue: str, hint: str, model: Path) -> None:
+    code, out, err = run("show", "model.jsonl", dialogue)
+    assert (code, out) == (1, "")
+    assert f"no such dialogue (dialogue {dialogue})\nhint: {hint}" in err
+    Path("example.json").write_text(formats.gtpr())
+    code, _, err = run("show", "model.jsonl", "PMUL4648", "--against", "example.json")
+    assert code == 1
+    assert "example: no such dialogue" in err
+
+
+def test_values_command_no_terminal(here: Path) -> None:
+    state = {"dialogue_id": "D", "turn": 0, "gold": {"hotel-name": "\x1b[2Ja\u202eb"}, "pred": {"hotel-name": " "}}
+    Path("run.jsonl").write_text(json.dumps({**state, "user": "\x07hello\x1b]0;x\x07"}))
+    for words in (["show", "run.jsonl", "D"], ["query", "SELECT * FROM long", "run.jsonl"]):
+        text = ok(*words)
+        assert not set(text) & {"\x1b", "\x07", "\u202e"}
+        assert r"\x1b[2Ja\u202eb" in text
+    assert "' '" in ok("show", "run.jsonl", "D")  # else it could not be seen
+    code, _, err = run("show", "run.jsonl", "\x1b[31mD2")
+    assert code == 1
+    assert r"dialogue \x1b[31mD2" in err
+
+
+def test_colours_only_help() -> None:
+    found = walk_through({"one": A6, "two": A6}, "PMUL4648")
+    plain = render_walkthrough(found, "text")
+    coloured = render_walkthrough(found, "text", colour=True)
+    assert "\x1b[31m" in render_walkthrough(walk_through(EXAMPLE, "MUL7001"), "text", colour=True)  # wrong is red
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured).split() == plain.split()
+
+
+def test_turns_without_prediction_or_score() -> None:
+    gold = [{key: state[key] for key in ("dialogue_id", "turn", "gold")} for state in EXAMPLE]
+    predicted = [{key: state[key] for key in ("dialogue_id", "turn", "pred")} for state in EXAMPLE[:1]]
+    with pytest.warns(DstbenchWarning, match="1 gold turn without a prediction"):
+        found = walk_through(predicted, "MUL7001", gold=gold, missing="wrong")
+    assert "(no prediction)" in render_walkthrough(found, "text")
+    last = render_walkthrough(
+        walk_through(EXAMPLE, "MUL7001", profile=dstbench.profile("verbatim", turns="last")), "text"
+    )
+    assert "turn 0\n  not scored under this convention\n\nturn 1\n" in last

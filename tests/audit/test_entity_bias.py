@@ -1,0 +1,235 @@
+"""Entity bias: against plain loops, laws, what Qian et al. 2021 print, and the real training set."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench import audit
+from tests.corpora import States, corpora
+from tests.readers.test_datasets import multiwoz_with_splits
+
+Counts = dict[str, dict[str, Counter[str]]]
+
+
+def count(states: States) -> Counts:
+    """Counting to slot to value to how often, by a loop over turns."""
+    found: Counts = {name: defaultdict(Counter) for name in ("cumulative", "update", "final")}
+    dialogues = defaultdict(list)
+    for state in states:
+        kept = {slot: value for slot, value in state["gold"].items() if value not in ("none", "")}
+        dialogues[state["dialogue_id"]].append((state["turn"], kept))
+    for turns in dialogues.values():
+        turns.sort(key=lambda turn: turn[0])
+        before: dict[str, str] = {}
+        for _, state in turns:
+            for slot, value in state.items():
+                found["cumulative"][slot][value] += 1
+                if before.get(slot) != value:
+                    found["update"][slot][value] += 1
+            before = state
+        for slot, value in before.items():
+            found["final"][slot][value] += 1
+    return found
+
+
+def evenness(counts: Counter[str]) -> tuple[float | None, float | None]:
+    """H1/H0 and H∞/H0, as the paper has them."""
+    n, distinct = sum(counts.values()), len(counts)
+    if distinct == 1:
+        return None, None
+    surprise = [math.log(n / times, distinct) for times in counts.values()]
+    return sum(times / n * s for times, s in zip(counts.values(), surprise, strict=True)), min(surprise)
+
+
+def distribution(counts: dict[str, int]) -> States:
+    """A dialogue of one turn for each time that a value is there."""
+    values = [value for value, n in counts.items() for _ in range(n)]
+    return [{"dialogue_id": f"D{i}", "turn": 0, "gold": {"train-destination": v}} for i, v in enumerate(values)]
+
+
+@given(states=corpora())
+def test_it_is_what_loops_give(states: States) -> None:
+    found, wanted = audit.bias(states), count(states)
+    values: Counts = {name: defaultdict(Counter) for name in wanted}
+    for row in found.values.iter_rows(named=True):
+        values[row["counting"]][row["slot"]][row["value"]] = row["n"]
+        assert row["share"] == row["n"] / sum(wanted[row["counting"]][row["slot"]].values())
+    assert values == wanted
+    assert found.slots.height == sum(map(len, wanted.values()))
+    for row in found.slots.iter_rows(named=True):
+        counts = wanted[row["counting"]][row["slot"]]
+        assert (row["n"], row["values"]) == (sum(counts.values()), len(counts))
+        first = min(counts, key=lambda value: (-counts[value], value))
+        assert (row["most_frequent"], row["share"]) == (first, counts[first] / row["n"])
+        assert [row["h1_h0"], row["hinf_h0"]] == pytest.approx(evenness(counts), abs=1e-12)
+        if row["values"] > 1:
+            assert 0 <= row["hinf_h0"] <= row["h1_h0"] + 1e-12 <= 1 + 1e-12
+            assert row["h1_h0"] <= 1
+    assert found.overlap.is_empty()
+    assert found.values["in_train"].null_count() == found.values.height
+
+
+@given(train=corpora(), test=corpora())
+def test_the_overlap_is_what_loops_give(train: States, test: States) -> None:
+    found = audit.bias({"train": train, "test": test}).overlap
+    seen, here = count(train), count(test)
+    assert found.height == sum(map(len, here.values()))
+    for row in found.iter_rows(named=True):
+        there, counts = seen["cumulative"][row["slot"]], here[row["counting"]][row["slot"]]
+        known = [value for value in counts if value in there]
+        assert (row["split"], row["train"], row["values"], row["values_seen"]) == (
+            "test",
+            "train",
+            len(counts),
+            len(known),
+        )
+        assert (row["n"], row["n_seen"]) == (sum(counts.values()), sum(counts[value] for value in known))
+        assert row["share_values_seen"] == len(known) / len(counts)
+        assert row["share_n_seen"] == row["n_seen"] / row["n"]
+        trained = seen[row["counting"]][row["slot"]]
+        if not trained:
+            assert [row[name] for name in ("train_most_frequent", "train_share", "share")] == [None] * 3
+            continue
+        first = min(trained, key=lambda value: (-trained[value], value))
+        assert row["train_most_frequent"] == first
+        assert row["train_share"] == trained[first] / sum(trained.values())
+        assert row["share"] == pytest.approx(counts[first] / row["n"])
+
+
+@given(states=corpora(), data=st.data())
+def test_the_order_of_turns_does_not_matter(states: States, data: st.DataObject) -> None:
+    one, other = audit.bias(states), audit.bias(data.draw(st.permutations(states)))
+    assert one.slots.equals(other.slots)
+    assert one.values.equals(other.values)
+
+
+@given(counts=st.lists(st.integers(1, 9), min_size=1, max_size=6), least=st.integers(1, 10))
+def test_rare_values_are_left_out(counts: list[int], least: int) -> None:
+    named = {f"v{i}": n for i, n in enumerate(counts)}
+    kept = {value: n for value, n in named.items() if n >= least}
+    found = audit.bias(distribution(named), least=least, counting="update")
+    wanted = audit.bias(distribution(kept), counting="update") if kept else None
+    if wanted is None:
+        assert found.slots.is_empty()
+    else:
+        assert found.slots.equals(wanted.slots)
+
+
+def test_a_value_that_training_has_once_is_seen_though_it_is_left_out() -> None:
+    train, test = distribution({"ely": 5, "norwich": 1}), distribution({"norwich": 3, "leeds": 3})
+    found = audit.bias({"train": train, "test": test}, least=2, counting="final")
+    assert found.values.filter(split="train")["value"].to_list() == ["ely"]
+    assert found.overlap.select("values", "values_seen", "n_seen").row(0) == (2, 1, 3)
+
+
+def test_as_many_of_each_is_one_and_a_single_value_is_undefined() -> None:
+    even = audit.bias(distribution({"a": 7, "b": 7, "c": 7}), counting="final").slots
+    assert even.select("h1_h0", "hinf_h0").row(0) == (1.0, pytest.approx(1.0))
+    single = audit.bias(distribution({"a": 7}), counting="final").slots
+    assert single.select("h1_h0", "hinf_h0", "share").row(0) == (None, None, 1.0)
+
+
+def test_the_printed_min_entropy() -> None:
+    """Qian et al. 2021, Fig 2 and Table 2: cambridge is 8,086 of 16,138 train destinations, of 13; H∞/H0 is 0.269."""
+    counts = {"cambridge": 8086, **{f"town {i}": (16138 - 8086) // 12 for i in range(12)}}
+    row = audit.bias(distribution(counts), counting="cumulative").slots.row(0, named=True)
+    assert (row["n"], row["values"], round(row["hinf_h0"], 3)) == (16138, 13, 0.269)
+
+
+def test_dontcare_is_a_value_unless_the_convention_drops_it() -> None:
+    states = distribution({"do not care": 2, "Ely": 1, "ely": 1})
+    assert audit.bias(states, counting="final").slots["values"].item() == 3
+    told = dstbench.profile("verbatim", dontcare="drop", gold_steps="case")
+    assert audit.bias(states, counting="final", profile=told).values["value"].to_list() == ["ely"]
+    skipped = dstbench.profile("verbatim", dontcare="skip")
+    assert audit.bias(states, counting="final", profile=skipped).slots["n"].item() == 2
+
+
+def test_the_turn_before_a_gap_is_the_one_before() -> None:
+    turns = [{"dialogue_id": "D", "turn": n, "gold": {"hotel-area": "north"}} for n in (1, 4, 9)]
+    assert audit.bias(turns).slots["n"].to_list() == [3, 1, 1]
+
+
+def test_a_dataset_that_knows_its_splits_is_taken_apart(here: Path) -> None:
+    Path("MULTIWOZ").mkdir()
+    for name, content in multiwoz_with_splits().items():
+        Path(name).write_bytes(content)
+    found = audit.bias("MULTIWOZ")
+    assert found.slots.filter(counting="final").select("split", "n").rows() == [("train", 1), ("dev", 1), ("test", 2)]
+    assert found.overlap["split"].unique(maintain_order=True).to_list() == ["dev", "test"]
+    one = audit.bias("MULTIWOZ", split="test", counting="final")
+    assert one.slots.select("split", "n").rows() == [("test", 2)]
+
+
+def test_slots_in_any_spelling_and_splits_by_name() -> None:
+    states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-name": "a", "hotel-book day": "b", "x-y": "c"}}]
+    found = audit.bias(
+        {"old": states, "new": states}, slots=["hotel-bookday", "x-y"], counting="final,update", train="old"
+    )
+    assert found.slots["slot"].unique().sort().to_list() == ["hotel-book day", "x-y"]
+    assert found.slots["counting"].unique(maintain_order=True).to_list() == ["final", "update"]
+    assert found.overlap["split"].unique().to_list() == ["new"]
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ({"slots": "hotel-stras"}, "no state has the slot 'hotel-stras'\nhint: did you mean hotel-stars"),
+        ({"counting": "finals"}, "there is no counting 'finals'\nhint: did you mean final"),
+        ({"counting": []}, "no counting"),
+        ({"train": "tarin"}, "no split is called 'tarin'\nhint: did you mean train"),
+        ({"least": 0}, "least=0"),
+        ({"profile": "trad"}, "did you mean trade"),
+    ],
+)
+def test_mistakes_are_told(how: dict[str, Any], told: str) -> None:
+    states = {"train": [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-stars": "4"}}]}
+    with pytest.raises(dstbench.UsageError, match=told):
+        audit.bias(states, **how)
+
+
+def test_data_without_gold_are_refused(here: Path) -> None:
+    Path("pred.json").write_text(json.dumps({"mul1.json": [{"state": {"hotel": {"area": "north"}}, "response": ""}]}))
+    with pytest.raises(dstbench.DstbenchError, match=r"pred\.json: no gold inside"):
+        audit.bias("pred.json")
+
+
+def test_no_slot_at_all_is_no_row() -> None:
+    found = audit.bias([{"dialogue_id": "D", "turn": 0, "gold": {}}])
+    assert (found.slots.height, found.values.height, found.overlap.height) == (0, 0, 0)
+
+
+def test_the_real_training_set(data: Path) -> None:
+    """The paper's counts are of another preparation of the same set: cambridge 8,086 of 16,138, H1/H0 0.753."""
+    train = data / "multiwoz21" / "train.tsv.gz"
+    everything = audit.bias(train, slots="train-destination", counting="cumulative")
+    assert everything.values.select("value", "n").row(0) == ("cambridge", 8006)
+    assert everything.slots["n"].item() == 16021
+    towns = audit.bias(train, slots="train-destination", counting="cumulative", least=5)
+    row = towns.slots.row(0, named=True)
+    assert row["values"] == 13
+    assert (row["h1_h0"], row["hinf_h0"]) == (pytest.approx(0.753, abs=0.002), pytest.approx(0.269, abs=0.002))
+    assert towns.values["n"].is_sorted(descending=True)
+
+
+def test_the_real_sets_overlap(data: Path) -> None:
+    golds = {name: data / "multiwoz21" / f"{name}.tsv{'.gz' * (name == 'train')}" for name in ("train", "test")}
+    found = audit.bias(golds, counting="cumulative")
+    states = {name: dstbench.read(path).gold for name, path in golds.items()}
+    pairs = {}
+    for name, side in states.items():
+        assert side is not None
+        pairs[name] = Counter(side.cells.select(pl.col("slot", "value").cast(pl.String)).iter_rows())
+    seen = sum(n for pair, n in pairs["test"].items() if pair in pairs["train"])
+    assert found.overlap.select(pl.col("n", "n_seen").sum()).row(0) == (pairs["test"].total(), seen)
+    assert found.overlap["values"].sum() == len(pairs["test"])

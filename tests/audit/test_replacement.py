@@ -1,0 +1,288 @@
+"""Entity-replaced sets: perfect against themselves, consistent, and with no value that training has."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench.audit import Replacement, replace, rewrite, spoken
+from dstbench.audit.donors import donor_values, unseen
+from tests import formats
+from tests.cli.test_cli import run
+from tests.writers.test_rewrite import read_states
+
+NAMES = ("cambridge", "cambridge belfry", "Ely", "the lion", "lion", "o'neil bar", "Fen-Ditton")
+SLOTS = ("hotel-name", "train-departure", "train-destination", "attraction-type")
+OTHER = ("09:15", "dontcare", "3", "yes")
+
+
+def told_dialogue(number: int, turns: list[tuple[dict[str, str], str, str]]) -> dict[str, Any]:
+    """A dialogue as T5DST has it: per turn its state, and what is said."""
+    said = [
+        {"system": system if at else "none", "user": user, "state": {"slot_values": state}}
+        for at, (state, system, user) in enumerate(turns)
+    ]
+    return {"dial_id": f"D{number}", "turns": said}
+
+
+@st.composite
+def dialogues(draw: st.DrawFn) -> list[dict[str, Any]]:
+    found = []
+    for number in range(draw(st.integers(1, 4))):
+        turns: list[tuple[dict[str, str], str, str]] = []
+        state: dict[str, str] = {}
+        for _ in range(draw(st.integers(1, 3))):
+            new = draw(st.dictionaries(st.sampled_from(SLOTS), st.sampled_from((*NAMES, *OTHER)), max_size=2))
+            state = {**state, **new}
+            words = st.lists(st.sampled_from((*NAMES, *map(str.upper, NAMES), "rely", ",")), max_size=4)
+            told = [draw(words), draw(words)]
+            told[draw(st.integers(0, 1))] += draw(st.sampled_from(([], list(new.values()))))
+            system, user = (" ".join(text) for text in told)
+            turns.append((state, system, user))
+        found.append(told_dialogue(number, turns))
+    return found
+
+
+def plainly(dialogue: dict[str, Any], new: dict[str, str]) -> list[str]:
+    """The texts of a dialogue with old values replaced, longest first, by a loop; in lower case."""
+    values = {v.lower() for turn in dialogue["turns"] for v in turn["state"]["slot_values"].values() if v not in OTHER}
+    words = {value: re.sub(r"[\W_]", "", value) for value in values}
+    forms = sorted(values, key=lambda value: (-len(words[value]), words[value]))
+    looks = "|".join(r"\W*".join(".?".join(word) for word in re.findall(r"[^\W_]+", form)) for form in forms)
+    pattern = re.compile(rf"\b(?:{looks})\b" if looks else "(?!)")
+
+    def name(match: re.Match[str]) -> str:
+        return new.get(re.sub(r"[\W_]", "", match[0]), match[0])
+
+    texts = [turn[who] for at, turn in enumerate(dialogue["turns"]) for who in ("system", "user")[not at :]]
+    return [pattern.sub(name, text.lower()) for text in texts]
+
+
+#: Few, so that dialogues ask for the same ones.
+FEW = {key: ["Aa", "Bb Bb", "cc", "Dd-d", "Ee", "Ff", "Gg"] for key in SLOTS}
+
+
+@given(content=dialogues(), seed=st.integers(0, 3), keep=st.booleans(), donors=st.sampled_from((None, FEW)))
+def test_replaced_sets(
+    content: list[dict[str, Any]],
+    seed: int,
+    keep: bool,
+    donors: dict[str, list[str]] | None,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("replaced")
+    data, train, out = folder / "data", folder / "train", folder / "out"
+    data.write_text(json.dumps(content))
+    train.write_text(json.dumps(content))
+    slots = sorted(
+        {slot for slot in SLOTS[:3] for d in content for t in d["turns"] if slot in t["state"]["slot_values"]}
+    )
+    try:
+        found = replace(data, out, train=train, donors=donors, slots=slots or None, seed=seed, keep_unfound=keep)
+    except dstbench.DstbenchError as error:
+        assert re.search("no dialogue is left with a value|no slot is called", str(error))  # noqa: PT017
+        assert not out.exists()
+        return
+    refused = set(found.refused["dialogue"])
+    before, after = read_states(data), read_states(out)
+    wanted = {key for key in before if keep or key[0] not in refused}
+    assert set(after) == wanted
+    manifest: dict[tuple[str, str], str] = {}
+    for dialogue, slot, value, new, states, _ in found.replaced.rows():
+        assert dialogue not in refused
+        assert sum(before[key] == value for key in after if key[0] == dialogue and key[2] == slot) == states
+        key = dialogue, re.sub(r"[\W_]", "", value.lower())
+        assert manifest.setdefault(key, new.lower()) == new.lower()  # one entity, one name
+    for dialogue in {dialogue for dialogue, _ in manifest}:
+        names = [new for (of, _), new in manifest.items() if of == dialogue]
+        assert len(set(names)) == len(names)  # two entities, two names
+    old = {re.sub(r"[\W_]", "", value.lower()) for value in before.values()}
+    for (dialogue, turn, slot), value in after.items():
+        was = before[dialogue, turn, slot]
+        if was in OTHER or dialogue in refused:
+            assert value == was
+        elif slot in slots:
+            assert re.sub(r"[\W_]", "", value.lower()) not in old
+            assert value.islower() == was.islower()
+        else:
+            assert value.lower() == manifest.get((dialogue, re.sub(r"[\W_]", "", was.lower())), was).lower()
+    texts = {name: part["text"].to_list() for (name,), part in spoken(out).group_by("dialogue", maintain_order=True)}
+    for dialogue in content:
+        name = dialogue["dial_id"]
+        if name not in refused:
+            renamed = {key: new for (of, key), new in manifest.items() if of == name}
+            assert [text.lower() for text in texts.get(name, [])] == [t for t in plainly(dialogue, renamed) if t]
+    again = folder / "again"
+    replace(data, again, train=train, donors=donors, slots=slots or None, seed=seed, keep_unfound=keep)
+    assert again.read_bytes() == out.read_bytes()
+
+
+def small(*, user: str, state: dict[str, str], train: dict[str, str] | None = None, **how: Any) -> Replacement:
+    Path("data").write_text(json.dumps([told_dialogue(1, [(state, "", user)]), told_dialogue(2, [({}, "", "hi")])]))
+    Path("train").write_text(json.dumps([told_dialogue(1, [(train or {"a-b": "c"}, "", "we go to Quill House now")])]))
+    return replace("data", "out", train="train", **how)
+
+
+def test_alternatives_are_one_entity_and_case_is_kept(here: Path) -> None:
+    state = {"hotel-name": "Big Ben|the clock tower|dontcare", "taxi-destination": "big ben", "train-departure": "ely"}
+    donors = {"hotel-name": ["gable inn"], "train-departure": ["Norwich"]}
+    small(user="From ELY to big ben , the Clock Tower; at 9:15 I rely on ely.", state=state, donors=donors)
+    assert read_states("out") == {
+        ("D1", 0, "hotel-name"): "Gable Inn|dontcare",
+        ("D1", 0, "taxi-destination"): "gable inn",
+        ("D1", 0, "train-departure"): "norwich",
+    }
+    assert spoken("out")["text"][0] == "From Norwich to gable inn , Gable Inn; at 9:15 I rely on norwich."
+
+
+def test_alternatives_that_hang_together_are_one_entity(here: Path) -> None:
+    state = {
+        "hotel-name": "a house|b house",
+        "taxi-destination": "c house|d house",
+        "taxi-departure": "b house|c house",
+    }
+    small(user="d house", state=state, donors={key: ["Bell"] for key in state})
+    assert set(read_states("out").values()) == {"bell"}
+
+
+def test_no_two_entities_of_a_dialogue_share_a_name(here: Path) -> None:
+    state = {f"d{number}-name": f"old{number}" for number in range(5)}
+    donors = {slot: [f"New {letter}" for letter in "abcde"] for slot in state}
+    for seed in range(5):
+        small(user=" ".join(state.values()), state=state, donors=donors, seed=seed)
+        assert len(set(read_states("out").values())) == 5
+
+
+def test_the_longest_value_is_meant(here: Path) -> None:
+    state = {"hotel-name": "cambridge belfry", "train-departure": "cambridge", "bus-route": "cambridge city bus"}
+    donors = {"hotel-name": ["Bell"], "train-departure": ["York"]}
+    text = "cambridge to the cambridge belfry by the Cambridge City bus"
+    small(user=text, state=state, donors=donors)
+    assert spoken("out")["text"][0] == "york to the bell by the Cambridge City bus"
+    assert read_states("out")["D1", 0, "bus-route"] == "cambridge city bus"
+
+
+def test_donors_that_training_has_or_says_are_not_taken(here: Path) -> None:
+    donors = {"hotel-name": ["The-Lion", "quill house", "Gable|Inn", "12", "dontcare", "!", "Bell"]}
+    found = small(user="ely", state={"hotel-name": "ely"}, train={"bus-name": "the lion"}, donors=donors)
+    assert found.replaced["new"].to_list() == ["bell"]
+    with pytest.raises(dstbench.DstbenchError, match="none of the 1 donor values is new for hotel-name\nhint"):
+        small(user="ely", state={"hotel-name": "ely"}, donors={"hotel-name": ["quill house"]})
+    with pytest.raises(dstbench.DstbenchError, match="no donor values for hotel-name"):
+        small(user="ely", state={"hotel-name": "ely"}, donors={"hotel-area": ["north"]})
+    with pytest.raises(dstbench.DstbenchError, match=r"too few new values: 1 \(dialogue D1, slot train-d"):
+        small(user="ely or rye", state={"train-departure": "ely", "train-destination": "rye"},
+              donors={slot: ["Bell"] for slot in ("train-departure", "train-destination")})  # fmt: skip
+
+
+def test_invented_values_are_as_many_as_asked_for_and_new(here: Path) -> None:
+    table = donor_values(None, ["hotel-name", "train-departure"], 7)
+    assert table.equals(donor_values(None, ["hotel-name", "train-departure"], 7))
+    assert not table.equals(donor_values(None, ["hotel-name", "train-departure"], 8))
+    assert (table.group_by("slot").len()["len"] > 400).all()
+    some = table["donor"][3]
+    Path("train").write_text(json.dumps([told_dialogue(1, [({"hotel-name": some.upper()}, "", "")])]))
+    with pytest.warns(dstbench.DstbenchWarning, match="no turn has its utterances: only its states are asked"):
+        assert set(table["donor"]) - set(unseen(table, "train")["donor"]) == {some}
+
+
+@pytest.mark.parametrize(
+    "name", ["star-tsv", "sumbt-tsv", "trade-gold", "t5dst-gold", "simpletod-gold", "multiwoz", "sgd", "convlab-gold"]
+)
+def test_every_format_gives_the_same(name: str, here: Path) -> None:
+    texts = {form.partition(" ")[0]: text for form, text in formats.ONLY_GOLD.items()}
+    Path("data").write_text(texts[name]())
+    Path("train").write_text(formats.trade_gold())
+    found = replace("data", "out", train="train", donors={"hotel-name": ["Gable Inn"], "train-destination": ["Rye"]})
+    assert found.refused.is_empty()
+    wanted = read_states("data") | {
+        (formats.ID, 1, "hotel-name"): "gable inn",
+        (formats.ID, 1, "train-destination"): "rye",
+    }
+    assert read_states("out") == wanted
+    assert dstbench.contexts("out").select("system", "user").rows()[1] == (
+        formats.SYSTEM.replace("The Copper Kettle", "Gable Inn"),
+        'Gable Inn", and a train to rye',
+    )
+
+
+def test_what_has_not_been_said_is_refused_or_kept(here: Path) -> None:
+    content = [told_dialogue(1, [({"hotel-name": "ely"}, "", "hi"), ({"hotel-name": "ely"}, "ely ?", "yes")]),
+               told_dialogue(2, [({"hotel-name": "rye"}, "", "to rye")])]  # fmt: skip
+    for name in ("data", "train"):
+        Path(name).write_text(json.dumps(content))
+    found = replace("data", "out", train="train")
+    assert found.refused.rows() == [("D1", 0, "hotel-name", "ely")]
+    assert {key[0] for key in read_states("out")} == {"D2"}
+    kept = replace("data", "kept", train="train", keep_unfound=True)
+    assert kept.refused.equals(found.refused)
+    assert read_states("kept") == read_states("data") | read_states("out")
+    Path("data").write_text(json.dumps(content[:1]))
+    with pytest.raises(dstbench.DstbenchError, match="data: no dialogue is left with a value to replace in hotel-name"):
+        replace("data", "none", train="train")
+
+
+def test_the_command(here: Path) -> None:
+    Path("gold.tsv").write_text(formats.star_tsv())
+    Path("train.tsv").write_text(formats.star_tsv())
+    words = ("audit", "replace", "gold.tsv", "-o", "new.tsv", "--train", "train.tsv")
+    code, out, err = run(*words, "--manifest", "new.csv", "--format", "json")
+    assert (code, err) == (0, "wrote new.tsv\nwrote new.csv\n")
+    shown = json.loads(out)
+    assert [(row["slot"], row["value"]) for row in shown["replaced"]] == [
+        ("hotel-name", "the copper kettle"), ("train-destination", "ely")
+    ]  # fmt: skip
+    assert shown["refused"] == []
+    assert Path("new.csv").read_text().splitlines()[0] == "table,dialogue,slot,value,new,states,mentions,turn"
+    code, out, _ = run(*words)
+    assert code == 0
+    assert "Replaced by slot" in out
+    for more, said in (
+        (("--slots", "hotel-nam"), "error: the data have no slot 'hotel-nam'\nhint: did you mean hotel-name"),
+        (("--manifest", "x.txt"), "error: x.txt: a manifest is written as CSV or JSON\nhint: --manifest x.csv\n"),
+        (("-o", "train.tsv"), "error: train.tsv is read and would be written over\n"),
+    ):
+        code, out, err = run(*words, *more)
+        assert (code, out) == (2, "")
+        assert err.startswith(said)
+
+
+def test_multiwoz_against_its_training_set(data: Path, here: Path) -> None:
+    test, train = data / "multiwoz21" / "test.tsv", data / "multiwoz21" / "train.tsv.gz"
+    found = replace(test, "new.tsv", train=train)
+    after = read_states("new.tsv")
+    slots = [
+        slot for slot in {key[2] for key in after} if slot.rpartition("-")[2] in ("name", "departure", "destination")
+    ]
+    assert len(slots) == 7
+    trained = {re.sub(r"[\W_]", "", value) for value in read_states(train).values()}
+    untouched = {"do not care"}
+    for (_, _, slot), value in after.items():
+        if slot in slots and value not in untouched:
+            assert re.sub(r"[\W_]", "", value) not in trained
+    heard: dict[str, list[tuple[int, str]]] = {}
+    for dialogue, turn, _, text in spoken("new.tsv").rows():
+        heard.setdefault(dialogue, []).append((turn, text))
+    for (dialogue, turn, slot), value in after.items():  # what a tracker must find is there to be found
+        if slot in slots and value not in untouched:
+            assert any(said <= turn and value.partition("|")[0] in text for said, text in heard[dialogue])
+    gold = dstbench.read("new.tsv").gold
+    assert gold is not None
+    states: dict[tuple[str, int], dict[str, str]] = {turn: {} for turn in gold.turns.rows()}
+    for (dialogue, turn, slot), value in after.items():
+        states[dialogue, turn][slot] = value
+    table = [{"dialogue_id": d, "turn": t, "gold": state, "pred": state} for (d, t), state in states.items()]
+    assert dstbench.score(table, metrics="jga,f1")["value"].to_list() == [1.0, 1.0]
+    left_out = found.refused["dialogue"].n_unique()
+    before = dstbench.read(test).gold
+    assert before is not None
+    assert gold.turns["dialogue"].n_unique() == before.turns["dialogue"].n_unique() - left_out
+    rewrite("new.tsv", "same.tsv")
+    assert Path("same.tsv").read_bytes() == Path("new.tsv").read_bytes()

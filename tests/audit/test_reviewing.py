@@ -1,0 +1,314 @@
+"""Correcting a dataset in its own format, reviewing that by hand, and both on the command line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import polars as pl
+import pytest
+
+import dstbench
+from dstbench import audit
+from dstbench.conventions.slots import DATASET_SLOTS
+from dstbench.readers.ontology import read_database, read_ontology
+from dstbench.schema.audit import TABLES
+from dstbench.stats import wilson
+from tests.audit.test_missing_annotations import find, hotels, memory, said
+from tests.cli.test_cli import ok, run
+from tests.planted import ONTOLOGY, States, consistent, take_out
+from tests.schema.test_schemas import schema
+
+# --- datasets in files ---------------------------------------------------------------------------------------------
+
+
+def lines(states: States) -> str:
+    return "".join(json.dumps({k: v for k, v in state.items() if v is not None}) + "\n" for state in states)
+
+
+def star(states: States) -> str:
+    slots = sorted(DATASET_SLOTS["multiwoz-30"])
+    head = ["# Dialogue ID", "Turn Index", "Last Turn", "System Response", "User Utterance", *slots]
+    rows = [
+        [
+            s["dialogue_id"],
+            str(s["turn"]),
+            "False",
+            s["system"] or "",
+            s["user"],
+            *(s["gold"].get(x, "none") for x in slots),
+        ]
+        for s in states
+    ]
+    return "".join("\t".join(row) + "\n" for row in [head, *rows])
+
+
+def multiwoz(states: States) -> str:
+    """Raw MultiWOZ: a log of user and system turns, the state in the latter."""
+    found: dict[str, Any] = {}
+    for state, following in zip(states, [*states[1:], None], strict=True):
+        nested: dict[str, Any] = {"taxi": {"book": {"booked": []}, "semi": {}}}
+        for slot, value in state["gold"].items():
+            domain, _, name = slot.partition("-")
+            part = nested.setdefault(domain, {"book": {"booked": []}, "semi": {}})
+            part["book" if name.startswith("book ") else "semi"][name.removeprefix("book ")] = value
+        answer = following["system"] if following and following["turn"] else "goodbye"
+        log = found.setdefault(state["dialogue_id"], {"goal": {}, "log": []})["log"]
+        log += [{"text": state["user"], "metadata": {}}, {"text": answer or "", "metadata": nested}]
+    return json.dumps(found)
+
+
+def trade(states: States) -> str:
+    """TRADE's dialogues, with belief states as lists of pairs."""
+    found: dict[str, Any] = {}
+    for state in states:
+        dialogue = found.setdefault(state["dialogue_id"], {"dialogue_idx": state["dialogue_id"], "dialogue": []})
+        slots = [{"slots": [[slot, value]], "act": "inform"} for slot, value in state["gold"].items()]
+        texts = {"system_transcript": state["system"] or "", "transcript": state["user"]}
+        dialogue["dialogue"].append({"turn_idx": state["turn"], **texts, "belief_state": slots})
+    return json.dumps([*found.values()])
+
+
+FORMATS: dict[str, Callable[[States], str]] = {"data.tsv": star, "data.json": multiwoz, "dials.json": trade}
+
+
+@pytest.fixture(scope="module")
+def states() -> States:
+    return take_out(consistent(150, 8), 0.2, 8)[0]
+
+
+def gold_of(path: str) -> dict[tuple[str, int, str], str]:
+    side = dstbench.read(path).gold
+    assert side is not None
+    cells = side.cells.join(side.turns.with_row_index("at"), on="at").cast({"slot": pl.String, "value": pl.String})
+    return {(d, t, s): v for d, t, s, v in cells.select("dialogue", "turn", "slot", "value").iter_rows()}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_dataset_is_corrected_in_its_own_format_and_twice_is_once(name: str, states: States, here: Path) -> None:
+    Path(name).write_text(FORMATS[name](states))
+    Path("ontology.json").write_text(json.dumps(ONTOLOGY))
+    found = audit.inconsistency(name, ontology="ontology.json")
+    assert found.summary["missing"].item() > 50
+    audit.correct(name, f"better-{name}", found, log="log.csv")
+    before, after = gold_of(name), gold_of(f"better-{name}")
+    assert {key: after[key] for key in before} == before
+    assert len(after) - len(before) == found.proposals["turns"].sum()
+    assert dstbench.contexts(name).equals(dstbench.contexts(f"better-{name}"))
+    log = pl.read_csv("log.csv", infer_schema=False)
+    assert log.columns == list(TABLES["audit_proposals"].columns)
+    assert log["said"].to_list() == found.proposals["said"].to_list()
+    again = audit.inconsistency(f"better-{name}", ontology="ontology.json")
+    assert again.proposals.is_empty()
+    audit.correct(f"better-{name}", f"again-{name}", again)
+    assert Path(f"again-{name}").read_bytes() == Path(f"better-{name}").read_bytes()
+
+
+# --- reviews -------------------------------------------------------------------------------------------------------
+
+
+def filled(rows: list[tuple[str, str, int, str, str, str]]) -> str:
+    """A sheet: (row, group, of, dialogue, right, missed)."""
+    table = io.StringIO()
+    csv.writer(table).writerows([("row", "group", "of", "dialogue", "right", "missed"), *rows])
+    return table.getvalue()
+
+
+SHEET: list[tuple[str, str, int, str, str, str]] = [
+    ("dialogue", "changed", 20, "A", "", "1"),
+    ("addition", "changed", 20, "A", "yes", ""),
+    ("addition", "changed", 20, "A", " No ", ""),
+    ("dialogue", "changed", 20, "B", "", "0"),
+    ("addition", "changed", 20, "B", "y", ""),
+    ("dialogue", "unchanged", 90, "C", "", "1"),
+    ("dialogue", "unchanged", 90, "D", "", "0"),
+    ("dialogue", "unchanged", 90, "E", "", "0"),
+]
+
+
+def test_measures_by_hand(here: Path) -> None:
+    """Each changed dialogue stands for 10, each unchanged one for 30: 20 right, 10 wrong, 10 + 30 missed."""
+    Path("s.csv").write_text(filled(SHEET))
+    found = audit.review("s.csv")
+    assert found["measure"].to_list() == ["precision", "recall", "f1"]
+    assert found["value"].to_list() == pytest.approx([20 / 30, 20 / 60, 20 / (20 + (10 + 40) / 2)])
+    assert found.select("right", "wrong", "missed", "dialogues").unique().rows() == [(2, 1, 2, 5)]
+    # Precision: residuals 10·(1 − 2/3·2)/30 and 10·(1 − 2/3)/30, so the variance is 2·(1/9)²·… = 4/81.
+    variance = 2 * 2 * (1 / 9) ** 2
+    assert variance == pytest.approx(4 / 81)
+    effective = min(3.0, (2 / 9) / variance)
+    assert found.select("low", "high").row(0) == pytest.approx(wilson(2 / 3, effective))
+    assert all(low < value < high for _, value, low, high, *_ in found.iter_rows())
+
+
+def test_where_all_is_right_the_interval_is_wilsons_and_where_nothing_was_added_there_is_none(here: Path) -> None:
+    right = [("dialogue", "changed", 9, "A", "", "0"), *[("addition", "changed", 9, "A", "yes", "")] * 10]
+    Path("s.csv").write_text(filled(right).replace(",", ";"))
+    assert audit.review("s.csv").select("value", "low", "high").row(0) == pytest.approx((1.0, *wilson(1.0, 10)))
+    Path("s.csv").write_text(filled([("dialogue", "unchanged", 9, "A", "", "2")]))
+    assert audit.review("s.csv").select("value", "low", "high").rows() == [
+        (None, None, None), (0.0, *wilson(0.0, 2)), (0.0, *wilson(0.0, 1)),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("row", "change", "message"),
+    [
+        (1, {4: ""}, r"`right` is not filled in in row 2 \(dialogue A\)"),
+        (1, {4: "maybe"}, "`right` is neither yes nor no in row 2"),
+        (3, {5: ""}, r"`missed` is not filled in in row 4 \(dialogue B\)"),
+        (3, {5: "few"}, "`missed` is no number in row 4"),
+        (3, {0: "turn"}, "`row` is neither dialogue nor addition in row 4"),
+        (3, {1: "new"}, "`group` is neither changed nor unchanged in row 4"),
+        (3, {2: "many"}, "`of` is no number in row 4"),
+        (3, {3: "Z"}, r"0 rows of the dialogue itself instead of one \(dialogue B\)"),
+    ],
+)
+def test_a_sheet_with_a_fault_is_refused(row: int, change: dict[int, Any], message: str, here: Path) -> None:
+    rows = [*SHEET]
+    rows[row] = tuple(change.get(i, cell) for i, cell in enumerate(rows[row]))
+    Path("s.csv").write_text(filled(rows))
+    with pytest.raises(dstbench.DstbenchError, match=message):
+        audit.review("s.csv")
+
+
+def test_what_is_no_sheet_is_refused(here: Path) -> None:
+    for text, message in (("", "not a CSV file"), ("a,b\n1,2\n", "not a review sheet: no column row, group")):
+        Path("s.csv").write_text(text)
+        with pytest.raises(dstbench.DstbenchError, match=message):
+            audit.review("s.csv")
+    Path("s.csv").write_text(filled([]))
+    with pytest.raises(dstbench.DstbenchError, match="no dialogue in the sheet"):
+        audit.review("s.csv")
+
+
+def test_the_sheet_has_what_a_reviewer_needs(states: States) -> None:
+    found, spoken = find(states), said(states)
+    sheet = audit.review_sheet(memory(states), found, said=spoken, sample=10, seed=3)
+    assert sheet.equals(audit.review_sheet(memory(states), found, said=spoken, sample=10, seed=3))
+    assert not sheet.equals(audit.review_sheet(memory(states), found, said=spoken, sample=10, seed=4))
+    heads = sheet.filter(row="dialogue")
+    changed = found.summary["dialogues_changed"].item()
+    assert heads.group_by("group", "of").len().sort("group").rows() == [
+        ("changed", changed, 10), ("unchanged", 150 - changed, 10),
+    ]  # fmt: skip
+    added = sheet.filter(row="addition").select("dialogue", "turn", "slot", "value")
+    wanted = found.proposals.join(heads.select("dialogue"), on="dialogue", how="semi")
+    assert sorted(added.rows()) == sorted(wanted.select(added.columns).rows())
+    for row in sheet.iter_rows(named=True):
+        jsonschema.validate(row, schema("audit_review_sheet"))
+        turns = [s for s in states if s["dialogue_id"] == row["dialogue"]]
+        if row["row"] == "dialogue":
+            assert all(f"user: {turn['user']}" in row["text"] for turn in turns)
+            assert row["text"].count("+") == added.filter(dialogue=row["dialogue"]).height
+    with pytest.raises(dstbench.UsageError, match="sample=0"):
+        audit.review_sheet(memory(states), found, said=spoken, sample=0)
+
+
+# --- ontologies ----------------------------------------------------------------------------------------------------
+
+
+def test_values_come_from_ontologies_schemas_and_databases(here: Path) -> None:
+    Path("o.json").write_text(json.dumps({"hotel-semi-area": ["north"], "hotel-area": ["south"]}))
+    assert read_ontology("o.json") == {"hotel-area": {"north", "south"}}
+    slots = [{"name": "hotel-bookday", "possible_values": ["monday"]}, {"name": "hotel-name"}]
+    Path("s.json").write_text(json.dumps([{"service_name": "hotel", "slots": slots}]))
+    assert read_ontology("s.json") == {"hotel-book day": {"monday"}, "hotel-name": frozenset()}
+    Path("db").mkdir()
+    Path("db/train_db.json").write_text(json.dumps([{"leaveAt": "05:00", "price": {"a": 1}}, {"leaveAt": "06:00"}]))
+    assert read_database("db") == read_database("db/train_db.json") == {"train-leaveat": {"05:00", "06:00"}}
+
+
+@pytest.mark.parametrize("text", ['{"hotel-area": "north"}', '{"hotel-area": [1]}', "[1]", '[{"name": "x"}]'])
+def test_what_is_no_ontology_is_refused(text: str, here: Path) -> None:
+    Path("o.json").write_text(text)
+    with pytest.raises(dstbench.DstbenchError, match=r"o\.json: no ontology"):
+        read_ontology("o.json")
+
+
+def test_what_is_no_database_is_refused(here: Path) -> None:
+    with pytest.raises(dstbench.DstbenchError, match="a file of a database is named DOMAIN_db"):
+        read_database("nothing.json")
+    Path("db").mkdir()
+    with pytest.raises(dstbench.DstbenchError, match="a folder without a file named"):
+        read_database("db")
+    Path("db/hotel_db.json").write_text("[1]")
+    with pytest.raises(dstbench.DstbenchError, match="not a list of entities"):
+        read_database("db")
+
+
+# --- the command line ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def dataset(here: Path) -> Path:
+    (here / "data.tsv").write_text(star(hotels(name=False)))
+    (here / "ontology.json").write_text(json.dumps(ONTOLOGY))
+    return here
+
+
+def test_inconsistency_on_the_command_line(dataset: Path) -> None:
+    code, out, err = run(
+        "audit", "inconsistency", "data.tsv", "--ontology", "ontology.json", "--apply", "-o", "better.tsv.gz",
+        "--log", "log.csv", "--review", "sheet.csv", "--sample", "1",
+    )  # fmt: skip
+    assert (code, err) == (0, "wrote better.tsv.gz\nwrote log.csv\nwrote sheet.csv\n")
+    assert "1 annotations missing (0 said by the user, 1 by the system only; 0 come late):" in out
+    assert "in 1 of 12 dialogues (8.3 %), 2 of 36 turns (5.6 %); --log FILE lists them all" in out
+    assert max(map(len, out.splitlines())) <= 125
+    assert gzip.decompress(Path("better.tsv.gz").read_bytes()).count(b"ashley hotel\t") == 24
+    again = ok("audit", "inconsistency", "better.tsv.gz", "--format", "json")
+    content = json.loads(again)
+    assert list(content) == ["summary", "rates", "shares", "proposals"]
+    assert content["summary"][0]["missing"] == 0
+    code, _, err = run("audit", "review", "sheet.csv")
+    assert (code, err.partition("\n")[0]) == (
+        1, "error: sheet.csv: `right` is not filled in in row 2 (dialogue D11)",
+    )  # fmt: skip
+
+
+def test_rows_are_as_their_schemas_say(dataset: Path) -> None:
+    names = {key: f"audit_inconsistency_{key}" for key in ("rates", "shares")} | {"summary": "audit_inconsistency"}
+    content = json.loads(ok("audit", "inconsistency", "data.tsv", "--format", "json"))
+    for key, rows in content.items():
+        for row in rows:
+            jsonschema.validate(row, schema(names.get(key, f"audit_{key}")))
+    assert len(content["proposals"]) == 1
+    table = ok("audit", "inconsistency", "data.tsv", "--format", "csv")
+    assert {row["table"] for row in csv.DictReader(io.StringIO(table))} == {*content}
+    assert ok("audit", "inconsistency", "data.tsv", "--format", "md").startswith("### By slot")
+    Path("s.csv").write_text(filled(SHEET))
+    for row in json.loads(ok("audit", "review", "s.csv", "--format", "json"))["review"]:
+        jsonschema.validate(row, schema("audit_review"))
+    assert "precision   66.67" in ok("audit", "review", "s.csv")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--apply"], 2, "--apply writes a corrected dataset, and nothing says where\nhint: -o OUT"),
+        (["--apply", "-o", "data.tsv"], 2, "data.tsv is read and would be written over"),
+        (["--log", "x.csv", "--review", "x.csv"], 2, "two files to write have one name"),
+        (["--ontology", "none.json"], 1, "none.json: cannot be read: No such file or directory"),
+        (["--database", "."], 1, ".: a folder without a file named …_db.json"),
+        (["--at-least", "2"], 2, ""),
+    ],
+)
+def test_mistakes_of_users_have_one_message(words: list[str], code: int, message: str, dataset: Path) -> None:
+    found, out, err = run("audit", "inconsistency", "data.tsv", *words)
+    assert (found, out) == (code, "")
+    assert message in err
+    assert sorted(path.name for path in dataset.iterdir()) == ["data.tsv", "ontology.json"]
+
+
+def test_a_dataset_that_is_not_there_or_says_nothing(dataset: Path) -> None:
+    assert run("audit", "inconsistency", "no.tsv")[0] == 1
+    Path("mute.jsonl").write_text(lines(memory(hotels(name=True))))
+    code, _, err = run("audit", "inconsistency", "mute.jsonl")
+    assert (code, err) == (1, "error: mute.jsonl: no turn has its utterances\n")

@@ -1,0 +1,241 @@
+"""Audits on the command line: what they print in each format, the figures, and mistakes of users."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import polars as pl
+import pytest
+
+from dstbench import audit
+from dstbench.audit import Bias, Differences, VersionScores
+from dstbench.rendering.charts import bias_charts
+from dstbench.schema.audit import TABLES
+from tests import formats
+from tests.cli.test_cli import ok, run
+from tests.cli.test_compare import tables
+from tests.corpora import EXAMPLE
+from tests.schema.test_schemas import FOLDER
+
+#: Of each command: what its frames are, by their schemas.
+SCHEMAS = {
+    "bias": {"slots": "audit_bias", "values": "audit_values", "overlap": "audit_overlap"},
+    "diff": {
+        "versions": "audit_versions", "domains": "audit_domains", "slots": "audit_slots", "changes": "audit_changes",
+        "cells": "audit_cells",
+    },
+    "scores": {"runs": "audit_scored_runs", "models": "audit_scored_models", "slots": "audit_error_turns"},
+}  # fmt: skip
+KINDS: dict[str, Any] = {"bias": Bias, "diff": Differences, "scores": VersionScores}
+
+
+@pytest.fixture
+def files(here: Path) -> dict[str, list[str]]:
+    """Of each command: its arguments. The later version has another destination from the start, and a typo."""
+    Path("train.tsv").write_text(formats.star_tsv())
+    later = [
+        {**turn, "gold": {**turn["gold"], "train-destination": "leeds", "hotel-area": "West"}, "pred": {}}
+        for turn in EXAMPLE
+    ]
+    Path("test.jsonl").write_text("".join(f"{json.dumps(turn)}\n" for turn in later))
+    Path("model.json").write_text(formats.gtpr())
+    return {
+        "bias": ["train.tsv", "test.jsonl"],
+        "diff": ["train.tsv", "test.jsonl"],
+        "scores": ["model.json", "--version", "2.0=train.tsv", "--version", "2.1=test.jsonl"],
+    }
+
+
+def test_bias_as_text(files: dict[str, list[str]]) -> None:
+    found = tables(ok("audit", "bias", *files["bias"], "--slot", "train-dest", "--slot", "hotel area"))
+    even, values, overlap = (table for title, table in found.items() if not title.startswith("H1, H∞"))
+    assert even[1] == ["hotel-area", "train", "1", *["-"] * 6, *["100.00"] * 3, "west"]
+    assert even[3] == ["train-destination", "train", "1", *["-"] * 6, *["100.00"] * 3, "ely"]
+    assert values[1:3] == [["hotel-area", "train", "west", "100.00"], ["hotel-area", "test", "West", "100.00"]]
+    assert overlap[2] == ["train-destination", "test", "1", "0", "0.00", "2", "0.00", "ely", "100.00", "0.00"]
+
+
+def test_bias_of_one_set_says_nothing_of_others(files: dict[str, list[str]]) -> None:
+    out = ok("audit", "bias", "train.tsv", "--counting", "final")
+    assert "split" not in out
+    assert "has of other splits" not in out
+    assert "cumulative" not in out
+    two = ok("audit", "bias", "test.jsonl", "model.json", "--counting", "final")
+    assert "--train NAME" in two
+    assert "What test has of other splits" in ok("audit", "bias", "test.jsonl", "model.json", "--train", "test")
+
+
+def test_top_is_how_many_values_are_shown(here: Path) -> None:
+    lines = [{"dialogue_id": f"D{n}", "turn": 0, "gold": {"hotel-name": f"inn {n}"}} for n in range(9)]
+    Path("gold.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert ok("audit", "bias", "gold.jsonl").count("inn") == 1 + 5
+    assert ok("audit", "bias", "gold.jsonl", "--top", "2").count("inn") == 1 + 2
+    assert "no state has a slot" in ok("audit", "bias", "gold.jsonl", "--least", "2")
+
+
+def test_differences_as_text(files: dict[str, list[str]]) -> None:
+    found = tables(ok("audit", "diff", *files["diff"]))
+    assert found["From train to test"][1:] == [["dialogues", "1", "0", "0", "1", "100.00"], ["turns", "2", "0", "0", "2", "100.00"]]  # fmt: skip  # noqa: E501
+    (domains,) = (table for title, table in found.items() if title.startswith("By domain"))
+    assert domains[1] == ["hotel", "1", "1", "100.00", "2", "2", "100.00", "0", "0", "0", "2", "0", "0"]
+    assert domains[2] == ["train", "1", "1", "100.00", "2", "2", "100.00", "1", "0", "1", "0", "0", "0"]
+    assert domains[3] == ["all", "1", "1", "100.00", "2", "2", "100.00", "1", "0", "1", "2", "0", "0"]
+    assert found["Most frequent changes, 3 of 3"][1:] == [
+        ["hotel-area", "west", "West", "respelled", "2", "1"],
+        ["train-destination", "-", "leeds", "added", "1", "1"],
+        ["train-destination", "ely", "leeds", "changed", "1", "1"],
+    ]
+    first = tables(ok("audit", "diff", *files["diff"], "--top", "1", "--name", "old", "--name", "new"))
+    assert len(first["Most frequent changes, 1 of 3"]) == 2
+    assert "From old to new" in first
+    alike = ok("audit", "diff", "train.tsv", "train.tsv")
+    assert "By domain" not in alike
+    assert "From before to after" in alike
+
+
+def test_scores_as_text(files: dict[str, list[str]]) -> None:
+    out = ok("audit", "scores", *files["scores"], "-m", "jga,error-turns")
+    found = tables(out)
+    assert found["jga"] == [
+        ["model", "runs", "2.0", "(n=1)", "2.0", "exact", "2.1", "(n=1)", "2.1", "exact"],
+        ["model", "1", "50.00", "50.00", "0.00", "0.00"],
+    ]
+    assert found["error-turns"][1] == ["model", "1", "1.00", "1.00", "2.00", "2.00"]
+    (slots,) = (table for title, table in found.items() if title.startswith("model: turns in which"))
+    assert ["train-destination", "0.00", "0.00", "2.00", "100.00"] in slots
+    assert "signature of model on 2.1: jga+error-turns|profile:qian2021.1" in out
+
+
+def test_columns_of_versions_are_over_the_same_dialogues(here: Path) -> None:
+    """Two of three dialogues are in both versions, of which one has another turn there."""
+    turn = {"turn": 0, "gold": {"hotel-area": "north"}}
+    lines = [{"dialogue_id": f"D{n}", **turn} for n in range(3)]
+    more = [*lines[:2], {"dialogue_id": "D1", **turn, "turn": 1}]
+    run_lines = [{**line, "pred": line["gold"] if line["dialogue_id"] != "D2" else {}} for line in (*lines, more[2])]
+    for name, content in (("all", lines), ("seen", more)):
+        Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in content))
+    rows = [{key: value for key, value in line.items() if key != "gold"} for line in run_lines]
+    Path("model.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in rows))
+    words = ["model.jsonl", "--version", "all=all.jsonl", "--version", "seen=seen.jsonl", "--profile", "verbatim"]
+    code, out, err = run("audit", "scores", *words)
+    assert code == 0
+    assert (
+        "note: all: 1 of its 3 dialogues not scored, as not in seen; versions are compared over the 2 that all have"
+    ) in err
+    assert tables(out)["jga"] == [
+        ["model", "runs", "all", "(n=2)", "seen", "(n=2)"],
+        ["model", "1", "100.00", "100.00"],
+    ]
+    assert "turns of these dialogues, which versions divide differently: all 2, seen 3" in out
+    Path("other.jsonl").write_text(json.dumps({"dialogue_id": "E", **turn}))
+    Path("model.jsonl").write_text(
+        "".join(f"{json.dumps(row)}\n" for row in [*rows, {"dialogue_id": "E", "turn": 0, "pred": {}}])
+    )
+    code, out, err = run("audit", "scores", *words[:3], "--version", "other=other.jsonl")
+    assert (code, out) == (1, "")
+    assert "error: other: model has no dialogue there that is also in all\nhint: versions are compared" in err
+
+
+def test_models_as_text(files: dict[str, list[str]]) -> None:
+    lines = [{**turn, "pred": {}} for turn in EXAMPLE]
+    Path("nothing.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    words = [*files["scores"], "nothing.jsonl", "--model", "m=*", "--only", "2.1=nothing"]
+    code, out, err = run("audit", "scores", *words, "--profile", "verbatim", "--format", "md")
+    assert (code, err) == (0, "")
+    assert "### jga: mean ± standard deviation over runs" in out
+    assert "| model | runs | 2.0 (n=1) | 2.1 (n=1) |" in out
+    assert "| m | 1, 2 | 50.00 | 0.00 ± 0.00 |" in out
+
+
+@pytest.mark.parametrize("command", list(SCHEMAS))
+def test_json_has_the_frames_and_csv_their_rows(files: dict[str, list[str]], command: str) -> None:
+    words = ["audit", command, *files[command]]
+    document: dict[str, list[dict[str, Any]]] = json.loads(ok(*words, "--format", "json"))
+    assert list(document) == list(SCHEMAS[command]) == [f.name for f in fields(KINDS[command])]
+    for name, rows in document.items():
+        content = json.loads((FOLDER / f"{SCHEMAS[command][name]}.schema.json").read_text(encoding="utf-8"))
+        assert rows
+        for row in rows:
+            jsonschema.validate(row, content)
+    lines = list(csv.DictReader(io.StringIO(ok(*words, "--format", "csv"))))
+    assert [line["table"] for line in lines] == [name for name, rows in document.items() for _ in rows]
+
+
+def test_frames_have_the_types_that_the_schemas_say(files: dict[str, list[str]]) -> None:
+    golds = {"train": "train.tsv", "test": "test.jsonl"}
+    calls: dict[str, list[Any]] = {
+        "bias": [audit.bias(golds), audit.bias("train.tsv")],
+        "diff": [audit.diff(*golds.values()), audit.diff("train.tsv", "train.tsv")],
+        "scores": [audit.scores("model.json", golds), audit.scores("model.json", golds, profile="verbatim")],
+    }
+    for command, found in calls.items():
+        for name, schema in SCHEMAS[command].items():
+            for one in found:
+                frame: pl.DataFrame = getattr(one, name)
+                wanted = TABLES[schema].schema
+                assert {column: frame.schema[column] for column in wanted} == dict(wanted)
+                assert TABLES[schema].is_open or frame.columns == list(wanted)
+
+
+def test_figures_hold_the_frames(files: dict[str, list[str]]) -> None:
+    code, _, err = run("audit", "bias", *files["bias"], "--charts", "figures")
+    assert code == 0
+    assert err.splitlines() == [f"wrote {Path('figures') / name}.vl.json" for name in ("bias", "values")]
+    found = audit.bias({"train": "train.tsv", "test": "test.jsonl"})
+    drawn = bias_charts(found, top=1)
+    values = found.values.filter(counting="cumulative", rank=1).to_dicts()
+    assert drawn["values"]["data"]["values"] == values
+    assert json.loads(Path("figures/bias.vl.json").read_text())["data"]["values"] == drawn["bias"]["data"]["values"]
+    measured = {
+        (r["split"], r["counting"], r["slot"], r["measure"]): r["value"] for r in drawn["bias"]["data"]["values"]
+    }
+    assert measured == dict(_measures(found.slots))
+    for chart in drawn.values():
+        columns = set(chart["data"]["values"][0])
+        assert {part["field"] for part in chart["encoding"].values()} <= columns
+
+
+def _measures(slots: pl.DataFrame) -> Iterator[tuple[tuple[str, ...], float | None]]:
+    for row in slots.iter_rows(named=True):
+        for measure in ("h1_h0", "hinf_h0"):
+            yield (row["split"], row["counting"], row["slot"], measure), row[measure]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["bias", "missing.tsv"], 1, "missing.tsv"),
+        (["bias", "train.tsv", "--slot", "hotel-are"], 2, "did you mean hotel-area"),
+        (["bias", "train.tsv", "--counting", "finl"], 2, "did you mean final"),
+        (["bias", "train.tsv", "--counting", ","], 2, "there is no counting ''"),
+        (["bias", "train.tsv", "--train", "test"], 2, "no split is called 'test'"),
+        (["bias", "train.tsv", "--split", "test"], 1, "does not say which dialogue is of which split"),
+        (["bias", "train.tsv", "-o", "train.tsv"], 2, "written over"),
+        (["bias", "train.tsv", "--over", "free"], 2, "No such option"),
+        (["diff", "train.tsv", "missing.tsv"], 1, "missing.tsv"),
+        (["diff", "train.tsv"], 2, "AFTER"),
+        (["diff", "train.tsv", "test.jsonl", "--name", "old"], 2, "give each a name"),
+        (["diff", "train.tsv", "test.jsonl", "-o", "test.jsonl"], 2, "written over"),
+        (["diff", "train.tsv", "test.jsonl", "--match", "levenstein"], 2, "levenshtein"),
+        (["scores", "model.json"], 2, "--version"),
+        (["scores", "model.json", "--version", "train.tsv"], 2, "names no version and its gold"),
+        (["scores", "model.json", "--version", "a=train.tsv", "--version", "a=test.jsonl"], 2, "'a' is given twice"),
+        (["scores", "model.json", "--version", "a=missing.tsv"], 1, "missing.tsv"),
+        (["scores", "model.json", "--version", "a=train.tsv", "--only", "b=model"], 2, "no version is called 'b'"),
+        (["scores", "model.json", "--version", "a=train.tsv", "--model", "m"], 2, "names no model and its runs"),
+        (["scores", "model.json", "--version", "a=train.tsv", "-o", "train.tsv"], 2, "written over"),
+    ],
+)
+def test_mistakes_are_told(files: dict[str, list[str]], words: list[str], code: int, told: str) -> None:
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    found, out, err = run("audit", *words)
+    assert (found, out) == (code, "")
+    assert told in err
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before

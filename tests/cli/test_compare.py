@@ -1,0 +1,259 @@
+"""Comparisons on the command line: what they print in each format, the figures, and mistakes of users."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import dstbench
+from dstbench.analysis.compare import Leaderboard
+from dstbench.demo import synthetic
+from dstbench.rendering.charts import leaderboard_charts
+from dstbench.rendering.compare import render_leaderboard
+from dstbench.typing import TableFormat
+from tests.cli.test_cli import ok, run
+from tests.corpora import States
+from tests.schema.test_schemas import FOLDER
+
+SCHEMAS = {"scores": "standings", "models": "models", "differences": "run_differences", "design": "design"}
+
+
+@pytest.fixture
+def runs(here: Path) -> list[str]:
+    """Three runs that are right in 8, 6 and 5 of 10 dialogues, and in the same ones."""
+    for name, number in (("worst", 5), ("best", 8), ("middle", 6)):
+        lines = [
+            {
+                "dialogue_id": f"D{i}",
+                "turn": 0,
+                "gold": {"hotel-area": "north"},
+                "pred": {"hotel-area": "north" if i < number else "south"},
+            }
+            for i in range(10)
+        ]
+        Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return ["worst.jsonl", "best.jsonl", "middle.jsonl"]
+
+
+def tables(text: str) -> dict[str, list[list[str]]]:
+    """Title to the words of the table below, without its rule."""
+    found: dict[str, list[list[str]]] = {}
+    parts = [part for part in text.split("\n\n") if part.strip()]
+    for title, table in zip(parts[:-1:2], parts[1::2], strict=False):
+        found[title.strip()] = [line.split() for line in table.splitlines() if set(line) - set(" -")]
+    return found
+
+
+def test_a_comparison_as_text(runs: list[str]) -> None:
+    code, out, err = run("compare", *runs, "--resamples", "2000", "--seed", "1")
+    few = (
+        "jga: with any number of resamples no adjusted p can reach 0.05 where so few dialogues differ: "
+        "worst and best (3); worst and middle (1); best and middle (2)"
+    )
+    assert (code, err) == (0, f"note: {few}\n")
+    found = tables(out)
+    scores = found["Scores and 95 % intervals"]
+    assert [row[:2] for row in scores] == [["run", "jga"], ["best", "80.00"], ["middle", "60.00"], ["worst", "50.00"]]
+    assert scores[1][2:] == ["50.00", "to", "100.00"]
+    pairs = found["Differences in jga"]
+    assert pairs[0] == ["run", "other", "difference", "95", "%", "p", "p", "holm", "*", "wins", "losses", "discordant", "detectable"]  # fmt: skip  # noqa: E501
+    assert [row[:3] for row in pairs[1:]] == [["best", "middle", "20.00"], ["best", "worst", "30.00"], ["middle", "worst", "10.00"]]  # fmt: skip  # noqa: E501
+    assert [row[-4:-1] for row in pairs[1:]] == [["2", "0", "2"], ["3", "0", "3"], ["1", "0", "1"]]
+    assert [row[-5] for row in pairs[1:]] == ["-", "-", "-"]
+    assert out.split("\n\n")[-1].strip().splitlines()[:2] == ["jga: no difference can be tested at 5 %", few]
+    assert "values in percent, counts as they are; 10 turns, 10 dialogues" in out.splitlines()
+    assert "p: two-sided, approximate randomisation of dialogues, 2,000 resamples" in out.splitlines()
+    assert "p holm: adjusted for the differences of a metric, m = 3" in out.splitlines()
+    assert out.splitlines()[-1].startswith("signature: jga|profile:verbatim.1|missing:error|by:run|gold:")
+    assert "-0.00" not in out
+    assert max(len(line) for line in out.splitlines() if line != few) <= 120
+
+
+def test_what_is_significant_is_said_in_words(runs: list[str]) -> None:
+    words = ["compare", *runs, "--adjust", "none", "--resamples", "500"]
+    # Of all swaps, one in four differs as much for three dialogues, one in two for two, all for one.
+    out = run(*words, "--level", "0.6")[1]
+    assert "jga: every difference that can be tested is significant at 40 %: best and worst" in out.splitlines()
+    assert "adjusted" not in out
+    out = run(*words, "--level", "0.4")[1]
+    assert "jga: every difference that can be tested is significant at 60 %: best and middle; best and worst" in out
+    out = run(*words, "--level", "0.4", "--baseline", "worst.jsonl", "-m", "jga,wrong")[1]
+    rows = tables(out)["Differences in wrong"][1:]
+    assert [row[:3] for row in rows] == [["middle", "worst", "-1.00"], ["best", "worst", "-3.00"]]
+    assert "jga: every difference that can be tested is significant at 60 %: best and worst" in out.splitlines()
+    out = ok("compare", *runs[:2], "--level", "0.4")
+    assert "jga: every difference is significant at 60 %" in out.splitlines()
+
+
+def run_of(right: set[int]) -> States:
+    """Forty dialogues of one turn, of which some are right."""
+    gold = {"hotel-area": "north"}
+    return [{"dialogue_id": f"D{i}", "turn": 0, "gold": gold, "pred": gold if i in right else {}} for i in range(40)]
+
+
+def test_some_differences_are_significant_and_others_not() -> None:
+    """With twelve dialogues of twelve, with six of twelve, and with three, of which nothing can be known."""
+    runs = {"a": run_of(set(range(12))), "b": run_of(set()), "c": run_of({0, 1, 2, 12, 13, 14})}
+    found = dstbench.compare(runs, resamples=500)
+    text = render_leaderboard(found, "text").splitlines()
+    assert "jga: 1 of 3 differences are significant at 5 %: a and b" in text
+    nearly = {**runs, "d": run_of(set(range(9)))}
+    with pytest.warns(dstbench.DstbenchWarning, match=r"where so few dialogues differ: a and d \(3\)$"):
+        found = dstbench.compare(nearly, resamples=500, adjust="none")
+    text = render_leaderboard(found, "text").splitlines()
+    # b and c: two of all 64 swaps differ as much; a, b, d: fewer.
+    assert "jga: 3 of 5 differences that can be tested are significant at 5 %: all but a and c; d and c" in text
+
+
+@pytest.mark.parametrize("form", ["text", "md", "latex", "json", "csv"])
+def test_every_format_says_which_differences_could_not_be_tested(form: TableFormat) -> None:
+    """Of four runs that clearly differ; six differences are too many for a hundred resamples."""
+    runs = {f"run{i}": run_of(set(range(12 * i))) for i in range(4)}
+    told = "jga: with 100 resamples and 6 differences no adjusted p can be below 0.0594; --resamples 119 or more can reach 0.05"  # fmt: skip  # noqa: E501
+    with pytest.warns(dstbench.DstbenchWarning, match=f"^{re.escape(told)}$"):
+        found = dstbench.compare(runs, resamples=100)
+    page = render_leaderboard(found, form)
+    if form == "json":
+        assert {row["significant"] for row in json.loads(page)["differences"]} == {None}
+        assert {row["resamples_needed"] for row in json.loads(page)["differences"]} == {119}
+    elif form == "csv":
+        rows = [row for row in csv.DictReader(io.StringIO(page)) if row["table"] == "differences"]
+        assert {row["significant"] for row in rows} == {""}
+    else:
+        said = told.partition("; --")[0] if form == "latex" else told  # a paper has no options
+        assert said in page.replace("\\-", "-")
+        assert "significant" not in page
+    enough = dstbench.compare(runs, resamples=119)
+    assert enough.differences["significant"].null_count() == 0
+
+
+def test_models_as_text(runs: list[str]) -> None:
+    out = ok("compare", *runs, "--model", "ours=best,m*", "--resamples", "500", "--baseline", "worst")
+    found = tables(out)
+    (models,) = (table for title, table in found.items() if title.startswith("Models: mean"))
+    assert models[0] == ["model", "n", "jga", "sd", "of", "jga", "95", "%", "of", "jga"]
+    assert [row[:4] for row in models[1:]] == [["ours", "2", "70.00", "14.14"], ["worst", "1", "50.00", "-"]]
+    assert found["Differences in jga"][1][:3] == ["ours", "worst", "20.00"]
+    assert "wins" not in out
+    assert "bootstrap of seeds and dialogues" in out
+    assert "models of fewer than 5 runs: how far seeds spread is hardly known; of one run, not at all" in out
+    again = ok(
+        "compare", *runs, "--model", "ours=best", "--model", "ours=m*", "--resamples", "500", "--baseline", "worst"
+    )
+    assert again == out
+
+
+def test_markdown_has_the_same_tables(runs: list[str]) -> None:
+    out = run("compare", *runs, "--format", "md", "--resamples", "100")[1]
+    assert "### Differences in jga" in out.splitlines()
+    assert "| best | 80.00 |" in out
+
+
+def test_json_has_the_frames_and_csv_their_rows(runs: list[str]) -> None:
+    words = ["compare", *runs, "-m", "jga,gca", "--resamples", "100", "--model", "ours=best,middle"]
+    document = json.loads(ok(*words, "--format", "json"))
+    assert list(document) == [f.name for f in fields(Leaderboard)] == list(SCHEMAS)
+    rows = list(csv.DictReader(io.StringIO(ok(*words, "--format", "csv"))))
+    for name, schema in SCHEMAS.items():
+        valid = jsonschema.Draft202012Validator(json.loads((FOLDER / f"{schema}.schema.json").read_text("utf-8")))
+        assert document[name]
+        for row in document[name]:
+            valid.validate(row)
+        assert sum(row["table"] == name for row in rows) == len(document[name])
+    assert document["design"][0]["resamples"] == 100
+    assert [row["p"] for row in rows if row["table"] == "differences"] == [str(r["p"]) for r in document["differences"]]
+
+
+def test_undefined_is_a_dash(here: Path) -> None:
+    states: list[dict[str, Any]] = [{"dialogue_id": f"D{i}", "turn": 0, "gold": {}, "pred": {}} for i in range(3)]
+    found = dstbench.compare({"one": states, "other": states}, metrics="gca", resamples=10)
+    text = tables(render_leaderboard(found, "text"))
+    assert text["Scores and 95 % intervals"][1] == ["one", "-", "-"]
+    assert text["Differences in gca"][1] == ["one", "other", "-", "-", "-", "-", "-", "0", "0", "0", "-"]
+    assert "gca: no difference is defined" in render_leaderboard(found, "text").splitlines()
+
+
+def test_figures_are_written_with_their_data(runs: list[str]) -> None:
+    words = ["compare", *runs, "-m", "jga,gca", "--resamples", "100", "--charts", "figures"]
+    code, _, err = run(*words)
+    assert code == 0
+    assert [line for line in err.splitlines() if not line.startswith("note: ")] == [
+        f"wrote {Path('figures') / name}.vl.json" for name in ("scores", "differences")
+    ]
+    assert run(*words, "--model", "ours=best,middle")[0] == 0
+    for name in ("scores", "models", "differences"):
+        chart = json.loads(Path(f"figures/{name}.vl.json").read_text(encoding="utf-8"))
+        columns = set(chart["data"]["values"][0])
+        used = {
+            part["field"] for layer in chart["spec"]["layer"] for part in layer["encoding"].values() if "field" in part
+        }
+        assert {"low", "high"} < used <= columns
+        assert chart["facet"]["row"]["field"] in columns
+
+
+def test_charts_hold_the_frames() -> None:
+    found = dstbench.compare(synthetic(20), resamples=100)
+    drawn = leaderboard_charts(found)
+    assert drawn["scores"]["data"]["values"] == found.scores.drop("signature").to_dicts()
+    assert [row["difference"] for row in drawn["differences"]["data"]["values"]] == found.differences[
+        "difference"
+    ].to_list()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["worst.jsonl"], "at least two runs"),
+        (["worst.jsonl", "worst.jsonl"], "two runs are called"),
+        (["worst.jsonl", "best.jsonl", "--baseline", "bets"], "did you mean best"),
+        (["worst.jsonl", "best.jsonl", "--model", "best"], "names no model and its runs"),
+        (["worst.jsonl", "best.jsonl", "--model", "m=tset*"], "no run is called 'tset*'"),
+        (["worst.jsonl", "best.jsonl", "--level", "95"], "between 0 and 1"),
+        (["worst.jsonl", "best.jsonl", "--adjust", "fdr"], "fdr"),
+        (["worst.jsonl", "best.jsonl", "-m", "jgaa"], "did you mean"),
+        (["worst.jsonl", "best.jsonl", "-o", "best.jsonl"], "written over"),
+    ],
+)
+def test_wrong_usage_is_told(runs: list[str], words: list[str], told: str) -> None:
+    code, out, err = run("compare", *words)
+    assert (code, out) == (2, "")
+    assert told in err
+
+
+def test_other_gold_is_told_with_its_place(runs: list[str]) -> None:
+    text = Path("best.jsonl").read_text().replace('"D7", "turn": 0, "gold": {"hotel-area": "north"}', '"D7", "turn": 0, "gold": {"hotel-area": "east"}')  # fmt: skip  # noqa: E501
+    Path("changed.jsonl").write_text(text)
+    code, out, err = run("compare", "worst.jsonl", "changed.jsonl")
+    assert (code, out) == (1, "")
+    assert err.splitlines() == [
+        "error: changed: its gold is not that of worst: 'east' instead of 'north'; turns that differ: 1 "
+        "(dialogue D7, turn 0, slot hotel-area)",
+        "hint: runs must be of one version of a dataset; --gold FILE gives it to all",
+    ]
+
+
+def test_real_runs(data: Path) -> None:
+    """Seven systems that others have evaluated: the five best differ from the two worst, whatever the adjustment."""
+    folder = data / "predictions" / "mwzeval"
+    paths = sorted(map(str, folder.glob("*.json")))
+    code, out, _ = run(
+        "compare", *paths, "--gold", str(data / "multiwoz21" / "test.tsv"), "--missing", "wrong", "--format", "json"
+    )
+    assert code == 0
+    found = json.loads(out)
+    assert len(found["differences"]) == 21
+    assert found["design"][0]["dialogues"] == 999
+    for row in found["differences"]:
+        pair = {row["run"], row["other"]}
+        if len(pair & {"damd", "mintl"}) == 1:
+            assert row["significant"]
+        assert row["low"] < row["difference"] < row["high"]
+        assert row["p"] >= 1 / 10_001

@@ -1,0 +1,174 @@
+"""Diagnoses and traits on the command line: what they print in each format, the figures, and mistakes of users."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import polars as pl
+import pytest
+
+import dstbench
+from dstbench.analysis.diagnose import Diagnosis
+from dstbench.analysis.traits import Traits
+from dstbench.demo import synthetic
+from dstbench.rendering import charts
+from dstbench.rendering.diagnose import render_diagnosis, render_traits
+from dstbench.schema.analysis import TABLES as ANALYSES
+from dstbench.schema.core import TABLES as CORE
+from tests import formats
+from tests.cli.test_cli import ok, run
+from tests.corpora import EXAMPLE
+from tests.schema.test_schemas import FOLDER
+
+#: Of each frame that is printed: its schema.
+SCHEMAS = {
+    "runs": "runs", "first_failures": "first_failures", "gold_slots": "gold_slots", "by_turn": "score_rows",
+    "by_length": "score_rows", "errors": "errors", "errors_by_domain": "errors", "errors_by_slot": "errors",
+    "dialogues": "dialogues", "bins": "trait_bins", "disagreements": "disagreements",
+    "correlations": "correlations", "differences": "differences",
+}  # fmt: skip
+
+
+@pytest.fixture
+def model(here: Path) -> Path:
+    path = here / "model.json"
+    path.write_text(formats.gtpr())
+    return path
+
+
+def sections(text: str) -> dict[str, list[list[str]]]:
+    """Title to the words of the table below, without the rule under its header."""
+    found: dict[str, list[list[str]]] = {}
+    parts = [part for part in text.split("\n\n") if part.strip()]
+    for title, table in zip(parts[:-1:2], parts[1::2], strict=False):
+        found[title.strip()] = [line.split() for line in table.splitlines() if set(line) - set(" -")]
+    return found
+
+
+def test_a_diagnosis_as_text(model: Path) -> None:
+    out = ok("diagnose", "model.json")
+    found = sections(out)
+    (dialogues,) = (table for title, table in found.items() if title.startswith("Dialogues;"))
+    assert dialogues[1] == ["model", "1", "2", "1", "100.00", "0", "1", "100.00"]
+    (failures,) = (table for title, table in found.items() if title.startswith("First wrong turn"))
+    assert [row for row in failures if row[-1] == "1"] == [["0.5", "to", "0.6", "1"]]
+    assert found["JGA by turn, in percent"][1:] == [["0", "100.00", "1"], ["1", "0.00", "1"]]
+    (classes,) = (table for title, table in found.items() if title.startswith("Slots of turns by class"))
+    assert ["model", "wrong-fresh", "wrong", "1", "7.69", "7.69", "-"] in classes
+    assert ["model", "train-leaveat", "1", "1", "1", "0.00", "100.00", "0.00", "0.00"] in found["By slot"]
+    assert out.splitlines()[-1].startswith("signature: jga|profile:verbatim.1|")
+
+
+def test_traits_as_text(model: Path) -> None:
+    out = ok("traits", "model.json", "-m", "jga,error-turns", "--disagree", "tla", "jga")
+    found = sections(out)
+    title = "Mean scores by to_mean, of dialogues that have both; n: how many"
+    assert " ".join(found[title][0]) == "run bin jga error-turns tla n of jga n of error-turns n of tla"
+    assert found[title][-1][:7] == ["model", "0.9", "to", "1.0", "50.00", "1.00", "50.00"]
+    assert found[title][1][4:7] == ["-", "-", "-"]
+    (correlated,) = (table for title, table in found.items() if title.startswith("model: correlations over"))
+    assert correlated[2][:3] == ["nu_paper", "-", "-"]  # of one dialogue
+    assert "highest above" not in out  # TLA and JGA agree
+    assert "signature: jga+error-turns+tla|" in out
+
+
+@pytest.mark.parametrize(("command", "kind"), [("diagnose", Diagnosis), ("traits", Traits)])
+def test_json_has_the_frames_and_csv_their_rows(model: Path, command: str, kind: type) -> None:
+    words = [command, "model.json", *(["--disagree", "fga", "gca"] if command == "traits" else [])]
+    document = json.loads(ok(*words, "--format", "json"))
+    assert list(document) == [f.name for f in fields(kind)]
+    rows = list(csv.DictReader(io.StringIO(ok(*words, "--format", "csv"))))
+    for name, wanted in document.items():
+        found = [row for row in rows if row["table"] == name]
+        assert len(found) == len(wanted)
+        for row, listed in zip(found, wanted, strict=True):
+            for key, value in listed.items():
+                text = "" if value is None else str(value)
+                assert row[key] == (text.lower() if isinstance(value, bool) else text)
+
+
+@pytest.mark.filterwarnings("ignore:.*cannot be compared:dstbench.errors.DstbenchWarning")
+def test_frames_are_what_their_schemas_say() -> None:
+    runs = {**synthetic(20), "one": EXAMPLE}
+    diagnosis, traits = dstbench.diagnose(runs), dstbench.traits(runs, disagree=["fga", "gca"])
+    frames: dict[str, pl.DataFrame] = {**vars(diagnosis), **vars(traits)}
+    assert frames.pop("signatures").columns == ["run", "metric", "unit", "signature"]
+    assert frames.keys() == SCHEMAS.keys()
+    for name, frame in frames.items():
+        assert frame.height, name
+        table = {**CORE, **ANALYSES}[SCHEMAS[name]]
+        content = json.loads((FOLDER / f"{SCHEMAS[name]}.schema.json").read_text(encoding="utf-8"))
+        for column, dtype in table.schema.items():
+            assert frame.schema[column] == dtype, (name, column)
+        assert table.is_open or frame.columns == list(table.columns)
+        valid = jsonschema.Draft202012Validator(content)
+        for row in frame.head(100).iter_rows(named=True):
+            valid.validate(row)
+
+
+@pytest.mark.parametrize("form", ["text", "md"])
+def test_several_runs_stand_side_by_side(form: Any) -> None:
+    runs = {"[red]": EXAMPLE, "right": [{**s, "pred": s["gold"]} for s in EXAMPLE[:1]]}
+    text = render_diagnosis(dstbench.diagnose(runs), form)
+    rows = [line.replace("|", " ").replace("\\", "").split() for line in text.splitlines()]
+    assert ["turn", "[red]", "right", "n", "of", "[red]", "n", "of", "right"] in rows
+    assert ["0", "100.00", "100.00", "1", "1"] in rows
+    assert ["1", "0.00", "-", "1", "-"] in rows  # a turn that one run does not have
+    assert "run" in render_traits(dstbench.traits(runs), form)
+
+
+def test_figures_are_written_with_their_data(model: Path) -> None:
+    code, _, err = run("diagnose", "model.json", "--charts", "new/figures")
+    assert code == 0
+    names = ["first_failures", "gold_slots", "by_turn", "by_length", "errors"]
+    assert err.splitlines() == [f"wrote {Path('new/figures') / name}.vl.json" for name in names]
+    code, _, err = run("traits", "model.json", "--charts", "new/figures", "--to", "sum")
+    names += ["to_sum", "nu_paper"]
+    assert sorted(path.name for path in Path("new/figures").iterdir()) == sorted(f"{name}.vl.json" for name in names)
+    for name in names:
+        chart = json.loads(Path(f"new/figures/{name}.vl.json").read_text(encoding="utf-8"))
+        assert chart["$schema"].endswith("/vega-lite/v5.json")
+        columns = set(chart["data"]["values"][0])
+        encoding = chart.get("spec", chart)["encoding"]
+        assert {part["field"] for part in encoding.values()} <= columns
+    Path("taken").write_text("")
+    code, _, err = run("diagnose", "model.json", "--charts", "taken")
+    assert code == 1
+    assert "cannot be made" in err
+
+
+def test_charts_hold_the_frames() -> None:
+    diagnosis, traits = dstbench.diagnose(EXAMPLE), dstbench.traits(EXAMPLE)
+    drawn = charts.diagnosis_charts(diagnosis)
+    assert drawn["first_failures"]["data"]["values"] == diagnosis.first_failures.to_dicts()
+    assert [row["value"] for row in drawn["by_turn"]["data"]["values"]] == diagnosis.by_turn["value"].to_list()
+    assert list(charts.trait_charts(traits)) == ["to_mean", "nu_paper"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["diagnose", "model.json", "--few", "-1"], "few"),
+        (["traits", "model.json", "--to", "middle"], "middle"),
+        (["traits", "model.json", "--disagree", "fga", "gac"], "did you mean"),
+        (["traits", "model.json", "--disagree", "fga", "fga"], "between two metrics"),
+        (["diagnose", "model.json", "-o", "model.json"], "written over"),
+    ],
+)
+def test_wrong_usage_is_told(model: Path, words: list[str], told: str) -> None:
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert told in err
+
+
+def test_alternatives_in_gold_are_told() -> None:
+    states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north|south"}, "pred": {"hotel-area": "north"}}]
+    for function in (dstbench.diagnose, dstbench.traits):
+        with pytest.warns(dstbench.DstbenchWarning, match="gold lists alternatives"):
+            function(states)

@@ -1,0 +1,75 @@
+"""Golden values of small dialogues, each with its source. (Others that papers print: `tests/test_published.py`.)"""
+
+from __future__ import annotations
+
+import pytest
+
+import dstbench
+from dstbench.demo import worked, worked_scores
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::dstbench.errors.DstbenchWarning"
+)  # one example's slot is no MultiWOZ's
+
+
+@pytest.mark.parametrize("example", worked(), ids=lambda e: f"{e.source}, {e.name}")
+def test_what_the_papers_print(example: object) -> None:
+    from dstbench.demo import Worked
+
+    assert isinstance(example, Worked)
+    for metric, printed in example.printed.items():
+        if isinstance(printed, list):
+            rows = dstbench.score(example.states, metrics=metric, by="turn")
+            assert rows["value"].round(4).to_list()[: len(printed)] == pytest.approx(printed, abs=1e-9)
+        else:
+            value = dstbench.score(example.states, metrics=metric)["value"].item()
+            assert round(value, 4) == pytest.approx(printed, abs=1e-9)
+
+
+def test_the_demo_shows_them_as_they_are() -> None:
+    rows = worked_scores()
+    assert rows.height == sum(len(example.printed) for example in worked())
+    assert rows["printed"].to_list() == rows["measured"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("right", "n"),
+    [([0, 0, 1, 0, 0, 0], 6), ([1, 1, 1, 1, 0, 1, 0], 7)],
+    ids=["Kim et al. 2022, Table A3", "Kim et al. 2022, Table A4"],
+)
+def test_jga_may_recover(right: list[int], n: int) -> None:
+    """JGA of a turn does not depend on the turns before: an error may be mended.
+
+    The tables' patterns of right and wrong turns, on states of our own.
+    """
+    states = [
+        {"dialogue_id": "D", "turn": t, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": ["east", "north"][ok]}}
+        for t, ok in enumerate(right)
+    ]
+    rows = dstbench.score(states, metrics="jga", by="turn")
+    assert rows["value"].to_list() == right
+    assert rows.height == n
+
+
+def test_fga_of_an_error_that_is_only_carried() -> None:
+    """CONVENTIONS' example E24: an error in the first of three turns: (0 + .3935 + .6321) / 3."""
+    gold = {"hotel-area": "north"}
+    states = [{"dialogue_id": "D", "turn": t, "gold": gold, "pred": {"hotel-area": "south"}} for t in range(3)]
+    assert round(dstbench.score(states, metrics="fga")["value"].item(), 3) == 0.342
+
+
+@pytest.mark.parametrize(
+    ("counting", "counted"),
+    [("released", {"gca_correct": 0, "gca_missed": 1}), ("paper", {"gca_paper_correct": 0, "gca_paper_missed": 0})],
+)
+def test_the_two_gca_countings_differ_where_a_slot_is_dropped(counting: str, counted: dict[str, int]) -> None:
+    """A prediction that loses a slot is a missed change to the authors' code, and nothing to their Algorithm 1."""
+    gold = {"hotel-area": "north"}
+    states = [
+        {"dialogue_id": "D", "turn": 0, "gold": gold, "pred": gold},
+        {"dialogue_id": "D", "turn": 1, "gold": gold, "pred": {}},
+    ]
+    row = dstbench.turns(states).row(1, named=True)
+    assert {name: row[name] for name in counted} == counted
+    scores = dstbench.score(states, metrics=f"gca:counting={counting}")["value"].item()
+    assert (scores == 1) == (counting == "paper")

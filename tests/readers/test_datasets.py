@@ -1,0 +1,297 @@
+"""Datasets as gold: MultiWOZ, SGD, ConvLab-3's, the restaurant datasets; and their splits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench.readers.states import Side
+from tests import formats
+from tests.io.test_archives import pack_zip, same
+
+
+def cells(side: Side | None) -> dict[tuple[str, int], dict[str, str]]:
+    assert side is not None
+    found: dict[tuple[str, int], dict[str, str]] = {turn: {} for turn in side.turns.iter_rows()}
+    for at, slot, value in side.cells.iter_rows():
+        found[side.turns.row(at)][slot] = value
+    return found
+
+
+def raw(*states: dict[str, Any]) -> dict[str, Any]:
+    """A raw MultiWOZ dialogue with these values in its hotel domain: booked ones have a name that starts with book."""
+    log: list[dict[str, Any]] = []
+    for state in states:
+        semi = {slot: value for slot, value in state.items() if not slot.startswith("book ")}
+        book = {slot.removeprefix("book "): value for slot, value in state.items() if slot.startswith("book ")}
+        hotel = {"semi": semi, "book": {"booked": [{"name": "x"}], **book}}
+        log += [{"text": "", "metadata": {}}, {"text": "", "metadata": {"hotel": hotel}}]
+    return {"goal": {}, "log": log}
+
+
+def test_multiwoz_values_are_kept_but_those_that_leave_a_slot_out(here: Path) -> None:
+    first = {"area": "none", "name": "a>b", "stars": "", "type": "not mentioned", "book day": "dont care"}
+    second = {"area": ["north", "centre"], "name": [], "stars": "4|5", "book day": "", "book people": ["2"]}
+    Path("data.json").write_text(json.dumps({"MUL1.json": raw(first, second)}))
+    assert cells(dstbench.read("data.json").gold) == {
+        ("MUL1", 0): {"hotel-area": "none", "hotel-name": "a>b", "hotel-book day": "dont care"},
+        ("MUL1", 1): {"hotel-area": "north|centre", "hotel-stars": "4|5", "hotel-book people": "2"},
+    }
+
+
+def test_multiwoz_turns_without_a_state_are_counted(here: Path) -> None:
+    cut, bare = raw({"area": "north"}), raw({"area": "north"}, {"area": "west"})
+    cut["log"].append({"text": "", "metadata": {}})
+    bare["log"][3]["metadata"] = {}
+    Path("data.json").write_text(json.dumps({"MUL1.json": cut, "MUL2.json": bare}))
+    states = dstbench.read("data.json")
+    assert states.notes == (
+        "data.json: 1 dialogues end with a user turn, which has no state; it is left out",
+        "data.json: 1 system turns without metadata: the state is read as empty",
+    )
+    assert cells(states.gold)["MUL2", 1] == {}
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
+        dstbench.score(predictions("MUL1", "MUL2"), gold="data.json", missing="intersect")
+    assert set(states.notes) <= {str(warning.message) for warning in caught}
+
+
+@pytest.mark.parametrize(("value", "said"), [(4, "expected a string or a list, found 4"), ([4], "a list of strings")])
+def test_a_multiwoz_value_of_another_type_is_refused(value: object, said: str, here: Path) -> None:
+    Path("data.json").write_text(json.dumps({"MUL1.json": raw({}, {"stars": value})}))
+    with pytest.raises(dstbench.DstbenchError, match=rf"{said}.*dialogue MUL1.*hotel-stars"):
+        dstbench.read("data.json")
+
+
+def multiwoz_with_splits() -> dict[str, bytes]:
+    dialogues = {f"MUL{n}.json": raw({"area": "north"}) for n in range(1, 5)}
+    return {
+        "MULTIWOZ/data.json": json.dumps(dialogues).encode(),
+        "MULTIWOZ/testListFile.json": b"MUL1.json\nMUL2.json\n",
+        "MULTIWOZ/valListFile.txt": b"MUL3.json",
+    }
+
+
+def predictions(*dialogues: str) -> list[dict[str, Any]]:
+    return [{"dialogue_id": name, "turn": 0, "pred": {"hotel-area": "north"}} for name in dialogues]
+
+
+@pytest.mark.parametrize("gold", ["MULTIWOZ", "MULTIWOZ/data.json", "m.zip", "m.zip/MULTIWOZ/data.json"])
+def test_the_split_with_predictions_is_scored(gold: str, here: Path) -> None:
+    Path("MULTIWOZ").mkdir()
+    for name, content in multiwoz_with_splits().items():
+        Path(name).write_bytes(content)
+    Path("m.zip").write_bytes(pack_zip(multiwoz_with_splits()))
+    states = dstbench.read(gold)
+    assert states.splits is not None
+    assert dict(states.splits.iter_rows()) == {"MUL1": "test", "MUL2": "test", "MUL3": "dev", "MUL4": "train"}
+    with pytest.warns(dstbench.DstbenchWarning, match="scored on the split test, the only one"):
+        row = dstbench.score(predictions("MUL1", "MUL2"), gold=gold, metrics="jga")
+    assert row.select("value", "dialogues").row(0) == (1, 2)
+    with pytest.warns(dstbench.DstbenchWarning, match="1 gold turn without a prediction"):
+        row = dstbench.score(predictions("MUL1"), gold=gold, metrics="jga", split="test", missing="wrong")
+    assert row.select("value", "dialogues").row(0) == (0.5, 2)
+    both = predictions("MUL1", "MUL2", "MUL3")
+    with pytest.raises(dstbench.DstbenchError, match=r"in the splits dev, test of .*\nhint: choose one: --split test"):
+        dstbench.score(both, gold=gold)
+    with pytest.warns(dstbench.DstbenchWarning, match="2 predicted turns in 2 dialogues without gold, left out"):
+        row = dstbench.score(both, gold=gold, metrics="jga", split="dev")
+    assert row.select("value", "dialogues").row(0) == (1, 1)
+    with pytest.raises(
+        dstbench.DstbenchError, match=r"no dialogue of the split 'trial'\nhint: there are: dev, test, train"
+    ):
+        dstbench.score(both, gold=gold, split="trial")
+
+
+def test_one_list_alone_is_no_split(here: Path) -> None:
+    Path("data.json").write_text(json.dumps({"MUL1.json": raw({"area": "north"})}))
+    Path("testListFile.json").write_text("MUL1.json\n")
+    assert dstbench.read("data.json").splits is None
+    with pytest.raises(dstbench.DstbenchError, match=r"data\.json: it does not say which dialogue is of which split"):
+        dstbench.score(predictions("MUL1"), gold="data.json", split="test")
+
+
+def test_a_split_is_asked_of_what_has_none() -> None:
+    states = [{**turn, "gold": {}} for turn in predictions("MUL1")]
+    with pytest.raises(dstbench.DstbenchError, match="it does not say which dialogue is of which split"):
+        dstbench.score(states, split="test")
+    table = dstbench.scan(states).collect()
+    with pytest.raises(dstbench.DstbenchError, match="a long table knows no splits"):
+        dstbench.score(table, split="test")
+    with pytest.raises(dstbench.DstbenchError, match="it does not say which dialogue is of which split"):
+        dstbench.score(states, gold=table, split="test")
+
+
+def test_convlab_splits_are_called_as_all_are(here: Path) -> None:
+    gold = json.loads(formats.convlab_gold())
+    gold += [{**gold[0], "original_id": "MUL2.json", "data_split": "validation"}]
+    Path("dialogues.json").write_text(json.dumps(gold))
+    Path("run.json").write_text(formats.mwzeval())
+    states = dstbench.read("dialogues.json")
+    assert states.splits is not None
+    assert dict(states.splits.iter_rows()) == {"MUL7001": "test", "MUL2": "dev"}
+    with pytest.warns(dstbench.DstbenchWarning, match="scored on the split test"):
+        assert dstbench.score("run.json", gold="dialogues.json", metrics="jga")["value"].item() == 0.5
+    del gold[0]["turns"][2]["state"]
+    Path("dialogues.json").write_text(json.dumps(gold))
+    with pytest.raises(dstbench.DstbenchError, match=r"a user turn without a state \(dialogue MUL7001.json, turn 1\)"):
+        dstbench.read("dialogues.json")
+
+
+def sgd(name: str, *turns: dict[str, dict[str, list[str]]]) -> dict[str, Any]:
+    """An SGD dialogue: per user turn, a state per service."""
+    said: list[dict[str, Any]] = []
+    for turn in turns:
+        frames = [{"service": service, "state": {"slot_values": state}} for service, state in turn.items()]
+        said += [{"speaker": "USER", "utterance": "", "frames": frames}, {"speaker": "SYSTEM", "frames": []}]
+    return {"dialogue_id": name, "services": [], "turns": said}
+
+
+def test_sgd_as_gold_has_alternatives_and_as_predictions_the_first(here: Path) -> None:
+    turns = [{"Hotels_2": {"check_in": ["Friday", "this Friday"], "rooms": []}}, {"Trains_1": {"to": ["Ely"]}}]
+    Path("dialogues_001.json").write_text(json.dumps({"1_00000": sgd("1_00000", *turns)}))
+    states = dstbench.read("dialogues_001.json")
+    second = {("1_00000", 1): {"Trains_1-to": "Ely"}}
+    assert cells(states.gold) == {("1_00000", 0): {"Hotels_2-check_in": "Friday|this Friday"}} | second
+    assert cells(states.pred) == {("1_00000", 0): {"Hotels_2-check_in": "Friday"}} | second
+    assert states.places is not None
+    assert states.places.rows() == [("1_00000", "dialogues_001.json", 0)]
+    with pytest.raises(dstbench.DstbenchError, match=r"no gold inside \(sgd\)\nhint: .* --gold FILE"):
+        dstbench.score("dialogues_001.json")
+
+
+def test_sgd_speakers_may_be_written_in_lower_case(here: Path) -> None:
+    dialogue = json.dumps([sgd("1_00000", {"Hotels_2": {"rooms": ["2"]}})])
+    Path("p.json").write_text(dialogue.replace("USER", "user").replace("SYSTEM", "system"))
+    assert cells(dstbench.read("p.json").gold) == {("1_00000", 0): {"Hotels_2-rooms": "2"}}
+
+
+def test_values_beside_the_first_of_a_prediction_are_counted(here: Path) -> None:
+    turns = [{"Hotels_2": {"check_in": ["Friday", "this Friday"], "rooms": ["2"], "x": ["a", "b"]}}]
+    Path("run.json").write_text(json.dumps([sgd("1_00000", *turns)]))
+    Path("gold.json").write_text(json.dumps([sgd("1_00000", {"Hotels_2": {"rooms": ["2"]}})]))
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
+        dstbench.score("run.json", gold="gold.json")
+    said = "run.json: 2 predictions with several values, of which the first is taken"
+    assert said in [str(warning.message) for warning in caught]
+    assert not dstbench.read("run.json").notes  # as gold it has lost none
+
+
+def test_sgd_says_where_something_is_wrong(here: Path) -> None:
+    dialogue = sgd("1_00000", {"Hotels_2": {"rooms": ["2"]}}, {"Hotels_2": {"rooms": [2]}})  # type: ignore[list-item]
+    Path("p.json").write_text(json.dumps([dialogue]))
+    where = "dialogue 1_00000, turn 2, slot rooms"  # the file numbers the system's turns too
+    with pytest.raises(dstbench.DstbenchError, match=rf"item 0: expected a string, found 2 \({where}\)"):
+        dstbench.read("p.json")
+
+
+values = st.lists(st.sampled_from(["a", "b", "c d"]), max_size=3)
+services = st.dictionaries(st.sampled_from(["Hotels_2", "hotel"]), st.dictionaries(st.sampled_from("xy"), values))
+
+
+@given(dialogues=st.lists(st.lists(services, min_size=1, max_size=3), min_size=1, max_size=5), data=st.data())
+def test_shards_together_are_one_file(
+    dialogues: list[list[Any]], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("sgd")
+    whole = [sgd(f"1_{number:05}", *turns) for number, turns in enumerate(dialogues)]
+    cut = data.draw(st.integers(0, len(whole)))
+    shards = [shard for shard in (whole[:cut], whole[cut:]) if shard]
+    (folder / "whole.json").write_text(json.dumps(whole))
+    (folder / "shards").mkdir()
+    packed = {}
+    for number, shard in enumerate(shards, start=1):
+        packed[f"test/dialogues_{number:03}.json"] = json.dumps(shard).encode()
+        (folder / "shards" / f"dialogues_{number:03}.json").write_text(json.dumps(shard))
+    (folder / "shards" / "schema.json").write_text(json.dumps([{"service_name": "Hotels_2", "slots": []}]))
+    (folder / "shards" / "dialogues_and_metrics.json").write_text(json.dumps(whole))
+    (folder / "shards.zip").write_bytes(pack_zip({"schema.json": b"[]", **packed}))
+    one = dstbench.read(folder / "whole.json")
+    for many in (dstbench.read(folder / "shards"), dstbench.read(folder / "shards.zip")):
+        assert same(one, many)
+        assert many.either
+        assert many.places is not None
+        assert many.places["dialogue"].to_list() == [dialogue["dialogue_id"] for dialogue in whole]
+        assert many.places["position"].to_list() == [number for shard in shards for number in range(len(shard))]
+
+
+def test_subfolders_are_splits(here: Path) -> None:
+    for number, split in enumerate(("train", "dev", "test")):
+        Path("sgd", split).mkdir(parents=True)
+        for shard in (1, 2):
+            dialogue = sgd(f"{number}_{shard:05}", {"Hotels_2": {"rooms": ["2"]}})
+            Path("sgd", split, f"dialogues_{shard:03}.json").write_text(json.dumps([dialogue]))
+        Path("sgd", split, "schema.json").write_text("[]")
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
+        row = dstbench.score("sgd/test", gold="sgd", metrics="jga")
+    assert row.select("value", "dialogues").row(0) == (1, 2)
+    assert any("scored on the split test, the only one of sgd" in str(warning.message) for warning in caught)
+    with pytest.warns(dstbench.DstbenchWarning, match="none of the 1 slot"):
+        row = dstbench.score("sgd", gold="sgd", metrics="jga", split="dev")
+    assert row["dialogues"].item() == 2
+    with pytest.raises(dstbench.DstbenchError, match="in the splits dev, test, train of sgd"):
+        dstbench.score("sgd", gold="sgd")
+    with pytest.raises(dstbench.DstbenchError, match=r"sgd: no dialogue of the split 'trial'"):
+        dstbench.score("sgd", gold="sgd", split="trial")
+
+
+def test_the_nearest_subfolder_names_the_split(here: Path) -> None:
+    Path("data/train/Validation").mkdir(parents=True)
+    Path("data/train/Validation/p.json").write_text(json.dumps([sgd("1_00000", {"Hotels_2": {"rooms": ["2"]}})]))
+    splits = dstbench.read("data").splits
+    assert splits is not None
+    assert splits.rows() == [("1_00000", "dev")]
+
+
+def test_restaurant_datasets(here: Path) -> None:
+    for name, text in formats.RESTAURANT.items():
+        Path(name).write_text(text())
+    wanted = {
+        ("7001", turn): {f"restaurant-{slot}": value for slot, value in state.items()}
+        for turn, state in enumerate(formats.RESTAURANT_GOLD)
+    }
+    for name in ("woz", "woz-tsv", "dstc2-gold"):
+        assert cells(dstbench.read(name).gold) == wanted
+        assert dstbench.score("dstc2", gold=name, metrics="jga")["value"].item() == 0.5
+
+
+def test_a_tracker_is_sure_of_no_value(here: Path) -> None:
+    turns = [{"goal-labels": {"food": {"thai": 0.4, "irish": 0.3}, "area": {"east": 0.3, "west": 0.6}}}]
+    Path("p").write_text(json.dumps({"sessions": [{"session-id": "c", "turns": turns}]}))
+    wanted = {("c", 0): {"restaurant-food": "thai", "restaurant-area": "west"}}
+    assert cells(dstbench.read("p").pred) == wanted  # 0.4 against 0.3 for none of them
+    turns[0]["goal-labels"]["food"]["irish"] = 0.1
+    Path("p").write_text(json.dumps({"sessions": [{"session-id": "c", "turns": turns}]}))
+    assert cells(dstbench.read("p").pred) == {("c", 0): {"restaurant-area": "west"}}
+
+
+def test_one_label_file_per_call(here: Path) -> None:
+    for call in ("b", "a"):
+        Path("data", "Mar13", call).mkdir(parents=True)
+        Path("data", "Mar13", call, "label.json").write_text(formats.dstc2_gold(call))
+        Path("data", "Mar13", call, "log.json").write_text(json.dumps({"session-id": call, "turns": [{"output": {}}]}))
+    Path("data", "test.flist").write_text("Mar13/a\nMar13/b\n")
+    states = dstbench.read("data")
+    assert list(cells(states.gold)) == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
+    assert states.source == "data"
+
+
+def test_real_dialogues_of_sgd(data: Path) -> None:
+    states = dstbench.read(data / "sgd")
+    assert states.gold is not None
+    documents = [d for n in (1, 2) for d in json.loads((data / "sgd" / f"dialogues_00{n}.json").read_text())]
+    wanted = {}
+    for dialogue in documents:
+        users = [turn for turn in dialogue["turns"] if turn["speaker"] == "USER"]
+        for number, turn in enumerate(users):
+            wanted[dialogue["dialogue_id"], number] = {
+                f"{frame['service']}-{slot}": "|".join(value)
+                for frame in turn["frames"]
+                for slot, value in frame["state"]["slot_values"].items()
+            }
+    assert cells(states.gold) == wanted

@@ -1,0 +1,483 @@
+"""Reports: the data behind them, what stands in the page, and that nothing of a user's becomes markup."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from dataclasses import fields
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import polars as pl
+import pytest
+from hypothesis import given, settings
+
+import dstbench
+from dstbench.analysis.explorer import TRAITS, choose, explore
+from dstbench.conventions.profiles import as_convention
+from dstbench.demo import synthetic
+from dstbench.metrics import parse_all
+from dstbench.rendering.html import Markup, element, json_text, table
+from dstbench.rendering.report import Report
+from dstbench.rendering.svg import heat_maps, histograms, intervals, lines, ranked
+from dstbench.runs.open import open_runs
+from dstbench.scoring.error_classes import CLASSES, count_classes
+from tests import formats
+from tests.cli.test_cli import run
+from tests.corpora import EXAMPLE, States, corpora
+from tests.schema.test_schemas import schema
+
+pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+
+#: What a page must take for text.
+HOSTILE = [
+    "<script>window.hit = 1</script>",
+    "</script><script>window.hit = 1</script>",
+    '" onmouseover="window.hit = 1',
+    "' onfocus='window.hit = 1' autofocus='",
+    "<img src=x onerror=window.hit=1>",
+    "<!--",
+    "]]>",
+    "&lt;b&gt;",
+    "a&b",
+    "nul\0nul",
+    "\u202eright to left",
+    "$data ${title} {{title}}",
+    "javascript:window.hit=1",
+    "</title></style></textarea>",
+]
+
+
+def hostile_states() -> States:
+    """Every hostile text as a value of gold and prediction, an id, a slot and an utterance."""
+    states: States = []
+    for number, text in enumerate(HOSTILE):
+        for turn, pred in enumerate((text, HOSTILE[number - 1])):
+            gold = {"hotel-name": text, f"hotel-{text}": text}
+            said = {"user": text, "system": text}
+            states.append(
+                {"dialogue_id": f"{number} {text}", "turn": turn, "gold": gold, "pred": {"hotel-name": pred}, **said}
+            )
+    return states
+
+
+def write_hostile(folder: Path) -> list[Path]:
+    """Two runs of hostile states, with hostile names."""
+    paths = [folder / name for name in ("<b>one<script>.jsonl", '"two" onclick=x.jsonl')]
+    for path in paths:
+        lines = [json.dumps(state) for state in hostile_states()]
+        path.write_text("\n".join(lines), encoding="utf-8")
+    return paths
+
+
+@pytest.fixture(scope="module")
+def demo() -> Report:
+    return dstbench.report(synthetic(60), most=20)
+
+
+class Page(HTMLParser):
+    """What a page is made of."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def data_of(page: str) -> Any:
+    found = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert len(found) == 1
+    return json.loads(found[0])
+
+
+# --- what is text stays text -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_elements_escape_what_is_not_markup(text: str) -> None:
+    page = Page(element("p", text, title=text, data_x=text))
+    assert [name for name, _ in page.tags] == ["p"]
+    (attributes,) = page.all("p")
+    assert attributes.keys() == {"title", "data-x"}
+    shown = text.replace("\0", "\\x00").replace("\u202e", "\\u202e")
+    assert attributes["title"] == shown
+    assert "".join(page.texts) == shown
+    assert json.loads(json_text({"a": text})) == {"a": text}
+    assert not set("<>&") & set(json_text({"a": text}))
+
+
+def test_attributes_that_are_not_there() -> None:
+    assert element("input", disabled=True, value=None, checked=False) == "<input disabled>"
+    assert isinstance(element("p", element("b", "x")), Markup)
+    assert element("p", element("b", "<")) == "<p><b>&lt;</b></p>"
+
+
+def test_a_page_of_hostile_runs_has_only_its_own_elements(here: Path) -> None:
+    page = dstbench.report([str(path) for path in write_hostile(here)]).to_html()
+    parsed = Page(page)
+    assert len(parsed.all("script")) == 2
+    assert len(parsed.all("style")) == 1
+    assert not {"img", "b", "textarea", "iframe", "link", "object", "base", "form"} & {name for name, _ in parsed.tags}
+    for name, attributes in parsed.tags:
+        assert not [key for key in attributes if key.startswith("on") or key in ("style", "src", "autofocus")], name
+        assert (attributes.get("href") or "#").startswith("#")
+    content = data_of(page)
+    assert set(HOSTILE) <= set(content["values"])
+    assert content["runs"] == ["<b>one<script>", '"two" onclick=x']
+    assert {text for turn in content["said"]["user"] for text in turn} == set(HOSTILE)
+    assert "\0" not in page
+    assert "\u202e" not in page.replace(json_text(content), "")
+
+
+def test_its_policy_names_its_script_and_style_and_nothing_else(demo: Report) -> None:
+    page = demo.to_html()
+    (policy,) = (m["content"] for m in Page(page).all("meta") if m.get("http-equiv") == "Content-Security-Policy")
+    assert policy is not None
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert rules["require-trusted-types-for"] == "'script'"
+    for name, pattern in (("script-src", r"<script>(.*?)</script>"), ("style-src", r"<style>(.*?)</style>")):
+        (text,) = re.findall(pattern, page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert rules[name] == f"'sha256-{digest}'"
+    assert not re.findall(r"(?:https?:)?//[a-z]", page.replace("https://vega.github.io", ""))
+
+
+# --- the dialogues ---------------------------------------------------------------------------------------------------
+
+
+def replay(content: dict[str, Any], changes: dict[str, Any], dialogue: int) -> list[dict[str, tuple[str | None, int]]]:
+    """The state after each turn, slot to value and class, by plain loops."""
+    states = []
+    now: dict[str, tuple[str | None, int]] = {}
+    for turn in range(len(content["turns"][dialogue])):
+        now = {slot: cell for slot, cell in now.items() if slot != ""}
+        for at, when in enumerate(changes["turn"][dialogue]):
+            if when == turn:
+                slot, value = changes["slot"][dialogue][at], changes["value"][dialogue][at]
+                name = content["slots"][slot] if slot >= 0 else ""
+                text = content["values"][value] if value >= 0 else None
+                now[name] = text, changes["class"][dialogue][at] if "class" in changes else -1
+        states.append(dict(now))
+    return states
+
+
+@settings(max_examples=40)
+@given(states=corpora())
+def test_states_come_back_from_what_changes(states: States) -> None:
+    (opened,) = runs = open_runs(states)
+    convention, metrics = as_convention("verbatim"), parse_all("jga,fga")
+    rows = dstbench.traits(runs, metrics=metrics).dialogues
+    content = explore(runs, rows, metrics, convention).content
+    assert content == json.loads(json.dumps(content))
+    given_states = {(s["dialogue_id"], s["turn"]): s for s in states}
+    counts: dict[str, int] = {}
+    for number, dialogue in enumerate(content["dialogues"]):
+        golds = replay(content, content["gold"], number)
+        preds = replay(content, content["of_runs"][0]["pred"], number)
+        for turn, gold, pred in zip(content["turns"][number], golds, preds, strict=True):
+            wanted = given_states[dialogue, turn]
+            assert {slot: value for slot, (value, _) in gold.items() if value is not None} == wanted["gold"]
+            shown = {slot: value for slot, (value, _) in pred.items() if value is not None}
+            absent = {slot for slot, value in wanted["pred"].items() if value in ("none", "")}
+            assert {k: v for k, v in shown.items() if k not in absent} == {
+                k: v for k, v in wanted["pred"].items() if k not in absent
+            }
+            for _, class_ in pred.values():
+                if class_ >= 0:
+                    name = content["classes"][class_][0]
+                    counts[name] = counts.get(name, 0) + 1
+    known, _ = count_classes(opened, convention)
+    assert counts == dict(known.group_by("class").agg(pl.col("n").sum()).iter_rows())
+
+
+def test_scores_and_events_are_those_of_the_run() -> None:
+    corpus = synthetic(15)
+    content = dstbench.report(corpus, metrics="jga,rsa,missed").explorer.content
+    assert content["counts"] == ["missed"]
+    for number, name in enumerate(corpus):
+        of_run = content["of_runs"][number]
+        by_turn = dstbench.score(corpus[name], metrics="rsa", by="dialogue,turn")
+        values = {(d, t): v for d, t, v in by_turn.select("dialogue", "turn", "value").iter_rows()}
+        turns = dstbench.turns(corpus[name])
+        events = {(d, t): m for d, t, m in turns.select("dialogue", "turn", "gca_missed").iter_rows()}
+        whole = dict(dstbench.score(corpus[name], metrics="jga", by="dialogue").select("dialogue", "value").iter_rows())
+        for place, dialogue in enumerate(content["dialogues"]):
+            for at, turn in enumerate(content["turns"][place]):
+                assert of_run["turn_scores"]["rsa"][place][at] == round(values[dialogue, turn], 4)
+                assert of_run["events"]["missed"][place][at] == events[dialogue, turn]
+            assert of_run["scores"]["jga"][place] == round(whole[dialogue], 4)
+        assert list(of_run["numbers"]) == list(TRAITS)
+
+
+def test_the_most_telling_dialogues_are_taken_and_named() -> None:
+    rows = pl.DataFrame(
+        {
+            "run": ["a"] * 4 + ["b"] * 4,
+            "dialogue": ["D1", "D2", "D3", "D4"] * 2,
+            "jga": [0.0, 0.5, 0.5, 0.4, 1.0, 0.5, 0.5, 0.4],
+            "fga": [0.0, 0.5, 0.5, 0.4, 0.5, 0.9, 0.5, 0.4],
+            "gca": [0.0, 0.5, None, 0.4, 0.5, 0.1, 0.5, 0.4],
+            "first_failure": [None, None, 0.1, None, None, None, 0.5, None],
+            "mistakes": [0, 1, 1, 9, 1, 1, 1, 1],
+        }
+    )
+    chosen, told = choose(rows, "jga", 3, ("fga", "gca"))
+    # Each of D1 … D4 is first in one way; of equals, ids decide.
+    assert chosen.rows() == [(0, "D1"), (1, "D2"), (2, "D3")]
+    assert told == (
+        "3 of 4 dialogues: those on which runs differ most in jga, on which fga and gca differ most, that fail first, "
+        "that have most mistakes"
+    )
+    assert choose(rows, "jga", 4)[1] == "all 4 dialogues"
+    assert "runs differ" not in choose(rows.filter(run="a"), "jga", 1)[1]
+
+
+def test_what_was_said_comes_from_gold_or_runs_or_where_it_is_said_to_be(here: Path) -> None:
+    states = [{**state, "user": f"said {state['turn']}"} for state in EXAMPLE]
+    bare = [{**state, "dialogue_id": name} for name in ("MUL7001", "MUL7002") for state in EXAMPLE]
+    spoken = [{**state, "dialogue_id": name} for name in ("MUL7001", "MUL7002") for state in states]
+    for name, lines_ in (("bare.jsonl", bare), ("spoken.jsonl", spoken)):
+        Path(name).write_text("\n".join(json.dumps(line) for line in lines_))
+    assert dstbench.report("bare.jsonl").explorer.content["said"] is None
+    for found in (
+        dstbench.report("spoken.jsonl"),
+        dstbench.report("bare.jsonl", gold="spoken.jsonl"),
+        dstbench.report("bare.jsonl", context="spoken.jsonl"),
+    ):
+        assert found.explorer.content["said"]["user"] == [["said 0", "said 1"]] * 2
+
+
+# --- tables and figures ----------------------------------------------------------------------------------------------
+
+
+def test_runs_that_are_significantly_worse_are_named(demo: Report) -> None:
+    (chapter, *_) = demo._chapters()
+    standings = chapter.blocks[0].table
+    order = standings["run"].to_list()
+    worse = demo.leaderboard.differences.filter(pl.col("significant"), metric="jga")
+    pairs = {(r, o) if d > 0 else (o, r) for r, o, d in worse.select("run", "other", "difference").iter_rows()}
+    assert pairs
+    for run_, text in standings.select("run", "better than places").iter_rows():
+        beaten = {order[int(place) - 1] for place in text.split(", ") if place != "-"}
+        assert beaten == {other for better, other in pairs if better == run_}
+
+
+def titles(svg: str) -> list[str]:
+    return [html.unescape(text) for text in re.findall(r"<title>(.*?)</title>", svg)]
+
+
+def test_bars_have_the_numbers_of_their_frames(demo: Report) -> None:
+    rows = demo.diagnosis.first_failures
+    told = titles(histograms(rows, "low", 0.1, "x", "recovered"))
+    wanted = [
+        f"{low:g}: {n}, recovered {r}"
+        for low, n, r in rows.select("low", "dialogues", "recovered").iter_rows()
+        for _ in range((n > 0) + (r > 0))
+    ]
+    assert sorted(told) == sorted(wanted)
+    wrong = demo.diagnosis.errors.filter(pl.col("kind") != "correct")
+    assert titles(ranked(wrong, "class", "n", "kind")) == [
+        f"{c}: {n:,}" for c, n in wrong.select("class", "n").iter_rows()
+    ]
+
+
+def test_lines_and_squares_and_intervals_have_the_numbers_of_their_frames(demo: Report) -> None:
+    rows = demo.diagnosis.by_turn
+    told = titles(lines(rows, "turn", "run", "turn"))
+    assert sorted(told) == sorted(
+        f"{r}, {t}: {100 * v:.2f} %" for r, t, v in rows.select("run", "turn", "value").iter_rows()
+    )
+    found = re.search(r'd="M([^"]*)" class="line s0"', lines(rows.filter(run="careful"), "turn", "run", "turn"))
+    assert found is not None
+    heights = [float(point.split()[1]) for point in found[1].split("L")]
+    shares = rows.filter(run="careful").sort("turn")["value"].to_list()
+    assert sorted(range(len(shares)), key=lambda i: (-shares[i], i)) == sorted(
+        range(len(shares)), key=lambda i: (heights[i], i)
+    )
+
+    matrix = demo.correlations.matrix
+    squares = titles(heat_maps(matrix))
+    assert sorted(squares) == sorted(
+        2 * [f"{a}, {b}: {r:.3f}" for a, b, r in matrix.select("first", "second", "r").iter_rows()]
+    )
+
+    scores = demo.leaderboard.scores
+    told = titles(intervals(scores))
+    for name, value, low, high in scores.select("run", "value", "low", "high").iter_rows():
+        assert f"{name}: {100 * value:.2f} % ({100 * low:.2f} % to {100 * high:.2f} %)" in told
+
+
+def test_nothing_is_drawn_of_nothing() -> None:
+    found = dstbench.report([{**s, "pred": s["gold"], "dialogue_id": name} for name in "AB" for s in EXAMPLE])
+    page = Page(found.to_html())  # no failure, no error, no trait
+    assert page.all("svg")
+    empty = pl.DataFrame(schema={"run": pl.String, "turn": pl.Int64, "value": pl.Float64})
+    assert 'class="line' not in lines(empty, "turn", "run", "turn")
+
+
+def test_tables_have_captions_and_headers() -> None:
+    page = Page(table(pl.DataFrame({"run": ["a", "b"], "jga": ["10.00", "-"]}), "Scores"))
+    assert [name for name, _ in page.tags] == [
+        "div", "table", "caption", "thead", "tr", "th", "th", "tbody", "tr", "th", "td", "tr", "th", "td",
+    ]  # fmt: skip
+    assert [attributes.get("scope") for attributes in page.all("th")] == ["col", "col", "row", "row"]
+    assert page.all("td")[0]["class"] == "n"
+
+
+# --- the record ------------------------------------------------------------------------------------------------------
+
+
+def test_json_has_the_frames_of_all_records(demo: Report) -> None:
+    document = json.loads(demo.to_json())
+    assert list(document) == [f.name for f in fields(Report) if f.name != "explorer"]
+    assert document["leaderboard"]["scores"] == demo.leaderboard.scores.to_dicts()
+    assert document["by_domain"] == demo.by_domain.to_dicts()
+    for row in document["leaderboard"]["scores"]:
+        jsonschema.validate(row, schema("standings"))
+    for row in document["by_turn"]:
+        jsonschema.validate(row, schema("score_rows"))
+
+
+def test_markdown_has_every_chapter(demo: Report) -> None:
+    text = demo.to_markdown()
+    assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == [
+        "Leaderboard", "Domains and slots", "Where runs fail", "Kinds of errors", "Traits of dialogues", "Correlations",
+        "Conventions", "Notes",
+    ]  # fmt: skip
+    assert "| 1 | careful |" in text
+    assert "<" not in text.replace("<- ", "").replace("| < 12", "").replace("% < 12", "")
+
+
+def test_latex_has_the_main_tables(demo: Report) -> None:
+    text = demo.to_latex()
+    assert text.count(r"\caption{") >= 4
+    assert "careful" in text
+    assert "Holm" in text or "holm" in text
+    assert "restaurant" in text
+
+
+def test_charts_are_vega_lite(demo: Report) -> None:
+    assert {
+        "scores",
+        "differences",
+        "first_failures",
+        "gold_slots",
+        "to_mean",
+        "nu_paper",
+        "correlations",
+        "scores_by_turn",
+        "errors",
+    } <= demo.charts.keys()
+    assert all(chart["$schema"].endswith("v5.json") for chart in demo.charts.values())
+
+
+def test_a_notebook_shows_it_shut_off(demo: Report) -> None:
+    (frame,) = Page(demo._repr_html_()).all("iframe")
+    assert frame["sandbox"] == ""
+    inner = frame["srcdoc"]
+    assert inner is not None
+    assert "Leaderboard" in inner
+    assert data_of(inner) is None
+
+
+def test_what_is_warned_of_is_noted_once(here: Path) -> None:
+    lines_ = [{**state, "dialogue_id": name} for name in ("MUL7001", "MUL7002") for state in EXAMPLE]
+    lines_ = [{**line, "gold": {**line["gold"], "hotel-area": "west|north"}} for line in lines_]
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
+        found = dstbench.report(lines_)
+    (note,) = (note for note in found.notes if "alternatives" in note)
+    assert [str(warning.message) for warning in caught].count(note) == 1
+    assert note in found.to_markdown()
+    assert html.escape(note, quote=False) in found.to_html()
+
+
+def test_the_convention_is_that_of_every_part() -> None:
+    states = [
+        {**s, "pred": {k: v.upper() for k, v in s["pred"].items()}, "dialogue_id": n} for n in "AB" for s in EXAMPLE
+    ]
+    found = dstbench.report(states, profile="star", metrics="jga")
+    for frame in (found.leaderboard.scores, found.by_domain, found.by_slot, found.by_turn, found.diagnosis.runs):
+        assert frame["signature"].str.contains("profile:star", literal=True).all()
+    classes = {number for numbers in found.explorer.content["of_runs"][0]["pred"]["class"] for number in numbers}
+    assert list(CLASSES).index("correct") in classes
+
+
+def test_runs_that_no_report_can_be_made_of(here: Path) -> None:
+    with pytest.raises(dstbench.DstbenchError, match="fewer than two dialogues"):
+        dstbench.report(EXAMPLE)
+    with pytest.raises(dstbench.UsageError, match="most=0"):
+        dstbench.report(synthetic(5), most=0)
+    Path("marks.json").write_text(formats.fga_trippy())
+    with pytest.raises(dstbench.UsageError, match="holds no states"):
+        dstbench.report("marks.json")
+    corpus = synthetic(5)
+    other = corpus["eager"].with_columns(pl.col("gold").replace("yes", "no"))
+    with pytest.raises(dstbench.DstbenchError, match="its gold is not that of"):
+        dstbench.report({"careful": corpus["careful"], "other": other})
+
+
+def test_opened_runs_are_data() -> None:
+    runs = open_runs(synthetic(10))
+    assert dstbench.score(runs, metrics="jga").equals(dstbench.score(synthetic(10), metrics="jga"))
+    named = dstbench.score({"mine": runs[0]}, metrics="jga")
+    assert named["run"].to_list() == ["mine"]
+
+
+# --- the command line ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two(here: Path) -> Path:
+    corpus = synthetic(12)
+    for name in ("careful", "eager"):
+        corpus[name].write_parquet(here / f"{name}.parquet")
+    return here
+
+
+def test_the_command_writes_a_page(two: Path) -> None:
+    code, out, err = run("report", "careful.parquet", "eager.parquet", "-o", "r.html", "--most", "5", "-m", "jga,gca")
+    assert (code, out) == (0, "")
+    assert err.splitlines()[-1] == "wrote r.html"
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert "5 of 12 dialogues: those on which runs differ most in jga" in page
+    assert data_of(page)["metrics"] == ["jga", "gca"]
+    code, out, _ = run("report", "careful.parquet", "-o", "-", "--format", "md", "-m", "jga")
+    assert code == 0
+    assert out.startswith("# Dialogue state tracking: report")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["careful.parquet"], 2, "-o"),
+        (["careful.parquet", "-o", "r.txt"], 2, "hint: -o r.html"),
+        (["careful.parquet", "-o", "r.html", "--format", "md"], 2, "hint: -o r.md"),
+        (["careful.parquet", "-o", "careful.parquet"], 2, "would be written over"),
+        (["none.parquet", "-o", "r.html"], 1, "none.parquet"),
+        (["careful.parquet", "-o", "r.html", "--context", "none.json"], 1, "none.json"),
+        (["careful.parquet", "-o", "r.html", "-m", "jgaa"], 2, "did you mean jga"),
+        (["careful.parquet", "-o", "no/folder/r.html", "-m", "jga"], 1, "is the folder there"),
+    ],
+)
+def test_mistakes_are_said_in_one_message(two: Path, words: list[str], code: int, said: str) -> None:
+    found, out, err = run("report", *words)
+    assert (found, out) == (code, "")
+    assert said in err
+    assert not Path("r.html").exists()

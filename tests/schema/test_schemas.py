@@ -1,0 +1,70 @@
+"""The published schemas: equal to the code, and true of what the code gives and takes."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import dstbench
+from dstbench.readers import Source
+from dstbench.runs.rules import check_long
+from dstbench.schema.core import TABLES, TURNS
+from tests import formats
+from tests.corpora import EXAMPLE
+from tests.paths import ROOT
+
+FOLDER = ROOT / "data_schemas"
+
+
+def schema(name: str) -> dict[str, object]:
+    found: dict[str, object] = json.loads((FOLDER / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_the_files_are_what_the_code_says() -> None:
+    written = runpy.run_path(str(FOLDER / "write.py"))
+    wanted = {name: written["text"](content) for name, content in written["schemas"]().items()}
+    assert {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.json")} == wanted
+    for content in wanted.values():
+        jsonschema.Draft202012Validator.check_schema(json.loads(content))
+
+
+def test_tables_have_the_types_and_rows_that_the_schemas_say() -> None:
+    long = dstbench.scan(EXAMPLE).drop("run").collect()
+    turns = dstbench.turns(EXAMPLE).drop("run")
+    scores = dstbench.score(EXAMPLE, by="domain")
+    for name, frame in (("long_table", long), ("turn_table", turns), ("score_rows", scores)):
+        for column, dtype in TABLES[name].schema.items():
+            assert frame.schema[column] == dtype
+        for row in frame.iter_rows(named=True):
+            jsonschema.validate(row, schema(name))
+    assert turns.columns == list(TURNS.columns)
+
+
+@pytest.mark.parametrize("name", [name for name in formats.WITH_BOTH | formats.ONLY_PRED if " " not in name])
+def test_files_that_are_read_are_valid(name: str, here: Path) -> None:
+    text = (formats.WITH_BOTH | formats.ONLY_PRED)[name]()
+    Path("p").write_text(text)
+    kind = Source("p").kind
+    if kind not in ("json", "jsonl"):
+        pytest.skip("no JSON")
+    for document in text.splitlines() if kind == "jsonl" else [text]:  # of JSON Lines, the schema describes a line
+        jsonschema.validate(json.loads(document), schema(f"format_{name}"))
+
+
+def test_examples_in_the_schemas_are_valid() -> None:
+    for path in FOLDER.glob("format_*.json"):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if "tsv" not in path.name and "ldst" not in path.name:  # text with separators
+            jsonschema.validate(json.loads(content["examples"][0]), content)
+
+
+def test_broken_rows_are_found_with_their_place() -> None:
+    table = dstbench.scan(EXAMPLE).drop("run").collect()
+    twice = table[[0, 0, 1]].lazy()
+    assert check_long(table.lazy()).is_empty()
+    assert check_long(twice).rows() == [("the same slot twice in one turn", 1, "MUL7001", 0, "hotel-area")]

@@ -1,0 +1,264 @@
+"""Conventions at work: the engine's codes against plain loops over strings, and each rule by itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench.conventions.files import Table
+from dstbench.conventions.matching import Matcher
+from dstbench.conventions.normalise import STEPS, alternatives, is_dontcare, normaliser
+from dstbench.conventions.profiles import PROFILES, profile
+from dstbench.conventions.slots import SLOT_SETS, domain_of
+from tests import oracle
+from tests.corpora import SLOTS, States
+
+VALUES = (
+    "north", "North ", "north|south", "south|north", "center", "centre", "none", "", "dontcare", "do n't care",
+    "guest house", "guesthouse", "9:15", "09:15", "2", "12", "two", "free", "yes", "dontcare|4", "the a-b", "c-b",
+)  # fmt: skip
+states_of_a_turn = st.dictionaries(st.sampled_from((*SLOTS, "x-y")), st.sampled_from(VALUES), max_size=4)
+TABLES = [None, Table.of({"north": ["center", "2"], "12": ["two"]})]
+conventions = st.builds(
+    dstbench.Convention,
+    slots=st.sampled_from([None, "multiwoz-30", "multiwoz-hotel"]),
+    outside=st.sampled_from(["scored", "dropped"]),
+    absent=st.sampled_from([("none", ""), ("",), ()]),
+    none=st.sampled_from(["drop", "drop-gold", "drop-pred", "keep"]),
+    dontcare=st.sampled_from(["keep", "drop", "drop-gold", "drop-pred", "skip"]),
+    gold_steps=st.lists(st.sampled_from(sorted(STEPS)), max_size=4).map(tuple),
+    pred_steps=st.lists(st.sampled_from(sorted(STEPS)), max_size=4).map(tuple),
+    typos=st.sampled_from(TABLES),
+    labels=st.sampled_from(TABLES),
+    multi=st.sampled_from(["literal", "first", "any", "overlap", "all"]),
+    match=st.sampled_from(["exact", "levenshtein:above=0.7", "partial", "token-sort", "contain"]),
+    fuzzy=st.sampled_from(["text", "all"]),
+    over=st.sampled_from(["count", "free", "gold-domains"]),
+)
+
+
+@st.composite
+def corpora(draw: st.DrawFn) -> States:
+    """Dialogues whose values are spelled in many ways."""
+    found: States = []
+    for dialogue in range(draw(st.integers(1, 3))):
+        gold: dict[str, str] = {}
+        pred: dict[str, str] = {}
+        for turn in range(draw(st.integers(1, 5))):
+            gold = draw(st.one_of(st.just(gold), states_of_a_turn))
+            pred = draw(st.one_of(st.just(pred), st.just(gold), states_of_a_turn))
+            found.append({"dialogue_id": f"D{dialogue}", "turn": turn, "gold": gold, "pred": pred})
+    return found
+
+
+def compared(state: dict[str, Any], c: dstbench.Convention) -> dict[str, Any]:
+    """A turn's states under a convention, by loops; a prediction that matches has gold's very value."""
+    sides = {}
+    for side, steps, other in (("gold", c.gold_steps, "drop-gold"), ("pred", c.pred_steps, "drop-pred")):
+        normalise = normaliser(steps, c.typos)
+        values = {slot: normalise(slot, value) for slot, value in state[side].items()}
+        if c.none in ("drop", other):
+            values = {slot: value for slot, value in values.items() if value not in c.absent}
+        sides[side] = values
+    gold, pred = sides["gold"], sides["pred"]
+
+    def cares(value: str) -> bool:
+        return not any(map(is_dontcare, alternatives(value)))
+
+    if c.slots:
+        scored = set(SLOT_SETS[c.slots])
+        if c.outside == "scored":
+            scored |= {slot for slot, value in gold.items() if c.dontcare not in ("drop", "drop-gold") or cares(value)}
+        gold, pred = ({s: v for s, v in side.items() if s in scored} for side in (gold, pred))
+    if c.dontcare == "skip":
+        gold, pred = ({s: v for s, v in side.items() if s not in gold or cares(gold[s])} for side in (gold, pred))
+    if c.dontcare in ("drop", "drop-gold"):
+        gold = {slot: value for slot, value in gold.items() if cares(value)}
+    if c.dontcare in ("drop", "drop-pred"):
+        pred = {slot: value for slot, value in pred.items() if cares(value)}
+    if c.over == "free":
+        pred = {slot: value for slot, value in pred.items() if slot in gold}
+    if c.over == "gold-domains":
+        domains = {domain_of(slot) for slot in gold}
+        pred = {slot: value for slot, value in pred.items() if domain_of(slot) in domains}
+    matcher = c.matcher
+    pred = {s: gold[s] if s in gold and matcher.accepts(s, gold[s], v) else f"*{v}" for s, v in pred.items()}
+    return {**state, "gold": gold, "pred": pred}
+
+
+def is_refused(states: States, c: dstbench.Convention) -> bool:
+    """Whether gold has slots with values, and none of them is in the convention's slot set."""
+    slots = {slot for state in states for slot, value in state["gold"].items() if value not in ("none", "")}
+    return c.slots is not None and bool(slots) and not slots & SLOT_SETS[c.slots]
+
+
+@given(corpora(), conventions)
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_gold_without_a_slot_of_the_set_is_refused(states: States, convention: dstbench.Convention) -> None:
+    if is_refused(states, convention):
+        with pytest.raises(dstbench.DstbenchError, match="none of gold's"):
+            dstbench.turns(states, profile=convention)
+
+
+@given(corpora(), conventions)
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_states_under_any_convention(states: States, convention: dstbench.Convention) -> None:
+    assume(not is_refused(states, convention))
+    found = dstbench.turns(states, profile=convention).select("n_gold", "n_pred", "n_correct", "n_union").rows()
+    wanted = []
+    for state in states:
+        kept = compared(state, convention)
+        turn = oracle.Turn("", 0, kept["gold"], kept["pred"], None)
+        wanted.append((len(turn.gold), len(turn.pred), oracle.n_correct(turn), oracle.n_union(turn)))
+    assert found == wanted
+
+
+@given(corpora(), conventions, st.sampled_from(["domain", "slot"]))
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_views_add_up_to_turns_under_any_convention(states: States, convention: dstbench.Convention, view: Any) -> None:
+    assume(not is_refused(states, convention))
+    names = ["n_gold", "n_pred", "n_correct", "n_union", "n_charged_again"]
+    whole, parts = (dstbench.turns(states, profile=convention, view=v) for v in (None, view))
+    parts = parts.group_by("dialogue", "turn").agg(pl.col(names).sum())
+    joined = whole.join(parts, on=["dialogue", "turn"], how="left", suffix="_parts").fill_null(0)
+    for name in names:
+        assert joined[name].to_list() == joined[f"{name}_parts"].to_list()
+
+
+@given(corpora(), st.sampled_from(sorted(PROFILES)))
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_fuzzy_scores_stand_beside_exact_ones(states: States, name: str) -> None:
+    convention = PROFILES[name]
+    assume(not is_refused(states, convention))
+    rows = dstbench.score(states, metrics="jga,sa:T=40,f1:avg=micro", profile=convention)
+    assert ("exact" in rows.columns) == convention.is_fuzzy
+    if convention.is_fuzzy:
+        alone = dstbench.score(states, metrics="jga,sa:T=40,f1:avg=micro", profile=convention.exact())
+        assert rows["exact"].to_list() == alone["value"].to_list()
+        assert (rows["value"] >= rows["exact"]).all()
+
+
+@given(corpora())
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_the_pairs_are_what_fuzzy_has_over_exact(states: States) -> None:
+    convention = profile("mwzeval")
+    pairs = dstbench.fuzzy_pairs(states, profile=convention)
+    fuzzy, exact = (dstbench.turns(states, profile=c)["n_correct"].sum() for c in (convention, convention.exact()))
+    assert pairs["turns"].sum() == int(fuzzy) - int(exact)
+    assert (pairs["gold"] != pairs["pred"]).all()
+
+
+def test_pairs_of_an_exact_convention_are_refused() -> None:
+    with pytest.raises(dstbench.UsageError, match=r"verbatim\.1 matches exactly"):
+        dstbench.fuzzy_pairs([], profile="verbatim")
+
+
+# --- matchers ------------------------------------------------------------------------------------------------------
+
+words = st.text(alphabet="ab c", max_size=8)
+
+
+@given(words, words)
+def test_similarities_are_symmetric_shares(one: str, other: str) -> None:
+    for kind in ("exact", "levenshtein", "partial", "token-sort", "contain"):
+        matcher = Matcher.parse(kind)
+        found = matcher.similarity(one, other)
+        assert 0 <= found <= 1
+        assert found == matcher.similarity(other, one)
+        assert matcher.similarity(one, one) == 1
+
+
+@given(words, words)
+def test_levenshtein_is_the_edit_distance(one: str, other: str) -> None:
+    row = list(range(len(other) + 1))
+    for i, left in enumerate(one, 1):
+        above, row[0] = row[0], i
+        for j, right in enumerate(other, 1):
+            above, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, above + (left != right))
+    wanted = 1 - row[-1] / max(len(one), len(other), 1)
+    assert Matcher.parse("levenshtein").similarity(one, other) == (wanted if one != other else 1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "partial", "token_sort", "levenshtein"),
+    [  # CONVENTIONS A.6
+        ("pizza hut fen ditton", "pizza hut fenditton", 0.95, 0.82, 0.950),
+        ("guest house", "guesthouse", 0.90, 0.95, 0.909),
+        ("saint johns college", "saint john's college", 0.95, 0.97, 0.950),
+        ("london liverpool street", "liverpool street london", 0.82, 1.00, 0.391),
+        ("centre", "center", 0.83, 0.83, 0.667),
+        ("north", "no", 1.00, 0.57, 0.400),
+        ("2", "12", 1.00, 0.67, 0.500),
+        ("13:00", "3:00", 1.00, 0.89, 0.800),
+        ("monday", "sunday", 0.67, 0.67, 0.667),
+    ],
+)
+def test_similarities_of_known_pairs(
+    one: str, other: str, partial: float, token_sort: float, levenshtein: float
+) -> None:
+    assert Matcher.parse("token-sort").similarity(one, other) == token_sort
+    assert Matcher.parse("levenshtein").similarity(one, other) == pytest.approx(levenshtein, abs=5e-4)
+    assert Matcher.parse("partial").similarity(one, other) == partial
+
+
+@pytest.mark.parametrize(
+    "notation", ["levenshtine", "levenshtein:0.9", "levenshtein:least=2", "exact:least=x", "partial:least=0.9:above=1"]
+)
+def test_a_matcher_that_is_not_understood(notation: str) -> None:
+    with pytest.raises(dstbench.UsageError, match=r"no matcher|is not understood|has no threshold"):
+        dstbench.Convention(match=notation)
+
+
+# --- files that users name -----------------------------------------------------------------------------------------
+
+
+def test_label_maps_and_typos_come_from_files(here: Path) -> None:
+    Path("labels.json").write_text(json.dumps({"label_maps": {"moderate": ["reasonably", "mid"]}, "slots": []}))
+    Path("typos.json").write_text(json.dumps({"centre": "middle"}))
+    states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-pricerange": "moderate", "hotel-area": "centre"},
+               "pred": {"hotel-pricerange": "mid", "hotel-area": "middle"}}]  # fmt: skip
+    chosen = profile("verbatim", labels="labels.json", typos="typos.json", pred_steps=("typos",))
+    assert dstbench.score(states, metrics="jga", profile=chosen)["value"].item() == 1
+    again = profile(
+        "verbatim", labels=Table.of({"moderate": ["mid", "reasonably"]}), typos="typos.json", pred_steps=("typos",)
+    )
+    assert again == chosen  # the same table by another name
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]", "not a JSON object"),
+        ("{", "broken JSON"),
+        ('{"a": [1]}', "no list of strings"),
+        ('{"label_maps": 3}', "no table"),
+    ],
+)
+def test_a_table_that_is_none_is_said(here: Path, text: str, said: str) -> None:
+    Path("table.json").write_text(text)
+    with pytest.raises(dstbench.DstbenchError, match=said):
+        profile("trippy", labels="table.json")
+
+
+def test_categorical_slots_of_a_schema_are_matched_exactly(here: Path) -> None:
+    slots = [{"name": "name", "is_categorical": False}, {"name": "kind", "is_categorical": True}]
+    Path("schema.json").write_text(json.dumps([{"service_name": "Hotels_1", "slots": slots}]))
+    values = {"Hotels_1-name": "guest house", "Hotels_1-kind": "guest house"}
+    states = [{"dialogue_id": "D", "turn": 0, "gold": values, "pred": dict.fromkeys(values, "guesthouse")}]
+    chosen = profile("verbatim", match="levenshtein", schema="schema.json")
+    with pytest.warns(dstbench.DstbenchWarning, match="none of the 2 slots is MultiWOZ's|wrong by spelling"):
+        assert dstbench.score(states, metrics="correct", profile=chosen)["value"].item() == 1
+
+
+def test_alternatives_that_are_compared_as_written_are_reported() -> None:
+    states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north|south"}, "pred": {"hotel-area": "north"}}]
+    with pytest.warns(dstbench.DstbenchWarning, match=r"gold lists alternatives, such as 'north\|south'.*--multi any"):
+        assert dstbench.score(states, metrics="jga")["value"].item() == 0
+    assert dstbench.score(states, metrics="jga", profile="sgd-mwz")["value"].item() == 1

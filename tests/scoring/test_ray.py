@@ -1,0 +1,413 @@
+"""Runs on a Ray cluster of two machines, both this one: the same bits, whatever becomes of a machine; and errors."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import os
+import pickle
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dstbench
+from dstbench.demo import synthetic
+from dstbench.errors import DstbenchError
+from dstbench.scoring import ray as engine_ray
+from tests import formats
+from tests.cli.test_cli import run
+from tests.corpora import EXAMPLE
+from tests.paths import ROOT
+
+os.environ.setdefault(*engine_ray.BY_ITSELF)
+ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'dstbench[ray]'")
+if sys.platform != "linux":
+    pytest.skip("raylets are found by /proc, and have addresses 127.0.0.N", allow_module_level=True)
+
+_HEAD = "127.0.0.2"  # not .1, for which Ray takes the machine's own
+_PATIENCE = 60.0
+
+
+def wait_for(what: str, condition: Callable[[], object], log: Path) -> None:
+    end = time.monotonic() + _PATIENCE
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain for {what}:\n{log.read_text()}"
+        time.sleep(0.05)
+
+
+def told(driver: subprocess.Popen[bytes]) -> Any:
+    """What a script prints, JSON; it has nothing else to say."""
+    out, err = driver.communicate(timeout=_PATIENCE)
+    assert (driver.returncode, err.decode()) == (0, "")
+    return json.loads(out)
+
+
+def processes_of(parent: int) -> dict[int, str]:
+    """Process ids of all that a process has started, and what they started, with their names."""
+    parents: dict[int, tuple[int, str]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            number, _, rest = path.read_text().partition(" (")
+        except OSError:  # gone by now
+            continue
+        name, _, fields = rest.rpartition(") ")
+        parents[int(number)] = (int(fields.split()[1]), name)
+    found, new = dict[int, str](), {parent}
+    while new:
+        below = {child: name for child, (above, name) in parents.items() if above in new}
+        found |= below
+        new = set(below)
+    return found
+
+
+class Machines:
+    """A Ray cluster; its machines are raylets on this one, a CPU each, that only who has the token can join."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.socket() as free:
+            free.bind((_HEAD, 0))
+            self.address = f"{_HEAD}:{free.getsockname()[1]}"
+        token = folder / "token"
+        token.write_text(secrets.token_hex(16))
+        env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+        self.env = {
+            **env, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token), "RAY_USAGE_STATS_ENABLED": "0",
+            "COLUMNS": "100",
+        }  # fmt: skip
+        self.folder = folder
+        self.started: list[subprocess.Popen[bytes]] = []
+
+    def start(self, host: str) -> int:
+        """Start a machine, the first one as the head; the process id of its raylet."""
+        head = ["--head", "--include-dashboard=false", "--no-monitor", f"--temp-dir={self.folder}"]
+        port = self.address.rpartition(":")[2]
+        where = [f"--address={self.address}"] if self.started else [*head, f"--port={port}"]
+        command = [
+            sys.executable,
+            "-m",
+            "ray.scripts.scripts",
+            "start",
+            "--block",
+            "--include-log-monitor=false",
+            *where,
+        ]
+        options = [f"--node-ip-address={host}", "--num-cpus=1", "--object-store-memory=100000000"]
+        log = self.folder / f"{host}.log"
+        with log.open("wb") as file:
+            begun = subprocess.Popen(  # noqa: S603 (our own cluster)
+                [*command, *options], env=self.env, stdout=file, stderr=file, cwd=self.folder
+            )
+        self.started.append(begun)
+        wait_for(f"a machine at {host}", lambda: "will now block" in log.read_text(), log)
+        return next(number for number, name in processes_of(begun.pid).items() if name == "raylet")
+
+    def stop(self) -> None:
+        below = [number for begun in self.started for number in processes_of(begun.pid)]
+        for begun in self.started:
+            begun.kill()
+            begun.wait()
+        for number in below:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+
+    def drive(self, script: str, *words: object) -> Any:
+        """What a script prints as JSON; its words are the cluster's address and those given."""
+        return told(self.begin(script, *words))
+
+    def begin(self, script: str, *words: object) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", script, self.address, *map(str, words)]
+        return subprocess.Popen(  # noqa: S603 (our own code)
+            command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+        )
+
+
+@pytest.fixture(scope="module")
+def machines() -> Iterator[Machines]:
+    folder = Path(tempfile.mkdtemp(prefix="ray"))  # short: paths of sockets have little room
+    cluster = Machines(folder)
+    try:
+        cluster.start(_HEAD)
+        cluster.start("127.0.0.3")
+        yield cluster
+    finally:
+        cluster.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on disk that may be cut into many parts."""
+    path = tmp_path_factory.mktemp("runs") / "run.parquet"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dstbench.runs.open, "_ROW_GROUP", 500)
+        dstbench.write_long(dstbench.open_runs({"run": synthetic(300)["eager"]})[0], path)
+    return path
+
+
+# What every script begins with: parts are small, so that there are many, and results are printed as a digest.
+_BEGIN = """
+import contextlib, dataclasses, hashlib, json, os, sys, time, warnings
+import polars as pl
+import dstbench
+from dstbench.scoring import ray as engine_ray
+import dstbench.runs.open as longtable
+from dstbench.scoring import partitions as partition
+from dstbench.demo import synthetic
+address, path, *rest = sys.argv[1:]
+longtable._ROW_GROUP = 500
+partition.partitions.__defaults__ = (1_000,)
+
+def digest(found):
+    frames = [found] if isinstance(found, pl.DataFrame) else [getattr(found, f.name) for f in dataclasses.fields(found)]
+    return hashlib.sha256("".join(frame.write_json() for frame in frames).encode()).hexdigest()
+"""
+
+_EVERYTHING = (
+    _BEGIN
+    + """
+from dstbench.conventions.files import Table
+labels = Table.of({"north": ["n", "north side"]})
+everything = {
+    "score": lambda data: dstbench.score(data),
+    "by dialogue": lambda data: dstbench.score(data, by="dialogue,domain"),
+    "by slot": lambda data: dstbench.score(data, by="slot,turn"),
+    "fuzzy": lambda data: dstbench.score(data, profile="qian2021", by="domain"),
+    "tables": lambda data: dstbench.score(data, profile=dstbench.profile("trippy", labels=labels)),
+    "diagnose": lambda data: dstbench.diagnose(data),
+    "traits": lambda data: dstbench.traits(data, disagree=["fga", "gca"]),
+    "sweep": lambda data: dstbench.sweep(data, profiles=["star", "trade", "verbatim"]),
+    "pairs": lambda data: dstbench.fuzzy_pairs(data, profile="qian2021"),
+    "check": lambda data: dstbench.check(data),
+}
+sources = {"file": path, "memory": {"run": synthetic(40)["eager"]}}
+assert len(partition.partitions(dstbench.open_runs(path)[0])) > 10
+warnings.simplefilter("ignore", dstbench.DstbenchWarning)
+
+def results():
+    return {f"{n}, {kind}": digest(make(data)) for n, make in everything.items() for kind, data in sources.items()}
+
+local = results()
+with dstbench.engine("ray", address=address):
+    on_ray = results()
+print(json.dumps({"local": local, "ray": on_ray}))
+"""
+)
+
+
+def test_everything_is_the_same_bits(machines: Machines, corpus: Path) -> None:
+    found = machines.drive(_EVERYTHING, corpus)
+    assert len(found["local"]) == 20
+    assert found["ray"] == found["local"]
+
+
+_SLOW = (
+    _BEGIN
+    + """
+from dstbench.scoring import sums
+lay_out = sums.lay_out
+
+def slow(table, view=None, **how):
+    with open(rest[0], "a") as log:
+        log.write(f"{os.getppid()}\\n")  # who works is a child of its raylet
+    time.sleep(0.2)
+    return lay_out(table, view, **how)
+
+local = digest(dstbench.score(path, metrics="jga,gca,fga"))
+sums.lay_out = slow
+with dstbench.engine("ray", address=address):
+    found = digest(dstbench.score(path, metrics="jga,gca,fga"))
+print(json.dumps({"same": found == local, "parts": len(partition.partitions(dstbench.open_runs(path)[0]))}))
+"""
+)
+
+
+def test_a_machine_dies_and_nothing_is_missing(machines: Machines, corpus: Path, tmp_path: Path) -> None:
+    doomed = machines.start("127.0.0.4")
+    log = tmp_path / "begun"
+    log.touch()
+    driver = machines.begin(_SLOW, corpus, log)
+    wait_for("work on the machine that dies", lambda: log.read_text().split().count(str(doomed)) >= 2, log)
+    os.kill(doomed, signal.SIGKILL)
+    before = len(log.read_text().split())
+    found = told(driver)
+    assert found["same"]
+    begun = log.read_text().split()
+    assert before < found["parts"] < len(begun)  # it died in mid-run, and what it was at was done again
+    assert len(set(begun)) == 3
+
+
+_COMMAND = (
+    _SLOW.partition("local =")[0]
+    + """
+from dstbench.cli import main
+sums.lay_out = slow
+sys.argv = ["dstbench", "score", path, "--engine", "ray", "--address", address]
+main()
+"""
+)
+
+
+def test_an_interrupt_ends_the_work(machines: Machines, corpus: Path, tmp_path: Path) -> None:
+    log = tmp_path / "begun"
+    log.touch()
+    driver = machines.begin(_COMMAND, corpus, log)
+    wait_for("work", lambda: len(log.read_text().split()) >= 2, log)
+    driver.send_signal(signal.SIGINT)
+    out, err = driver.communicate(timeout=_PATIENCE)
+    begun = len(log.read_text().split())
+    assert (driver.returncode, out) == (130, b"")
+    assert "Traceback" not in err.decode()
+    time.sleep(1)
+    assert len(log.read_text().split()) == begun
+
+
+_ERRORS = (
+    _BEGIN
+    + """
+def told(act):
+    try:
+        act()
+    except Exception as error:
+        return [type(error).__name__, str(error)]
+
+def divide(table):
+    return 1 / 0
+
+def kill(table):
+    os.kill(os.getpid(), 9)
+
+(run,) = dstbench.open_runs(path)
+damaged, other = rest
+own = "/proc/self/cwd/"  # what is there, no other process sees
+found = {}
+engine_ray._RETRIES = 0
+with dstbench.engine("ray", address=address):
+    found["fault"] = told(lambda: partition.over_partitions(run, divide))
+    found["damaged"] = told(lambda: dstbench.score(damaged))
+    os.chdir(os.path.dirname(path))
+    found["unseen"] = told(lambda: dstbench.score(own + os.path.basename(path)))
+    os.chdir(os.path.dirname(other))
+    found["other"] = told(lambda: dstbench.score(own + os.path.basename(other)))
+    found["after"] = dstbench.score(path, metrics="jga").height
+    found["lost"] = told(lambda: partition.over_partitions(run, kill))
+found["damaged here"] = told(lambda: dstbench.score(damaged))
+print(json.dumps(found))
+"""
+)
+
+
+def test_errors_are_told_as_if_they_were_here(machines: Machines, corpus: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.parquet"
+    content = bytearray(corpus.read_bytes())
+    content[4:4000] = bytes(3996)
+    damaged.write_bytes(content)
+    other = tmp_path / "token"  # workers have a file of that name in their folder
+    dstbench.write_long(dstbench.open_runs({"run": synthetic(10)["eager"]})[0], other)
+    found = machines.drive(_ERRORS, corpus, damaged, other)
+    host = socket.gethostname()
+    assert found["fault"] == ["ZeroDivisionError", "division by zero"]
+    assert found["damaged"] == found["damaged here"]
+    assert found["damaged"][0] == "DstbenchError"
+    assert found["unseen"][1].startswith(f"/proc/self/cwd/{corpus.name}: cannot be read on {host}: No such file")
+    assert "storage that all machines share" in found["unseen"][1]
+    assert f"another file on {host}" in found["other"][1]
+    assert found["lost"][0] == "DstbenchError"
+    assert "the cluster has lost a task for good" in found["lost"][1]
+    assert found["after"] == 1
+
+
+def test_the_command_line_prints_the_same(machines: Machines, corpus: Path) -> None:
+    words = ["diagnose", str(corpus), "--format", "json"]
+    here = run(*words)
+    assert run(*words, "--engine", "ray", "--address", machines.address, env=machines.env) == here
+    assert (here[0], here[2]) == (0, "")
+
+
+def test_a_run_that_is_no_long_table_is_sent_and_that_is_said(machines: Machines, here: Path) -> None:
+    Path("p.json").write_text(formats.gtpr())
+    engine = ["--engine", "ray", "--address", machines.address]
+    code, out, err = run("diagnose", "p.json", *engine, env=machines.env)
+    assert (code, out) == run("diagnose", "p.json")[:2]
+    assert err.startswith("note: p: its rows are sent to the workers; ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "kind", "message"),
+    [
+        ("nonsense", dstbench.UsageError, "'nonsense' is no address of a Ray cluster\nhint: host:port, such as"),
+        ("ray://head:10001", dstbench.UsageError, "'ray://head:10001' is no address of a Ray cluster\nhint: "),
+        ("127.0.0.1:1", DstbenchError, "no Ray cluster answers at 127.0.0.1:1: [Errno 111] Connection refused\nhint: "),
+        ("127.0.0.1:99999", DstbenchError, "no Ray cluster answers at 127.0.0.1:99999: "),
+    ],
+)
+def test_an_address_without_a_cluster(address: str, kind: type[DstbenchError], message: str) -> None:
+    with pytest.raises(kind, match=re.escape(message)), dstbench.engine("ray", address=address):
+        dstbench.score(EXAMPLE)
+
+
+def test_who_lacks_the_token_is_told(machines: Machines, here: Path) -> None:
+    Path("p.json").write_text(formats.gtpr())
+    env = {"RAY_AUTH_MODE": "disabled", "RAY_AUTH_TOKEN_PATH": str(here / "none")}
+    code, out, err = run("score", "p.json", "--engine", "ray", "--address", machines.address, env=env)
+    assert (code, out) == (1, "")
+    assert f"error: the Ray cluster at {machines.address} cannot be joined: " in err
+    assert "RAY_AUTH_MODE" in err
+
+
+@pytest.mark.parametrize(
+    ("init", "found"), [("", "?"), ("__version__ = '0.0.1'", "0.0.1"), ("raise ImportError", "not there")]
+)
+def test_a_worker_without_this_version_says_so(here: Path, init: str, found: str) -> None:
+    """What is sent to workers needs nothing of ours to run."""
+    (here / "dstbench").mkdir()
+    (here / "dstbench" / "__init__.py").write_text(init)
+    Path("task").write_bytes(ray.cloudpickle.dumps(engine_ray._worker()))
+    Path("asked").write_bytes(pickle.dumps((engine_ray._VERSIONS, b"", [])))
+    script = "import pickle; print(*pickle.load(open('task', 'rb'))(*pickle.load(open('asked', 'rb'))), sep='|')"
+    done = subprocess.run(  # noqa: S603 (our own code)
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    machine, versions = done.stdout.strip().split("|")
+    assert versions == str({**engine_ray._VERSIONS, "dstbench": found})
+    message = f"on worker {machine}, dstbench is {found}, and {dstbench.__version__} here\nhint: install the same"
+    with pytest.raises(DstbenchError, match=re.escape(message)):
+        engine_ray._outcome((machine, ast.literal_eval(versions)))
+
+
+def test_ray_is_started_here_where_no_cluster_is_named(here: Path) -> None:
+    script = (
+        "import dstbench, ray\n"
+        "from tests.corpora import EXAMPLE\n"
+        "dstbench.write_long(dstbench.open_runs({'run': EXAMPLE})[0], 'run.parquet')\n"
+        "with dstbench.engine('ray'):\n"
+        "    assert not ray.is_initialized()\n"  # there may be no need for it
+        "    found = dstbench.score('run.parquet')\n"
+        "    assert ray.is_initialized()\n"
+        "    with dstbench.engine('ray'):\n"
+        "        assert dstbench.score('run.parquet').equals(found, null_equal=True)\n"
+        "    assert ray.is_initialized()\n"  # the inner one was not its own
+        "assert not ray.is_initialized()\n"
+        "assert dstbench.score('run.parquet').equals(found, null_equal=True)\n"
+    )
+    env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    done = subprocess.run(  # noqa: S603 (our own code)
+        [sys.executable, "-c", script],
+        env={**env, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

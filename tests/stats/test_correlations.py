@@ -1,0 +1,295 @@
+"""Correlations and their differences: printed values, identities of the formulas, and scipy where it has the test."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import stats as reference
+
+import dstbench
+from dstbench.stats import (
+    Comparison,
+    compare_independent,
+    compare_nonoverlapping,
+    compare_overlapping,
+    interval,
+    matrix,
+    pearson,
+)
+from dstbench.stats.correlations import _twice_covariance
+
+sizes = st.integers(5, 5000)
+
+
+@st.composite
+def matrices(draw: st.DrawFn, variables: int) -> list[list[float]]:
+    """Correlations that variables can have together: those of random loadings."""
+    loadings = np.array([[draw(st.floats(-1, 1)) for _ in range(variables)] for _ in range(variables)]) + 0.5 * np.eye(
+        variables
+    )
+    covariance = loadings @ loadings.T + 0.1 * np.eye(variables)
+    scale = np.sqrt(np.diag(covariance))
+    found: list[list[float]] = (covariance / np.outer(scale, scale)).tolist()
+    return found
+
+
+def overlapping(r: list[list[float]], n: int, level: float = 0.95) -> Comparison:
+    return compare_overlapping(r[0][1], r[0][2], r[1][2], n, level=level)
+
+
+def nonoverlapping(r: list[list[float]], n: int, level: float = 0.95) -> Comparison:
+    return compare_nonoverlapping(r[0][1], r[2][3], r[0][2], r[0][3], r[1][2], r[1][3], n, level=level)
+
+
+def test_what_a_comparison_holds() -> None:
+    """Its statistics are among the values of `tests/test_published.py`."""
+    found = compare_overlapping(0.59, 0.40, 0.69, 1344)
+    assert len(found.tests) == 9
+    assert found.difference == pytest.approx(0.19)
+    with_df = {name: test.df for name, test in found.tests.items() if test.df is not None}
+    assert with_df == dict.fromkeys(("hotelling1940", "williams1959", "hendrickson1970"), 1341)
+    found = compare_nonoverlapping(0.3, 0.4, 0.5, 0.8, 0.6, 0.7, 100)
+    assert found.level == 0.95
+    assert compare_overlapping(0.59, 0.40, 0.69, 1344, level=0.9).level == 0.9
+    assert compare_independent(0.4, 100, 0.5, 100, level=0.9).level == 0.9
+    assert list(found.tests) == ["pearson1898", "dunn1969", "steiger1980", "raghunathan1996", "silver2004"]
+
+
+def test_small_samples_by_hand() -> None:
+    # |R| = 0.72, d = 0.4, r̄ = 0.3, k = 0.1305.
+    tests = compare_overlapping(0.5, 0.1, 0.2, 5).tests
+    by_hand = {
+        "pearson1898": 0.4 * (5 / (0.75**2 + 0.99**2 - 0.261)) ** 0.5,
+        "hotelling1940": 0.4 * (2 * 1.2 / 1.44) ** 0.5,
+        "williams1959": 0.4 * (4 * 1.2 / (2 * 2 * 0.72 + 0.3**2 * 0.8**3)) ** 0.5,
+        "hendrickson1970": 0.4 * (2 * 1.2 / (1.44 + 0.4**2 * 0.8**3 / 16)) ** 0.5,
+    }
+    assert {name: tests[name].statistic for name in by_hand} == pytest.approx(by_hand, rel=1e-12)
+    # Where the two share nothing, their variances add up.
+    apart = compare_nonoverlapping(0.5, 0.1, 0, 0, 0, 0, 5).tests
+    assert apart["pearson1898"].statistic == pytest.approx(0.4 * (5 / (0.75**2 + 0.99**2)) ** 0.5, rel=1e-12)
+    # Silver's c is at the r whose z is the mean of both.
+    across, z = (0.5, 0.8, 0.6, 0.7), (math.atanh(0.3) + math.atanh(0.4)) / 2
+    c = _twice_covariance(math.tanh(z), math.tanh(z), across) / (2 * (1 - math.tanh(z) ** 2) ** 2)
+    silver = compare_nonoverlapping(0.3, 0.4, *across, 100).tests["silver2004"]
+    by_z = (math.atanh(0.3) - math.atanh(0.4)) * (97 / (2 - 2 * c)) ** 0.5
+    assert silver.statistic == pytest.approx(by_z, rel=1e-12)
+    # Meng's f would be 1.9 / 1.83, but is at most 1, with which h is 1.
+    meng = compare_overlapping(0.4, -0.1, -0.9, 28).tests["meng1992"]
+    assert meng.statistic == pytest.approx((math.atanh(0.4) - math.atanh(-0.1)) * (25 / 3.8) ** 0.5, rel=1e-12)
+
+
+def test_p_is_the_tail_and_does_not_vanish() -> None:
+    found = compare_overlapping(0.59, 0.40, 0.69, 1344)
+    for test in found.tests.values():
+        law = reference.norm if test.df is None else reference.t(test.df)
+        assert test.p == pytest.approx(2 * law.sf(abs(test.statistic)), rel=1e-9, abs=0)
+        assert 0 < test.p < 1e-20
+
+
+@given(matrices(3), sizes)
+def test_identities_of_overlapping_tests(r: list[list[float]], n: int) -> None:
+    tests = overlapping(r, n).tests
+    assert tests["olkin1967"].statistic == pytest.approx(tests["pearson1898"].statistic, rel=1e-6, abs=1e-9)
+    lo, hi = tests["meng1992"].interval or (math.nan, math.nan)
+    assert (lo + hi) / 2 == pytest.approx(math.atanh(r[0][1]) - math.atanh(r[0][2]), abs=1e-9)
+    assert (not lo <= 0 <= hi) == (tests["meng1992"].p < 0.05)
+
+
+@given(matrices(4), sizes)
+def test_identities_of_nonoverlapping_tests(r: list[list[float]], n: int) -> None:
+    tests = nonoverlapping(r, n).tests
+    assert tests["raghunathan1996"].statistic == pytest.approx(tests["dunn1969"].statistic, rel=1e-9, abs=1e-12)
+    jk, hm, jh, jm, kh, km = r[0][1], r[2][3], r[0][2], r[0][3], r[1][2], r[1][3]
+    once = jk * hm * (jh**2 + jm**2 + kh**2 + km**2) / 2 + jh * km + jm * kh
+    once -= jk * jh * jm + jk * kh * km + jh * kh * hm + jm * km * hm
+    assert _twice_covariance(jk, hm, (jh, jm, kh, km)) / 2 == pytest.approx(once, abs=1e-12)
+
+
+@given(matrices(4), sizes)
+def test_the_other_way_round_is_the_negative(r: list[list[float]], n: int) -> None:
+    swapped = [
+        compare_overlapping(r[0][2], r[0][1], r[1][2], n),
+        compare_nonoverlapping(r[2][3], r[0][1], r[0][2], r[1][2], r[0][3], r[1][3], n),
+        compare_independent(r[2][3], n + 7, r[0][1], n),
+    ]
+    straight = [overlapping(r, n), nonoverlapping(r, n), compare_independent(r[0][1], n, r[2][3], n + 7)]
+    for one, other in zip(straight, swapped, strict=True):
+        assert one.difference == pytest.approx(-other.difference, abs=1e-15)
+        assert one.zou == pytest.approx((-other.zou[1], -other.zou[0]), abs=1e-9)
+        for name, test in one.tests.items():
+            assert test.statistic == pytest.approx(-other.tests[name].statistic, rel=1e-9, abs=1e-9)
+            assert test.p == pytest.approx(other.tests[name].p, rel=1e-6)
+
+
+@given(matrices(4), sizes, st.floats(0.5, 0.99), st.floats(0.5, 0.99))
+def test_intervals_hold_the_difference_and_are_nested(r: list[list[float]], n: int, one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    for compare in (overlapping, nonoverlapping):
+        inner, outer = compare(r, n, low), compare(r, n, high)
+        assert outer.zou[0] <= inner.zou[0] < inner.difference < inner.zou[1] <= outer.zou[1]
+
+
+@given(matrices(4), sizes, st.integers(1, 5000))
+def test_more_units_say_more(r: list[list[float]], n: int, more: int) -> None:
+    assume(abs(r[0][1] - r[0][2]) > 1e-6)
+    assume(abs(r[0][1] - r[2][3]) > 1e-6)
+    for compare in (overlapping, nonoverlapping):
+        few, many = compare(r, n), compare(r, n + more)
+        assert many.zou[1] - many.zou[0] < few.zou[1] - few.zou[0]
+        for name, test in few.tests.items():
+            assert abs(many.tests[name].statistic) > abs(test.statistic)
+            assert many.tests[name].p <= test.p
+
+
+@given(matrices(4), sizes)
+def test_equal_correlations_do_not_differ(r: list[list[float]], n: int) -> None:
+    found = [compare_independent(r[0][1], n, r[0][1], n), compare_overlapping(r[0][1], r[0][1], 0.999, n)]
+    for comparison in found:
+        assert comparison.difference == 0
+        assert comparison.zou[0] < 0 < comparison.zou[1]
+        assert {test.p for test in comparison.tests.values()} == {1.0}
+
+
+def test_tests_of_one_sample_agree_with_simulation() -> None:
+    """Under the null that both correlations are the same, 5 % of samples are rejected, by every test."""
+    rng = np.random.default_rng(11)
+    n, samples = 120, 1500
+    r = np.array([[1, 0.5, 0.5, 0.3], [0.5, 1, 0.6, 0.4], [0.5, 0.6, 1, 0.5], [0.3, 0.4, 0.5, 1]])
+    drawn = rng.standard_normal((samples, n, 4)) @ np.linalg.cholesky(r).T
+    centred = drawn - drawn.mean(axis=1, keepdims=True)
+    covariance = np.einsum("sni,snj->sij", centred, centred)
+    scale = np.sqrt(np.einsum("sii->si", covariance))
+    rejected: dict[str, int] = {}
+    for one in covariance / scale[:, :, None] / scale[:, None, :]:
+        for kind, comparison in (("o", overlapping(one, n)), ("n", nonoverlapping(one, n))):
+            outside = not comparison.zou[0] <= 0 <= comparison.zou[1]
+            for name, significant in (
+                ("zou", outside), *((name, test.p < 0.05) for name, test in comparison.tests.items()),
+            ):  # fmt: skip
+                rejected[kind + name] = rejected.get(kind + name, 0) + significant
+    assert len(rejected) == 16
+    for name, number in rejected.items():
+        assert 0.035 < number / samples < 0.07, name
+
+
+@pytest.mark.parametrize("r", [-1, 1, 1.5, math.nan, math.inf])
+def test_correlations_that_cannot_be_compared_are_refused(r: float) -> None:
+    for place in range(3):
+        three = [0.1, 0.2, 0.3]
+        three[place] = r
+        with pytest.raises(dstbench.UsageError, match="not between -1 and 1"):
+            compare_overlapping(three[0], three[1], three[2], 100)
+    for place in range(6):
+        six = [0.1, 0.2, 0.3, 0.1, 0.2, 0.3]
+        six[place] = r
+        with pytest.raises(dstbench.UsageError, match="not between -1 and 1"):
+            compare_nonoverlapping(six[0], six[1], six[2], six[3], six[4], six[5], 100)
+    with pytest.raises(dstbench.UsageError, match="r2 = "):
+        compare_independent(0.1, 100, r, 100)
+    with pytest.raises(dstbench.UsageError, match="r1 = "):
+        compare_independent(r, 100, 0.1, 100)
+    if abs(r) != 1:
+        with pytest.raises(dstbench.UsageError, match="r = "):
+            interval(r, 100)
+
+
+@pytest.mark.parametrize("n", [3, 0, -5, 10.5, math.nan, math.inf])
+def test_too_few_units_are_refused(n: int) -> None:
+    for compare in (
+        lambda: compare_overlapping(0.1, 0.2, 0.3, n),
+        lambda: compare_nonoverlapping(0.1, 0.2, 0.3, 0.1, 0.2, 0.3, n),
+        lambda: compare_independent(0.1, 100, 0.2, n),
+        lambda: interval(0.1, n),
+        lambda: interval(1, n),
+    ):
+        with pytest.raises(dstbench.UsageError, match="at least 4"):
+            compare()
+
+
+def test_correlations_that_cannot_be_together_are_refused() -> None:
+    with pytest.raises(dstbench.UsageError, match="no 3 variables"):
+        compare_overlapping(0.9, -0.9, 0.9, 100)
+    with pytest.raises(dstbench.UsageError, match="no 3 variables"):
+        compare_overlapping(0.6, 0.8, 0.48 + math.sqrt(1 - 0.36) * math.sqrt(1 - 0.64), 100)  # exactly singular
+    with pytest.raises(dstbench.UsageError, match="no 4 variables"):
+        compare_nonoverlapping(0.9, 0.9, 0.9, -0.9, 0.9, 0.9, 100)
+    for jh, jm, kh, km in ((0.8, 0, 0.2, 0), (0, 0.8, 0, 0.2)):  # of two that correlate by 0.2, none is as near to both
+        with pytest.raises(dstbench.UsageError, match="no 4 variables"):
+            compare_nonoverlapping(0.8, 0, jh, jm, kh, km, 100)
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, -0.5, math.nan])
+def test_levels_are_shares(level: float) -> None:
+    for compute in (
+        lambda: compare_overlapping(0.1, 0.2, 0.3, 100, level=level),
+        lambda: compare_independent(0.1, 100, 0.2, 100, level=level),
+        lambda: interval(1, 100, level),
+        lambda: matrix([[1, 2], [2, 3]], level),
+    ):
+        with pytest.raises(dstbench.UsageError, match="not between 0 and 1"):
+            compute()
+
+
+@given(st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=4, max_size=40), st.floats(0.5, 0.99))
+def test_pearson_is_scipys(pairs: list[tuple[int, int]], level: float) -> None:
+    x, y = (np.array(column, float) for column in zip(*pairs, strict=True))
+    r, n = pearson(x, y)
+    assert n == len(pairs)
+    if len(set(x)) == 1 or len(set(y)) == 1:
+        assert math.isnan(r)
+        return
+    theirs = reference.pearsonr(x, y)
+    assert r == pytest.approx(theirs.statistic, abs=1e-12)
+    assume(abs(r) < 0.999999)
+    limits = theirs.confidence_interval(level)
+    assert interval(r, n, level) == pytest.approx((limits.low, limits.high), abs=1e-9)
+
+
+@given(
+    st.lists(st.lists(st.one_of(st.integers(0, 5), st.just(math.nan)), min_size=6, max_size=6), min_size=1, max_size=4)
+)
+def test_a_matrix_is_each_pair_over_its_complete_rows(columns: list[list[float]]) -> None:
+    found = matrix({str(number): column for number, column in enumerate(columns)})
+    for i, x in enumerate(columns):
+        for j, y in enumerate(columns):
+            kept = [(a, b) for a, b in zip(x, y, strict=True) if not math.isnan(a) and not math.isnan(b)]
+            assert found.n[i, j] == len(kept)
+            r, _ = pearson([a for a, _ in kept], [b for _, b in kept])
+            assert found.r[i, j] == pytest.approx(r, nan_ok=True)
+            if math.isnan(r) or len(kept) < 4:
+                assert np.isnan(found.lo[i, j])
+                assert np.isnan(found.hi[i, j])
+            else:
+                assert found.lo[i, j] <= found.r[i, j] <= found.hi[i, j]
+                assert (found.lo[i, j], found.hi[i, j]) == pytest.approx(interval(found.r[i, j], len(kept)))
+
+
+def test_a_matrix_is_of_lists_or_named_columns_and_has_numbers() -> None:
+    lists = [[1, 2, 3, 4], [1, 3, 2, 4], [4, 1, 3, 2]]
+    found = matrix(lists, 0.5)
+    for one, other in zip(found, matrix(dict(zip("abc", lists, strict=True)), 0.5), strict=True):
+        assert np.array_equal(one, other)
+    assert (found.lo[0, 1], found.hi[0, 1]) == interval(found.r[0, 1], 4, 0.5)
+    assert [each.dtype for each in found] == [np.float64, np.int64, np.float64, np.float64]
+
+
+def test_a_correlation_is_at_most_1_and_two_points_lie_on_a_line() -> None:
+    for x, y in (([8, 6, 5], [57, 43, 36]), ([5, 5, 9, 2, 8], [15, 15, 27, 6, 24])):  # 1 and a last bit
+        assert pearson(x, y) == (1, len(x))
+        assert pearson(x, np.negative(y)) == (-1, len(x))
+    missing = np.array([1, 2, None], object)  # as a column's list has it
+    assert pearson([1, 2, 3], missing) == pearson(missing, [1, 2, 3]) == (1, 2)
+
+
+def test_columns_that_do_not_vary_have_no_correlation() -> None:
+    assert math.isnan(pearson([0.1] * 7, range(7))[0])  # their mean is not 0.1
+    r, n = pearson([1e300, 2e300, 4e300], [1e-300, 2e-300, 4e-300])
+    assert r == pytest.approx(1)
+    assert n == 3
+    with pytest.raises(dstbench.UsageError, match="cannot be correlated"):
+        pearson([1, 2], [1, 2, 3])
