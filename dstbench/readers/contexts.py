@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike, fspath
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from dstbench.errors import DstbenchError
-from dstbench.readers import Source, find_files, read
+from dstbench.readers import Format, Source, find_files, read
 from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.registry import WITH_UTTERANCES
 from dstbench.schema.core import CONTEXTS
-
-if TYPE_CHECKING:
-    from dstbench.readers import Format
 
 _KEY = ["dialogue", "turn"]
 
@@ -43,13 +39,12 @@ def contexts(
     parts = []
     for source in sources:
         if source.is_parquet:
-            part = _written(source)
+            part = _from_parquet(source)
         else:
             part = pl.concat([_said(file, form) for file, form in find_files(source, format, split)])
         if split is not None and not source.is_parquet:
-            states = read(source, format, split)
-            sides = [side.turns.select("dialogue") for side in (states.gold, states.pred) if side is not None]
-            part = part.join(pl.concat(sides), on="dialogue", how="semi")
+            dialogues = [side.turns.select("dialogue") for side in read(source, format, split).sides]
+            part = part.join(pl.concat(dialogues), on="dialogue", how="semi")
         if part.select(pl.all_horizontal(pl.col("system", "user").is_null().all())).item():
             raise source.error("no turn has its utterances")
         parts.append(part)
@@ -61,8 +56,7 @@ def contexts(
     return table
 
 
-def _written(source: Source) -> pl.DataFrame:
-    """A table of contexts as it was written."""
+def _from_parquet(source: Source) -> pl.DataFrame:
     try:
         table = pl.read_parquet(source.path)
         return table.select(pl.col(name).cast(dtype) for name, dtype in CONTEXTS.schema.items())
@@ -72,7 +66,6 @@ def _written(source: Source) -> pl.DataFrame:
 
 
 def _said(source: Source, form: Format) -> pl.DataFrame:
-    """One file's contexts."""
     if form.said is None:
         raise source.error(
             f"files of format {form.name} hold no utterances",

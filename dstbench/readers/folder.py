@@ -7,25 +7,17 @@ named as splits are, say which dialogue is of which split.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from dstbench.readers.format import Format
-    from dstbench.readers.source import Source
+if TYPE_CHECKING:  # as formats need the names of splits
+    from dstbench.readers.format import Format, Source
 
 #: How datasets call their splits.
 SPLITS: Final = {
-    "train": "train",
-    "training": "train",
-    "dev": "dev",
-    "val": "dev",
-    "valid": "dev",
-    "validate": "dev",
-    "validation": "dev",
-    "test": "test",
-}
+    "train": "train", "training": "train", "test": "test",
+    "dev": "dev", "val": "dev", "valid": "dev", "validate": "dev", "validation": "dev",
+}  # fmt: skip
 # Predictions once more, with the scores of each: what the official evaluation of SGD writes beside them.
 _EVALUATED: Final = "dialogues_and_metrics.json"
 _SHOWN: Final = 8
@@ -53,7 +45,8 @@ def data_files(
     first: Format | None = None
     while files:
         file = files.pop(0)  # and with it, once it is read, what it keeps of its content
-        form = None if file.is_parquet or _is_empty(file) else sniff(file)
+        is_empty = not file.beginning(1 << 16).strip()
+        form = None if file.is_parquet or is_empty else sniff(file)
         if form is None and not file.is_parquet:
             continue
         kind = form.name if form else "long table"
@@ -80,8 +73,3 @@ def split_of(folder: Source, file: Source) -> str | None:
     """The split that the nearest of a file's subfolders names."""
     inside = file.path.relative_to(folder.path).parts[:-1]
     return next((SPLITS[part.lower()] for part in reversed(inside) if part.lower() in SPLITS), None)
-
-
-def _is_empty(file: Source) -> bool:
-    """Whether there is nothing in a file but white space (a list of no dialogues, say)."""
-    return not file.beginning(1 << 16).strip()

@@ -16,7 +16,6 @@ from typing import Final
 import msgspec
 import polars as pl
 
-from dstbench.errors import DstbenchError
 from dstbench.readers.format import Format, Pairs, Source, States, StatesBuilder
 from dstbench.schema.core import BETWEEN
 
@@ -97,17 +96,15 @@ def _needing_gold(lines: States) -> States:
 def _by_place(lines: States, gold: States) -> States:
     """The states under the ids of the dialogues that stand where the lines say."""
     if gold.places is None or lines.pred is None:
-        raise DstbenchError(
+        raise lines.error(
             f"it names dialogues by their place in a dataset's files, which {gold.source} is not one of",
-            file=lines.source,
-            hint="give the dataset itself as --gold: the folder with dialogues_001.json …",
+            "give the dataset itself as --gold: the folder with dialogues_001.json …",
         )
     twice = gold.places.filter(pl.struct("file", "position").is_duplicated())
     if twice.height:
-        raise DstbenchError(
+        raise lines.error(
             f"it names dialogues by their place in a file, and {gold.source} has several files {twice['file'][0]}",
-            file=lines.source,
-            hint="choose the split: --split test, or the folder of that split as --gold",
+            "choose the split: --split test, or the folder of that split as --gold",
         )
     place = pl.col("dialogue").str.split_exact(_BAR, 1).struct
     turns = lines.pred.turns.select(
@@ -118,11 +115,8 @@ def _by_place(lines: States, gold: States) -> States:
     unknown = turns.filter(pl.col("dialogue").is_null())
     if unknown.height:
         file, position = unknown.select("file", "position").row(0)
-        raise DstbenchError(
-            f"{gold.source} has no dialogue at place {position} of {file}",
-            file=lines.source,
-            hint="is it the same dataset and split?",
-        )
+        what = f"{gold.source} has no dialogue at place {position} of {file}"
+        raise lines.error(what, "is it the same dataset and split?")
     return replace(lines, pred=replace(lines.pred, turns=turns.select("dialogue", "turn")), complete=None)
 
 

@@ -42,10 +42,8 @@ def _read(source: Source, states: StatesBuilder) -> None:
             if turn.state is not msgspec.UNSET:
                 states.pred.nested(at, turn.state)
     if not states.pred.present and dialogues:
-        raise source.error(
-            "no turn has a state: the file holds responses only",
-            "systems without a state tracker cannot be scored",
-        )
+        hint = "systems without a state tracker cannot be scored"
+        raise source.error("no turn has a state: the file holds responses only", hint)
 
 
 FORMAT: Final = Format(

@@ -263,10 +263,8 @@ class Source(File):
         document = dict(pairs)
         if len(document) != len(pairs):
             again = first_repeated([key for key, _ in pairs])
-            raise self.error(
-                f"the key {again!r} twice in one object",
-                "the same dialogue, turn or slot is there twice; keep one",
-            )
+            hint = "the same dialogue, turn or slot is there twice; keep one"
+            raise self.error(f"the key {again!r} twice in one object", hint)
         return document
 
 

@@ -21,7 +21,6 @@ from typing import Any, Final
 import msgspec
 import polars as pl
 
-from dstbench.errors import DstbenchError
 from dstbench.readers import tsv
 from dstbench.readers.document import said_in
 from dstbench.readers.format import Format, StatesBuilder
@@ -85,12 +84,9 @@ def _read(source: Source, states: StatesBuilder) -> None:
     for dialogue, turn, cells in _turns(source):
         slots = slots or frozenset(cells)
         if cells.keys() != slots or not slots:
-            raise source.error(
-                "not every slot is in every turn: these are wrong slots only, written while training",
-                "--from star-partial, or the file that the evaluation writes (pred-evaluation/preds_full_N.json)",
-                dialogue=dialogue,
-                turn=turn,
-            )
+            what = "not every slot is in every turn: these are wrong slots only, written while training"
+            hint = "--from star-partial, or the file that the evaluation writes (pred-evaluation/preds_full_N.json)"
+            raise source.error(what, hint, dialogue=dialogue, turn=turn)
         at = states.turn(dialogue, turn)
         states.pred.flat(at, {slot: cell.pred for slot, cell in cells.items() if cell.pred != _OMITTED})
         states.gold.flat(at, {slot: cell.gt for slot, cell in cells.items() if cell.gt != _OMITTED})
@@ -107,7 +103,7 @@ def _read_partial(source: Source, states: StatesBuilder) -> None:
 def _fill(wrong: States, gold: States) -> States:
     """Gold with the wrong slots in place of its own."""
     if wrong.pred is None or wrong.gold is None or gold.gold is None:
-        raise DstbenchError("no turn in the file", file=wrong.source)
+        raise wrong.error("no turn in the file")
     turns = wrong.pred.turns
     both = gold.gold.turns.with_row_index("row").join(turns.with_row_index("at"), on=["dialogue", "turn"])
     right = gold.gold.cells.join(both.select("row", at="at"), left_on="at", right_on="row").select(
@@ -122,14 +118,10 @@ def _fill(wrong: States, gold: States) -> States:
     )
     if other.height:
         at, slot, value, expected = other.sort("at", "slot").select("at", "slot", "value", "value_gold").row(0)
-        raise DstbenchError(
-            f"{other.height:,} gold values are others than in {gold.source}, first {value!r} for {expected!r}",
-            file=wrong.source,
-            dialogue=turns["dialogue"][at],
-            turn=turns["turn"][at],
-            slot=slot,
-            hint="give the gold of that run: STAR's own test.tsv",
-        )
+        dialogue, turn = turns.row(at)
+        what = f"{other.height:,} gold values are others than in {gold.source}, first {value!r} for {expected!r}"
+        hint = "give the gold of that run: STAR's own test.tsv"
+        raise wrong.error(what, hint, dialogue=dialogue, turn=turn, slot=slot)
     cells = right.select("at", "slot", "value").join(wrong.pred.cells, on=["at", "slot"], how="anti")
     listed_wrong = wrong.pred.cells.filter(pl.col("value").cast(pl.String) != _OMITTED)
     return replace(wrong, gold=None, pred=Side(turns, pl.concat([cells, listed_wrong])))

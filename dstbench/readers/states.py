@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import polars as pl
 
@@ -72,6 +73,10 @@ class States:
         dialogues = turns.group_by("dialogue").agg(last=pl.col("turn").max().cast(pl.Int64), there=pl.len())
         return int(dialogues.select((pl.col("last") + 1 - pl.col("there")).sum()).item())
 
+    def error(self, what: str, hint: str | None = None, **where: Any) -> DstbenchError:
+        """A `DstbenchError` about the file."""
+        return DstbenchError(what, file=self.source, hint=hint, **where)
+
     def with_note(self, text: str) -> States:
         """The states with a note before the others."""
         return replace(self, notes=(f"{self.source}: {text}", *self.notes))
@@ -87,27 +92,24 @@ def merge_states(parts: Sequence[States], source: str | None = None) -> States:
         return parts[0]
     source = source or f"{parts[0].source} and {len(parts) - 1} more"
     if any(part.complete for part in parts):
-        return replace(
-            parts[0],
-            source=source,
-            complete=lambda gold: merge_states(
-                [part.complete(gold) if part.complete else part for part in parts], source
-            ),
-        )
-    notes = tuple(note for part in parts for note in part.notes)
-    sides: dict[str, Side | None] = {}
+
+        def complete(gold: States) -> States:
+            return merge_states([part.complete(gold) if part.complete else part for part in parts], source)
+
+        return replace(parts[0], source=source, complete=complete)
+    merged: dict[str, Any] = {}
     for name in ("gold", "pred"):
-        given = [(part, side) for part in parts if (side := getattr(part, name)) is not None]
-        if given and len(given) < len(parts):
+        having = [part for part in parts if getattr(part, name) is not None]
+        if having and len(having) < len(parts):
             without = next(part for part in parts if getattr(part, name) is None)
-            raise DstbenchError(f"no {name} inside, unlike in {given[0][0].source}", file=without.source)
-        sides[name] = _concat([side for _, side in given], source) if given else None
-    either = any(part.either for part in parts)
-    tables = {}
+            raise without.error(f"no {name} inside, unlike in {having[0].source}")
+        merged[name] = _concat([getattr(part, name) for part in having], source) if having else None
     for name in ("places", "splits"):
-        known = [table for part in parts if (table := getattr(part, name)) is not None]
-        tables[name] = pl.concat(known) if known else None
-    return States(source, parts[0].format, sides["gold"], sides["pred"], notes, either, **tables, only=parts[0].only)
+        tables = [table for part in parts if (table := getattr(part, name)) is not None]
+        merged[name] = pl.concat(tables) if tables else None
+    notes = tuple(note for part in parts for note in part.notes)
+    either = any(part.either for part in parts)
+    return States(source, parts[0].format, **merged, notes=notes, either=either, only=parts[0].only)
 
 
 def in_order(states: States, gold: States) -> States:
@@ -117,13 +119,12 @@ def in_order(states: States, gold: States) -> States:
         DstbenchError: There are more or fewer of them.
     """
     if states.pred is None or gold.gold is None:
-        raise DstbenchError(f"no {'gold' if states.pred else 'predictions'} inside", file=states.source)
+        raise states.error(f"no {'gold' if states.pred else 'predictions'} inside")
     if states.pred.turns.height != gold.gold.turns.height:
-        raise DstbenchError(
+        option = " (--split)" if gold.splits is not None else ""
+        raise states.error(
             f"{states.pred.turns.height:,} predicted turns for {gold.gold.turns.height:,} in {gold.source}",
-            file=states.source,
-            hint="they have no ids and are joined in order, so there must be as many: is it the same split"
-            + (" (--split)?" if gold.splits is not None else "?"),
+            f"they have no ids and are joined in order, so there must be as many: is it the same split{option}?",
         )
     return replace(states, gold=None, pred=replace(states.pred, turns=gold.gold.turns), complete=None)
 
@@ -141,23 +142,19 @@ def only_split(states: States, split: str) -> States:
         DstbenchError: The file does not say which dialogues these are, or there are none.
     """
     if states.splits is None:
-        raise DstbenchError(
-            "it does not say which dialogue is of which split",
-            file=states.source,
-            hint="leave --split away, or give the file of that split",
-        )
+        hint = "omit --split, or give the file of that split"
+        raise states.error("it does not say which dialogue is of which split", hint)
     kept = states.splits.filter(pl.col("split") == split)
     gold, pred = (
         side and only_turns(side, side.turns["dialogue"].is_in(kept["dialogue"].implode()))
         for side in (states.gold, states.pred)
     )
     if not any(side is not None and side.turns.height for side in (gold, pred)):
-        known = sorted(states.splits["split"].unique())
-        raise DstbenchError(
-            f"no dialogue of the split {split!r}", file=states.source, hint=f"there are: {', '.join(known)}"
-        )
+        splits = ", ".join(sorted(states.splits["split"].unique()))
+        raise states.error(f"no dialogue of the split {split!r}", f"there are: {splits}")
     places = states.places
-    places = places if places is None else places.join(kept, on="dialogue", how="semi", maintain_order="left")
+    if places is not None:
+        places = places.join(kept, on="dialogue", how="semi", maintain_order="left")
     return replace(states, gold=gold, pred=pred, places=places, splits=kept)
 
 
@@ -190,5 +187,5 @@ def _concat(sides: list[Side], source: str) -> Side:
         if side.frames is not None:
             frames.append(side.frames.with_columns(behind))
         offset += side.turns.height
-    # Where only some of the files have frames, it is not known of all turns which frames they have.
+    # If only some of the files have frames, those of the other files' turns are unknown.
     return Side(turns, pl.concat(cells), pl.concat(frames) if len(frames) == len(sides) else None)
