@@ -109,10 +109,7 @@ class StatesBuilder:
     Attributes:
         gold: The gold side.
         pred: The predicted side.
-        places: (dialogue, file, position) of dialogues; see `States`, as for the following.
-        splits: Dialogue to split.
-        either: Whether the file may be gold or predictions.
-        only: Metrics that mean something.
+        places: (dialogue, file, position) of dialogues; for `States`, as are `splits`, `either` and `only`.
         has_frames: Whether the format has frames, also where no turn of this file has one.
     """
 

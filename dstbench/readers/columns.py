@@ -73,15 +73,15 @@ class Objects:
     field: Words
 
     @staticmethod
-    def of(found: Tokens) -> Objects:
+    def of(file: Tokens) -> Objects:
         """The objects."""
-        depth = 1 if found.lines else 2
-        if found.depth[0] != depth or any(kind == Kind.ITEM for at, kind in found.shapes() if at <= depth):
+        depth = 1 if file.lines else 2
+        if file.depth[0] != depth or any(kind == Kind.ITEM for at, kind in file.shapes() if at <= depth):
             raise Unusual
-        row = np.cumsum(found.low < depth, dtype=np.int32)
+        row = np.cumsum(file.low < depth, dtype=np.int32)
         row -= 1
-        at = np.flatnonzero((found.depth == depth) & (found.kind < Kind.VALUE))
-        return Objects(found, depth, row, int(row[-1]) + 1, at, found.words.only(at))
+        at = np.flatnonzero((file.depth == depth) & (file.kind < Kind.VALUE))
+        return Objects(file, depth, row, int(row[-1]) + 1, at, file.words.only(at))
 
     def named(self, name: str, *, in_all: bool = False) -> Integers:
         """The tokens that are fields of this name; `in_all`: every object must have it."""
@@ -114,13 +114,13 @@ class Objects:
         """The states {domain: {slot: value}} that stand in a field of every object, or in one of its field `under`."""
         if under is None:
             return self.tokens.nested(self.row, self.named(name, in_all=True), self.depth + 1)
-        found = self.tokens
-        inner = np.flatnonzero((found.depth == self.depth + 1) & (found.kind < Kind.VALUE))
-        inner = inner[np.isin(found.key(self.depth)[inner], self.named(under))]
-        at = inner[found.words.code[inner] == found.word(name)]
+        file = self.tokens
+        inner = np.flatnonzero((file.depth == self.depth + 1) & (file.kind < Kind.VALUE))
+        inner = inner[np.isin(file.key(self.depth)[inner], self.named(under))]
+        at = inner[file.words.code[inner] == file.word(name)]
         if len(at) != self.height:
             raise Unusual
-        return found.nested(self.row, at, self.depth + 2)
+        return file.nested(self.row, at, self.depth + 2)
 
 
 def by_key(
@@ -142,26 +142,26 @@ def by_key(
     if under is not None:
         shapes |= {(2, Kind.TO_OBJECT), (2, Kind.TO_STRING), (2, Kind.VALUE)}
 
-    def layout(found: Tokens) -> Columns:
+    def layout(file: Tokens) -> Columns:
         if under is not None:
-            above = (found.depth == 2) & (found.kind == Kind.TO_OBJECT)
-            if (found.words.code[above] != found.word(under)).any():
+            above = (file.depth == 2) & (file.kind == Kind.TO_OBJECT)
+            if (file.words.code[above] != file.word(under)).any():
                 raise Unusual
-        is_turn = (found.depth == depth) & (found.kind == Kind.TO_OBJECT)
+        is_turn = (file.depth == depth) & (file.kind == Kind.TO_OBJECT)
         at, row = np.flatnonzero(is_turn), np.cumsum(is_turn, dtype=np.int32)
         row -= 1
-        fields = np.flatnonzero((found.depth == depth + 1) & (found.kind < Kind.VALUE))
-        if not len(at) or len(fields) != 2 * len(at) or not found.shapes(found.depth <= depth) <= shapes:
+        fields = np.flatnonzero((file.depth == depth + 1) & (file.kind < Kind.VALUE))
+        if not len(at) or len(fields) != 2 * len(at) or not file.shapes(file.depth <= depth) <= shapes:
             raise Unusual
-        keys = found.words.only(fields)
+        keys = file.words.only(fields)
         sides = []
         for is_wanted in (gold, pred):
             wanted = [code for code, key in enumerate(keys.words) if is_wanted(key)]
             of_side = fields[keys.code == wanted[0]] if len(wanted) == 1 else fields[:0]
             if len(of_side) != len(at):
                 raise Unusual
-            sides.append(states(found, row, of_side, depth + 2))
-        return Columns(found.words.only(found.key(1)[at]), found.words.only(at).strings(), *sides)
+            sides.append(states(file, row, of_side, depth + 2))
+        return Columns(file.words.only(file.key(1)[at]), file.words.only(at).strings(), *sides)
 
     return layout
 

@@ -1,7 +1,5 @@
 """What was said: the table of contexts, made only when it is asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from os import PathLike, fspath
 

@@ -12,8 +12,6 @@ dialogues are known by their ``original_id`` where they have one, as in the pred
 which split a dialogue is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -82,8 +80,8 @@ class _SpokenTurn(msgspec.Struct):
     context: list[Spoken] = []
 
 
-def _layout(found: Tokens) -> Columns:
-    turns = Objects.of(found)
+def _layout(file: Tokens) -> Columns:
+    turns = Objects.of(file)
     gold, pred = turns.nested("state"), turns.nested("state", under="predictions")
     return Columns(turns.strings("dialogue_id"), turns.integers("utt_idx") // 2, gold, pred)
 
@@ -149,7 +147,6 @@ def _in_proven_order(raw: States, gold: States) -> States:
 
 
 def _sniff_gold(source: Source) -> bool:
-    """Whether dialogues have turns with ``speaker`` and ``utt_idx``."""
     turns = (turn for dialogue in source.objects_at(1, list) for turn in values(dialogue.get("turns"), 1))
     return any(isinstance(turn, dict) and turn.keys() >= {"speaker", "utt_idx"} for turn in turns)
 

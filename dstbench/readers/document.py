@@ -7,8 +7,6 @@ literal, or not there at all). What else is annotated (dialogue acts, spans, goa
 ``turn_label`` of TRADE's and WOZ 2.0's files, which repeats what changes in the state.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -93,11 +91,6 @@ class Document:
             del holder[key]
         else:
             holder[key] = self.absent if value is None else value
-
-    def say(self, place: Place, text: str) -> None:
-        """Write a text."""
-        holder, key = place
-        holder[key] = text
 
     def edit(self, turn: DocumentTurn, changes: Mapping[str, str | None]) -> None:
         """Set slots of a turn's state, by canonical names; None removes a slot."""

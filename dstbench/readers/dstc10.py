@@ -4,8 +4,6 @@ Conventions: items name no turn; they are joined with the gold file's turns in o
 many. States are cumulative. An empty list says that a slot is not in the state; several values are joined by ``|``.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -13,7 +11,7 @@ from typing import Final
 import msgspec
 
 from dstbench.readers.format import Format, Source, StatesBuilder
-from dstbench.readers.states import States, in_order
+from dstbench.readers.states import in_order
 from dstbench.schema.core import BETWEEN
 
 
@@ -35,10 +33,6 @@ def _read(source: Source, states: StatesBuilder) -> None:
         states.pred.cells(states.turn(str(number), 0), semi + book)
 
 
-def _needing_gold(items: States) -> States:
-    return replace(items, gold=items.pred, pred=None, complete=partial(in_order, items))
-
-
 FORMAT: Final = Format(
     name="dstc10",
     title="DSTC10 track 2, predictions and labels.json; need --gold, in its order",
@@ -47,5 +41,5 @@ FORMAT: Final = Format(
     shape=_SHAPE,
     sniff=lambda source: any(part and part.keys() <= {"semi", "book"} for part in source.objects_at(2, list)),
     reader=_read,
-    finish=_needing_gold,
+    finish=lambda items: replace(items, gold=items.pred, pred=None, complete=partial(in_order, items)),
 )

@@ -5,8 +5,6 @@ Cumulative goals only: what the user asks for (a phone number) is no slot. There
 folder of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -82,7 +80,6 @@ def _whole(source: Source) -> dict[str, Any]:
 
 
 def _sniff_gold(source: Source) -> bool:
-    """Whether the file has a ``session-id`` and turns with ``goal-labels``."""
     call = _whole(source)
     turns = call.get("turns") if "session-id" in call else None
     return isinstance(turns, list) and any(isinstance(turn, dict) and "goal-labels" in turn for turn in turns[:4])

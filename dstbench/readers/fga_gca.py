@@ -10,8 +10,6 @@ set of wrong slots for a new error, also one that only corrects a slot, as marks
 wrong value names the whole set: it is new whenever the set is.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import msgspec
@@ -47,7 +45,6 @@ def _read(source: Source, states: StatesBuilder) -> None:
 
 
 def _sniff_marks(source: Source) -> bool:
-    """Whether turns are lists of 0 and 1."""
     turns = source.values(2, dict)
     return bool(turns) and all(isinstance(turn, list) and turn and set(map(repr, turn)) <= {"0", "1"} for turn in turns)
 

@@ -41,7 +41,7 @@ def data_files(
     if split is not None and split in splits:
         files = [file for file, named in zip(files, splits, strict=True) if named == split]
     number = len(files)
-    found: list[tuple[str, str]] = []
+    data: list[tuple[str, str]] = []
     first: Format | None = None
     while files:
         file = files.pop(0)  # and with it, once it is read, what it keeps of its content
@@ -50,21 +50,21 @@ def data_files(
         if form is None and not file.is_parquet:
             continue
         kind = form.name if form else "long table"
-        found.append((file.name, kind))
+        data.append((file.name, kind))
         first = first or form
-        if form is not None and form is first and (form.sharded or len(found) == 1):
+        if form is not None and form is first and (form.sharded or len(data) == 1):
             yield file, form
-    if not found:
+    if not data:
         raise folder.error(
             f"a folder without a file of a known format ({number} files)" if number else "an empty folder",
             "`dstbench ls formats` shows each with an example",
         )
-    kinds = {kind for _, kind in found}
-    if len(kinds) > 1 or first is None or not (first.sharded or len(found) == 1):
-        listed = [f"{name} ({kind})" for name, kind in found[:_SHOWN]]
-        more = [f"{len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
+    kinds = {kind for _, kind in data}
+    if len(kinds) > 1 or first is None or not (first.sharded or len(data) == 1):
+        listed = [f"{name} ({kind})" for name, kind in data[:_SHOWN]]
+        more = [f"{len(data) - _SHOWN} more"] if len(data) > _SHOWN else []
         raise folder.error(
-            f"a folder with {len(found)} files of data that are not parts of one run: {', '.join(listed + more)}",
+            f"a folder with {len(data)} files of data that are not parts of one run: {', '.join(listed + more)}",
             "name the one that is meant; several files that are named are scored as a run each",
         )
 

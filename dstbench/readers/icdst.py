@@ -5,8 +5,6 @@ Conventions: one JSON list of turns with flat cumulative states; items may come 
 scorer has put the prediction in its place.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 
@@ -38,8 +36,8 @@ class _SpokenTurn(msgspec.Struct):
     dialog: _SpokenTexts = msgspec.field(default_factory=_SpokenTexts)
 
 
-def _layout(found: Tokens) -> Columns:
-    turns = Objects.of(found)
+def _layout(file: Tokens) -> Columns:
+    turns = Objects.of(file)
     gold, pred = turns.flat("slot_values"), turns.flat("pred", in_all=False)
     return Columns(turns.strings("ID"), turns.integers("turn_id"), gold, pred)
 

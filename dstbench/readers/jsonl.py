@@ -6,8 +6,6 @@ states ``{"hotel-area": "north"}``. A slot that is not in the state is left out.
 system turn before the user turn, and the user turn. The same objects in one JSON list, or in memory, are the same.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -45,14 +43,13 @@ class _SpokenTurn(msgspec.Struct):
 
 
 def _sniff(source: Source) -> bool:
-    """Whether lines (or list items) have a ``dialogue_id`` and a ``turn``."""
     if source.kind == "jsonl":
         return source.first_line_has("dialogue_id")
     return any("dialogue_id" in item and "turn" in item for item in source.objects_at(1, list))
 
 
-def _layout(found: Tokens) -> Columns:
-    turns = Objects.of(found)
+def _layout(file: Tokens) -> Columns:
+    turns = Objects.of(file)
     turns.expect_strings("system", "user")
     gold, pred = (turns.flat(side, in_all=False) for side in ("gold", "pred"))
     has_state = np.zeros(turns.height, dtype=np.bool_)

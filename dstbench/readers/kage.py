@@ -4,15 +4,13 @@ Conventions: one JSON list of turns with flat cumulative states; items may come 
 last hyphen of ``example_id``. As every slot is always there, ``none`` says that one is not in the state.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import msgspec
 import polars as pl
 
 from dstbench.readers.columns import Columns, Objects, Tokens, Unusual
-from dstbench.readers.format import Format, Source, States, StatesBuilder
+from dstbench.readers.format import Format, Source, StatesBuilder
 
 
 class KageTurn(msgspec.Struct):
@@ -23,8 +21,8 @@ class KageTurn(msgspec.Struct):
     bs_ref_dict: dict[str, str]
 
 
-def _layout(found: Tokens) -> Columns:
-    turns = Objects.of(found)
+def _layout(file: Tokens) -> Columns:
+    turns = Objects.of(file)
     ids = turns.strings("example_id")
     parts = ids.words.str.extract_groups("(?s)^(?<dialogue>.+)-(?<turn>[0-9]+)$").struct.unnest()
     if parts["turn"].null_count():
@@ -41,15 +39,6 @@ def _read(source: Source, states: StatesBuilder) -> None:
         states.gold.flat(at, turn.bs_ref_dict)
 
 
-def _note_gaps(states: States) -> States:
-    if not (gaps := states.gaps):
-        return states
-    return states.with_note(
-        f"{gaps:,} turns between others are not in the file; KAGE leaves out those that it could not parse and "
-        "counts them as wrong: --gold FILE --missing wrong does too"
-    )
-
-
 FORMAT: Final = Format(
     name="kage",
     title="KAGE-GPT2 (test_results.json)",
@@ -61,5 +50,7 @@ FORMAT: Final = Format(
     reader=_read,
     omits=("none",),
     layout=_layout,
-    finish=_note_gaps,
+    finish=lambda states: states.with_gaps_noted(
+        "; KAGE leaves out those that it could not parse and counts them as wrong: --gold FILE --missing wrong does too"
+    ),
 )

@@ -5,8 +5,6 @@ must be that dataset, or the dialogue's id. States are cumulative. As every slot
 mentioned`` and an empty list say that one is not in the state. Several values are joined by ``|``.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
@@ -35,7 +33,6 @@ class LdstLine(msgspec.Struct):
 
 
 def _sniff(source: Source) -> bool:
-    """Whether the first line has the parts between ``|||``."""
     return source.kind == "text" and len(_parts(source.raw.lstrip().partition(b"\n")[0].decode(errors="replace"))) == 7
 
 

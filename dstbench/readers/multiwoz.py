@@ -9,8 +9,6 @@ by split (``test_dials.json``) are the same. ``testListFile.json`` and ``valList
 in spite of their names, say which dialogue is of which split.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Final
 
@@ -58,7 +56,6 @@ _BOOKED: Final = "booked"
 
 
 def _sniff(source: Source) -> bool:
-    """Whether dialogues have a ``log`` whose turns have ``metadata``."""
     return any(
         isinstance(log := dialogue.get("log"), list)
         and any(isinstance(turn, dict) and "metadata" in turn for turn in log[:4])

@@ -5,8 +5,6 @@ a state, the ``state`` nested by domain, cumulative. No gold inside. A turn with
 is not the same as an empty one.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import msgspec

@@ -20,11 +20,11 @@ _FORM: Final = '{"hotel-area": ["north", "south"]}'
 _DATABASE: Final = "_db.json"
 
 
-def read_ontology(given: str | Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
+def read_ontology(source: str | Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
     """The values of each slot, from a JSON file or a mapping in memory.
 
     Args:
-        given: The mapping, or the path of an ontology or of a schema.
+        source: The mapping, or the path of an ontology or of a schema.
 
     Raises:
         DstbenchError: The file cannot be read, or is neither.
@@ -32,7 +32,7 @@ def read_ontology(given: str | Mapping[str, Iterable[str]]) -> dict[str, frozens
     >>> read_ontology({"hotel-semi-area": ["north", "north"]})
     {'hotel-area': frozenset({'north'})}
     """
-    document: Any = read_json(given, (dict, list)) if isinstance(given, str) else given
+    document: Any = read_json(source, (dict, list)) if isinstance(source, str) else source
     try:
         ontology: dict[str, frozenset[str]] = {}
         for slot, values in document.items() if isinstance(document, Mapping) else _of_schema(document):
@@ -42,7 +42,7 @@ def read_ontology(given: str | Mapping[str, Iterable[str]]) -> dict[str, frozens
             name = canonical_slot(slot)
             ontology[name] = ontology.get(name, frozenset()) | whole
     except (AttributeError, KeyError, TypeError):
-        raise DstbenchError("no ontology", file=str(given), hint=_FORM) from None
+        raise DstbenchError("no ontology", file=str(source), hint=_FORM) from None
     return ontology
 
 

@@ -5,15 +5,13 @@ that a slot is not in the state; a literal ``none`` and ``dontcare`` are kept as
 reads as two, as it does upstream.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
 
-from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
+from dstbench.readers.format import Format, Said, Source, StatesBuilder
 
 _OMITTED: Final = "not mentioned"
 
@@ -72,15 +70,6 @@ def _read(source: Source, states: StatesBuilder) -> None:
             states.pred.triples(at, _unwrap(model.text))
 
 
-def _note_gaps(states: States) -> States:
-    if not (gaps := states.gaps):
-        return states
-    return states.with_note(
-        f"{gaps:,} turns between others are not in the file: is it the sample of 3,000 validation turns that "
-        "ParlAI evaluates unless told otherwise?"
-    )
-
-
 def _unwrap(state: str) -> list[str]:
     """The triples of a comma-separated state, without ``<bs>`` and ``</bs>`` around it."""
     return state.strip().removeprefix("<bs>").removesuffix("</bs>").split(",")
@@ -115,7 +104,9 @@ FORMAT: Final = Format(
     sniff=lambda source: source.first_line_has("dialog"),
     reader=_read,
     omits=(_OMITTED,),
-    finish=_note_gaps,
+    finish=lambda states: states.with_gaps_noted(
+        ": is it the sample of 3,000 validation turns that ParlAI evaluates unless told otherwise?"
+    ),
     said=_said,
 )
 CHECKDST: Final = Format(

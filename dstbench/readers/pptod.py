@@ -6,8 +6,6 @@ contains a slot's name reads as two, as it does upstream. PPTOD's code loses the
 only a gold file shows.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, Final
 
@@ -61,7 +59,6 @@ def split_span(span: str) -> tuple[Pairs, int]:
 
 
 def _sniff(source: Source, kind: type) -> bool:
-    """Whether dialogues are dicts or lists of turns with ``bspn_gen``."""
     return any(isinstance(dialogue, kind) for dialogue in source.values(1, dict)) and any(
         "bspn_gen" in turn for turn in source.objects_at(2)
     )

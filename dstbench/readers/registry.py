@@ -1,7 +1,5 @@
 """The registry of formats; which of them a file has, by its content; and `read`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from os import PathLike, fspath
 from typing import Final

@@ -5,8 +5,6 @@ dialogue and turn one value for each, in their order, cumulative. Every slot is 
 is not in the state; ``dontcare`` is kept as written. No gold inside.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import msgspec

@@ -11,8 +11,6 @@ Gold and predictions have the same shape, so both sides are read: a file given a
 predictions. Files may be a list of dialogues, or a dictionary of them by id.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -73,7 +71,6 @@ class SpokenDialogue(msgspec.Struct):
 
 
 def _sniff(source: Source) -> bool:
-    """Whether dialogues have an id, and turns with ``speaker`` and ``frames``."""
     return any(
         "dialogue_id" in dialogue
         and isinstance(turns := dialogue.get("turns"), list)
@@ -104,7 +101,6 @@ def _read(source: Source, states: StatesBuilder) -> None:
 
 
 def _dialogues(source: Source, shape: type[T]) -> Iterator[T]:
-    """The dialogues, checked, in the order of the file."""
     by_id = source.kind == "json" and isinstance(source.json, dict)
     items = list(source.json.values()) if by_id else None
     return source.objects(shape, "dialogue_id", None, "turn", None, None, None, None, "slot", items=items)

@@ -6,8 +6,6 @@ is not in the state; a literal ``none`` that survives in the 2.1 annotation is k
 from 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar, Final
 

@@ -8,8 +8,6 @@ With ``--eval_all`` SOM-DST writes one file eight times over, and the run that i
 which nearly every turn is right is reported: no tracker comes near that on any version of MultiWOZ.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from itertools import islice
@@ -24,7 +22,6 @@ _KEY: Final = re.compile(r"(.+)_([0-9]+)", re.DOTALL)
 
 
 def _sniff(source: Source) -> bool:
-    """Whether keys end in ``_<turn>`` and values are two lists."""
     if source.kind != "json" or not isinstance(source.sample, dict):
         return False
     head = islice(source.sample.items(), 20)

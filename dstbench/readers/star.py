@@ -11,8 +11,6 @@ place of its own. The gold values that it lists must be those of the gold file, 
 The preprocessed MultiWOZ is gold only, with the conventions of `tsv`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -69,7 +67,6 @@ def _is_partial(turns: dict[str, Any]) -> bool:
 
 
 def _turns(source: Source) -> Iterator[tuple[str, str, dict[str, Cell]]]:
-    """Dialogue, turn and the cells of each turn."""
     for key, content in source.whole(_SHAPE, "dialogue", "slot").items():
         dialogue, turn = source.split_key(key, "_")
         cells = {slot: cell for slot, cell in content.items() if isinstance(cell, Cell)}

@@ -66,13 +66,6 @@ class States:
         """Gold and predictions, as far as the file has them."""
         return [side for side in (self.gold, self.pred) if side is not None]
 
-    @property
-    def gaps(self) -> int:
-        """How many turns are missing though later turns of their dialogue are there: a loss that the file shows."""
-        turns = pl.concat([side.turns for side in self.sides]).unique()
-        dialogues = turns.group_by("dialogue").agg(last=pl.col("turn").max().cast(pl.Int64), there=pl.len())
-        return int(dialogues.select((pl.col("last") + 1 - pl.col("there")).sum()).item())
-
     def error(self, what: str, hint: str | None = None, **where: Any) -> DstbenchError:
         """A `DstbenchError` about the file."""
         return DstbenchError(what, file=self.source, hint=hint, **where)
@@ -80,6 +73,13 @@ class States:
     def with_note(self, text: str) -> States:
         """The states with a note before the others."""
         return replace(self, notes=(f"{self.source}: {text}", *self.notes))
+
+    def with_gaps_noted(self, cause: str) -> States:
+        """The states with a note on turns that are missing though later turns of their dialogue are there."""
+        turns = pl.concat([side.turns for side in self.sides]).unique()
+        dialogues = turns.group_by("dialogue").agg(last=pl.col("turn").max().cast(pl.Int64), there=pl.len())
+        gaps = dialogues.select((pl.col("last") + 1 - pl.col("there")).sum()).item()
+        return self.with_note(f"{gaps:,} turns between others are not in the file{cause}") if gaps else self
 
 
 def merge_states(parts: Sequence[States], source: str | None = None) -> States:

@@ -3,8 +3,6 @@
 Conventions: those of `tsv`. Gold only.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, Final
 
 import msgspec

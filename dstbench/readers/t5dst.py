@@ -7,8 +7,6 @@ generation is an empty value (``hotel-area-``), a literal ``none`` may stand in 
 Gold is one JSON list of dialogues with flat cumulative states, and what was said; turns count user turns from 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -70,11 +68,6 @@ def _read(source: Source, states: StatesBuilder) -> None:
             states.pred.pairs(at, state.pred_belief)
 
 
-def _sniff_gold(source: Source) -> bool:
-    """Whether dialogues have a ``dial_id`` and ``turns``."""
-    return any(isinstance(d.get("dial_id"), str) and "turns" in d for d in source.objects_at(1, list))
-
-
 def _read_gold(source: Source, states: StatesBuilder) -> None:
     for dialogue in source.objects(T5Dialogue, "dial_id", None, "turn", None, None, "slot"):
         for number, turn in enumerate(dialogue.turns):
@@ -116,7 +109,7 @@ GOLD: Final = Format(
     holds=("gold",),
     example='[{"dial_id": "MUL9901.json", "turns": [{"state": {"slot_values": {"hotel-area": "north"}}}]}]',
     shape=list[T5Dialogue],
-    sniff=_sniff_gold,
+    sniff=lambda source: any(d.keys() >= {"dial_id", "turns"} for d in source.objects_at(1, list)),
     reader=_read_gold,
     said=said_in(_Document, lambda source: [*source.objects(_SpokenDialogue, "dial_id", None, "turn")]),
     document=_Document,

@@ -6,8 +6,6 @@ was said. States are cumulative; a slot that is not in the state is not listed. 
 ``none``, which is kept as written. Turns count user turns from 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 

@@ -11,8 +11,6 @@ keeps the slot's value of the turn before, as in the authors' own scoring, whose
 its numbers are higher.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Final

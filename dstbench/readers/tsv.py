@@ -5,8 +5,6 @@ slot has a column, ``none`` says that a slot is not in the state; ``do not care`
 that start with ``#`` are comments.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
@@ -124,21 +122,12 @@ class LinesDocument(Document):
     def cells(self, state: Any) -> Iterator[Cell]:
         yield from ((slot, (state, column), None) for slot, column in self.columns)
 
-    def put(self, place: Place, value: str | None) -> None:
-        super().put(place, value if value is None else self._field(value))
-
-    def say(self, place: Place, text: str) -> None:
-        super().say(place, self._field(text))
-
-    def _field(self, text: str) -> str:
-        if re.search(r"[\t\r\n]", text):
-            raise self.source.error(f"{text!r} has a tab or a line break, which these files cannot hold")
-        return text
-
     def drop(self, dialogues: Collection[str]) -> None:
         self.lines = [line for line in self.lines if not line[0] or line[0][0] not in dialogues]
 
     def dump(self) -> bytes:
+        for text in (field for fields, _ in self.lines for field in fields if re.search(r"[\t\r\n]", field)):
+            raise self.source.error(f"{text!r} has a tab or a line break, which these files cannot hold")
         return "\n".join("\t".join(fields) + end for fields, end in self.lines).encode()
 
 

@@ -5,8 +5,6 @@ Cumulative goals only: what the user asks for (a phone number) is no slot. Dialo
 written, also misspelled ones that SUMBT's copy corrects. That copy has no header line and follows `tsv` in all else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Final
 
@@ -69,13 +67,11 @@ def _fields(line: str) -> list[str]:
 
 
 def _sniff_tsv(source: Source) -> bool:
-    """Whether the first line has seven columns, the second of which is a number."""
     first = _fields(source.raw.lstrip().split(b"\n", 1)[0].decode(errors="replace")) if source.kind == "text" else []
     return len(first) == len(_COLUMNS) and first[1].isdecimal()
 
 
 def _lines(source: Source) -> Iterator[list[str]]:
-    """The fields of every line of SUMBT's copy."""
     for number, line in enumerate(source.text.split("\n"), start=1):
         fields = _fields(line)
         if fields == [""] or line.startswith("#"):
