@@ -9,6 +9,7 @@ from dstbench.errors import DstbenchError
 from dstbench.readers import Format, Source, find_files, read
 from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.registry import WITH_UTTERANCES
+from dstbench.readers.states import sides_of
 from dstbench.schema.core import CONTEXTS
 
 _KEY = ["dialogue", "turn"]
@@ -41,7 +42,7 @@ def contexts(
         else:
             part = pl.concat([_said(file, form) for file, form in find_files(source, format, split)])
         if split is not None and not source.is_parquet:
-            dialogues = [side.turns.select("dialogue") for side in read(source, format, split).sides]
+            dialogues = [side.turns.select("dialogue") for side in sides_of(read(source, format, split))]
             part = part.join(pl.concat(dialogues), on="dialogue", how="semi")
         if part.select(pl.all_horizontal(pl.col("system", "user").is_null().all())).item():
             raise source.error("no turn has its utterances")

@@ -12,6 +12,7 @@ import msgspec
 
 from dstbench.readers.columns import Columns, Objects, Tokens
 from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
+from dstbench.readers.states import with_note
 
 
 class IcdstTurn(msgspec.Struct):
@@ -54,9 +55,10 @@ def _read(source: Source, states: StatesBuilder) -> None:
 def _doubt_gold(states: States) -> States:
     if states.pred is None:
         return states
-    return states.with_note(
+    return with_note(
+        states,
         "its gold may have been altered in favour of the predictions where it had alternatives (a|b); "
-        "--gold FILE gives it anew, and shows the turns that an interrupted run has not reached"
+        "--gold FILE gives it anew, and shows the turns that an interrupted run has not reached",
     )
 
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from dstbench.readers.columns import Columns, Objects, Tokens, Unusual
 from dstbench.readers.format import Format, Source, StatesBuilder
+from dstbench.readers.states import noting_gaps
 
 
 class KageTurn(msgspec.Struct):
@@ -50,7 +51,7 @@ FORMAT: Final = Format(
     reader=_read,
     omits=("none",),
     layout=_layout,
-    finish=lambda states: states.with_gaps_noted(
+    finish=noting_gaps(
         "; KAGE leaves out those that it could not parse and counts them as wrong: --gold FILE --missing wrong does too"
     ),
 )

@@ -15,6 +15,7 @@ import msgspec
 import polars as pl
 
 from dstbench.readers.format import Format, Pairs, Source, States, StatesBuilder
+from dstbench.readers.states import error_in
 from dstbench.schema.core import BETWEEN
 
 _BAR: Final = "|||"
@@ -93,13 +94,15 @@ def _needing_gold(lines: States) -> States:
 def _by_place(lines: States, gold: States) -> States:
     """The states under the ids of the dialogues that stand where the lines say."""
     if gold.places is None or lines.pred is None:
-        raise lines.error(
+        raise error_in(
+            lines,
             f"it names dialogues by their place in a dataset's files, which {gold.source} is not one of",
             "give the dataset itself as --gold: the folder with dialogues_001.json …",
         )
     twice = gold.places.filter(pl.struct("file", "position").is_duplicated())
     if twice.height:
-        raise lines.error(
+        raise error_in(
+            lines,
             f"it names dialogues by their place in a file, and {gold.source} has several files {twice['file'][0]}",
             "choose the split: --split test, or the folder of that split as --gold",
         )
@@ -113,7 +116,7 @@ def _by_place(lines: States, gold: States) -> States:
     if unknown.height:
         file, position = unknown.select("file", "position").row(0)
         what = f"{gold.source} has no dialogue at place {position} of {file}"
-        raise lines.error(what, "is it the same dataset and split?")
+        raise error_in(lines, what, "is it the same dataset and split?")
     return replace(lines, pred=replace(lines.pred, turns=turns.select("dialogue", "turn")), complete=None)
 
 

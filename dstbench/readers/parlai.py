@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.readers.format import Format, Said, Source, StatesBuilder
+from dstbench.readers.states import noting_gaps
 
 _OMITTED: Final = "not mentioned"
 
@@ -104,9 +105,7 @@ FORMAT: Final = Format(
     sniff=lambda source: source.first_line_has("dialog"),
     reader=_read,
     omits=(_OMITTED,),
-    finish=lambda states: states.with_gaps_noted(
-        ": is it the sample of 3,000 validation turns that ParlAI evaluates unless told otherwise?"
-    ),
+    finish=noting_gaps(": is it the sample of 3,000 validation turns that ParlAI evaluates unless told otherwise?"),
     said=_said,
 )
 CHECKDST: Final = Format(

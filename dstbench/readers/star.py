@@ -23,7 +23,7 @@ from dstbench.readers import tsv
 from dstbench.readers.document import said_in
 from dstbench.readers.format import Format, StatesBuilder
 from dstbench.readers.source import Source, values
-from dstbench.readers.states import Side, States
+from dstbench.readers.states import Side, States, error_in
 
 
 class Cell(msgspec.Struct):
@@ -100,7 +100,7 @@ def _read_partial(source: Source, states: StatesBuilder) -> None:
 def _fill(wrong: States, gold: States) -> States:
     """Gold with the wrong slots in place of its own."""
     if wrong.pred is None or wrong.gold is None or gold.gold is None:
-        raise wrong.error("no turn in the file")
+        raise error_in(wrong, "no turn in the file")
     turns = wrong.pred.turns
     both = gold.gold.turns.with_row_index("row").join(turns.with_row_index("at"), on=["dialogue", "turn"])
     right = gold.gold.cells.join(both.select("row", at="at"), left_on="at", right_on="row").select(
@@ -118,7 +118,7 @@ def _fill(wrong: States, gold: States) -> States:
         dialogue, turn = turns.row(at)
         what = f"{other.height:,} gold values are others than in {gold.source}, first {value!r} for {expected!r}"
         hint = "give the gold of that run: STAR's own test.tsv"
-        raise wrong.error(what, hint, dialogue=dialogue, turn=turn, slot=slot)
+        raise error_in(wrong, what, hint, dialogue=dialogue, turn=turn, slot=slot)
     cells = right.select("at", "slot", "value").join(wrong.pred.cells, on=["at", "slot"], how="anti")
     listed_wrong = wrong.pred.cells.filter(pl.col("value").cast(pl.String) != _OMITTED)
     return replace(wrong, gold=None, pred=Side(turns, pl.concat([cells, listed_wrong])))

@@ -61,25 +61,32 @@ class States:
     complete: Callable[[States], States] | None = None
     only: tuple[str, ...] | None = None
 
-    @property
-    def sides(self) -> list[Side]:
-        """Gold and predictions, as far as the file has them."""
-        return [side for side in (self.gold, self.pred) if side is not None]
 
-    def error(self, what: str, hint: str | None = None, **where: Any) -> DstbenchError:
-        """A `DstbenchError` about the file."""
-        return DstbenchError(what, file=self.source, hint=hint, **where)
+def sides_of(states: States) -> list[Side]:
+    """Gold and predictions, as far as the file has them."""
+    return [side for side in (states.gold, states.pred) if side is not None]
 
-    def with_note(self, text: str) -> States:
-        """The states with a note before the others."""
-        return replace(self, notes=(f"{self.source}: {text}", *self.notes))
 
-    def with_gaps_noted(self, cause: str) -> States:
-        """The states with a note on turns that are missing though later turns of their dialogue are there."""
-        turns = pl.concat([side.turns for side in self.sides]).unique()
+def error_in(states: States, what: str, hint: str | None = None, **where: Any) -> DstbenchError:
+    """A `DstbenchError` about the file of these states."""
+    return DstbenchError(what, file=states.source, hint=hint, **where)
+
+
+def with_note(states: States, text: str) -> States:
+    """The states with a note before the others."""
+    return replace(states, notes=(f"{states.source}: {text}", *states.notes))
+
+
+def noting_gaps(cause: str) -> Callable[[States], States]:
+    """A `Format.finish` that notes how many turns are missing though later turns of their dialogue are there."""
+
+    def finish(states: States) -> States:
+        turns = pl.concat([side.turns for side in sides_of(states)]).unique()
         dialogues = turns.group_by("dialogue").agg(last=pl.col("turn").max().cast(pl.Int64), there=pl.len())
         gaps = dialogues.select((pl.col("last") + 1 - pl.col("there")).sum()).item()
-        return self.with_note(f"{gaps:,} turns between others are not in the file{cause}") if gaps else self
+        return with_note(states, f"{gaps:,} turns between others are not in the file{cause}") if gaps else states
+
+    return finish
 
 
 def merge_states(parts: Sequence[States], source: str | None = None) -> States:
@@ -102,7 +109,7 @@ def merge_states(parts: Sequence[States], source: str | None = None) -> States:
         having = [part for part in parts if getattr(part, name) is not None]
         if having and len(having) < len(parts):
             without = next(part for part in parts if getattr(part, name) is None)
-            raise without.error(f"no {name} inside, unlike in {having[0].source}")
+            raise error_in(without, f"no {name} inside, unlike in {having[0].source}")
         merged[name] = _concat([getattr(part, name) for part in having], source) if having else None
     for name in ("places", "splits"):
         tables = [table for part in parts if (table := getattr(part, name)) is not None]
@@ -119,10 +126,11 @@ def in_order(states: States, gold: States) -> States:
         DstbenchError: There are more or fewer of them.
     """
     if states.pred is None or gold.gold is None:
-        raise states.error(f"no {'gold' if states.pred else 'predictions'} inside")
+        raise error_in(states, f"no {'gold' if states.pred else 'predictions'} inside")
     if states.pred.turns.height != gold.gold.turns.height:
         option = " (--split)" if gold.splits is not None else ""
-        raise states.error(
+        raise error_in(
+            states,
             f"{states.pred.turns.height:,} predicted turns for {gold.gold.turns.height:,} in {gold.source}",
             f"they have no ids and are joined in order, so there must be as many: is it the same split{option}?",
         )
@@ -131,7 +139,7 @@ def in_order(states: States, gold: States) -> States:
 
 def in_split(states: States, split: str) -> States:
     """The states, all of them of one split."""
-    turns = pl.concat([side.turns for side in states.sides])
+    turns = pl.concat([side.turns for side in sides_of(states)])
     return replace(states, splits=turns.select("dialogue").unique().with_columns(split=pl.lit(split)))
 
 
@@ -143,7 +151,7 @@ def only_split(states: States, split: str) -> States:
     """
     if states.splits is None:
         hint = "omit --split, or give the file of that split"
-        raise states.error("it does not say which dialogue is of which split", hint)
+        raise error_in(states, "it does not say which dialogue is of which split", hint)
     kept = states.splits.filter(pl.col("split") == split)
     gold, pred = (
         side and only_turns(side, side.turns["dialogue"].is_in(kept["dialogue"].implode()))
@@ -151,7 +159,7 @@ def only_split(states: States, split: str) -> States:
     )
     if not any(side is not None and side.turns.height for side in (gold, pred)):
         splits = ", ".join(sorted(states.splits["split"].unique()))
-        raise states.error(f"no dialogue of the split {split!r}", f"there are: {splits}")
+        raise error_in(states, f"no dialogue of the split {split!r}", f"there are: {splits}")
     places = states.places
     if places is not None:
         places = places.join(kept, on="dialogue", how="semi", maintain_order="left")

@@ -4,9 +4,9 @@ To decode a file into objects and then walk over them takes several times as lon
 there is only structure (a "gap"), and few distinct gaps occur in a file; so each distinct one is parsed once, and
 depths, keys and values are sums and comparisons of small numbers.
 
-    {"D": {"0": {"slot": "value"}}}     strings  D        0        slot      value
-                                        depth    1        2        3         3
-                                        kind     TO_OBJECT TO_OBJECT TO_STRING VALUE
+    {"D": {"0": {"slot": "value"}}}     strings  D          0          slot       value
+                                        depth    1          2          3          3
+                                        kind     TO_OBJECT  TO_OBJECT  TO_STRING  VALUE
 
 The text must be valid JSON. What is rare raises `Unusual`: the file is then decoded into objects, which works for any
 file and can say what is wrong in it.

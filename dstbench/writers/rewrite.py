@@ -23,7 +23,7 @@ from dstbench.readers import Format, Source, find_files
 from dstbench.readers.contexts import contexts
 from dstbench.readers.document import Document
 from dstbench.readers.registry import WRITABLE
-from dstbench.readers.states import Side, States
+from dstbench.readers.states import Side, States, error_in
 
 #: The columns of edits, and of what is spoken.
 STATES: Final = pl.Schema({"dialogue": pl.String, "turn": pl.UInt16, "slot": pl.String, "value": pl.String})
@@ -171,7 +171,7 @@ class _Edits:
             dialogue, turn, slot, value, read = wrong.row(0)
             read_as = "no value" if read is None else repr(read)
             what = f"files of format {after.format} cannot hold {value!r}: it would be read as {read_as}"
-            raise after.error(what, dialogue=dialogue, turn=turn, slot=slot)
+            raise error_in(after, what, dialogue=dialogue, turn=turn, slot=slot)
 
     def _check_words(self, written: Source, form: Format) -> None:
         """Check that the file holds the edited texts, as far as contexts have them."""
@@ -221,7 +221,7 @@ def _checked(edits: pl.DataFrame | None, schema: pl.Schema, key: list[str]) -> p
 
 def _gold(states: States) -> Side:
     if states.gold is None:
-        raise states.error(f"no gold inside ({states.format})")
+        raise error_in(states, f"no gold inside ({states.format})")
     return states.gold
 
 
