@@ -26,7 +26,7 @@ def contexts(
     Args:
         path: A file or folder, or several; or the table that was written of them.
         split: The split to read, where there are several; None: all.
-        format: Native format; None: find out.
+        format: Native format; None: detect it.
 
     Returns:
         (dialogue, turn, system, user), schema `schema.CONTEXTS`, sorted by dialogue and turn.

@@ -118,7 +118,7 @@ def find_files(source: Source, name: str | None = None, split: str | None = None
 
     Args:
         source: A file or a folder.
-        name: Name of the format; None: find out.
+        name: Name of the format; None: detect it.
         split: In a folder with one subfolder per split, only the files of this one.
 
     Raises:
@@ -142,7 +142,7 @@ def read(
 
     Args:
         source: The file, or its path.
-        format: Name of its format; None: find out.
+        format: Name of its format; None: detect it.
         split: The split to read: ``train``, ``dev`` or ``test``, where the data say which dialogue is of which; None:
             all.
 

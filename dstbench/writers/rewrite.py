@@ -47,11 +47,11 @@ def rewrite(
         path: The dataset: a file, packed or not, or a folder (a zip) of files, of which a folder is made; what else is
             in a folder is copied.
         out: The file or folder to write; packed by gzip if its name ends with ``.gz``.
-        states: Edits of gold states: (dialogue, turn, slot, value), canonical names; a null value takes the slot out.
+        states: Edits of gold states: (dialogue, turn, slot, value), canonical names; a null value removes the slot.
         said: Edits of what is said: (dialogue, turn, speaker, text). The speaker is ``user``, or ``system`` for what
             the system says before the user's turn; after the last turn that is the turn number that comes next.
         without: Dialogues to leave out.
-        format: Native format; None: find out.
+        format: Native format; None: detect it.
 
     Raises:
         DstbenchError: The format cannot be written, an edit has no place in the data, or its format cannot hold it.
@@ -82,7 +82,7 @@ def spoken(path: str | PathLike[str], *, format: str | None = None) -> pl.DataFr
 
     Args:
         path: A file or a folder.
-        format: Native format; None: find out.
+        format: Native format; None: detect it.
 
     Returns:
         (dialogue, turn, speaker, text), as `rewrite` takes it; sorted by dialogue and turn, the system before the user.
