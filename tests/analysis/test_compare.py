@@ -450,7 +450,7 @@ def test_undefined_scores_are_null_and_not_tested() -> None:
         ({"seed": -1}, "seed -1 is negative"),
         ({"level": 1.0}, "not between 0 and 1"),
         ({"adjust": "hulm"}, "did you mean holm"),
-        ({"baseline": "carefull"}, "no run is called 'carefull'"),
+        ({"baseline": "careful2"}, "no run is called 'careful2'"),
         ({"profile": "trad"}, "did you mean trade"),
     ],
 )

@@ -100,7 +100,7 @@ def test_a_convention_is_followed() -> None:
 FAULTS = {
     "SELECT slott FROM classes": 'column "slott"\nhint: did you mean slot\\?\ntable classes: run, dialogue, turn',
     "SELECT * FROM turn": "'turn' was not found\nhint: did you mean turns\\?\ntable long: run, dialogue, turn, slot",
-    "SELEC": "found: SELEC",
+    "SELEC": "found: SELEC",  # misspelt
     "SELECT gold + 1 FROM long": "arithmetic",
     "SELECT 1; SELECT 2": "only one",
     " -- nothing\n": "the query is empty",

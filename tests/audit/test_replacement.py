@@ -245,7 +245,7 @@ def test_the_command(here: Path) -> None:
     assert code == 0
     assert "Replaced by slot" in out
     for more, said in (
-        (("--slots", "hotel-nam"), "error: the data have no slot 'hotel-nam'\nhint: did you mean hotel-name"),
+        (("--slots", "hotel-names"), "error: the data have no slot 'hotel-names'\nhint: did you mean hotel-name"),
         (("--manifest", "x.txt"), "error: x.txt: a manifest is written as CSV or JSON\nhint: --manifest x.csv\n"),
         (("-o", "train.tsv"), "error: train.tsv is read and would be written over\n"),
     ):

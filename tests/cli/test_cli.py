@@ -215,7 +215,7 @@ def test_notes_go_to_stderr_and_do_not_fail(example: Path) -> None:
 
 
 FAILURES = {
-    "missing file": (["score", "modle.json"], 1, "modle.json: no such file"),
+    "missing file": (["score", "absent.json"], 1, "absent.json: no such file"),
     "broken file": (["score", "broken.json"], 1, "broken.json: the JSON ends too early"),
     "no gold": (["score", "bare.json"], 1, "bare.json: no gold inside (mwzeval)\nhint: name the file that has it"),
     "broken gold": (["score", "bare.json", "--gold", "broken.json"], 1, "broken.json: the JSON ends too early"),
@@ -256,7 +256,8 @@ def test_failures_are_one_message_and_leave_no_file(name: str, example: Path) ->
 
 @pytest.mark.parametrize(
     "words",
-    [["scroe"], ["score"], ["score", "x", "--missing", "maybe"], ["score", "x", "--format", "xml"], ["convert", "x"],
+    [["scroe"],  # misspelt
+     ["score"], ["score", "x", "--missing", "maybe"], ["score", "x", "--format", "xml"], ["convert", "x"],
      ["ls", "models"], ["demo", "--dialogues", "0"], ["score", "x", "--metric"]],
 )  # fmt: skip
 def test_wrong_usage_exits_with_2(words: list[str]) -> None:
