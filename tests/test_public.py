@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 import dstbench
+from dstbench.runs.open import Reading
 from tests.test_architecture import ROOT
 
 LIST = Path(__file__).parent / "golden" / "public_names.txt"
@@ -74,18 +75,26 @@ def unwrapped(thing: Any) -> Any:
 
 
 def parameters(thing: Any) -> list[inspect.Parameter]:
-    """The parameters that a caller gives; of a class, to make one."""
+    """The parameters as a function or class declares them."""
     if inspect.isclass(thing) and issubclass(thing, Warning):  # what it takes is Python's own
         return []
-    found = list(inspect.signature(unwrapped(thing)).parameters.values())
-    return [parameter for parameter in found if parameter.name not in ("self", "cls")]
+    declared = inspect.signature(unwrapped(thing)).parameters.values()
+    return [parameter for parameter in declared if parameter.name not in ("self", "cls")]
+
+
+def keywords(parameter: inspect.Parameter) -> list[inspect.Parameter]:
+    """The parameters that a caller gives: of ``**reading: Unpack[Reading]``, its keys."""
+    if parameter.annotation != "Unpack[Reading]":
+        return [parameter]
+    return [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=None) for key in Reading.__annotations__]
 
 
 def line(name: str, thing: Any) -> str:
     """A name as the list has it: parameters and defaults, as types are for mypy to keep."""
     if isinstance(thing, property):
         return name
-    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters(thing)]
+    given = [keyword for parameter in parameters(thing) for keyword in keywords(parameter)]
+    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in given]
     return f"{name}{inspect.Signature(bare)}"
 
 

@@ -7,7 +7,7 @@ turns: gold against itself, a tracker that predicts nothing, and one that repeat
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, get_args
+from typing import TYPE_CHECKING, Final, Unpack, get_args
 
 import polars as pl
 
@@ -18,7 +18,7 @@ from dstbench.conventions.slots import KNOWN_SLOTS
 from dstbench.errors import DstbenchError
 from dstbench.metrics import parse
 from dstbench.readers.ontology import read_ontology
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import BETWEEN
 from dstbench.scoring.notes import spelling_remedy
@@ -30,7 +30,6 @@ from dstbench.typing import Dontcare
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from dstbench.typing import Missing
 
 _METRICS: Final = "jga,sa,f1,fga,tla,aga,gca:counting=paper"
 # The share of still valid slots that a tracker forgets from one turn to the next, from which on its states are taken
@@ -52,11 +51,7 @@ def check(
     *,
     profile: str | Convention = "verbatim",
     ontology: str | Mapping[str, Iterable[str]] | None = None,
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> pl.DataFrame:
     """Check runs before their scores are believed.
 
@@ -64,11 +59,7 @@ def check(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         profile: The convention under which is scored, or its name.
         ontology: The values that each slot may have, or a JSON file {slot: [values]}; None: those that gold has.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: they count as wrong.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: "wrong"), `split`: see `dstbench.open_runs`.
 
     Returns:
         (run, check, status: ``ok``, ``note`` (known and perhaps fine), ``warn`` (look at it), ``fail`` (the scores are
@@ -85,7 +76,7 @@ def check(
     allowed = None if ontology is None else read_ontology(ontology)
     rows = []
     wrong = replace(convention, missing="wrong")
-    for run in open_under(wrong, data, gold=gold, format=format, names=names, missing=missing, split=split):
+    for run in open_under(wrong, data, **reading):
         rows += [(run.name, found.name, found.status, found.found) for found in _checks(run, convention, allowed)]
     return pl.DataFrame(rows, schema=["run", "check", "status", "found"], orient="row")
 

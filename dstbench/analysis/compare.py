@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, Unpack, get_args
 
 import numpy as np
 import polars as pl
@@ -29,7 +29,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
 from dstbench.metrics import Metric, parse_all, stats_of
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, Reading
 from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
 from dstbench.scoring.scope import open_under
 from dstbench.stats import Null
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from dstbench.schema.core import Table
     from dstbench.stats import Bootstrap, Estimate, Replicates
     from dstbench.stats.resampling import Score
-    from dstbench.typing import Missing
 
     Models = Mapping[str, Sequence[int]]
     Row = dict[str, Any]
@@ -106,11 +105,7 @@ def compare(
     level: float = 0.95,
     adjust: Adjustment = "holm",
     profile: str | Convention = "verbatim",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Leaderboard:
     """Compare runs over one gold: scores with intervals, and every difference with its interval and p.
 
@@ -127,11 +122,7 @@ def compare(
             that the test can give is, as resamples or dialogues that differ are too few, a warning says so.
         adjust: How p are adjusted for the number of differences of one metric.
         profile: The convention, or its name.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Raises:
         DstbenchError: Data cannot be used; there is one run only; runs do not have the same turns and gold; a metric,
@@ -147,7 +138,7 @@ def compare(
     asked = None if metrics is None else parse_all(metrics)
     if asked == []:
         raise UsageError("no metric to compare", hint=f"omit -m to compute {DEFAULT}")
-    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, **reading)
     if len(runs) < 2:
         raise UsageError("compare needs at least two runs", hint="`dstbench score` scores one")
     given = [run.name for run in runs]

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final, NamedTuple, Unpack, get_args
 
 import polars as pl
 
@@ -32,7 +32,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, did_you_mean
 from dstbench.metrics import REGISTRY, Metric, parse, parse_all
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES
 from dstbench.schema.core import TURNS
@@ -48,7 +48,6 @@ from dstbench.typing import Per
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dstbench.typing import Missing
 
 #: The metrics that are correlated unless others are named.
 CORRELATED: Final = "jga,sa,rsa,aga,f1,fga,gca"
@@ -86,11 +85,7 @@ def correlate(
     test: str | None = None,
     level: float = 0.95,
     profile: str | Convention = "verbatim",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Correlations:
     """Correlate scores, and compare correlations.
 
@@ -108,11 +103,7 @@ def correlate(
             tests of one difference are nine chances.
         level: Of all intervals.
         profile: The convention, or its name.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Raises:
         DstbenchError: Data cannot be used, runs share a part of their dialogues only, or a metric, test or profile is
@@ -137,7 +128,7 @@ def correlate(
         )
     given = None if metrics is None else _variables(metrics, per)
     convention = as_convention(profile)
-    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, **reading)
     if given is None:
         given = _variables(next((run.meta["only"] for run in runs if run.meta.get("only")), CORRELATED), per)
     chosen = given | {name: metric for each in asked for name, metric in each.variables.items()}

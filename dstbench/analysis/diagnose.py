@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import polars as pl
 
@@ -12,7 +12,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError
 from dstbench.metrics import parse
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import ERRORS, FAILURES, FIRST_FAILURES, GOLD_SLOTS
 from dstbench.schema.core import LENGTH
@@ -22,9 +22,7 @@ from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dstbench.typing import Missing
+    pass
 
 
 @dataclass(frozen=True)
@@ -57,11 +55,7 @@ def diagnose(
     *,
     few: int = 12,
     profile: str | Convention = "verbatim",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Diagnosis:
     """Find out where runs fail.
 
@@ -69,11 +63,7 @@ def diagnose(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         few: A dialogue has few gold slots if it never has as many as this.
         profile: The convention, or its name.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Raises:
         DstbenchError: Data cannot be used, or the profile is unknown.
@@ -89,7 +79,7 @@ def diagnose(
     if few < 0:
         raise UsageError(f"few={few} is no number of slots", hint="12")
     convention = as_convention(profile)
-    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, **reading)
     for run in runs:
         run.need_states("classes of errors")
     tables = zip(*(_of_run(run, convention, few) for run in runs), strict=True)

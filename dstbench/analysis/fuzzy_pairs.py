@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import polars as pl
@@ -11,37 +11,27 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError
 from dstbench.runs.codes import codes, to_column
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, Reading
 from dstbench.scoring.compare_values import comparison
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import open_under
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dstbench.typing import Missing
+    pass
 
 
 def fuzzy_pairs(
     data: Data,
     *,
     profile: str | Convention = "qian2021",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> pl.DataFrame:
     """Pairs of gold and predicted values that a convention accepts and exact matching does not.
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         profile: A convention that matches fuzzily or has a label map, or its name.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Returns:
         (run, slot, gold, pred: values as they are compared, turns: in how many they stand), the most frequent first.
@@ -72,7 +62,7 @@ def fuzzy_pairs(
         return found.group_by(found.columns).agg(turns=pl.len())
 
     tables = []
-    for run in open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split):
+    for run in open_under(convention, data, **reading):
         run.need_states("pairs of values")
         parts = pl.concat(over_partitions(run, count)).group_by("slot", "gold", "pred").agg(pl.col("turns").sum())
         spelled = parts.with_columns(pl.col("slot", "gold", "pred").cast(pl.String))

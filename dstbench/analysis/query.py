@@ -7,7 +7,7 @@ scores are null. A query reads, and changes nothing.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import polars as pl
 
@@ -17,7 +17,7 @@ from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.frames import IS_FRAME
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES, SLOT_CLASSES
 from dstbench.schema.core import LONG, SCORES, TURNS
@@ -31,7 +31,6 @@ from dstbench.scoring.turn_table import to_turns
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from dstbench.typing import Missing
 
 # What a query begins with; others would seem to change tables, and these are made anew for each query.
 _READS: Final = ("SELECT", "WITH", "FROM", "VALUES", "EXPLAIN", "SHOW")
@@ -46,11 +45,7 @@ def query(
     *,
     metrics: str | Iterable[str | Metric] | None = None,
     profile: str | Convention = "verbatim",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> pl.DataFrame:
     """Ask runs a question in SQL (Polars' dialect).
 
@@ -63,11 +58,7 @@ def query(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: The metrics of ``dialogues`` and ``scores``; None: those of the profile.
         profile: The convention, or its name; of all tables but ``long``.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Returns:
         What the query selects.
@@ -84,7 +75,7 @@ def query(
     convention = as_convention(profile)
     asked = None if metrics is None else parse_all(metrics)
     _check(sql, _schemas(choose_metrics(asked, [], convention), convention))  # before files are read
-    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, **reading)
     for run in runs:
         run.need_states("tables of slots and values")
     chosen = choose_metrics(asked, runs, convention)

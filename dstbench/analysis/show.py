@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import polars as pl
 
@@ -19,7 +19,7 @@ from dstbench.errors import DstbenchError, DstbenchWarning
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.contexts import contexts
 from dstbench.readers.registry import WITH_UTTERANCES
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import CHANGES, SLOT_CLASSES, TURN_SCORES
 from dstbench.schema.core import CONTEXTS
@@ -32,7 +32,6 @@ from dstbench.scoring.turn_table import to_turns
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from dstbench.typing import Missing
 
 #: The metrics of a turn, unless others are named.
 SHOWN: Final = "jga,rsa,fga,gca"
@@ -64,11 +63,7 @@ def walk_through(
     context: str | None = None,
     metrics: str | Iterable[str | Metric] | None = None,
     profile: str | Convention = "verbatim",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Walkthrough:
     """Look at one dialogue of one or several runs.
 
@@ -79,11 +74,7 @@ def walk_through(
             the gold file holds, if it does.
         metrics: Metrics in dstbench's notation; None: JGA, RSA, FGA, GCA.
         profile: The convention, or its name.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to read, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Raises:
         DstbenchError: Data cannot be used, or a run has no such dialogue.
@@ -99,7 +90,7 @@ def walk_through(
     convention = as_convention(profile)
     chosen = parse_all(metrics or SHOWN)
     said = None if context is None else contexts(context)  # what is wrong with it is said before runs are read
-    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, **reading)
     for run in runs:
         run.need_states("classes of errors")
     name = pl.DataFrame({"dialogue": [dialogue]}).select(canonical_dialogue(pl.col("dialogue"))).item()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 import polars as pl
 
 from dstbench.conventions.profiles import PROFILES, profile, suits
 from dstbench.errors import DstbenchWarning, UsageError
 from dstbench.metrics import Metric, parse_all
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, Reading
 from dstbench.scoring.scope import check_scope, gold_counts, open_under
 from dstbench.scoring.score import score_run
 from dstbench.signature import parse
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from dstbench.conventions.convention import Convention
     from dstbench.conventions.normalise import Table
-    from dstbench.typing import Missing
 
 # What two neighbours in a sweep may differ in, beside the convention: nothing, or what follows from it.
 _FOLLOWS: Final = frozenset({"metric", "profile", "gold"})
@@ -33,11 +32,7 @@ def sweep(
     profiles: Sequence[str] | None = None,
     labels: str | Table | None = None,
     typos: str | Table | None = None,
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> pl.DataFrame:
     """Score runs under every profile that suits their slots.
 
@@ -47,12 +42,8 @@ def sweep(
         profiles: The profiles; None: all. One that does not suit a run is left out, with a warning.
         labels: A label map, or its file, for ``trippy``.
         typos: A typo table, or its file, for profiles whose normaliser has the step ``typos``.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction: the same for all profiles, so that they differ in
-            nothing else; None: refuse.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: "error"; the same for all profiles), `split`: see
+            `dstbench.open_runs`.
 
     Returns:
         (run, profile, metric, unit, value, turns, dialogues, changed: the choices that differ from the profile above,
@@ -70,9 +61,7 @@ def sweep(
         raise UsageError("no metric to compute", hint="name at least one: jga")
     conventions = {name: _convention(name, labels, typos) for name in profiles or PROFILES}
     tables = []
-    for run in open_under(
-        profile("verbatim"), data, gold=gold, format=format, names=names, missing=missing, split=split
-    ):
+    for run in open_under(profile("verbatim"), data, **reading):
         found: list[pl.DataFrame] = []
         left_out: dict[str, list[str]] = {}
         counts = gold_counts(run)

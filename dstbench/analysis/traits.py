@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, get_args
+from typing import TYPE_CHECKING, Final, Unpack, get_args
 
 import numpy as np
 import polars as pl
@@ -29,7 +29,7 @@ from dstbench.errors import UsageError
 from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.base import mean
 from dstbench.metrics.exact_sums import exact_sum
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, Reading
 from dstbench.schema.analysis import DISAGREEMENTS, TRAIT_BINS
 from dstbench.scoring.scope import open_under
 from dstbench.stats.normal import check_level
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dstbench.arrays import Floats
-    from dstbench.typing import Missing
 
 _BINS: Final = 10
 # Traits whose values have bounds of their own.
@@ -87,11 +86,7 @@ def traits(
     disagree: Sequence[str | Metric] | None = None,
     most: int = 20,
     profile: str | Convention = "verbatim",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Traits:
     """Tail orientation, non-uniformity and scores of each dialogue.
 
@@ -107,11 +102,7 @@ def traits(
         disagree: Two metrics whose strongest disagreements are listed; None: no list.
         most: Number of dialogues to list in each direction.
         profile: The convention, or its name.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Raises:
         DstbenchError: Data cannot be used, or a metric, variant or profile is unknown.
@@ -138,7 +129,7 @@ def traits(
     if protocol == "released" and len(chosen) < 2:
         raise UsageError("the released protocol is of two metrics", hint=f"-m {default}")
     convention = as_convention(profile)
-    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, **reading)
     tables, signatures = zip(*(per_dialogue(run, chosen, convention) for run in runs), strict=True)
     dialogues = pl.concat(tables)
     scores, both = [str(metric) for metric in chosen], [f"to_{to}", f"nu_{nu}"]

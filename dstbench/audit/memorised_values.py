@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 import numpy as np
 import polars as pl
@@ -39,9 +39,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from dstbench.conventions.convention import Convention
-    from dstbench.runs.open import Data
+    from dstbench.runs.open import Data, Reading
     from dstbench.runs.run import Run
-    from dstbench.typing import Missing
 
 _VALUE: Final = ["slot", "kind", "pred"]
 _KINDS: Final = ("wrong", "over")
@@ -69,11 +68,7 @@ def memorisation(
     train: Data | None = None,
     most: int = 20,
     profile: str | Convention = "verbatim",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Memorisation:
     """Count wrong and over-predicted values that occur nowhere in the dialogue so far.
 
@@ -84,11 +79,7 @@ def memorisation(
             that is not looked at.
         most: How many ungrounded values to list per run.
         profile: The convention that says what is wrong, or its name.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Raises:
         DstbenchError: Data cannot be used, or turns of a run are not in the contexts.
@@ -105,7 +96,7 @@ def memorisation(
     said = _said(context)
     known = _training(train)
     tables = []
-    for run in open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split):
+    for run in open_under(convention, data, **reading):
         signatures, _ = score_run(run, [parse(kind) for kind in _KINDS], [], convention)
         counts = _counted(run, convention, said).join(known, on=["slot", "key"], how="left", maintain_order="left")
         counts = counts.with_columns(run=pl.lit(run.name))

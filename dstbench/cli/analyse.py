@@ -8,72 +8,44 @@ from typing import Annotated
 
 import typer
 
+import dstbench
 from dstbench.cli.app import app
+from dstbench.cli.command import Result, command
 from dstbench.cli.options import (
-    Asked,
     Choices,
     Drawing,
-    FormatOption,
     From,
     Gold,
     Metrics,
     MissingOption,
-    Output,
+    Runs,
     Split,
-    takes_convention,
-    takes_drawing,
-    takes_runs,
+    TableOutput,
 )
-from dstbench.cli.output import (
-    as_text,
-    emit,
-    progress,
-    reporting,
-    spare_inputs,
-    tell_written,
-)
+from dstbench.cli.output import as_text
 from dstbench.typing import NonUniformity, Per, Protocol, TailOrientation
 
 Level = Annotated[float, typer.Option(help="Confidence level of the intervals.")]
 
 
-@app.command(epilog="Example: dstbench diagnose predictions.json --charts figures")
-@takes_convention
-@takes_runs
-@takes_drawing
+@command(app, doing="diagnosing", example="diagnose predictions.json --charts figures")
 def diagnose(
     *,
     few: Annotated[int, typer.Option(min=0, help="Count the dialogues with fewer gold slots than this.")] = 12,
     drawing: Drawing,
-    asked: Asked,
-    form: FormatOption = "text",
-    output: Output = None,
-    convention: Choices,
-) -> None:
+    runs: Runs,
+    table: TableOutput,
+    choices: Choices,
+) -> Result:
     """Find out where runs fail: first failures, gold slots, JGA by turn and length, kinds of errors."""
-    with reporting(), progress("diagnosing"):
-        asked.spare(output)
-        drawing.check()
-        import dstbench.analysis.diagnose
-        from dstbench.rendering.charts import diagnosis_charts
-        from dstbench.rendering.diagnose import render_diagnosis
+    from dstbench.rendering.charts import diagnosis_charts
+    from dstbench.rendering.diagnose import render_diagnosis
 
-        found = dstbench.analysis.diagnose.diagnose(
-            asked.paths,
-            few=few,
-            profile=convention(),
-            **asked.how,
-        )
-        text = render_diagnosis(found, form)
-        written = drawing.write(diagnosis_charts(found))
-    emit(text, output)
-    tell_written(written)
+    diagnosis = dstbench.diagnose(runs.paths, few=few, profile=choices.convention(), **runs.reading)
+    return Result(render_diagnosis(diagnosis, table.form), drawing.write(diagnosis_charts(diagnosis)))
 
 
-@app.command(epilog="Example: dstbench traits predictions.json --disagree fga gca")
-@takes_convention
-@takes_runs
-@takes_drawing
+@command(app, doing="scoring", example="traits predictions.json --disagree fga gca")
 def traits(
     *,
     metrics: Metrics = None,
@@ -94,41 +66,30 @@ def traits(
     ] = None,
     most: Annotated[int, typer.Option(min=1, help="Number of dialogues to list in each direction.")] = 20,
     drawing: Drawing,
-    asked: Asked,
-    form: FormatOption = "text",
-    output: Output = None,
-    convention: Choices,
-) -> None:
+    runs: Runs,
+    table: TableOutput,
+    choices: Choices,
+) -> Result:
     """Show where in dialogues mistakes are, and what that does to scores: tail orientation, non-uniformity."""
-    with reporting(), progress("scoring"):
-        asked.spare(output)
-        drawing.check()
-        import dstbench.analysis.traits
-        from dstbench.rendering.charts import trait_charts
-        from dstbench.rendering.diagnose import render_traits
+    from dstbench.rendering.charts import trait_charts
+    from dstbench.rendering.diagnose import render_traits
 
-        found = dstbench.analysis.traits.traits(
-            asked.paths,
-            metrics=",".join(metrics) if metrics else None,
-            to=to,
-            nu=nu,
-            protocol=protocol,
-            level=level,
-            disagree=disagree,
-            most=most,
-            profile=convention(),
-            **asked.how,
-        )
-        text = render_traits(found, form)
-        written = drawing.write(trait_charts(found))
-    emit(text, output)
-    tell_written(written)
+    of_dialogues = dstbench.traits(
+        runs.paths,
+        metrics=metrics,
+        to=to,
+        nu=nu,
+        protocol=protocol,
+        level=level,
+        disagree=disagree,
+        most=most,
+        profile=choices.convention(),
+        **runs.reading,
+    )
+    return Result(render_traits(of_dialogues, table.form), drawing.write(trait_charts(of_dialogues)))
 
 
-@app.command(epilog="Example: dstbench correlate predictions.json -m jga,fga,gca --versus jga,fga,gca")
-@takes_convention
-@takes_runs
-@takes_drawing
+@command(app, doing="scoring", example="correlate predictions.json -m jga,fga,gca --versus jga,fga,gca")
 def correlate(
     *,
     metrics: Annotated[
@@ -148,34 +109,26 @@ def correlate(
     ] = None,
     level: Level = 0.95,
     drawing: Drawing,
-    asked: Asked,
-    form: FormatOption = "text",
-    output: Output = None,
-    convention: Choices,
-) -> None:
+    runs: Runs,
+    table: TableOutput,
+    choices: Choices,
+) -> Result:
     """Correlate metrics and traits of dialogues, and compare correlations."""
-    with reporting(), progress("scoring"):
-        asked.spare(output)
-        drawing.check()
-        import dstbench.analysis.correlate
-        from dstbench.rendering.charts import correlation_charts
-        from dstbench.rendering.diagnose import render_correlations
+    from dstbench.rendering.charts import correlation_charts
+    from dstbench.rendering.diagnose import render_correlations
 
-        found = dstbench.analysis.correlate.correlate(
-            asked.paths,
-            metrics=",".join(metrics) if metrics else None,
-            per=per,
-            differences=versus or [],
-            between_runs=between_runs,
-            test=test,
-            level=level,
-            profile=convention(),
-            **asked.how,
-        )
-        text = render_correlations(found, form)
-        written = drawing.write(correlation_charts(found))
-    emit(text, output)
-    tell_written(written)
+    correlations = dstbench.correlate(
+        runs.paths,
+        metrics=metrics,
+        per=per,
+        differences=versus or [],
+        between_runs=between_runs,
+        test=test,
+        level=level,
+        profile=choices.convention(),
+        **runs.reading,
+    )
+    return Result(render_correlations(correlations, table.form), drawing.write(correlation_charts(correlations)))
 
 
 # --- a user's own questions -------------------------------------------------------------------------------------------
@@ -184,8 +137,7 @@ def correlate(
 _WIDEST = 120
 
 
-@app.command(epilog="Example: dstbench show predictions.json PMUL4648 --against other.json")
-@takes_convention
+@command(app, doing="reading", example="show predictions.json PMUL4648 --against other.json")
 def show(
     *,
     run: Annotated[
@@ -201,60 +153,42 @@ def show(
     from_format: From = None,
     missing: MissingOption = None,
     split: Split = None,
-    form: FormatOption = "text",
-    output: Output = None,
-    convention: Choices,
-) -> None:
+    table: TableOutput,
+    choices: Choices,
+) -> str:
     """Show one dialogue turn by turn: what was said, gold and predicted slots, scores, changes of state."""
-    with reporting(), progress("reading"):
-        asked = Asked([run, *([against] if against else [])], gold, from_format, None, missing, split)
-        asked.spare(output)
-        spare_inputs(output, [context] if context else [])
-        from dstbench.analysis.show import walk_through
-        from dstbench.rendering.show import render_walkthrough
+    from dstbench.analysis.show import walk_through
+    from dstbench.rendering.show import render_walkthrough
 
-        found = walk_through(
-            asked.paths,
-            dialogue,
-            context=as_text(context),
-            metrics=",".join(metrics) if metrics else None,
-            profile=convention(),
-            **asked.how,
-        )
-        width = min(_WIDEST, shutil.get_terminal_size((_WIDEST, 0)).columns)
-        text = render_walkthrough(found, form, width=width, colour=output is None and _is_coloured())
-    emit(text, output)
+    runs = Runs([run, *([against] if against else [])], gold, from_format, None, missing, split)
+    walkthrough = walk_through(
+        runs.paths,
+        dialogue,
+        context=as_text(context),
+        metrics=metrics,
+        profile=choices.convention(),
+        **runs.reading,
+    )
+    width = min(_WIDEST, shutil.get_terminal_size((_WIDEST, 0)).columns)
+    return render_walkthrough(walkthrough, table.form, width=width, colour=table.output is None and _is_coloured())
 
 
-@app.command(epilog="Example: dstbench query \"SELECT slot, count(*) AS n FROM classes WHERE kind = 'wrong' GROUP BY slot ORDER BY n DESC\" predictions.json")  # fmt: skip  # noqa: E501
-@takes_convention
-@takes_runs
+@command(app, doing="asking", example="query \"SELECT slot, count(*) AS n FROM classes WHERE kind = 'wrong' GROUP BY slot ORDER BY n DESC\" predictions.json")  # fmt: skip  # noqa: E501
 def query(
     *,
     sql: Annotated[str, typer.Argument(metavar="SQL", help="A query over long, classes, turns, dialogues, scores.")],
     metrics: Metrics = None,
-    asked: Asked,
-    form: FormatOption = "text",
-    output: Output = None,
-    convention: Choices,
-) -> None:
+    runs: Runs,
+    table: TableOutput,
+    choices: Choices,
+) -> str:
     """Ask runs a question in SQL: the tables are long, classes, turns, dialogues and scores."""
-    with reporting(), progress("asking"):
-        asked.spare(output)
-        import dstbench.analysis.query
-        from dstbench.rendering.tables import render_answer
+    from dstbench.rendering.tables import render_answer
 
-        rows = dstbench.analysis.query.query(
-            sql,
-            asked.paths,
-            metrics=",".join(metrics) if metrics else None,
-            profile=convention(),
-            **asked.how,
-        )
-        text = render_answer(rows, form)
-    emit(text, output)
+    rows = dstbench.query(sql, runs.paths, metrics=metrics, profile=choices.convention(), **runs.reading)
+    return render_answer(rows, table.form)
 
 
 def _is_coloured() -> bool:
-    """Whether standard output is a terminal that shows colours, and nobody minds."""
+    """Whether standard output is a terminal that shows colours, and the user has not switched them off."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -9,33 +9,30 @@ from typing import Annotated
 import typer
 
 from dstbench.cli.app import app
-from dstbench.cli.output import emit, reporting
+from dstbench.cli.command import command
 
 # Lines of prose are no wider than this, however wide the terminal.
 _WIDEST = 100
 
 
-@app.command("help", epilog="Example: dstbench help conventions")
+@command(app, "help", doing="reading", example="help conventions")
 def show_topic(
     topic: Annotated[
         str | None, typer.Argument(metavar="[TOPIC]", help="One of those that are listed if none is given.")
     ] = None,
-) -> None:
+) -> str:
     """Explain a topic: conventions, statistics, formats, data and metrics of your own, audits, and more."""
-    with reporting():
-        from dstbench.errors import UsageError, did_you_mean
+    from dstbench.errors import UsageError, did_you_mean
 
-        texts = topics()
-        if topic is None:
-            width = max(map(len, texts))
-            listed = (f"  {name:<{width}}  {text.partition('# ')[2].splitlines()[0]}\n" for name, text in texts.items())
-            shown = "".join(["Topics, to be shown by `dstbench help TOPIC`:\n\n", *listed])
-        elif topic not in texts:
-            hint = did_you_mean(topic, texts) or f"one of {', '.join(texts)}"
-            raise UsageError(f"there is no topic {topic!r}", hint=hint)
-        else:
-            shown = _rendered(texts[topic]) if sys.stdout.isatty() else texts[topic]
-    emit(shown, None)
+    texts = topics()
+    if topic is None:
+        width = max(map(len, texts))
+        lines = (f"  {name:<{width}}  {text.partition('# ')[2].splitlines()[0]}\n" for name, text in texts.items())
+        return "".join(["Topics, to be shown by `dstbench help TOPIC`:\n\n", *lines])
+    if topic not in texts:
+        hint = did_you_mean(topic, texts) or f"one of {', '.join(texts)}"
+        raise UsageError(f"there is no topic {topic!r}", hint=hint)
+    return _rendered(texts[topic]) if sys.stdout.isatty() else texts[topic]
 
 
 def topics() -> dict[str, str]:

@@ -1,20 +1,17 @@
-"""The options that several commands share, and those of a convention.
-
-Typer looks at the annotations of every command at every start, whichever is asked for: in the modules of commands they
-are no strings (``from __future__ import annotations``), which would be compiled each time.
-"""
+"""The options that several commands share, alone and in groups, and those of a convention."""
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_type_hints
 
 import typer
 
-from dstbench.cli.output import as_path, reporting, spare_inputs, write_files
+from dstbench.cli.output import as_path, write_files
 from dstbench.typing import (
     DomainTurns,
     Dontcare,
@@ -34,6 +31,7 @@ from dstbench.typing import (
 
 if TYPE_CHECKING:
     from dstbench.conventions.convention import Convention
+    from dstbench.runs.open import Reading
 
 
 def _completed(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
@@ -94,12 +92,38 @@ Split = Annotated[
     typer.Option(help="train, dev or test, where gold has several; default: the one with predictions."),
 ]
 FormatOption = Annotated[TableFormat, typer.Option("--format", help="Output format of the table.")]
-Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file instead of the terminal.")]
+
+
+class OptionGroup:
+    """Options that belong together: a command declares one parameter of this type and gets all of them as one object.
+
+    `dstbench.cli.command` makes the command's options of `options`, and the object of their values.
+    """
+
+    @classmethod
+    def options(cls) -> Mapping[str, tuple[Any, Any]]:
+        """Name of each option to its type, annotated for Typer, and its default (`inspect.Parameter.empty`: none)."""
+        raise NotImplementedError
+
+    def active(self) -> AbstractContextManager[object]:
+        """What holds while the command computes; it is entered before, so that what cannot work is said first."""
+        return nullcontext()
+
+
+class _Fields(OptionGroup):
+    """A group whose options are the fields of a dataclass."""
+
+    @classmethod
+    @functools.cache
+    def options(cls) -> Mapping[str, tuple[Any, Any]]:
+        hints = get_type_hints(cls, include_extras=True)
+        none = inspect.Parameter.empty
+        return {f.name: (hints[f.name], none if f.default is MISSING else f.default) for f in fields(cls)}  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The runs that a command is asked for, and how they are to be read; its fields are the options."""
+class Runs(_Fields):
+    """The runs that a command works on, how they are read, and the engine that computes."""
 
     runs: Annotated[
         list[Path],
@@ -120,30 +144,53 @@ class Asked:
         typer.Option(metavar="HOST:PORT", help="The Ray cluster to join, or auto; this machine if not given."),
     ] = None
 
+    def active(self) -> AbstractContextManager[object]:
+        """The engine that computes."""
+        from dstbench.scoring.engines import engine
+
+        return engine(self.engine, address=self.address)
+
     @property
     def paths(self) -> list[str]:
         """The runs, as functions take them."""
         return [as_path(run) for run in self.runs]
 
     @property
-    def how(self) -> dict[str, Any]:
-        """How they are to be read, as functions take it."""
+    def reading(self) -> "Reading":
+        """How they are read, as functions take it."""
         return {
             "gold": self.gold and as_path(self.gold),
             "format": self.from_format,
-            "names": self.name or None,
+            "names": self.name,
             "missing": self.missing,
             "split": self.split,
         }
 
-    def spare(self, output: Path | None) -> None:
-        """Refuse to write over what is read."""
-        spare_inputs(output, [*self.runs, *([self.gold] if self.gold else [])])
+
+@dataclass(frozen=True)
+class TableOutput(_Fields):
+    """The format of a command's table, and the file that it is written to."""
+
+    form: FormatOption = "text"
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write to this file instead of the terminal.")
+    ] = None
+
+    def active(self) -> AbstractContextManager[object]:
+        """Warn of a file whose name promises another format."""
+        suffix = self.output and self.output.suffix
+        promised = {".tex": "latex"}.get(suffix, suffix[1:]) if suffix else self.form
+        if promised != self.form and promised in get_args(TableFormat):
+            from dstbench.errors import DstbenchWarning
+
+            message = f"{self.output} holds {self.form}; --format {promised} writes {promised}"
+            warnings.warn(message, DstbenchWarning, stacklevel=1)
+        return nullcontext()
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """The folders that charts go to, as specifications and drawn; its fields are the options."""
+class Drawing(_Fields):
+    """The folders that charts are written to, as specifications and drawn."""
 
     charts: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Also write the charts to this folder, as Vega-Lite.")
@@ -153,15 +200,16 @@ class Drawing:
     ] = None
     figure_format: Annotated[FigureFormat, typer.Option(help="File type of the figures.")] = "svg"
 
-    def check(self) -> None:
-        """Say it before the work is done if figures cannot be drawn."""
+    def active(self) -> AbstractContextManager[object]:
+        """Refuse figures that cannot be drawn."""
         if self.figures is not None:
             from dstbench.rendering.figures import check_drawing
 
             check_drawing()
+        return nullcontext()
 
     def write(self, charts: dict[str, dict[str, Any]]) -> list[Path]:
-        """Write charts as it was asked for; the paths of the files."""
+        """Write charts where the options say; the paths of the files."""
         from dstbench.rendering.tables import render_object
 
         written = []
@@ -176,8 +224,6 @@ class Drawing:
         return written
 
 
-#: The convention that the options ask for, to be made where errors are reported.
-Choices: TypeAlias = Callable[[], "Convention"]
 _CONVENTION = "Convention"  # the panel of these options in --help
 #: The single choices that can be made beside ``--profile``, by the convention's field.
 _CHOICES: dict[str, tuple[Any, str, str]] = {
@@ -216,62 +262,43 @@ def named_values(
     """
     from dstbench.errors import UsageError
 
-    found: dict[str, str] = {}
-    for part in given or ():
-        name, _, value = part.partition("=")
+    values: dict[str, str] = {}
+    for item in given or ():
+        name, _, value = item.partition("=")
         if not name or not value:
-            raise UsageError(f"{flag} {part!r} names no {what}", hint=f"{flag} {example}")
-        if once and name in found:
+            raise UsageError(f"{flag} {item!r} names no {what}", hint=f"{flag} {example}")
+        if once and name in values:
             raise UsageError(f"{flag} {name!r} is given twice", hint="give each a name of its own")
-        found[name] = f"{found[name]},{value}" if name in found else value
-    return found or None
+        values[name] = f"{values[name]},{value}" if name in values else value
+    return values or None
 
 
-def takes_runs(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the runs and the options of reading them; it gets them as `asked`, an `Asked`.
+class Choices(OptionGroup):
+    """``--profile``, and an option for each choice of a convention that can be made beside it."""
 
-    What it computes is the work of the engine that is asked for.
-    """
+    default: ClassVar[str] = "verbatim"
+    #: The choices that are offered, by the convention's fields: others would change nothing.
+    offered: ClassVar[Collection[str]] = _CHOICES
 
-    @functools.wraps(command)
-    def with_engine(*, asked: Asked, **values: Any) -> None:
-        with ExitStack() as stack:
-            with reporting():
-                from dstbench.scoring.engines import engine
+    def __init__(self, *, profile: str, **choices: Any) -> None:
+        self._profile = profile
+        self._choices = {name: str(value) if isinstance(value, Path) else value for name, value in choices.items()}
 
-                stack.enter_context(engine(asked.engine, address=asked.address))
-            command(asked=asked, **values)
+    @classmethod
+    def options(cls) -> Mapping[str, tuple[Any, Any]]:
+        """The options, `default` being the profile where none is named."""
+        profile, choices = _convention_options()
+        return {"profile": (profile, cls.default)} | {name: choices[name] for name in choices if name in cls.offered}
 
-    return _takes(with_engine, "asked", _options_of(Asked), Asked)
+    def convention(self) -> "Convention":
+        """The convention that the options describe.
 
+        Raises:
+            UsageError: There is no such profile, or a choice is not possible.
+        """
+        from dstbench.conventions.profiles import profile
 
-def takes_drawing(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of its charts; it gets them as `drawing`, a `Drawing`."""
-    return _takes(command, "drawing", _options_of(Drawing), Drawing)
-
-
-def takes_convention(
-    command: Callable[..., None], *, default: str = "verbatim", only: Collection[str] = _CHOICES
-) -> Callable[..., None]:
-    """Give a command ``--profile`` and an option per choice; it gets them as `convention`, a function to call.
-
-    Args:
-        command: The command.
-        default: The profile where none is named.
-        only: The choices that it offers, by the convention's fields, where others would change nothing.
-    """
-
-    def asked_for(*, profile: str, **choices: Any) -> Callable[[], "Convention"]:
-        def convention() -> "Convention":
-            from dstbench.conventions.profiles import profile as named
-
-            return named(profile, **{k: str(v) if isinstance(v, Path) else v for k, v in choices.items()})
-
-        return convention
-
-    named, choices = _convention_options()
-    options = {"profile": (named, default)} | {name: option for name, option in choices.items() if name in only}
-    return _takes(command, "convention", options, asked_for)
+        return profile(self._profile, **self._choices)
 
 
 @functools.cache  # to make them takes long, and all commands have the same
@@ -284,33 +311,3 @@ def _convention_options() -> tuple[Any, Mapping[str, tuple[Any, Any]]]:
         name: (Annotated[kind | None, typer.Option(f"--{flag}", help=text, rich_help_panel=_CONVENTION)], None)
         for name, (kind, flag, text) in _CHOICES.items()
     }
-
-
-@functools.cache
-def _options_of(record: type) -> Mapping[str, tuple[Any, Any]]:
-    """The fields of a record as options: name to type and default."""
-    hints = get_type_hints(record, include_extras=True)
-    needed = inspect.Parameter.empty
-    return {f.name: (hints[f.name], needed if f.default is MISSING else f.default) for f in fields(record)}
-
-
-def _takes(
-    command: Callable[..., None], given: str, options: Mapping[str, tuple[Any, Any]], make: Callable[..., Any]
-) -> Callable[..., None]:
-    """A command with options (name to type and default) in place of its parameter `given`, which is made of them."""
-
-    @functools.wraps(command)
-    def with_options(**values: Any) -> None:
-        command(**{given: make(**{name: values.pop(name) for name in options})}, **values)
-
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    own = inspect.signature(command, eval_str=True)
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in own.parameters.items():
-        if name == given:
-            parameters += [inspect.Parameter(o, keyword, default=d, annotation=a) for o, (a, d) in options.items()]
-        else:
-            parameters.append(parameter.replace(kind=keyword))
-    with_options.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined] # Typer reads it
-    with_options.__annotations__ = {}  # the signature has them; else Typer works them out anew, several times
-    return with_options

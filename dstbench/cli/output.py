@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 @contextmanager
@@ -78,8 +78,8 @@ def as_path(path: Path) -> str:
 
 
 def as_text(path: Path | None) -> str | None:
-    """The path as a string, if there is one."""
-    return None if path is None else str(path)
+    """The path of an option as a string, if the option is given."""
+    return None if path is None else as_path(path)
 
 
 def wants_parquet(output: Path, what: str) -> None:
@@ -90,12 +90,15 @@ def wants_parquet(output: Path, what: str) -> None:
         raise UsageError(f"{output}: {what} is written as Parquet", hint=f"-o {output.stem}.parquet")
 
 
-def spare_inputs(output: Path | None, inputs: list[Path]) -> None:
-    """Refuse to write over what is read."""
+def check_outputs(inputs: Iterable[Path], outputs: Sequence[Path]) -> None:
+    """Refuse to write over what is read, or two things to one file."""
     from dstbench.errors import UsageError
 
-    if output is not None and os.path.exists(output) and any(_is_same(output, path) for path in inputs):
-        raise UsageError(f"{output} is read and would be written over", hint="name another file after -o")
+    for output in outputs:
+        if os.path.exists(output) and any(_is_same(output, path) for path in inputs):
+            raise UsageError(f"{output} is read and would be written over", hint="name another file")
+    if len({output.absolute() for output in outputs}) < len(outputs):
+        raise UsageError("two files to write have one name", hint="give each a name of its own")
 
 
 def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
@@ -113,12 +116,6 @@ def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
         with replacing(paths[-1]) as part:
             part.write_bytes(content)
     return paths
-
-
-def tell_written(paths: list[Path]) -> None:
-    """Name the files that were written."""
-    for path in paths:
-        say(f"wrote {path}")
 
 
 def say(text: str) -> None:

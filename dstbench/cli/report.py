@@ -5,16 +5,15 @@ from typing import Annotated
 
 import typer
 
+import dstbench
 from dstbench.cli.app import app
-from dstbench.cli.options import Asked, Choices, Drawing, Metrics, takes_convention, takes_drawing, takes_runs
-from dstbench.cli.output import as_path, emit, progress, reporting, spare_inputs, tell_written
+from dstbench.cli.command import Result, command
+from dstbench.cli.options import Choices, Drawing, Metrics, Runs
+from dstbench.cli.output import as_path
 from dstbench.typing import ReportFormat
 
 
-@app.command(epilog="Example: dstbench report model_a.json model_b.json --context data.json -o report.html")
-@takes_convention
-@takes_runs
-@takes_drawing
+@command(app, doing="scoring", example="report model_a.json model_b.json --context data.json -o report.html")
 def report(
     *,
     output: Annotated[Path, typer.Option("-o", "--output", help="The file to write; - for stdout.")],
@@ -28,35 +27,28 @@ def report(
     ] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the intervals and tests.")] = 0,
     drawing: Drawing,
-    asked: Asked,
+    runs: Runs,
     form: Annotated[
         ReportFormat,
         typer.Option("--format", help="A page, its tables as Markdown, the main ones as LaTeX, or its rows as JSON."),
     ] = "html",
-    convention: Choices,
-) -> None:
+    choices: Choices,
+) -> Result:
     """Write all about runs over one gold to a page: scores, tests, failures, errors, conventions, dialogues."""
-    with reporting(), progress("scoring"):
-        asked.spare(output)
-        spare_inputs(output, context or [])
-        drawing.check()
-        import dstbench.rendering.report
-        from dstbench.errors import UsageError
+    from dstbench.errors import UsageError
 
-        ending = "tex" if form == "latex" else form
-        if output.suffix not in ("", f".{ending}"):
-            raise UsageError(f"{output}: the report's format is {form}", hint=f"-o {output.stem}.{ending}")
-        found = dstbench.rendering.report.report(
-            asked.paths,
-            metrics=",".join(metrics) if metrics else None,
-            context=[as_path(path) for path in context] if context else None,
-            most=most,
-            seed=seed,
-            profile=convention(),
-            **asked.how,
-        )
-        forms = {"html": found.to_html, "md": found.to_markdown, "latex": found.to_latex, "json": found.to_json}
-        text = forms[form]()
-        written = drawing.write(found.charts)
-    emit(text, output)
-    tell_written([*written, *([output] if str(output) != "-" else [])])
+    ending = "tex" if form == "latex" else form
+    if output.suffix not in ("", f".{ending}"):
+        raise UsageError(f"{output}: the report's format is {form}", hint=f"-o {output.stem}.{ending}")
+    page = dstbench.report(
+        runs.paths,
+        metrics=metrics,
+        context=[as_path(path) for path in context] if context else None,
+        most=most,
+        seed=seed,
+        profile=choices.convention(),
+        **runs.reading,
+    )
+    renderers = {"html": page.to_html, "md": page.to_markdown, "latex": page.to_latex, "json": page.to_json}
+    text = renderers[form]()
+    return Result(text, [*drawing.write(page.charts), *([output] if str(output) != "-" else [])], output=output)

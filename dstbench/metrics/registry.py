@@ -67,13 +67,15 @@ def parse(notation: str) -> Metric:
 
 
 def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
-    """Several metrics, each once, in order; comma-separated text or an iterable.
+    """Several metrics, each once, in order; comma-separated text, or an iterable of such texts and of metrics.
 
     Raises:
         UsageError: One message that names all that is wrong. A metric that is not built in must have a name of its own
             (`base.check_own`), and no two may be written alike.
     """
-    parts = notations.split(",") if isinstance(notations, str) else list(notations)
+    parts: list[str | Metric] = []
+    for item in [notations] if isinstance(notations, str) else notations:
+        parts += item.split(",") if isinstance(item, str) else [item]
     metrics: dict[Metric, None] = {}
     written: dict[str, Metric] = {}
     wrong: list[UsageError] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import polars as pl
 
@@ -44,7 +44,7 @@ from dstbench.rendering.tables import (
     value_text,
     wide,
 )
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, Reading
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score
 
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from dstbench.analysis.diagnose import Diagnosis
     from dstbench.analysis.traits import Traits
     from dstbench.rendering.page import Chapter
-    from dstbench.typing import Missing
 
 _TITLE: Final = "Dialogue state tracking: report"
 #: The metrics that are drawn by turn, if they are asked for.
@@ -157,11 +156,7 @@ def report(
     most: int = MOST,
     seed: int = 0,
     profile: str | Convention = "verbatim",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Report:
     """All about runs over one gold: leaderboard, parts, failures, errors, traits, correlations, conventions, dialogues.
 
@@ -172,11 +167,7 @@ def report(
         most: How many dialogues can be looked at, at most; those are taken that tell most (`explorer.choose`).
         seed: What the draws of intervals and tests come from.
         profile: The convention, or its name.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Raises:
         DstbenchError: Data cannot be used; runs do not have the same turns and gold; there are fewer than two
@@ -192,10 +183,10 @@ def report(
     design = Design(seed=seed)
     convention = as_convention(profile)
     chosen = parse_all(metrics or CORRELATED)
-    said = None if context is None else contexts(context, split)
+    said = None if context is None else contexts(context, reading.get("split"))
     notes: list[str] = []
     with _noting(notes, say=True):
-        runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+        runs = open_under(convention, data, **reading)
         for run in runs:
             run.need_states("reports")
         paired = pair_up(runs, chosen, convention)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 
 import polars as pl
 
@@ -60,13 +60,23 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
     write_groups(path, (table.slice(start, end - start) for start, end in pairwise(run.cuts)), run.meta, run.cuts)
 
 
+class Reading(TypedDict, total=False):
+    """How data are read: keywords that functions with `data` take and hand on to `open_runs`, which explains them."""
+
+    gold: Data | None
+    format: str | None
+    names: Sequence[str] | None
+    missing: Missing | None
+    split: str | None
+
+
 def open_runs(
     data: Data,
     *,
     gold: Data | None = None,
     format: str | None = None,  # noqa: A002 (the field's word)
     names: Sequence[str] | None = None,
-    missing: Missing = "error",
+    missing: Missing | None = "error",
     split: str | None = None,
 ) -> list[Run]:
     """Runs from whatever the user has.
@@ -77,7 +87,8 @@ def open_runs(
         format: Native format of the files; None: find out by content.
         names: Names of the runs, in order; None: the files' (or folders') names without ending, with parent folders
             where they collide.
-        missing: What to do with gold turns that have no prediction: ``error``, ``wrong``, ``empty``, ``intersect``.
+        missing: What to do with gold turns that have no prediction: ``error`` (None is the same), ``wrong``,
+            ``empty``, ``intersect``.
         split: The split to score, where gold has several; None: the one in which there are predictions.
 
     Returns:
@@ -86,6 +97,7 @@ def open_runs(
     Raises:
         DstbenchError: Something cannot be read; the message says what, where and what to do.
     """
+    missing = missing or "error"
     check_missing(missing)
     parts = named_parts(data)
     if not parts:

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 import polars as pl
 
 from dstbench.conventions.convention import KINDS
 from dstbench.errors import DstbenchError, DstbenchWarning
-from dstbench.runs.open import Data, open_runs
+from dstbench.runs.open import Data, Reading, open_runs
 from dstbench.schema.core import NOTHING
 from dstbench.scoring.partitions import over_partitions
 
 if TYPE_CHECKING:
     from dstbench.conventions.convention import Convention
     from dstbench.runs.run import Run
-    from dstbench.typing import Missing
 
 _MOST: Final = 3  # slots that a note names
 
 
-def open_under(convention: Convention, data: Data, *, missing: Missing | None = None, **how: Any) -> list[Run]:
+def open_under(convention: Convention, data: Data, **reading: Unpack[Reading]) -> list[Run]:
     """`open_runs`, with the convention's default for missing turns, and with slots that the convention scores.
 
     A long table has settled what becomes of missing turns when it was made; that is said only to who has asked for
@@ -31,9 +30,10 @@ def open_under(convention: Convention, data: Data, *, missing: Missing | None = 
         DstbenchError: Data cannot be used; or the convention scores none of gold's slots.
     """
     with warnings.catch_warnings():
-        if missing is None:
+        if reading.get("missing") is None:
             warnings.filterwarnings("ignore", ".*changes nothing; it is a long table", DstbenchWarning)
-        runs = open_runs(data, missing=missing or convention.missing, **how)
+            reading["missing"] = convention.missing
+        runs = open_runs(data, **reading)
     if convention.scope is not None:
         for run in runs:
             # Where there are no states there are no slots, and whoever scores it says so.

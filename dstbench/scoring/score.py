@@ -6,7 +6,7 @@ import logging
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 import polars as pl
 
@@ -18,7 +18,7 @@ from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all, stats_of
 from dstbench.metrics.f1 import PairMetric
 from dstbench.metrics.goal_accuracy import ERRORS
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import GROUPS, LENGTH, SCORES
 from dstbench.scoring.notes import (
@@ -35,7 +35,7 @@ from dstbench.signature import meaning_of, sign
 from dstbench.signature import parse as parse_signature
 
 if TYPE_CHECKING:
-    from dstbench.typing import Missing, View
+    from dstbench.typing import View
 
 _LOG: Final = logging.getLogger(__name__)
 # Those by which a run may be scored that has only marks of right slots.
@@ -47,11 +47,7 @@ def turns(
     *,
     view: View | None = None,
     profile: str | Convention = "verbatim",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> pl.DataFrame:
     """The turn table of one or many runs.
 
@@ -59,11 +55,7 @@ def turns(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         view: Restrict states to each ``domain`` or each ``slot``.
         profile: The convention, or its name.
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Returns:
         (run: String, then the columns of `schema.TURNS`); one row per turn (and domain or slot).
@@ -76,7 +68,7 @@ def turns(
     ('states', 0, 1, 0, 0)
     """
     convention = as_convention(profile)
-    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, **reading)
     for run in runs:
         run.need_states("counts of slots")
     return pl.concat(
@@ -90,11 +82,7 @@ def score(
     metrics: str | Iterable[str | Metric] | None = None,
     by: str | Sequence[str] = "run",
     profile: str | Convention = "verbatim",
-    gold: Data | None = None,
-    format: str | None = None,  # noqa: A002
-    names: Sequence[str] | None = None,
-    missing: Missing | None = None,
-    split: str | None = None,
+    **reading: Unpack[Reading],
 ) -> pl.DataFrame:
     """Score one or many runs.
 
@@ -107,11 +95,7 @@ def score(
             domain and the turns whose gold state has a slot of it count; with ``slot``, all turns count, and a slot
             that is absent on both sides is right.
         profile: The convention, or its name (see `dstbench.profile` for one with other choices).
-        gold: Gold states, where they are not inside the data.
-        format: Native format of the files; None: find out.
-        names: Names of the runs.
-        missing: What to do with gold turns that have no prediction; None: what the convention does.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Returns:
         One row per (run, group, metric): `run`, a column per `by`, `metric`, `unit` (``share``, ``count``), `value` (a
@@ -133,7 +117,7 @@ def score(
     asked = None if metrics is None else parse_all(metrics)  # what is wrong in them is said before files are read
     if asked == []:
         raise UsageError("no metric to compute", hint="omit -m to compute the default metrics")
-    runs = open_under(convention, data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_under(convention, data, **reading)
     chosen = choose_metrics(asked, runs, convention, groups)
     if convention.match.startswith("token-sort") and convention.unit == "frame" and convention.schema is None:
         warnings.warn(
