@@ -21,7 +21,7 @@ from dstbench.conventions.profiles import PROFILES
 from dstbench.metrics import REGISTRY
 from dstbench.readers import FORMATS
 from tests import formats
-from tests.cli.test_cli import run
+from tests.commands import run
 from tests.corpora import EXAMPLE
 from tests.paths import ROOT
 

@@ -26,7 +26,7 @@ from dstbench.schema.analysis import TABLES
 from dstbench.stats import compare_independent, compare_nonoverlapping, compare_overlapping
 from tests import formats, oracle
 from tests.analysis.test_diagnose import by_dialogue
-from tests.cli.test_cli import ok, run
+from tests.commands import ok, run
 from tests.corpora import States, corpora
 from tests.schema.test_schemas import FOLDER
 

@@ -21,7 +21,7 @@ from dstbench.rendering.tables import render_answer
 from dstbench.schema.analysis import SLOT_CLASSES
 from dstbench.scoring.error_classes import CLASSES
 from tests import formats
-from tests.cli.test_cli import ok, run
+from tests.commands import ok, run
 from tests.corpora import EXAMPLE, States, corpora
 
 RUNS = {**synthetic(20), "example": EXAMPLE}

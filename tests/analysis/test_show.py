@@ -19,7 +19,7 @@ from dstbench.rendering.show import render_walkthrough
 from dstbench.schema.analysis import TABLES
 from dstbench.schema.core import CONTEXTS
 from tests import formats
-from tests.cli.test_cli import ok, run
+from tests.commands import ok, run
 from tests.corpora import EXAMPLE
 from tests.schema.test_schemas import FOLDER
 

@@ -20,7 +20,7 @@ from dstbench.audit.search import find_values
 from dstbench.conventions.normalise import NUMBERS, STEPS, TYPOS, Table, normaliser, tells_slot
 from dstbench.schema.audit_words import MEMORISED, MEMORISED_RUNS, UNGROUNDED
 from tests import formats
-from tests.cli.test_cli import run
+from tests.commands import run
 from tests.writers.test_rewrite import read_states
 
 VALUES = (

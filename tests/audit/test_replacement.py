@@ -15,7 +15,7 @@ import dstbench
 from dstbench.audit import Replacement, replace, rewrite, spoken
 from dstbench.audit.donors import donor_values, unseen
 from tests import formats
-from tests.cli.test_cli import run
+from tests.commands import run
 from tests.writers.test_rewrite import read_states
 
 NAMES = ("cambridge", "cambridge belfry", "Ely", "the lion", "lion", "o'neil bar", "Fen-Ditton")

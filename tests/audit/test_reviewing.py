@@ -21,7 +21,7 @@ from dstbench.readers.ontology import read_database, read_ontology
 from dstbench.schema.audit import TABLES
 from dstbench.stats import wilson
 from tests.audit.test_missing_annotations import find, hotels, memory, said
-from tests.cli.test_cli import ok, run
+from tests.commands import ok, run
 from tests.planted import ONTOLOGY, States, consistent, take_out
 from tests.schema.test_schemas import schema
 

@@ -19,8 +19,8 @@ from dstbench.audit import Bias, Differences, VersionScores
 from dstbench.rendering.charts import bias_charts
 from dstbench.schema.audit import TABLES
 from tests import formats
-from tests.cli.test_cli import ok, run
 from tests.cli.test_compare import tables
+from tests.commands import ok, run
 from tests.corpora import EXAMPLE
 from tests.schema.test_schemas import FOLDER
 

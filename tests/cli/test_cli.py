@@ -17,28 +17,8 @@ import pytest
 import dstbench
 from dstbench.cli.app import app
 from tests import formats
+from tests.commands import ok, run, run_apart
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES
-
-Result = tuple[int, str, str]
-
-
-def run(*words: str, env: dict[str, str] | None = None) -> Result:
-    done = subprocess.run(  # noqa: S603 (our own command)
-        [sys.executable, "-m", "dstbench", *words],
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, "COLUMNS": "100", **(env or {})},
-    )
-    assert "Traceback" not in done.stderr
-    return done.returncode, done.stdout, done.stderr
-
-
-def ok(*words: str) -> str:
-    code, out, err = run(*words)
-    assert (code, err) == (0, "")
-    return out
 
 
 @pytest.fixture
@@ -274,7 +254,7 @@ def test_a_reader_that_stops_reading_is_no_error(example: Path) -> None:
 
 
 def test_a_terminal_without_unicode_gets_codes_not_a_crash(here: Path) -> None:
-    code, out, _ = run("demo", env={"PYTHONIOENCODING": "ascii"})
+    code, out, _ = run_apart("demo", env={"PYTHONIOENCODING": "ascii"})
     assert code == 0
     assert "P\\xb9" in out
 

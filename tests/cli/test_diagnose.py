@@ -22,7 +22,7 @@ from dstbench.rendering.diagnose import render_diagnosis, render_traits
 from dstbench.schema.analysis import TABLES as ANALYSES
 from dstbench.schema.core import TABLES as CORE
 from tests import formats
-from tests.cli.test_cli import ok, run
+from tests.commands import ok, run
 from tests.corpora import EXAMPLE
 from tests.schema.test_schemas import FOLDER
 

@@ -20,7 +20,7 @@ from dstbench.rendering.diagnose import render_correlations, render_diagnosis, r
 from dstbench.rendering.latex import latex_page, latex_table
 from dstbench.rendering.tables import render_rows, render_scores, render_sweep
 from tests import formats
-from tests.cli.test_cli import ok
+from tests.commands import ok
 from tests.corpora import EXAMPLE
 
 HOSTILE = r"\input{x} {%$&#_^~<|>`'[*-- ,, é"

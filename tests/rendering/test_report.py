@@ -28,7 +28,7 @@ from dstbench.rendering.svg import heat_maps, histograms, intervals, lines, rank
 from dstbench.runs.open import open_runs
 from dstbench.scoring.error_classes import CLASSES, count_classes
 from tests import formats
-from tests.cli.test_cli import run
+from tests.commands import run
 from tests.corpora import EXAMPLE, States, corpora
 from tests.schema.test_schemas import schema
 

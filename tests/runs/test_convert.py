@@ -27,7 +27,7 @@ from dstbench.runs.open import read_run, write_long
 from dstbench.runs.parquet import written_fingerprint, written_meta
 from dstbench.typing import Missing
 from tests import formats
-from tests.cli.test_cli import run
+from tests.commands import run
 from tests.corpora import States, corpora
 
 OUT = Path("out.parquet")
