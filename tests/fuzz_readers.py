@@ -64,7 +64,8 @@ def _table(text: str) -> int:
     return sum(1 for line in text.split("\n") if line.strip("\r") and not line.startswith("#"))
 
 
-#: How many turns a file holds, counted in the plainest way: a reader that says another number has lost some.
+#: How many turns a file holds, counted in the plainest way: a reader that says another number has lost some. A format
+#: that is not here is not checked for that.
 TURNS: dict[str, Callable[[str], int]] = {
     "jsonl": _own,
     "gtpr": _nested,
@@ -155,7 +156,8 @@ def holds_together(states: Any, text: str) -> None:
         assert side.cells.is_empty() or side.cells["at"].max() < side.turns.height
         assert not side.cells.select("at", "slot").is_duplicated().any()
     turns = pl.concat([side.turns for side in sides]).unique().height
-    assert turns == TURNS[states.format](text), f"{turns} turns"
+    if states.format in TURNS:
+        assert turns == TURNS[states.format](text), f"{turns} turns"
     if states.format in VERBATIM:
         there = text if "tsv" in states.format else "\0".join(_strings(text))
         for side in sides:

@@ -27,7 +27,7 @@ from dstbench.analysis.associations import (
     outcome_rows,
     with_pooled,
 )
-from dstbench.analysis.dialogues import per_dialogue
+from dstbench.analysis.dialogues import per_dialogue, with_scores
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, did_you_mean
@@ -36,10 +36,8 @@ from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES
 from dstbench.schema.core import TURNS
-from dstbench.scoring.notes import warn_of_alternatives
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import open_under
-from dstbench.scoring.score import score_run
 from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
 from dstbench.scoring.turn_table import to_turns
 from dstbench.stats.normal import check_level
@@ -119,8 +117,8 @@ def correlate(
         raise UsageError(f"per={per!r} is none of {', '.join(get_args(Per))}")
     check_level(level)
     _check_test(test)
-    asked = [_asked(each, per) for each in differences]
-    if per == "turn" and (asked or between_runs):
+    contrasts = [_contrast(each, per) for each in differences]
+    if per == "turn" and (contrasts or between_runs):
         raise UsageError(
             "differences are compared over dialogues: turns of one are not independent, and tests over them find "
             "differences where there are none",
@@ -131,7 +129,7 @@ def correlate(
     runs = open_under(convention, data, **reading)
     if given is None:
         given = _variables(next((run.meta["only"] for run in runs if run.meta.get("only")), CORRELATED), per)
-    chosen = given | {name: metric for each in asked for name, metric in each.variables.items()}
+    chosen = given | {name: metric for each in contrasts for name, metric in each.variables.items()}
     if len(chosen) < 2:
         raise UsageError("a correlation is between two metrics", hint="-m jga,fga")
     if between_runs and len(runs) < 2:
@@ -141,16 +139,16 @@ def correlate(
     _warn_of_rows(per, pl.concat(signatures))
     compared = [
         compare_pairs((name, name), [columns[c] for c in (*each.first, *each.second)], each.first, each.second, level)
-        for each in asked
+        for each in contrasts
         for name, columns in names_and_columns
     ]
     if between_runs:
         compared += _between(runs, tables, list(chosen), level)
-    for found in compared:
-        if found.why:
-            _warn_of(found, f"cannot be compared: {found.why}")
-        elif test not in (None, ALL_TESTS, *TESTS[found.kind]):
-            _warn_of(found, f"are {found.kind}, and {test} is no test of such")
+    for each in compared:
+        if each.why:
+            _warn_of(each, f"cannot be compared: {each.why}")
+        elif test not in (None, ALL_TESTS, *TESTS[each.kind]):
+            _warn_of(each, f"are {each.kind}, and {test} is no test of such")
     return Correlations(
         pl.concat([correlations(name, columns, level) for name, columns in names_and_columns]),
         difference_rows(compared, level),
@@ -162,7 +160,7 @@ def correlate(
 # --- what is correlated --------------------------------------------------------------------------------------------
 
 
-class _Asked(NamedTuple):
+class _Contrast(NamedTuple):
     """Two correlations to compare, and what they are between."""
 
     first: Pair
@@ -189,7 +187,7 @@ def _split(given: str | Iterable[str | Metric]) -> list[str | Metric]:
     return list(given.split(",")) if isinstance(given, str) else list(given)
 
 
-def _asked(given: str | Sequence[str | Metric], per: Per) -> _Asked:
+def _contrast(given: str | Sequence[str | Metric], per: Per) -> _Contrast:
     parts = [next(iter(_variables([part], per).items())) for part in _split(given)]
     names = [name for name, _ in parts]
     if len(names) == 3:
@@ -205,7 +203,7 @@ def _asked(given: str | Sequence[str | Metric], per: Per) -> _Asked:
             raise UsageError(f"r({pair[0]}, {pair[1]}) is that of a column with itself")
     if set(first) == set(second):
         raise UsageError(f"r({', '.join(first)}) is compared with itself")
-    return _Asked(first, second, dict(parts))
+    return _Contrast(first, second, dict(parts))
 
 
 def _check_test(test: str | None) -> None:
@@ -218,33 +216,18 @@ def _check_test(test: str | None) -> None:
 def _of_run(
     run: Run, variables: Mapping[str, Metric | None], per: Per, convention: Convention
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """A row per dialogue (and turn) with a number per variable, and the signatures of the metrics."""
+    """A row per dialogue (or turn) with a column per variable, and the signatures of the metrics."""
     metrics = [metric for metric in variables.values() if metric is not None]
     columns = [name for name, metric in variables.items() if metric is None]
     if run.meta.get("only") and columns:
         raise UsageError(f"{run.name}: it holds no states, and {', '.join(columns)} cannot be had from it")
-    table, signatures = (
-        per_dialogue(run, metrics, convention) if per == "dialogue" else _per_turn(run, metrics, columns, convention)
-    )
+    if per == "dialogue":
+        table, signatures = per_dialogue(run, metrics, convention)
+    else:
+        needed = {"dialogue", "turn", "number", *columns, *columns_of_scored(convention)}
+        parts = over_partitions(run, lambda part: scored_turns(to_turns(part, convention, columns=needed), convention))
+        table, signatures = with_scores(pl.concat(parts), ["dialogue", "turn"], run, metrics, convention)
     return table.select("dialogue", *variables), signatures
-
-
-def _per_turn(
-    run: Run, metrics: Sequence[Metric], columns: Sequence[str], convention: Convention
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Columns of the turns that the convention scores, and the metrics; see `per_dialogue`."""
-    keys = ["dialogue", "turn"]
-    needed = {*keys, *columns, "number", *columns_of_scored(convention)}
-    parts = over_partitions(run, lambda part: scored_turns(to_turns(part, convention, columns=needed), convention))
-    table = pl.concat(parts)
-    if not metrics:
-        return table, pl.DataFrame(schema=dict.fromkeys(("run", "metric", "unit", "signature"), pl.String))
-    rows, sums = score_run(run, metrics, keys, convention)
-    warn_of_alternatives(run, sums, convention)
-    names = [str(metric) for metric in metrics]
-    scores = rows.pivot(on="metric", on_columns=names, index=keys, values="value")
-    signatures = rows.select("run", "metric", "unit", "signature").unique(maintain_order=True)
-    return table.join(scores, on=keys, how="left", maintain_order="left"), signatures
 
 
 def _between(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import polars as pl
 
@@ -21,17 +21,15 @@ from dstbench.scoring.notes import warn_of_alternatives
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score_run
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True)
 class Diagnosis:
     """Where runs fail, as frames (schemas in `dstbench.schema.analysis`), each with a column `run`.
 
     Attributes:
-        runs: How many dialogues fail at their end, how many of them recover on the way, how many have few gold slots.
-        first_failures: When dialogues first fail that fail at their end, in ten equal parts of the dialogue.
+        runs: Number of dialogues whose last turn is wrong, of those among them that were right again in between, and
+            of dialogues with few gold slots.
+        first_failures: In which tenth of the dialogue those whose last turn is wrong have their first wrong turn.
         gold_slots: The largest number of gold slots in a dialogue's turns.
         by_turn: JGA by the turn's number, as score rows.
         by_length: JGA by the dialogue's number of turns, as score rows.
@@ -51,17 +49,13 @@ class Diagnosis:
 
 
 def diagnose(
-    data: Data,
-    *,
-    few: int = 12,
-    profile: str | Convention = "verbatim",
-    **reading: Unpack[Reading],
+    data: Data, *, few: int = 12, profile: str | Convention = "verbatim", **reading: Unpack[Reading]
 ) -> Diagnosis:
     """Find out where runs fail.
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
-        few: A dialogue has few gold slots if it never has as many as this.
+        few: A dialogue has few gold slots if no turn of it has this many.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
@@ -70,10 +64,10 @@ def diagnose(
 
     >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "south"}},
     ...           {"dialogue_id": "D", "turn": 1, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "south"}}]
-    >>> found = diagnose(states)
-    >>> found.runs.select("dialogues", "failing", "recovered").row(0)
+    >>> diagnosis = diagnose(states)
+    >>> diagnosis.runs.select("dialogues", "failing", "recovered").row(0)
     (1, 1, 0)
-    >>> found.errors.filter(pl.col("n") > 0).select("class", "n", "of_gold").rows()
+    >>> diagnosis.errors.filter(pl.col("n") > 0).select("class", "n", "of_gold").rows()
     [('wrong-fresh', 1, 0.5), ('wrong-stale', 1, 0.5)]
     """
     if few < 0:
@@ -124,10 +118,10 @@ def _summary(dialogues: pl.DataFrame, few: int, run: str, signature: str) -> pl.
 
 
 def _first_failures(dialogues: pl.DataFrame, run: str) -> pl.DataFrame:
-    found = dialogues.group_by(bin="first_failure_bin").agg(dialogues=pl.len(), recovered=pl.col("recovered").sum())
+    counts = dialogues.group_by(bin="first_failure_bin").agg(dialogues=pl.len(), recovered=pl.col("recovered").sum())
     number = pl.int_range(FAILURE_BINS, eager=True).cast(pl.UInt32)
     bins = pl.DataFrame({"bin": number, "low": number / FAILURE_BINS, "high": (number + 1) / FAILURE_BINS})
-    counted = bins.join(found, on="bin", how="left", maintain_order="left").with_columns(run=pl.lit(run))
+    counted = bins.join(counts, on="bin", how="left", maintain_order="left").with_columns(run=pl.lit(run))
     return FIRST_FAILURES.conform(counted.with_columns(pl.col("dialogues", "recovered").fill_null(0)))
 
 

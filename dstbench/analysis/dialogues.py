@@ -1,13 +1,13 @@
-"""Turn table to one row per dialogue: when it fails, how much is in it, where its mistakes are, and what it scores.
+"""One row per dialogue: when it first fails, its gold slots, where its mistakes are, its scores.
 
 Conventions: a dialogue's turns are those that the convention scores, numbered from 0 in their order, without gaps. A
 turn's mistakes are its wrong, missed and over-predicted changes as GCA's authors count them (``gca_wrong +
-gca_missed + gca_over``). All follows from integers summed within the dialogue.
+gca_missed + gca_over``). Everything is computed from integers summed within the dialogue.
 
 With n turns of m_t mistakes each, M = Σ m_t, S = Σ t·m_t, m̄ = M/n:
 
 - tail orientation ``mean`` = S / (M·(n − 1)); ``sum`` = Σ m_t·(t − (n − 1)/2) / n; ``released`` =
-  (S/M − n/2) / (n + 1). A single turn has 0. Without mistakes it is undefined, and 0 as ``released``.
+  (S/M − n/2) / (n + 1). 0 for a single turn; without mistakes undefined, but 0 for ``released``.
 - non-uniformity ``paper`` = Σ (m_t − m̄)²; ``released`` = Σ |m_t − m̄| / m̄, undefined without mistakes.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dstbench.metrics import Metric
     from dstbench.runs.run import Run
 
-#: Into how many equal parts of a dialogue first failures are counted.
+#: Number of equal parts of a dialogue in which first failures are counted.
 FAILURE_BINS: Final = 10
 _COLUMNS: Final = (
     *("dialogue", "number", "turn", "n_gold", "n_pred", "n_correct", "n_union"),
@@ -40,27 +40,32 @@ _COLUMNS: Final = (
 
 
 def per_dialogue(run: Run, metrics: Sequence[Metric], convention: Convention) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """What each dialogue of a run is like, and its scores.
-
-    Args:
-        run: The run.
-        metrics: The metrics, which are the last columns, by their notation.
-        convention: What values mean and which turns count.
+    """The traits and scores of a run's dialogues.
 
     Returns:
-        The columns of `schema.analysis.DIALOGUES` and one per metric, sorted by dialogue; dialogues without a scored
-        turn are left out. And the signature of each metric (run, metric, unit, signature).
+        The columns of `schema.analysis.DIALOGUES` and one per metric, named by its notation, sorted by dialogue;
+        dialogues without a scored turn are left out. And the signature of each metric (run, metric, unit, signature).
     """
     table = pl.concat(over_partitions(run, lambda part: _of_partition(part, convention)))
-    found = table.select(pl.lit(run.name).alias("run"), pl.all())
+    table = table.select(pl.lit(run.name).alias("run"), pl.all())
+    return with_scores(table, ["dialogue"], run, metrics, convention)
+
+
+def with_scores(
+    table: pl.DataFrame, keys: list[str], run: Run, metrics: Sequence[Metric], convention: Convention
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """A table with one more column per metric, its score for each row's `keys`.
+
+    Returns:
+        The table, and the signature of each metric (run, metric, unit, signature).
+    """
     if not metrics:
-        return found, pl.DataFrame(schema=dict.fromkeys(("run", "metric", "unit", "signature"), pl.String))
-    rows, sums = score_run(run, metrics, ["dialogue"], convention)
+        return table, pl.DataFrame(schema=dict.fromkeys(("run", "metric", "unit", "signature"), pl.String))
+    rows, sums = score_run(run, metrics, keys, convention)
     warn_of_alternatives(run, sums, convention)
-    names = [str(metric) for metric in metrics]
-    scores = rows.pivot(on="metric", on_columns=names, index="dialogue", values="value")
+    scores = rows.pivot(on="metric", on_columns=[str(metric) for metric in metrics], index=keys, values="value")
     signatures = rows.select("run", "metric", "unit", "signature").unique(maintain_order=True)
-    return found.join(scores, on="dialogue", how="left", maintain_order="left"), signatures
+    return table.join(scores, on=keys, how="left", maintain_order="left"), signatures
 
 
 def _of_partition(part: pl.DataFrame, convention: Convention) -> pl.DataFrame:
@@ -89,7 +94,7 @@ def _of_partition(part: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     )
     fails = pl.col("ends_wrong")
     n, first = pl.col("n"), pl.col("first_wrong")
-    found = sums.select(
+    table = sums.select(
         "dialogue",
         n.alias("turns"),
         "wrong_turns",
@@ -104,7 +109,7 @@ def _of_partition(part: pl.DataFrame, convention: Convention) -> pl.DataFrame:
         nu_paper=(n * pl.col("squares") - pl.col("M") * pl.col("M")) / n,
         nu_released=pl.when(pl.col("M") > 0).then(pl.col("differences") / pl.col("M")),
     )
-    return found.cast({name: c.dtype for name, c in DIALOGUES.columns.items() if name != "run"})
+    return table.cast({name: c.dtype for name, c in DIALOGUES.columns.items() if name != "run"})
 
 
 def _tail_orientation() -> dict[str, pl.Expr]:

@@ -1,8 +1,8 @@
-"""The pairs of values that only fuzzy matching accepts: what a fuzzy score owes to its matcher."""
+"""The pairs of values that fuzzy matching accepts and exact matching does not."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import numpy as np
 import polars as pl
@@ -16,16 +16,8 @@ from dstbench.scoring.compare_values import comparison
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import open_under
 
-if TYPE_CHECKING:
-    pass
 
-
-def fuzzy_pairs(
-    data: Data,
-    *,
-    profile: str | Convention = "qian2021",
-    **reading: Unpack[Reading],
-) -> pl.DataFrame:
+def fuzzy_pairs(data: Data, *, profile: str | Convention = "qian2021", **reading: Unpack[Reading]) -> pl.DataFrame:
     """Pairs of gold and predicted values that a convention accepts and exact matching does not.
 
     Args:
@@ -34,7 +26,8 @@ def fuzzy_pairs(
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Returns:
-        (run, slot, gold, pred: values as they are compared, turns: in how many they stand), the most frequent first.
+        (run, slot, gold, pred: values as they are compared, turns: number of turns with the pair), the most frequent
+        pair first.
 
     Raises:
         UsageError: The convention matches exactly.
@@ -58,8 +51,8 @@ def fuzzy_pairs(
         compared = fuzzy.compare(slot, codes(table["gold"]), codes(table["pred"]))
         only = np.flatnonzero(compared.ok & ~exact.match(slot, compared.gold, compared.pred))
         columns = {"slot": slot, "gold": compared.gold, "pred": compared.pred}
-        found = pl.DataFrame({name: to_column(column[only]) for name, column in columns.items()})
-        return found.group_by(found.columns).agg(turns=pl.len())
+        pairs = pl.DataFrame({name: to_column(column[only]) for name, column in columns.items()})
+        return pairs.group_by(pairs.columns).agg(turns=pl.len())
 
     tables = []
     for run in open_under(convention, data, **reading):

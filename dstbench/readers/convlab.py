@@ -17,16 +17,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
 import polars as pl
 
+from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.columns import Columns, Objects, states_of
+from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, exchanges
 from dstbench.readers.fga_gca import NestedState
 from dstbench.readers.folder import SPLITS
-from dstbench.readers.sgd import Spoken, SpokenDialogue, exchanges
+from dstbench.readers.sgd import Spoken, SpokenDialogue, user_turns
 from dstbench.readers.source import Format, Source, values
 from dstbench.readers.states import States, in_order, listed
 from dstbench.readers.text_states import Pairs, lines, sniff_lines
@@ -214,8 +216,33 @@ def said_gold(source: Source) -> Iterator[Said]:
     """What was said in each turn of a unified dataset."""
     for dialogue in source.objects(SpokenDialogue, "dialogue_id", (None, "turn"), hint=GOLD.hint):
         name = dialogue.dialogue_id if dialogue.original_id is msgspec.UNSET else dialogue.original_id
-        for number, system, user in exchanges(dialogue.turns):
+        for number, system, user in user_turns(dialogue.turns):
             yield name, number, system, user
+
+
+class _Document(JsonDocument):
+    name = "dialogue_id"
+    absent = ""
+    usual: ClassVar = {"leaveat": "leave at", "arriveby": "arrive by", "pricerange": "price range"}
+
+    def title(self, dialogue: Any) -> str:
+        return str(dialogue.get("original_id", dialogue[self.name]))
+
+    def turns(self) -> Iterator[DocumentTurn]:
+        for name, dialogue in self.dialogues():
+            for number, user, system in exchanges(dialogue["turns"], lambda turn: bool(turn["speaker"] == "user")):
+                texts = {"user": (user, "utterance"), "system": (system, "utterance")}
+                there = {speaker: place for speaker, place in texts.items() if place[0] is not None}
+                yield DocumentTurn(name, number, user and user["state"], there)
+
+    def cells(self, state: Any) -> Iterator[Cell]:
+        for domain, slots in state.items():
+            for slot in slots:
+                yield canonical_slot(f"{domain}-{slot}"), (slots, slot), (domain, slot)
+
+    def make(self, state: Any, slot: str, spelling: Any) -> Place:
+        domain, name = spelling or (domain_of(slot), self._usual(slot))
+        return state.setdefault(domain, {}), name
 
 
 FORMAT: Final = Format(
@@ -252,4 +279,5 @@ GOLD: Final = Format(
     sniff=sniff_gold,
     read=read_gold,
     said=said_gold,
+    document=_Document,
 )

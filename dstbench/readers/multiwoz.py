@@ -11,11 +11,13 @@ dialogues that TripPy and 2.4 cut by split (``test_dials.json``) are the same. `
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
 
+from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.readers.builder import StatesBuilder
+from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place
 from dstbench.readers.source import Format, Source, values
 from dstbench.readers.states import States
 from dstbench.schema.core import BETWEEN
@@ -143,6 +145,47 @@ def said(source: Source) -> Iterator[Said]:
             yield dialogue, number, texts[2 * number - 1] if number else None, texts[2 * number]
 
 
+class _Document(JsonDocument):
+    absent = "not mentioned"
+    usual: ClassVar = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
+
+    def turns(self) -> Iterator[DocumentTurn]:
+        for name, dialogue in self.dialogues():
+            log = dialogue["log"]
+            for number in range(len(log) // 2 + 1):
+                at = 2 * number  # where the user speaks; the state is in what the system answers
+                texts = {
+                    speaker: (log[place], "text")
+                    for speaker, place in (("user", at), ("system", at - 1))
+                    if 0 <= place < len(log)
+                }
+                yield DocumentTurn(name, number, log[at + 1] if at + 1 < len(log) else None, texts)
+
+    def cells(self, state: Any) -> Iterator[Cell]:
+        for domain, parts in state["metadata"].items():
+            for part, prefix in (("semi", ""), ("book", "book ")):
+                for slot in parts.get(part, ()):
+                    if slot != "booked":
+                        place = (parts[part], slot)
+                        yield canonical_slot(f"{domain}-{prefix}{slot}"), place, (domain, part, slot)
+
+    def make(self, state: Any, slot: str, spelling: Any) -> Place:
+        if spelling is None:
+            name = self._usual(slot)
+            part = "book" if name.startswith("book ") else "semi"
+            spelling = domain_of(slot), part, name.removeprefix("book ")
+        domain, part, name = spelling
+        parts = state["metadata"].setdefault(domain, {"book": {"booked": []}, "semi": {}})
+        return parts.setdefault(part, {}), name
+
+    def put(self, place: Place, value: str | None) -> None:
+        holder, key = place
+        if isinstance(holder.get(key), list):
+            holder[key] = [] if value is None else value.split(BETWEEN)
+        else:
+            super().put(place, value)
+
+
 FORMAT: Final = Format(
     name="multiwoz",
     title="MultiWOZ 2.0, 2.1, 2.3, 2.4 (data.json, or <split>_dials.json of raw dialogues), gold",
@@ -155,4 +198,5 @@ FORMAT: Final = Format(
     sniff=sniff,
     read=read,
     said=said,
+    document=_Document,
 )

@@ -82,6 +82,8 @@ FORMATS: Final[dict[str, Format]] = {
     )
 }
 
+#: Names of the formats that can be written again.
+WRITABLE: Final = tuple(form.name for form in FORMATS.values() if form.document is not None)
 #: Names of the formats that hold what was said.
 WITH_UTTERANCES: Final = tuple(form.name for form in FORMATS.values() if form.said is not None)
 

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot
 from dstbench.readers.builder import StatesBuilder
+from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, exchanges
 from dstbench.readers.frames import frame_slot, frame_value
 from dstbench.readers.source import Format, Source, values
 from dstbench.readers.states import States
@@ -124,22 +126,55 @@ def dialogues_of(source: Source, shape: Any) -> Iterator[Any]:
     return source.objects(shape, "dialogue_id", levels, items, hint=FORMAT.hint)
 
 
-def exchanges(turns: Iterable[Spoken]) -> Iterator[tuple[int, str | None, str]]:
+def user_turns(turns: Iterable[Spoken]) -> Iterator[tuple[int, str | None, str]]:
     """(number, what the system said before, what the user said) of each user turn."""
-    number, system = 0, None
-    for turn in turns:
-        if turn.speaker.upper() == USER:
-            yield number, system, turn.utterance
-            number, system = number + 1, None
-        else:
-            system = turn.utterance
+    for number, user, system in exchanges(turns, lambda turn: bool(turn.speaker.upper() == USER)):
+        if user is not None:
+            yield number, system and system.utterance, user.utterance
 
 
 def said(source: Source) -> Iterator[Said]:
     """What was said in each turn."""
     for dialogue in dialogues_of(source, SpokenDialogue):
-        for number, system, user in exchanges(dialogue.turns):
+        for number, system, user in user_turns(dialogue.turns):
             yield dialogue.dialogue_id, number, system, user
+
+
+class _Document(JsonDocument):
+    name = "dialogue_id"
+
+    def turns(self) -> Iterator[DocumentTurn]:
+        for name, dialogue in self.dialogues():
+            spoken = exchanges(dialogue["turns"], lambda turn: bool(turn["speaker"].upper() == USER))
+            for number, user, system in spoken:
+                texts = {"user": (user, "utterance"), "system": (system, "utterance")}
+                there = {speaker: place for speaker, place in texts.items() if place[0] is not None}
+                yield DocumentTurn(name, number, user and user["frames"], there)
+
+    def cells(self, state: Any) -> Iterator[Cell]:
+        for frame in state:
+            values = frame.get("state", {}).get("slot_values", {})
+            for slot in values:
+                name = slot if "-" in slot else f"{frame['service']}-{slot}"
+                yield canonical_slot(name), (values, slot), (frame["service"], slot)
+
+    def make(self, state: Any, slot: str, spelling: Any) -> Place:
+        if spelling is None:
+            service, _, name = slot.partition("-")
+            is_prefixed = slot in KNOWN_SLOTS or "-" in name  # MultiWOZ 2.2's, or a name that would be cut
+            spelling = service, slot.replace(" ", "") if is_prefixed else name
+        service, name = spelling
+        frame = next((frame for frame in state if frame["service"] == service), None)
+        if frame is None:
+            frame = {"service": service, "slots": []}
+            state.append(frame)
+        empty = {"active_intent": "NONE", "requested_slots": [], "slot_values": {}}
+        return frame.setdefault("state", empty)["slot_values"], name
+
+    def put(self, place: Place, value: str | None) -> None:
+        super().put(place, value)
+        if value is not None:
+            place[0][place[1]] = value.split(BETWEEN)
 
 
 FORMAT: Final = Format(
@@ -155,4 +190,5 @@ FORMAT: Final = Format(
     read=read,
     sharded=True,
     said=said,
+    document=_Document,
 )

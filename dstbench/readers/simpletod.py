@@ -8,11 +8,13 @@ written. Turns count user turns from 0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
 
+from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.readers.builder import StatesBuilder
+from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place
 from dstbench.readers.source import Format, Source, values
 from dstbench.readers.states import States
 from dstbench.readers.text_states import LEAVES_OUT, TextStates
@@ -102,6 +104,30 @@ def said(source: Source) -> Iterator[Said]:
             yield dialogue, number, content.sys[number - 1] if 0 < number <= len(content.sys) else None, user
 
 
+class _Document(JsonDocument):
+    absent = "not mentioned"
+    usual: ClassVar = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
+
+    def turns(self) -> Iterator[DocumentTurn]:
+        for name, dialogue in self.dialogues():
+            said = [texts if isinstance(texts := dialogue.get(key), list) else [] for key in ("usr", "sys")]
+            (users, systems), states = said, dialogue["bstate"]
+            for number in range(len(states) + 1):
+                texts = {"user": (users, number)} if number < len(users) else {}
+                if 0 < number <= len(systems):
+                    texts["system"] = (systems, number - 1)
+                yield DocumentTurn(name, number, states[number] if number < len(states) else None, texts)
+
+    def cells(self, state: Any) -> Iterator[Cell]:
+        for triple in state:
+            yield canonical_slot(f"{triple[0]}-{triple[1]}"), (triple, 2), triple[:2]
+
+    def make(self, state: Any, slot: str, spelling: Any) -> Place:
+        domain, name = spelling or (domain_of(slot), self._usual(slot))
+        state.append([domain, name, None])
+        return state[-1], 2
+
+
 FORMAT: Final = Format(
     name="simpletod",
     title="SimpleTOD (<exp>_test_context[history=full_history]_nocarry.json)",
@@ -123,4 +149,5 @@ GOLD: Final = Format(
     sniff=sniff_gold,
     read=read_gold,
     said=said,
+    document=_Document,
 )

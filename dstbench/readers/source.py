@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dstbench.errors import DstbenchError
+    from dstbench.readers.document import Document
     from dstbench.readers.states import States
 
 T = TypeVar("T")
@@ -319,6 +320,7 @@ class Format:
         said: What was said in each turn of a source; None: the format does not hold it. What the system said is what
             stands before the user's turn; where it said nothing, or the file does not know, it is empty or None. Only
             what is asked for is looked at: states are the business of `read`.
+        document: Opens a source, which `read` (and `said`) have checked, for changes; None: it cannot be written again.
     """
 
     name: str
@@ -330,6 +332,7 @@ class Format:
     read: Callable[[Source], States]
     sharded: bool = False
     said: Callable[[Source], Iterator[Said]] | None = None
+    document: Callable[[Source], Document] | None = None
 
     @property
     def hint(self) -> str:

@@ -208,4 +208,5 @@ TSV: Final = Format(
     sniff=sniff_tsv,
     read=read_tsv,
     said=said_tsv,
+    document=tsv.TsvDocument,
 )

@@ -5,7 +5,7 @@ Conventions: those of `tsv`. Gold only.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
 
@@ -43,6 +43,10 @@ def said(source: Source) -> Iterator[Said]:
     return tsv.said(source, FORMAT)
 
 
+class _Document(tsv.TsvDocument):
+    usual: ClassVar = {"leaveat": "leave at", "arriveby": "arrive by", "pricerange": "price range"}
+
+
 FORMAT: Final = Format(
     name="sumbt-tsv",
     title="SUMBT's preprocessed MultiWOZ, gold",
@@ -52,4 +56,5 @@ FORMAT: Final = Format(
     sniff=sniff,
     read=read,
     said=said,
+    document=_Document,
 )

@@ -9,12 +9,14 @@ Gold is one JSON list of dialogues with flat cumulative states, and what was sai
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from dstbench.conventions.slots import canonical_slot
 from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.columns import Columns, by_key, states_of
+from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place
 from dstbench.readers.source import Format, Source, values
 from dstbench.readers.states import States
 from dstbench.readers.tokens import Tokens
@@ -123,6 +125,22 @@ def said(source: Source) -> Iterator[Said]:
             yield dialogue.dial_id, number, turn.system if number else None, turn.user  # at first it says "none"
 
 
+class _Document(JsonDocument):
+    name = "dial_id"
+
+    def turns(self) -> Iterator[DocumentTurn]:
+        for name, dialogue in self.dialogues():
+            for number, turn in enumerate(dialogue["turns"]):
+                texts = {"user": (turn, "user")} | ({"system": (turn, "system")} if number else {})  # at first "none"
+                yield DocumentTurn(name, number, turn["state"]["slot_values"], texts)
+
+    def cells(self, state: Any) -> Iterator[Cell]:
+        yield from ((canonical_slot(slot), (state, slot), slot) for slot in state)
+
+    def make(self, state: Any, slot: str, spelling: Any) -> Place:
+        return state, spelling or slot
+
+
 FORMAT: Final = Format(
     name="t5dst",
     title="T5DST, TransferQA (<prefix>_prediction.json)",
@@ -144,4 +162,5 @@ GOLD: Final = Format(
     sniff=sniff_gold,
     read=read_gold,
     said=said,
+    document=_Document,
 )

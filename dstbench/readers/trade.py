@@ -7,18 +7,20 @@ TRADE's gold may list a literal ``none``, which is kept as written. Turns count 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from dstbench.conventions.slots import canonical_slot
 from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.columns import Columns, by_key, states_of
+from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place
 from dstbench.readers.source import Format, Source, values
 from dstbench.readers.states import States
 from dstbench.readers.tokens import Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from dstbench.readers.source import Said
 
@@ -124,6 +126,56 @@ def said(source: Source) -> Iterator[Said]:
             yield str(dialogue.dialogue_idx), turn.turn_idx, turn.system_transcript, turn.transcript
 
 
+class Document(JsonDocument):
+    """TRADE's file (and WOZ 2.0's), open for changes: where a ``turn_label`` repeats the state, it follows."""
+
+    name = "dialogue_idx"
+    domain = ""
+
+    def turns(self) -> Iterator[DocumentTurn]:
+        for name, dialogue in self.dialogues():
+            before: dict[str, Any] = {"belief_state": []}
+            for turn in dialogue["dialogue"]:
+                texts = {"user": (turn, "transcript"), "system": (turn, "system_transcript")}
+                yield DocumentTurn(name, turn["turn_idx"], (turn, before), texts)
+                before = turn
+
+    def _named(self, pair: Any) -> str:
+        return canonical_slot(f"{self.domain}{pair[0]}")
+
+    def cells(self, state: Any) -> Iterator[Cell]:
+        turn, _ = state
+        for entry in turn["belief_state"]:
+            for pair in entry["slots"] if entry["act"] == "inform" else ():
+                yield self._named(pair), (pair, 1), pair[0]
+
+    def make(self, state: Any, slot: str, spelling: Any) -> Place:
+        pair = [spelling or (self._usual(slot) if self.domain else slot), None]
+        state[0]["belief_state"].append({"slots": [pair], "act": "inform"})
+        return pair, 1
+
+    def put(self, place: Place, value: str | None) -> None:
+        place[0][place[1]] = value
+
+    def edit(self, turn: DocumentTurn, changes: Mapping[str, str | None]) -> None:
+        content, before = turn.state
+        had = {name for name, _, _ in self.cells(turn.state)}
+        super().edit(turn, changes)
+        for entry in content["belief_state"]:
+            entry["slots"] = [pair for pair in entry["slots"] if pair[1] is not None]
+        content["belief_state"] = [entry for entry in content["belief_state"] if entry["slots"]]
+        if _is_pairs(content.get("turn_label")):
+            old = {name: place[0][1] for name, place, _ in self.cells((before, None))}
+            added = [place[0] for name, place, _ in self.cells(turn.state) if name in changes.keys() - had]
+            label = [[pair[0], changes.get(self._named(pair), pair[1])] for pair in content["turn_label"]]
+            label += [[*pair] for pair in added if old.get(self._named(pair)) != pair[1]]
+            content["turn_label"] = [pair for pair in label if pair[1] is not None]
+
+
+def _is_pairs(label: Any) -> bool:
+    return isinstance(label, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in label)
+
+
 FORMAT: Final = Format(
     name="trade",
     title="TRADE (all_prediction_TRADE.json) and descendants",
@@ -145,4 +197,5 @@ GOLD: Final = Format(
     sniff=sniff_gold,
     read=read_gold,
     said=said,
+    document=Document,
 )

@@ -7,23 +7,23 @@ No quoting. Lines that start with ``#`` are comments.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
 
 import msgspec
 import numpy as np
 import polars as pl
 
+from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.readers.builder import Listed, Words, assemble, checked_turns
-from dstbench.readers.source import Format, Source
+from dstbench.readers.document import Cell, Document, DocumentTurn, Place
+from dstbench.readers.source import Format, Said, Source
 from dstbench.readers.states import States
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dstbench.readers.source import Said
 
 LEAVES_OUT: Final = "none"
 KEYS: Final = "# Dialogue ID", "Turn Index"
+SPEAKERS: Final = {"system": "System Response", "user": "User Utterance"}
 
 
 def sniff(source: Source, line: type[msgspec.Struct]) -> bool:
@@ -68,7 +68,7 @@ def table(source: Source, form: Format) -> tuple[pl.DataFrame, list[str]]:
 def said(source: Source, form: Format) -> Iterator[Said]:
     """What was said in each turn of a file of this format."""
     lines, _ = table(source, form)
-    return lines.select(*KEYS, "System Response", "User Utterance").iter_rows()
+    return lines.select(*KEYS, *SPEAKERS.values()).iter_rows()
 
 
 def read(source: Source, form: Format) -> States:
@@ -84,3 +84,79 @@ def read(source: Source, form: Format) -> States:
     )
     gold = Listed(np.arange(turns.height), cells["at"].to_numpy(), Words.of(cells["slot"]), Words.of(cells["value"]))
     return assemble(source.name, form.name, turns, gold, None)
+
+
+class LinesDocument(Document):
+    """Lines of fields with tabs between, a column for each slot."""
+
+    absent = LEAVES_OUT
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        #: The column of the turn's number.
+        self.number = 1
+        #: The column of what each speaker says.
+        self.speakers: Mapping[str, int] = {}
+        #: (canonical slot, column) of each slot.
+        self.columns: list[tuple[str, int]] = []
+        # (fields, line end); a line that is no turn has no fields and is kept whole, as its "end".
+        self.lines: list[tuple[list[str], str]] = []
+        for line in self.body(source.text).split("\n"):
+            text = line.rstrip("\r")
+            is_turn = bool(text) and not text.startswith("#")
+            self.lines.append((text.split("\t"), line[len(text) :]) if is_turn else ([], line))
+
+    def body(self, text: str) -> str:
+        """The lines of turns; sets which columns there are."""
+        raise NotImplementedError
+
+    def turns(self) -> Iterator[DocumentTurn]:
+        for fields, _ in self.lines:
+            if fields:
+                texts = {speaker: (fields, column) for speaker, column in self.speakers.items()}
+                yield DocumentTurn(fields[0], fields[self.number], fields, texts)
+
+    def cells(self, state: Any) -> Iterator[Cell]:
+        yield from ((slot, (state, column), None) for slot, column in self.columns)
+
+    def put(self, place: Place, value: str | None) -> None:
+        super().put(place, value if value is None else self._field(value))
+
+    def say(self, place: Place, text: str) -> None:
+        super().say(place, self._field(text))
+
+    def _field(self, text: str) -> str:
+        if re.search(r"[\t\r\n]", text):
+            raise self.source.error(f"{text!r} has a tab or a line break, which these files cannot hold")
+        return text
+
+    def drop(self, dialogues: Collection[str]) -> None:
+        self.lines = [line for line in self.lines if not line[0] or line[0][0] not in dialogues]
+
+    def dump(self) -> bytes:
+        return "\n".join("\t".join(fields) + end for fields, end in self.lines).encode()
+
+
+class TsvDocument(LinesDocument):
+    """Such lines below a header that names the columns."""
+
+    def body(self, text: str) -> str:
+        head, _, body = text.lstrip().partition("\n")
+        self._header = head.rstrip("\r").split("\t")
+        self._header_end = head[len(head.rstrip("\r")) :] + "\n"
+        self.number = self._header.index(KEYS[1])
+        self.speakers = {speaker: self._header.index(name) for speaker, name in SPEAKERS.items()}
+        self.columns = [(canonical_slot(name), column) for column, name in enumerate(self._header) if "-" in name]
+        return body
+
+    def make(self, state: Any, slot: str, spelling: Any) -> Place:
+        column = self.columns[-1][1] + 1
+        self.columns.append((slot, column))
+        self._header.insert(column, f"{domain_of(slot)}-{self._usual(slot)}")
+        for fields, _ in self.lines:
+            if fields:
+                fields.insert(column, LEAVES_OUT)  # in all lines
+        return state, column
+
+    def dump(self) -> bytes:
+        return ("\t".join(self._header) + self._header_end).encode() + super().dump()

@@ -7,14 +7,16 @@ written, also misspelled ones that SUMBT's copy mends.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
 
 from dstbench.readers.builder import StatesBuilder
+from dstbench.readers.document import Place
 from dstbench.readers.source import Format, Source
 from dstbench.readers.states import States
-from dstbench.readers.trade import TradeEntry, informed, said
+from dstbench.readers.trade import Document, TradeEntry, informed, said
+from dstbench.readers.tsv import LinesDocument
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -114,6 +116,22 @@ def said_tsv(source: Source) -> Iterator[Said]:
         yield dialogue, turn, system, user
 
 
+class _Document(Document):
+    domain = "restaurant-"
+    usual: ClassVar = {"pricerange": "price range"}
+
+
+class _Lines(LinesDocument):
+    def body(self, text: str) -> str:
+        self.speakers = {"user": 2, "system": 3}
+        self.columns = [(f"restaurant-{name}", column) for column, name in enumerate(COLUMNS) if column >= 4]
+        return text
+
+    def make(self, state: Any, slot: str, spelling: Any) -> Place:
+        """There is none: these files have no header."""
+        raise self.source.error("no column for this slot, and no header to add one to", slot=slot)
+
+
 FORMAT: Final = Format(
     name="woz",
     title="WOZ 2.0 (woz_<split>_en.json), gold",
@@ -126,6 +144,7 @@ FORMAT: Final = Format(
     sniff=sniff,
     read=read,
     said=said,
+    document=_Document,
 )
 TSV: Final = Format(
     name="woz-tsv",
@@ -136,4 +155,5 @@ TSV: Final = Format(
     sniff=sniff_tsv,
     read=read_tsv,
     said=said_tsv,
+    document=_Lines,
 )

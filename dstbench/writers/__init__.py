@@ -1,1 +1,1 @@
-"""Datasets written again in their own formats."""
+"""A dataset rewritten in its own format, with edits."""

@@ -1,7 +1,7 @@
 """A dataset written once more, in its own format, with other states or words.
 
-Conventions: only what is edited changes; see `documents`. What is written is read back before it takes its name: it
-gives the states and words that were asked for, or there is no file.
+Conventions: only what is edited changes (see `readers.document`). What is written is read back before it takes its
+name: it gives the states and words that were asked for, or there is no file.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.atomic import replacing, replacing_folder
 from dstbench.readers import Source, find_files
 from dstbench.readers.contexts import contexts
-from dstbench.writers.formats import DOCUMENTS
+from dstbench.readers.registry import WRITABLE
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from dstbench.readers import Format
+    from dstbench.readers.document import Document
     from dstbench.readers.states import Side, States
-    from dstbench.writers.document import Document
 
 #: The columns of edits, and of what is spoken.
 STATES: Final = pl.Schema({"dialogue": pl.String, "turn": pl.UInt16, "slot": pl.String, "value": pl.String})
@@ -198,15 +198,15 @@ class _Edits:
 
 def _open(source: Source, form: Format, *, with_words: bool) -> tuple[Document, States]:
     """A file as a document, checked as the reader of its states (and words) checks it; and its states."""
-    if form.name not in DOCUMENTS:
+    if form.document is None:
         raise source.error(
-            f"files of format {form.name} cannot be written again", f"those that can: {', '.join(DOCUMENTS)}"
+            f"files of format {form.name} cannot be written again", f"those that can: {', '.join(WRITABLE)}"
         )
     states = form.read(source)
     if with_words and form.said is not None:
         for _ in form.said(source):
             pass
-    return DOCUMENTS[form.name](source), states
+    return form.document(source), states
 
 
 def _names(document: Document) -> dict[str, str]:

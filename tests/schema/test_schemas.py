@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 import dstbench
+from dstbench.readers import Source
 from dstbench.runs.rules import check_long
 from dstbench.schema.core import TABLES, TURNS
 from tests import formats
@@ -43,15 +44,14 @@ def test_tables_have_the_types_and_rows_that_the_schemas_say() -> None:
     assert turns.columns == list(TURNS.columns)
 
 
-#: Formats of which the schema describes a line.
-LINES = ("jsonl", "parlai", "checkdst", "convlab-raw")
-JSON = [name for name in formats.WITH_BOTH | formats.ONLY_PRED if " " not in name and name != "ldst"]
-
-
-@pytest.mark.parametrize("name", JSON)
-def test_files_that_are_read_are_valid(name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in formats.WITH_BOTH | formats.ONLY_PRED if " " not in name])
+def test_files_that_are_read_are_valid(name: str, here: Path) -> None:
     text = (formats.WITH_BOTH | formats.ONLY_PRED)[name]()
-    for document in text.splitlines() if name in LINES else [text]:
+    Path("p").write_text(text)
+    kind = Source("p").kind
+    if kind not in ("json", "jsonl"):
+        pytest.skip("no JSON")
+    for document in text.splitlines() if kind == "jsonl" else [text]:  # of JSON Lines, the schema describes a line
         jsonschema.validate(json.loads(document), schema(f"format_{name}"))
 
 

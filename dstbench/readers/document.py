@@ -21,7 +21,7 @@ from dstbench.conventions.slots import domain_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from dstbench.readers import Format, Source
+    from dstbench.readers.source import Source
 
 #: Where a value or a text stands: a list or an object, and the index or key in it.
 Place: TypeAlias = "tuple[Any, Any]"
@@ -30,7 +30,7 @@ Cell: TypeAlias = "tuple[str, Place, Any]"
 
 
 @dataclass(frozen=True)
-class Turn:
+class DocumentTurn:
     """A user turn of a document, or what the dialogue ends with.
 
     Attributes:
@@ -49,7 +49,6 @@ class Turn:
 class Document:
     """A decoded file; one subclass per shape of formats."""
 
-    form: ClassVar[Format]
     #: What stands where a slot is left out; None: nothing does, the slot is not there.
     absent: ClassVar[str | None] = None
     #: Spellings of slots that differ from the canonical ones, for those that the file does not have.
@@ -59,7 +58,7 @@ class Document:
         self.source = source
         self._spellings: dict[str, Any] | None = None
 
-    def turns(self) -> Iterator[Turn]:
+    def turns(self) -> Iterator[DocumentTurn]:
         """The turns, dialogue by dialogue."""
         raise NotImplementedError
 
@@ -98,7 +97,7 @@ class Document:
         holder, key = place
         holder[key] = text
 
-    def edit(self, turn: Turn, changes: Mapping[str, str | None]) -> None:
+    def edit(self, turn: DocumentTurn, changes: Mapping[str, str | None]) -> None:
         """Set slots of a turn's state, by canonical names; None takes a slot out."""
         there: dict[str, list[Place]] = {}
         for slot, place, _ in self.cells(turn.state):
@@ -182,58 +181,3 @@ class JsonDocument(Document):
 def _escaped(letter: re.Match[str]) -> str:
     units = letter[0].encode("utf-16-be")
     return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
-
-
-class TextDocument(Document):
-    """Lines of fields with tabs between, a column for each slot."""
-
-    absent = "none"
-    #: In which column each speaker's words are.
-    speakers: ClassVar[Mapping[str, int]]
-
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
-        # What ends a line, beside the newline, stands apart; a line that is no turn is kept as its end alone.
-        self.lines: list[tuple[list[str], str]] = []
-        #: (canonical slot, number) of each slot's column.
-        self.columns: list[tuple[str, int]] = []
-        for line in self.body(source.text).split("\n"):
-            text = line.rstrip("\r")
-            is_turn = bool(text) and not text.startswith("#")
-            self.lines.append((text.split("\t"), line[len(text) :]) if is_turn else ([], line))
-
-    def body(self, text: str) -> str:
-        """The lines of turns; what columns there are is found out on the way."""
-        raise NotImplementedError
-
-    def turns(self) -> Iterator[Turn]:
-        """The turns: a line each."""
-        for fields, _ in self.lines:
-            if fields:
-                texts = {speaker: (fields, column) for speaker, column in self.speakers.items()}
-                yield Turn(fields[0], fields[1], fields, texts)
-
-    def cells(self, state: Any) -> Iterator[Cell]:
-        """The slots of a line: all of them."""
-        yield from ((slot, (state, column), None) for slot, column in self.columns)
-
-    def put(self, place: Place, value: str | None) -> None:
-        """Write a value, or leave the slot out."""
-        super().put(place, value if value is None else self._field(value))
-
-    def say(self, place: Place, text: str) -> None:
-        """Write a text."""
-        super().say(place, self._field(text))
-
-    def _field(self, text: str) -> str:
-        if re.search(r"[\t\r\n]", text):
-            raise self.source.error(f"{text!r} has a tab or a line break, which these files cannot hold")
-        return text
-
-    def drop(self, dialogues: Collection[str]) -> None:
-        """Leave dialogues out."""
-        self.lines = [line for line in self.lines if not line[0] or line[0][0] not in dialogues]
-
-    def dump(self) -> bytes:
-        """The lines."""
-        return "\n".join("\t".join(fields) + end for fields, end in self.lines).encode()
