@@ -184,7 +184,11 @@ def _variables(given: str | Iterable[str | Metric], per: Per) -> dict[str, Metri
 
 
 def _split(given: str | Iterable[str | Metric]) -> list[str | Metric]:
-    return list(given.split(",")) if isinstance(given, str) else list(given)
+    """Metrics and columns one by one: a text may name several, separated by commas."""
+    parts: list[str | Metric] = []
+    for item in [given] if isinstance(given, str) else given:
+        parts += item.split(",") if isinstance(item, str) else [item]
+    return parts
 
 
 def _contrast(given: str | Sequence[str | Metric], per: Per) -> _Contrast:
