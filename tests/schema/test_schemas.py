@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import runpy
+from pathlib import Path
 
 import jsonschema
 import pytest
