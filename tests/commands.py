@@ -39,5 +39,5 @@ def run_apart(*words: str, env: dict[str, str] | None = None) -> Result:
 def ok(*words: str) -> str:
     """What a command prints that succeeds and has nothing to note."""
     code, out, err = run(*words)
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, ""), err
     return out

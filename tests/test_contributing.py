@@ -1,0 +1,324 @@
+"""What CONTRIBUTING says is to be touched for a metric, a profile, a command, …: each is made so in a copy, and works.
+
+For each entry of the list there is an example here: texts that are replaced in files, and a test of what is new, which
+runs in the copy with tests that are there already. The files that change must be those that the entry names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.paths import ROOT
+
+CONTRIBUTING = (ROOT / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
+COPIED = ("dstbench", "tests", "benchmarks", "data_schemas", ".github", ".ci", "README.md", "pyproject.toml")
+#: What the list calls the scripts that write files, and what they write.
+SCRIPTS = {"python data_schemas/write.py": "data_schemas/", "python -m tests.test_public": "tests/golden/"}
+
+
+@dataclass(frozen=True)
+class Example:
+    """An example of an entry of the list.
+
+    Attributes:
+        edits: File, a text that it has once, and what stands in its place; an empty text is the file's end.
+        test: The body of a test of what is new.
+        runs: Tests that are there already and concern what is new.
+    """
+
+    edits: tuple[tuple[str, str, str], ...]
+    test: str
+    runs: tuple[str, ...]
+
+
+EXAMPLES = {
+    "a metric": Example(
+        (
+            ("dstbench/metrics/counts.py", "", '''
+
+@dataclass(frozen=True)
+class RightTurns(_Count):
+    """Turns whose state is right."""
+
+    name = "right-turns"
+    title = "turns without an error"
+
+    def stats(self) -> dict[str, pl.Expr]:
+        return {self.name: (pl.col("n_correct") == pl.col("n_union")).cast(pl.Int64)}
+'''),
+            ("dstbench/metrics/registry.py", "import Correct, ErrorTurns,", "import Correct, ErrorTurns, RightTurns,"),
+            ("dstbench/metrics/registry.py", "Over, ErrorTurns,", "Over, ErrorTurns, RightTurns,"),
+            ("README.md", "\n| `iaga`,", "\n| `right-turns` | turns whose states are equal | |\n| `iaga`,"),
+            ("tests/oracle.py", '"error-turns": ',
+             '"right-turns": sum(1 for t in ts if t.right),\n        "error-turns": '),
+        ),
+        """
+        lines = ok("score", "p.json", "-m", "right-turns").splitlines()
+        assert lines[2].split() == ["p", "1"]
+        assert lines[-1].startswith("signature: right-turns|profile:verbatim.1|")
+        assert "right-turns" in oracle.all_metrics([], 30)
+        """,
+        ("tests/scoring/test_score.py::test_the_whole_corpus",
+         "tests/metrics/test_metrics.py::test_every_metric_says_what_it_is_and_whence",
+         "tests/test_readme.py::test_it_names_every_format_metric_and_profile"),
+    ),
+    "a count": Example(
+        (
+            ("dstbench/schema/core.py", '        "n_charged_again": Column(',
+             '        "n_missed": Column(_COUNT, "Slots of gold only."),\n        "n_charged_again": Column('),
+            ("dstbench/scoring/turn_table.py", '_LASTING: Final = (', '_LASTING: Final = ("n_missed", '),
+            ("dstbench/scoring/turn_table.py", '        "n_union": g_is | p_is,',
+             '        "n_union": g_is | p_is,\n        "n_missed": g_is & ~p_is,'),
+        ),
+        """
+        gold = {"hotel-area": "north", "hotel-stars": "4"}
+        states = [{"dialogue_id": "D", "turn": turn, "gold": gold, "pred": {"hotel-stars": "4"}} for turn in (0, 1)]
+        assert dstbench.turns(states)["n_missed"].to_list() == [1, 1]
+        assert ok("score", "p.json", "-m", "jga", "--by", "n_missed").splitlines()[2].split()[:3] == ["p", "0", "50.00"]
+        """,
+        ("tests/schema/test_schemas.py", "tests/scoring/test_score.py::test_every_turn"),
+    ),
+    "a profile": Example(
+        (
+            ("dstbench/conventions/profiles.py", '    Convention(\n        name="dstc10.2"',
+             '    Convention(\n        name="lower.1", gold_steps=("case",), pred_steps=("case",), metrics="jga",\n'
+             '        title="An example: capitals do not matter",\n    ),\n    Convention(\n        name="dstc10.2"'),
+            ("dstbench/cli/topics/conventions.md", "`icdst`, `dstc10`", "`icdst`, `lower`, `dstc10`"),
+            ("tests/conventions/test_profiles.py", "\nCASES: ",
+             '\nLOWER = {"capitals": ({AREA: "North"}, {AREA: "north"}, [\n'
+             '    ("jga", "verbatim", {}, 0), ("jga", "lower", {}, 1),\n])}\nCASES: '),
+            ("tests/conventions/test_profiles.py", '    "a wrong value in slot accuracy":',
+             '    **LOWER,  # type: ignore[dict-item]\n    "a wrong value in slot accuracy":'),
+        ),
+        """
+        assert "|profile:lower.1|" in ok("score", "p.json", "--profile", "lower").splitlines()[-1]
+        assert "An example: capitals do not matter" in ok("ls", "profiles")
+        """,
+        ("tests/conventions/test_profiles.py", "tests/test_readme.py::test_it_names_every_format_metric_and_profile"),
+    ),
+    "a column of `compare`": Example(
+        (
+            ("dstbench/schema/analysis.py", '        "detectable": Column(',
+             '        "z": Column(_NUMBER, "difference by its standard error; null: undefined.", nullable=True),\n'
+             '        "detectable": Column('),
+            ("dstbench/analysis/compare.py", '"detectable": ',
+             '"z": found.value / found.se if found.value is not None and found.se else None,\n'
+             '                    "detectable": '),
+            ("dstbench/rendering/compare.py", '        value_text("detectable"',
+             '        pl.col("z").round(1).cast(pl.String),\n        value_text("detectable"'),
+        ),
+        """
+        for name, right in (("better", 50), ("worse", 20)):
+            states = [{"dialogue_id": f"D{n}", "turn": 0, "gold": {"hotel-stars": "1"},
+                       "pred": {"hotel-stars": str(int(n < right))}} for n in range(60)]
+            Path(f"{name}.jsonl").write_text("".join(json.dumps(state) + "\\n" for state in states))
+        files = ["better.jsonl", "worse.jsonl"]
+        (row,) = json.loads(ok("compare", *files, "--format", "json"))["differences"]
+        jsonschema.validate(row, schema("run_differences"))
+        assert row["z"] == pytest.approx(row["difference"] / row["se"])
+        assert " z " in ok("compare", *files)
+        """,
+        ("tests/schema/test_schemas.py",),
+    ),
+    "a command": Example(
+        (
+            ("dstbench/analysis/lengths.py", "", '''"""How long dialogues are."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+import polars as pl
+
+from dstbench.runs.open import Data, Reading, open_runs
+
+
+def lengths(data: Data, **reading: Unpack[Reading]) -> pl.DataFrame:
+    """How many turns the dialogues of runs have.
+
+    Args:
+        data: One run or several, as `dstbench.open_runs` takes them.
+        **reading: `gold`, `format`, `names`, `missing`, `split`: see `dstbench.open_runs`.
+
+    Returns:
+        A row per run: (run, dialogues, turns).
+
+    Raises:
+        DstbenchError: Data cannot be used.
+    """
+    turns = [(run.name, run.read().select("dialogue", "turn").unique()) for run in open_runs(data, **reading)]
+    counts = [(name, table["dialogue"].n_unique(), table.height) for name, table in turns]
+    return pl.DataFrame(counts, schema=["run", "dialogues", "turns"], orient="row")
+'''),
+            ("dstbench/rendering/lengths.py", "", '''"""The lengths of dialogues in one of the formats."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dstbench.rendering.tables import render_rows
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from dstbench.typing import TableFormat
+
+
+def render_lengths(counts: pl.DataFrame, form: TableFormat) -> str:
+    """What `dstbench.lengths` gives in one of the formats."""
+    return render_rows(counts, "lengths", form)
+'''),
+            ("dstbench/cli/analyse.py", "", '''
+
+@command(app, doing="counting", example="lengths predictions.json")
+def lengths(*, runs: Runs, table: TableOutput) -> str:
+    """Count the turns of dialogues."""
+    from dstbench.rendering.lengths import render_lengths
+
+    return render_lengths(dstbench.lengths(runs.paths, **runs.reading), table.form)
+'''),
+            ("dstbench/__init__.py", '    "fuzzy_pairs": ', '    "lengths": "analysis.lengths",\n    "fuzzy_pairs": '),
+            ("dstbench/__init__.py", '    "fuzzy_pairs",', '    "fuzzy_pairs",\n    "lengths",'),
+            ("dstbench/__init__.py", "    from dstbench.analysis.query ",
+             "    from dstbench.analysis.lengths import lengths\n    from dstbench.analysis.query "),
+            ("dstbench/cli/topics/questions.md", "\nFive tables",
+             "\n`dstbench lengths predictions.json` counts the turns of dialogues.\n\nFive tables"),
+        ),
+        """
+        assert ok("lengths", "p.json").splitlines()[2].split() == ["p", "1", "2"]
+        assert json.loads(ok("lengths", "p.json", "--format", "json")) == {
+            "lengths": [{"run": "p", "dialogues": 1, "turns": 2}]
+        }
+        """,
+        ("tests/test_public.py", "tests/test_architecture.py",
+         "tests/test_readme.py::test_every_command_runs_or_has_a_reason_not_to",
+         "tests/cli/test_cli.py::test_every_command_has_an_example_that_could_be_typed"),
+    ),
+}  # fmt: skip
+
+HEAD = """
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import dstbench
+from tests import formats, oracle
+from tests.commands import ok
+from tests.schema.test_schemas import schema
+
+
+def test_what_is_new(here: Path) -> None:
+        assert Path(dstbench.__file__).is_relative_to(Path(__file__).parent.parent)
+        Path("p.json").write_text(formats.gtpr())
+"""
+
+
+def entries() -> dict[str, str]:
+    """The text of each entry of the list, by what it is for."""
+    (section,) = re.findall(r"## What to touch for\n\n(.*?)\n\n(?!-)", CONTRIBUTING, re.DOTALL)
+    texts = [" ".join(text.split()) for text in re.split(r"^- ", section, flags=re.MULTILINE)[1:]]
+    return {text[2:].partition("**")[0]: text for text in texts}
+
+
+def named(text: str) -> set[str]:
+    """The files and folders (which end in a slash) that an entry names, from the top of the repository."""
+    words = re.findall(r"`([\w./-]+)`", text)
+    paths = {word for word in words if "/" in word or Path(word).suffix in (".py", ".md")}
+    paths |= {written for script, written in SCRIPTS.items() if f"`{script}`" in text}
+    return {path if (ROOT / path).exists() else f"dstbench/{path}" for path in paths}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("copy")
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".*_cache"))
+        else:
+            shutil.copy(ROOT / name, folder)
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix != ".pyc" and not path.relative_to(folder).parts[0].startswith(".hypothesis")
+    }
+
+
+@contextmanager
+def restored(folder: Path) -> Iterator[dict[str, bytes]]:
+    """What is in a folder, which has it again afterwards."""
+    before = contents(folder)
+    try:
+        yield before
+    finally:
+        for name, content in contents(folder).items():
+            if name not in before:
+                (folder / name).unlink()
+            elif content != before[name]:
+                (folder / name).write_bytes(before[name])
+
+
+def python(folder: Path, *words: str) -> None:
+    env = {**os.environ, "PYTHONPATH": str(folder), "HYPOTHESIS_PROFILE": "mutants"}
+    done = subprocess.run(  # noqa: S603 (our own code)
+        [sys.executable, *words], cwd=folder, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_entry_has_an_example() -> None:
+    assert entries().keys() == EXAMPLES.keys()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_is_named_is_what_has_to_be_touched(name: str, copy: Path) -> None:
+    example, text = EXAMPLES[name], entries()[name]
+    with restored(copy) as before:
+        for file, old, new in example.edits:
+            path = copy / file
+            source = path.read_text(encoding="utf-8") if path.exists() else ""
+            assert old == "" or source.count(old) == 1, (
+                f"{file} has {old!r} {source.count(old)} times: adapt the example"
+            )
+            path.write_text(source.replace(old, new) if old else source + new, encoding="utf-8")
+        for script in SCRIPTS:
+            if f"`{script}`" in text:
+                python(copy, *script.split()[1:])
+        after = contents(copy)
+        changed = {file for file, content in after.items() if before.get(file) != content}
+        paths = named(text)
+        ways = {
+            file: [path for path in paths if file == path or (path[-1] == "/" and file.startswith(path))]
+            for file in changed
+        }
+        assert all(ways.values()), f"not named in CONTRIBUTING: {[file for file, by in ways.items() if not by]}"
+        assert paths == {max(by, key=len) for by in ways.values()}, "named in CONTRIBUTING, and not changed"
+        (copy / "tests" / "test_new.py").write_text(HEAD + example.test, encoding="utf-8")
+        python(
+            copy,
+            "-m",
+            "pytest",
+            "-q",
+            "-x",
+            "-p",
+            "no:cacheprovider",
+            "-o",
+            "addopts=",
+            "tests/test_new.py",
+            *example.runs,
+        )
