@@ -34,7 +34,7 @@ Columns: TypeAlias = "Mapping[str, Floats]"
 
 #: The name of all runs together.
 POOLED: Final = "pooled"
-#: The tests by kind of difference; the first is the one that stands for its kind unless another is named.
+#: The tests of each kind of difference; the first is the default.
 TESTS: Final[Mapping[str, tuple[str, ...]]] = {
     "overlapping": (
         *("williams1959", "pearson1898", "hotelling1940", "olkin1967", "dunn1969", "hendrickson1970"),
@@ -43,11 +43,11 @@ TESTS: Final[Mapping[str, tuple[str, ...]]] = {
     "nonoverlapping": ("steiger1980", "pearson1898", "dunn1969", "raghunathan1996", "silver2004"),
     "independent": ("fisher1925",),
 }
-#: What asks for all of them.
+#: The name that stands for all tests of a kind.
 ALL_TESTS: Final = "all"
-# To as many decimals are scores and traits correlated.
+# Scores and traits are rounded to this many decimals before they are correlated.
 _DECIMALS: Final = 12
-# A larger correlation is 1 but for rounding.
+# Correlations above this are 1, apart from rounding errors.
 _EXACT: Final = 1 - 1e-9
 
 
@@ -57,42 +57,42 @@ def with_pooled(tables: Sequence[tuple[str, pl.DataFrame]], variables: Sequence[
     Raises:
         UsageError: One of several runs has the name of all.
     """
-    found = [(name, as_columns(table, variables)) for name, table in tables]
-    if len(found) > 1:
-        if POOLED in (name for name, _ in found):
+    named = [(name, as_columns(table, variables)) for name, table in tables]
+    if len(named) > 1:
+        if POOLED in (name for name, _ in named):
             raise UsageError(f"a run is called {POOLED!r}, as all runs together are", hint="--name gives another one")
-        found.append((POOLED, {v: np.concatenate([columns[v] for _, columns in found]) for v in variables}))
-    return found
+        named.append((POOLED, {v: np.concatenate([columns[v] for _, columns in named]) for v in variables}))
+    return named
 
 
 def as_columns(table: pl.DataFrame, variables: Sequence[str]) -> Columns:
     """The numbers of a table, NaN where undefined."""
-    # Scores of other sums that are one number can differ in their last bits, which are nothing to correlate.
+    # Equal scores that come from different sums can differ in their last bits; rounding removes that.
     return {v: table[v].cast(pl.Float64).fill_null(float("nan")).to_numpy().round(_DECIMALS) for v in variables}
 
 
 def correlations(run: str, columns: Columns, level: float, taken: str = "pairwise") -> pl.DataFrame:
     """Each pair of columns, as rows of `schema.analysis.CORRELATIONS`; `taken` says which rows the columns hold."""
-    found = matrix(columns, level)
+    m = matrix(columns, level)
     names = list(columns)
     rows = [
-        (run, taken, names[i], names[j], found.r[i, j], int(found.n[i, j]), found.lo[i, j], found.hi[i, j], level)
+        (run, taken, names[i], names[j], m.r[i, j], int(m.n[i, j]), m.lo[i, j], m.hi[i, j], level)
         for i, j in combinations(range(len(names)), 2)
     ]
     return _frame(rows, CORRELATIONS.schema)
 
 
 class Compared(NamedTuple):
-    """The difference of two correlations, as far as it can be had."""
+    """Two correlations and their comparison, where there is one."""
 
     runs: Pair
     first: Pair
     second: Pair
-    kind: str
+    kind: str  # of `TESTS`
     r: tuple[float, float]
     n: tuple[int, int]
-    found: Comparison | None
-    why: str | None  # it cannot be had
+    comparison: Comparison | None
+    why: str | None  # there is no comparison
 
 
 def compare_pairs(runs: Pair, columns: Sequence[Floats], first: Pair, second: Pair, level: float) -> Compared:
@@ -107,37 +107,37 @@ def compare_pairs(runs: Pair, columns: Sequence[Floats], first: Pair, second: Pa
         second: Names of the second.
         level: Of the interval.
     """
-    there = ~np.isnan(columns).any(axis=0)
-    j, k, h, m = (column[there] for column in columns)
+    defined = ~np.isnan(columns).any(axis=0)
+    j, k, h, m = (column[defined] for column in columns)
     n = len(j)
     (r_first, _), (r_second, _) = pearson(j, k), pearson(h, m)
     turned = (((j, k), (h, m)), ((j, k), (m, h)), ((k, j), (h, m)), ((k, j), (m, h)))
     unshared = [(a[1], b[1]) for a, b in turned if np.array_equal(a[0], b[0])]
     kind = "overlapping" if unshared else "nonoverlapping"
-    found: Comparison | None = None
+    comparison: Comparison | None = None
     why = _why_not((r_first, r_second), (n, n))
     if not why:
         try:
             if unshared:
-                found = compare_overlapping(r_first, r_second, pearson(*unshared[0])[0], n, level=level)
+                comparison = compare_overlapping(r_first, r_second, pearson(*unshared[0])[0], n, level=level)
             else:
                 r_jh, r_jm, r_kh, r_km = (pearson(a, b)[0] for a in (j, k) for b in (h, m))
-                found = compare_nonoverlapping(r_first, r_second, r_jh, r_jm, r_kh, r_km, n, level=level)
+                comparison = compare_nonoverlapping(r_first, r_second, r_jh, r_jm, r_kh, r_km, n, level=level)
         except UsageError:  # of the correlations as such: the level is sound, and there are enough rows
             why = "one of the columns follows from the others"
-    return Compared(runs, first, second, kind, (r_first, r_second), (n, n), found, why)
+    return Compared(runs, first, second, kind, (r_first, r_second), (n, n), comparison, why)
 
 
 def compare_apart(runs: Pair, one: Columns, other: Columns, pair: Pair, level: float) -> Compared:
     """Compare a correlation between runs over other dialogues."""
     (r_first, n_first), (r_second, n_second) = (pearson(*(columns[name] for name in pair)) for columns in (one, other))
     why = _why_not((r_first, r_second), (n_first, n_second))
-    found = None if why else compare_independent(r_first, n_first, r_second, n_second, level=level)
-    return Compared(runs, pair, pair, "independent", (r_first, r_second), (n_first, n_second), found, why)
+    comparison = None if why else compare_independent(r_first, n_first, r_second, n_second, level=level)
+    return Compared(runs, pair, pair, "independent", (r_first, r_second), (n_first, n_second), comparison, why)
 
 
 def _why_not(r: tuple[float, float], n: tuple[int, int]) -> str | None:
-    """Why two correlations cannot be compared, as far as they say it themselves."""
+    """Why two correlations cannot be compared; None if nothing in r and n forbids it."""
     if min(n) < 4:
         return f"{min(n)} dialogues have all of their columns, and a correlation needs 4"
     if np.isnan(r).any():
@@ -149,7 +149,7 @@ def difference_rows(compared: Iterable[Compared], level: float, taken: str = "co
     """Differences as rows of `schema.analysis.CORRELATION_DIFFERENCES`; see `correlations`."""
     rows = []
     for each in compared:
-        difference, zou = (each.found.difference, each.found.zou) if each.found else (None, (None, None))
+        difference, zou = (each.comparison.difference, each.comparison.zou) if each.comparison else (None, (None, None))
         rows.append((*_place(each), taken, each.kind, *each.r, difference, *zou, *each.n, level))
     return _frame(rows, CORRELATION_DIFFERENCES.schema)
 
@@ -164,12 +164,11 @@ def outcome_rows(compared: Iterable[Compared], test: str | None, level: float) -
     """
     rows = []
     for each in compared:
-        known = TESTS[each.kind]
-        wanted = known[:1] if test is None else known if test == ALL_TESTS else [name for name in known if name == test]
-        for name in wanted:
-            if each.found is None:
+        default = TESTS[each.kind][0]
+        for name in TESTS[each.kind]:
+            if each.comparison is None or (test or default) not in (name, ALL_TESTS):
                 continue
-            outcome = each.found.tests[name]
+            outcome = each.comparison.tests[name]
             limits = outcome.interval or (None, None)
             rows.append((*_place(each), name, outcome.statistic, outcome.df, outcome.p, *limits, level))
     return _frame(rows, CORRELATION_TESTS.schema)
@@ -180,5 +179,5 @@ def _place(compared: Compared) -> tuple[str, ...]:
 
 
 def _frame(rows: Sequence[tuple[Any, ...]], schema: pl.Schema) -> pl.DataFrame:
-    """Rows as a frame, in which what is undefined is null."""
+    """Rows as a frame, with null for NaN."""
     return pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None)

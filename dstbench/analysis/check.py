@@ -6,8 +6,8 @@ turns: gold against itself, a tracker that predicts nothing, and one that repeat
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Unpack, get_args
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple, Unpack, get_args
 
 import polars as pl
 
@@ -39,8 +39,7 @@ _SPELLING: Final = normaliser(LOOSE)
 _MOST: Final = 5  # examples that a check names
 
 
-@dataclass(frozen=True)
-class _Check:
+class _Check(NamedTuple):
     name: str
     status: str
     found: str
@@ -77,7 +76,7 @@ def check(
     rows = []
     wrong = replace(convention, missing="wrong")
     for run in open_under(wrong, data, **reading):
-        rows += [(run.name, found.name, found.status, found.found) for found in _checks(run, convention, allowed)]
+        rows += [(run.name, *finding) for finding in _checks(run, convention, allowed)]
     return pl.DataFrame(rows, schema=["run", "check", "status", "found"], orient="row")
 
 
@@ -115,10 +114,10 @@ def _gold_against_gold(run: Run, convention: Convention) -> _Check:
     scores = _scores(_derived(run, pl.col("gold")), _METRICS, convention)
     short = [f"{name} {_percent(value)}" for name, value in scores.items() if value is not None and value < 1 - 1e-12]
     if short:
-        what = f"does not give 100: {', '.join(short)}; {convention.name} treats the two sides differently"
-        return _Check("gold against gold", "fail", what)
-    told = f"gives 100 on {', '.join(scores)} (not on rsa, where empty turns have 0, and gca as released)"
-    return _Check("gold against gold", "ok", told)
+        text = f"does not give 100: {', '.join(short)}; {convention.name} treats the two sides differently"
+        return _Check("gold against gold", "fail", text)
+    text = f"gives 100 on {', '.join(scores)} (not on rsa, where empty turns have 0, and gca as released)"
+    return _Check("gold against gold", "ok", text)
 
 
 def _first_alternative(run: Run, convention: Convention) -> Iterator[_Check]:
@@ -133,12 +132,12 @@ def _first_alternative(run: Run, convention: Convention) -> Iterator[_Check]:
     whole = _scores(_derived(run, pl.col("gold")), _METRICS, convention)
     if scores == whole:
         return
-    told = ", ".join(f"{name} {_percent(scores[name])}" for name in scores if scores[name] != whole[name])
+    lower = ", ".join(f"{name} {_percent(scores[name])}" for name in scores if scores[name] != whole[name])
     accepted = _percent(_scores(_derived(run, first), "jga", replace(convention, multi="any"))["jga"])
     yield _Check(
         "gold's first alternative",
         "fail",
-        f"gives {told}: a tracker that predicts one of gold's alternatives is wrong; --multi any gives jga {accepted}",
+        f"gives {lower}: a tracker that predicts one of gold's alternatives is wrong; --multi any gives jga {accepted}",
     )
 
 
@@ -159,18 +158,18 @@ def _floors(run: Run, convention: Convention) -> Iterator[_Check]:
     for name, pred in floors.items():
         floor = _scores(_derived(run, pred), "jga,sa", convention)
         beaten = [m for m in ("jga", "sa") if (own[m] or 0) > (floor[m] or 0)]
-        told = ", ".join(f"{m} {_percent(floor[m])} (this run {_percent(own[m])})" for m in ("jga", "sa"))
-        yield _Check(f"floor: {name}", "ok" if len(beaten) == 2 else "warn", told)
+        text = ", ".join(f"{m} {_percent(floor[m])} (this run {_percent(own[m])})" for m in ("jga", "sa"))
+        yield _Check(f"floor: {name}", "ok" if len(beaten) == 2 else "warn", text)
 
 
 def _coverage(run: Run) -> _Check:
     coverage = run.meta["coverage"]
-    told = f"{coverage['turns']:,} turns of {coverage['dialogues']:,} dialogues are scored"
+    scored = f"{coverage['turns']:,} turns of {coverage['dialogues']:,} dialogues are scored"
     lacks = {k: coverage.get(k, 0) for k in ("missing_turns", "missing_dialogues", "extra_turns", "extra_dialogues")}
     if not any(lacks.values()):
-        return _Check("coverage", "ok", f"{told}, all of them predicted")
+        return _Check("coverage", "ok", f"{scored}, all of them predicted")
     names = (f"{count:,} {name.replace('_', ' ')}" for name, count in lacks.items() if count)
-    return _Check("coverage", "warn", f"{told}; {', '.join(names)} (--missing {run.meta['missing']})")
+    return _Check("coverage", "warn", f"{scored}; {', '.join(names)} (--missing {run.meta['missing']})")
 
 
 def _value_counts(run: Run) -> pl.DataFrame:
@@ -180,8 +179,8 @@ def _value_counts(run: Run) -> pl.DataFrame:
     def part(table: pl.DataFrame) -> pl.DataFrame:
         return table.filter(pl.col("slot").is_not_null()).group_by(pairs).agg(turns=pl.len())
 
-    found = pl.concat(over_partitions(run, part)).group_by(pairs).agg(pl.col("turns").sum())
-    return found.with_columns(pl.col(pairs).cast(pl.String)).sort(pairs)
+    counts = pl.concat(over_partitions(run, part)).group_by(pairs).agg(pl.col("turns").sum())
+    return counts.with_columns(pl.col(pairs).cast(pl.String)).sort(pairs)
 
 
 def _slots(counts: pl.DataFrame) -> Iterator[_Check]:
@@ -193,11 +192,11 @@ def _slots(counts: pl.DataFrame) -> Iterator[_Check]:
         per_slot.filter((pl.col(other) == 0) & (pl.col(side) > 0)).sort(side, "slot", descending=[True, False])
         for side, other in (("pred", "gold"), ("gold", "pred"))
     )
-    never = _examples(only_pred.select("slot", "pred"), "turns")
+    never = _listed(only_pred.select("slot", "pred").rows())
     foreign = not set(only_pred["slot"]) <= KNOWN_SLOTS and set(only_gold["slot"]) - set(only_pred["slot"])
     status = "ok" if only_pred.is_empty() else "fail" if foreign else "warn"
     yield _Check("slots predicted that gold never has", status, never or "none")
-    unseen = _examples(only_gold.select("slot", "gold"), "turns")
+    unseen = _listed(only_gold.select("slot", "gold").rows())
     yield _Check("slots of gold that are never predicted", "warn" if unseen else "ok", unseen or "none")
 
 
@@ -214,34 +213,28 @@ def _cumulative(run: Run) -> _Check:
     if not stood:
         return _Check("cumulative states", "note", "no predicted slot has a turn after it")
     share = forgotten / stood
-    told = f"{_percent(share)} % of predicted slots that still hold are gone in the next turn"
+    text = f"{_percent(share)} % of predicted slots that still hold are gone in the next turn"
     if share < _FORGETS:
-        return _Check("cumulative states", "ok", told)
-    return _Check("cumulative states", "fail", f"{told}: these look like turn-level states; accumulate them first")
+        return _Check("cumulative states", "ok", text)
+    return _Check("cumulative states", "fail", f"{text}: these look like turn-level states; accumulate them first")
 
 
 def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None, remedy: str) -> Iterator[_Check]:
-    known = (
-        ontology
-        if ontology is not None
-        else {
-            slot: frozenset(values)
-            for slot, values in counts.drop_nulls("gold").group_by("slot").agg(pl.col("gold").unique()).iter_rows()
-        }
-    )
+    of_gold = counts.drop_nulls("gold").group_by("slot").agg(pl.col("gold").unique())
+    allowed = {slot: frozenset(values) for slot, values in of_gold.iter_rows()} if ontology is None else ontology
     where = "gold's values" if ontology is None else "the ontology"
-    bare = sorted(set(counts["slot"]) - known.keys()) if ontology is not None else []
-    if ontology is not None and not known.keys() & set(counts["slot"]):
+    without_values = sorted(set(counts["slot"]) - allowed.keys()) if ontology is not None else []
+    if ontology is not None and not allowed.keys() & set(counts["slot"]):
         raise DstbenchError("the ontology has none of the run's slots", hint='it is {"hotel-area": ["north", …], …}')
     predicted = counts.drop_nulls("pred").group_by("slot", "pred").agg(pl.col("turns").sum())
     off = [
         (f"{slot} = {value!r}", turns)
         for slot, value, turns in predicted.sort("turns", "slot", "pred", descending=[True, False, False]).iter_rows()
-        if slot in known and value not in known[slot] and not is_dontcare(value)
+        if slot in allowed and value not in allowed[slot] and not is_dontcare(value)
     ]
-    lacking = f"; it says nothing of {', '.join(bare)}" if bare else ""
+    lacking = f"; it says nothing of {', '.join(without_values)}" if without_values else ""
     yield _Check(
-        f"values outside {where}", "note" if off or bare else "ok", f"{_told(off, 'turns') or 'none'}{lacking}"
+        f"values outside {where}", "note" if off or without_values else "ok", f"{_listed(off) or 'none'}{lacking}"
     )
     wrong = counts.filter(pl.col("gold") != pl.col("pred")).sort("turns", "slot", descending=[True, False])
     spelled = [
@@ -249,12 +242,12 @@ def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None,
         for slot, gold, pred, turns in wrong.iter_rows()
         if _SPELLING(slot, gold) == _SPELLING(slot, pred)
     ]
-    told = f"{_told(spelled, 'turns') or 'none'}{remedy}"
-    yield _Check("wrong by spelling only", "warn" if spelled or remedy else "ok", told)
+    text = f"{_listed(spelled) or 'none'}{remedy}"
+    yield _Check("wrong by spelling only", "warn" if spelled or remedy else "ok", text)
     several = counts.filter(pl.col("gold").str.contains(BETWEEN, literal=True)).group_by("slot", "gold")
     listed = several.agg(pl.col("turns").sum()).sort("turns", "slot", descending=[True, False])
     named = [(f"{slot} = {gold!r}", turns) for slot, gold, turns in listed.iter_rows()]
-    yield _Check("gold with alternatives", "note" if named else "ok", _told(named, "turns") or "none")
+    yield _Check("gold with alternatives", "note" if named else "ok", _listed(named) or "none")
 
 
 def _dontcare(run: Run, counts: pl.DataFrame, convention: Convention) -> _Check:
@@ -262,20 +255,14 @@ def _dontcare(run: Run, counts: pl.DataFrame, convention: Convention) -> _Check:
         sum(turns for value, turns in counts.select(side, "turns").drop_nulls().iter_rows() if is_dontcare(value))
         for side in ("gold", "pred")
     )
-    told = ", ".join(
+    scores = ", ".join(
         f"{rule} {_percent(_scores(run, 'jga', replace(convention, dontcare=rule))['jga'])}"
         for rule in get_args(Dontcare)
     )
-    return _Check("dontcare", "note", f"{in_gold:,} slots in gold, {in_pred:,} predicted; jga by rule: {told}")
+    return _Check("dontcare", "note", f"{in_gold:,} slots in gold, {in_pred:,} predicted; jga by rule: {scores}")
 
 
-def _examples(table: pl.DataFrame, unit: str) -> str:
-    return _told(list(table.iter_rows()), unit)
-
-
-def _told(found: Sequence[tuple[str, int]], unit: str) -> str:
-    """The first few of what was found, and how many there are."""
-    if not found:
-        return ""
-    named = ", ".join(f"{name} ({count:,} {unit})" for name, count in found[:_MOST])
-    return named if len(found) <= _MOST else f"{len(found):,}, the most frequent: {named}"
+def _listed(turns: Sequence[tuple[str, int]]) -> str:
+    """The first few names with their counts, and how many there are; empty if there is none."""
+    named = ", ".join(f"{name} ({count:,} turns)" for name, count in turns[:_MOST])
+    return named if len(turns) <= _MOST else f"{len(turns):,}, the most frequent: {named}"

@@ -1,8 +1,8 @@
-"""Which run is better, and could it be chance: intervals and tests by resampling whole dialogues.
+"""Whether one run is better than another: intervals and tests that resample whole dialogues.
 
 Conventions: the unit is the dialogue, never the turn, as a tracker's errors persist. All runs and metrics share the
-draws, so that differences are paired; one seed gives the same bits anywhere. p are adjusted for the differences of one
-metric, as each metric is read as a leaderboard of its own.
+draws, so that differences are paired; one seed gives the same bits anywhere. p-values are adjusted for the differences
+of one metric, as each metric is read as a leaderboard of its own.
 
 The bootstrap gives standard errors and intervals; approximate randomisation gives the p of two runs. Where models with
 several runs (seeds) are named, seeds are resampled as well as dialogues, and models are compared, not runs: that one
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 _LOG: Final = logging.getLogger(__name__)
-#: What is compared when nothing is asked for: one metric, as the best of many is soon found.
+#: The default: one metric, as among many metrics one that favours a run is soon found.
 DEFAULT: Final = "jga"
 _BETWEEN_RUNS: Final = "approximate randomisation of dialogues"
 _BETWEEN_MODELS: Final = "bootstrap of seeds and dialogues"
@@ -116,11 +116,11 @@ def compare(
             that no model names stands for itself. None: runs are compared, not models.
         baseline: The run (its name, or its path as in `data`), or the model, that all others are compared to; None:
             all pairs, in the order of the data.
-        resamples: How many resamples of dialogues, and how many swaps.
-        seed: What the draws come from.
-        level: Level of the intervals; a difference is significant if its adjusted p is at most 1 − level. Where no p
-            that the test can give is, as resamples or dialogues that differ are too few, a warning says so.
-        adjust: How p are adjusted for the number of differences of one metric.
+        resamples: Number of bootstrap resamples, and of randomisations.
+        seed: Random seed.
+        level: Confidence level of the intervals; a difference is significant if its adjusted p is at most 1 − level. A
+            warning says where no p can be, as there are too few resamples or too few dialogues that differ.
+        adjust: How p-values are adjusted for the number of differences of one metric.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
@@ -129,22 +129,22 @@ def compare(
             run, model, adjustment or profile is unknown.
 
     >>> from dstbench.demo import synthetic
-    >>> found = compare(synthetic(50), resamples=500)
-    >>> found.differences.select("run", "other", pl.col("difference").round(2), "significant").row(0)
+    >>> leaderboard = compare(synthetic(50), resamples=500)
+    >>> leaderboard.differences.select("run", "other", pl.col("difference").round(2), "significant").row(0)
     ('careful', 'forgetful', 0.22, True)
     """
     design = Design(resamples, seed, level, adjust)
     convention = as_convention(profile)
-    asked = None if metrics is None else parse_all(metrics)
-    if asked == []:
+    chosen = None if metrics is None else parse_all(metrics)
+    if chosen == []:
         raise UsageError("no metric to compare", hint=f"omit -m to compute {DEFAULT}")
     runs = open_under(convention, data, **reading)
     if len(runs) < 2:
         raise UsageError("compare needs at least two runs", hint="`dstbench score` scores one")
-    given = [run.name for run in runs]
-    seeds = None if models is None else seeds_of(models, given)
-    base = None if baseline is None else _place(baseline, data, given, seeds)
-    return resample(pair_up(runs, asked or parse_all(DEFAULT), convention), design, models=seeds, baseline=base)
+    names = [run.name for run in runs]
+    seeds = None if models is None else seeds_of(models, names)
+    base = None if baseline is None else _place(baseline, data, names, seeds)
+    return resample(pair_up(runs, chosen or parse_all(DEFAULT), convention), design, models=seeds, baseline=base)
 
 
 def resample(
@@ -231,14 +231,14 @@ def resample(
 def _over_seeds(bootstrap: Bootstrap, score: Score, models: Models, runs: Sequence[str]) -> list[Replicates]:
     """The replicates per model, drawn in the order of names: that in which they are given does not matter."""
     order = sorted(models)
-    found = bootstrap.over_seeds(score, [sorted(models[model], key=runs.__getitem__) for model in order])
-    return [found[order.index(model)] for model in models]
+    replicates = bootstrap.over_seeds(score, [sorted(models[model], key=runs.__getitem__) for model in order])
+    return [replicates[order.index(model)] for model in models]
 
 
 def _centred(gap: Replicates) -> Null:
     """The resamples of a difference, moved to where there would be none."""
-    known = gap.resampled[~np.isnan(gap.resampled)]
-    return Null(gap.observed, gap.resampled - (known.mean() if len(known) else 0.0), TIE * gap.scale)
+    defined = gap.resampled[~np.isnan(gap.resampled)]
+    return Null(gap.observed, gap.resampled - (defined.mean() if len(defined) else 0.0), TIE * gap.scale)
 
 
 def _dialogues(paired: Paired, metric: Metric, first: int, second: int) -> Row:
@@ -255,15 +255,15 @@ def _dialogues(paired: Paired, metric: Metric, first: int, second: int) -> Row:
     }
 
 
-def _interval(found: Estimate) -> Row:
-    bca_low, bca_high = found.bca or (None, None)
+def _interval(estimate: Estimate) -> Row:
+    bca_low, bca_high = estimate.bca or (None, None)
     return {
-        "se": found.se,
-        "low": found.percentile[0],
-        "high": found.percentile[1],
+        "se": estimate.se,
+        "low": estimate.percentile[0],
+        "high": estimate.percentile[1],
         "bca_low": bca_low,
         "bca_high": bca_high,
-        "undefined": found.undefined,
+        "undefined": estimate.undefined,
     }
 
 
@@ -289,14 +289,14 @@ def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) ->
     Raises:
         UsageError: No run is called so, or a run would be of two models.
     """
-    found: dict[str, list[int]] = {}
+    seeds: dict[str, list[int]] = {}
     owner: dict[int, str] = {}
-    for model, given in models.items():
-        for run in runs_called(given, names, f"model {model!r}"):
+    for model, patterns in models.items():
+        for run in runs_called(patterns, names, f"model {model!r}"):
             if owner.setdefault(run, model) != model:
                 raise UsageError(f"run {names[run]!r} is named for two models, {owner[run]!r} and {model!r}")
-        found[model] = [run for run in range(len(names)) if owner.get(run) == model]
-        if not found[model]:
+        seeds[model] = [run for run in range(len(names)) if owner.get(run) == model]
+        if not seeds[model]:
             raise UsageError(f"model {model!r} has no run", hint="name its runs, or a pattern of their names")
     for run, name in enumerate(names):
         if run not in owner:
@@ -304,39 +304,39 @@ def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) ->
                 raise UsageError(
                     f"{name!r} is a model, and a run that is not of it", hint="give the model another name"
                 )
-            found[name] = [run]
-    return found
+            seeds[name] = [run]
+    return seeds
 
 
-def runs_called(given: str | Sequence[str], names: Sequence[str], what: str) -> list[int]:
+def runs_called(patterns: str | Sequence[str], names: Sequence[str], what: str) -> list[int]:
     """The numbers of the runs that are meant by names or patterns, in a list or comma-separated.
 
     Raises:
         UsageError: No run is called so; `what` says whose runs were asked for.
     """
-    found: list[int] = []
-    for pattern in [part.strip() for part in given.split(",")] if isinstance(given, str) else given:
+    runs: list[int] = []
+    for pattern in [part.strip() for part in patterns.split(",")] if isinstance(patterns, str) else patterns:
         matching = [i for i, name in enumerate(names) if name == pattern or fnmatchcase(name, pattern)]
         if not matching:
             raise UsageError(f"{what}: no run is called {pattern!r}", hint=_hint(pattern, names))
-        found += matching
-    return found
+        runs += matching
+    return runs
 
 
 def _place(baseline: str, data: Data, names: Sequence[str], seeds: Models | None) -> int:
     """The number of the run or model that is meant by its name, or the run's path."""
-    known = list(names if seeds is None else seeds)
-    if baseline in known:
-        return known.index(baseline)
+    compared = list(names if seeds is None else seeds)
+    if baseline in compared:
+        return compared.index(baseline)
     paths = [str(item) for item in data] if isinstance(data, Sequence) else []
     name = names[paths.index(baseline)] if baseline in paths else baseline
-    if name in known:
-        return known.index(name)
+    if name in compared:
+        return compared.index(name)
     if name in names:
         of = next(model for model, runs in (seeds or {}).items() if names.index(name) in runs)
         raise UsageError(f"run {name!r} is one of a model's, and models are compared", hint=f"the baseline {of!r}")
-    raise UsageError(f"no {'run' if seeds is None else 'model'} is called {baseline!r}", hint=_hint(baseline, known))
+    raise UsageError(f"no {'run' if seeds is None else 'model'} is called {baseline!r}", hint=_hint(baseline, compared))
 
 
-def _hint(name: str, known: Sequence[str]) -> str:
-    return did_you_mean(name, known) or f"there are {', '.join(known)}"
+def _hint(name: str, names: Sequence[str]) -> str:
+    return did_you_mean(name, names) or f"there are {', '.join(names)}"

@@ -32,6 +32,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, did_you_mean
 from dstbench.metrics import REGISTRY, Metric, parse, parse_all
+from dstbench.metrics.registry import split
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES
@@ -124,12 +125,12 @@ def correlate(
             "differences where there are none",
             hint="omit --per turn",
         )
-    given = None if metrics is None else _variables(metrics, per)
+    variables = None if metrics is None else _variables(metrics, per)
     convention = as_convention(profile)
     runs = open_under(convention, data, **reading)
-    if given is None:
-        given = _variables(next((run.meta["only"] for run in runs if run.meta.get("only")), CORRELATED), per)
-    chosen = given | {name: metric for each in contrasts for name, metric in each.variables.items()}
+    if variables is None:
+        variables = _variables(next((run.meta["only"] for run in runs if run.meta.get("only")), CORRELATED), per)
+    chosen = variables | {name: metric for each in contrasts for name, metric in each.variables.items()}
     if len(chosen) < 2:
         raise UsageError("a correlation is between two metrics", hint="-m jga,fga")
     if between_runs and len(runs) < 2:
@@ -170,29 +171,21 @@ class _Contrast(NamedTuple):
 
 def _variables(given: str | Iterable[str | Metric], per: Per) -> dict[str, Metric | None]:
     """Metrics by their notation, and None by the names of columns, in the order in which they are given."""
-    parts = [part.strip() if isinstance(part, str) else part for part in _split(given)]
-    known = COLUMNS[per]
+    parts = split(given)
+    columns = COLUMNS[per]
     for part in parts:
-        if isinstance(part, str) and part not in known and part.partition(":")[0].lower() not in REGISTRY:
+        if isinstance(part, str) and part not in columns and part.partition(":")[0].lower() not in REGISTRY:
             raise UsageError(
                 f"there is no metric and no column of {per}s {part!r}",
-                hint=did_you_mean(part, [*REGISTRY, *known]) or f"a metric, or one of {', '.join(known)}",
+                hint=did_you_mean(part, [*REGISTRY, *columns]) or f"a metric, or one of {', '.join(columns)}",
             )
-    named = {str(metric): metric for metric in parse_all([part for part in parts if part not in known])}
-    names = [str(parse(part)) if isinstance(part, str) and part not in known else str(part) for part in parts]
+    named = {str(metric): metric for metric in parse_all([part for part in parts if part not in columns])}
+    names = [str(parse(part)) if isinstance(part, str) and part not in columns else str(part) for part in parts]
     return {name: named.get(name) for name in names}
 
 
-def _split(given: str | Iterable[str | Metric]) -> list[str | Metric]:
-    """Metrics and columns one by one: a text may name several, separated by commas."""
-    parts: list[str | Metric] = []
-    for item in [given] if isinstance(given, str) else given:
-        parts += item.split(",") if isinstance(item, str) else [item]
-    return parts
-
-
 def _contrast(given: str | Sequence[str | Metric], per: Per) -> _Contrast:
-    parts = [next(iter(_variables([part], per).items())) for part in _split(given)]
+    parts = [next(iter(_variables([part], per).items())) for part in split(given)]
     names = [name for name, _ in parts]
     if len(names) == 3:
         names = [*names[:2], names[0], names[2]]
@@ -211,9 +204,9 @@ def _contrast(given: str | Sequence[str | Metric], per: Per) -> _Contrast:
 
 
 def _check_test(test: str | None) -> None:
-    known = dict.fromkeys(name for names in TESTS.values() for name in names)
-    if test is not None and test not in (*known, ALL_TESTS):
-        hint = did_you_mean(test, known) or f"one of {', '.join(known)}, {ALL_TESTS}"
+    tests = dict.fromkeys(name for names in TESTS.values() for name in names)
+    if test is not None and test not in (*tests, ALL_TESTS):
+        hint = did_you_mean(test, tests) or f"one of {', '.join(tests)}, {ALL_TESTS}"
         raise UsageError(f"there is no test {test!r}", hint=hint)
 
 

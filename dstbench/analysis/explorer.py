@@ -1,7 +1,7 @@
-"""The dialogues that are worth a look, turn by turn, for a page in which one can look at them.
+"""The dialogues that a report shows turn by turn.
 
-Conventions: values are as they are written, what they count for (`error_classes.CLASSES`) is under the convention. A
-state is told by what changes from turn to turn; gold, which runs share, is told once, with the first run's spelling.
+Conventions: values are as written, their classes (`error_classes.CLASSES`) are under the convention. A belief
+state is stored as its changes from turn to turn; gold, which runs share, once, in the first run's spelling.
 Turns are counted from 0 in the order in which a dialogue has them; `turns` says which they are.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dstbench.metrics import Metric
     from dstbench.runs.run import Run
 
-#: How many dialogues a page holds, unless more or fewer are asked for.
+#: Default number of dialogues on a page.
 MOST: Final = 1000
 #: Columns of the dialogues' table that a page shows beside the metrics.
 TRAITS: Final = ("turns", "wrong_turns", "first_failure", "n_gold_max", "mistakes", "to_mean", "nu_paper")
@@ -43,7 +43,7 @@ class Explorer:
     """Dialogues to look at.
 
     Attributes:
-        told: Which dialogues these are, in words.
+        title: Which dialogues these are, in words.
         content: All of them, as a JSON object. Its lists are by dialogue, unless said otherwise:
             ``runs``, ``metrics``, ``counts`` (those of the metrics that are no shares), ``traits``, ``slots``,
             ``values``, ``classes`` (name, kind): names, to which numbers below refer (−1: none).
@@ -56,7 +56,7 @@ class Explorer:
             count them).
     """
 
-    told: str
+    title: str
     content: dict[str, Any]
 
 
@@ -76,14 +76,14 @@ def explore(
         runs: The runs.
         dialogues: The rows of all runs' dialogues (`schema.analysis.DIALOGUES`) with the metrics; what is not a metric
             among its further columns is left alone.
-        metrics: The metrics that are told by dialogue and turn; on the first one, disagreements of runs are looked for.
+        metrics: The metrics to give by dialogue and turn; disagreements of runs are looked for in the first one.
         convention: What values mean and which turns count.
         said: What was said (`schema.CONTEXTS`); None: nobody knows.
         apart: Two columns of `dialogues`, metrics whose disagreements are looked for; None: none.
         most: How many dialogues to take at most.
     """
     names = [str(metric) for metric in metrics]
-    chosen, told = choose(dialogues, names[0], most, apart)
+    chosen, title = choose(dialogues, names[0], most, apart)
     tables = [_rows(run, chosen) for run in runs]
     turns = tables[0].select(_KEY).unique().sort(_KEY).with_columns(place=pl.int_range(pl.len()).over("dialogue"))
     changes = [_changes(table, convention) for table in tables]
@@ -91,7 +91,7 @@ def explore(
     preds = [table.filter("changes").select("dialogue", "turn", "slot", "class", value="pred") for table in changes]
     slots = _vocabulary([table["slot"] for table in (gold, *preds)])
     values = _vocabulary([table["value"] for table in (gold, *preds)])
-    known = {"slot": slots, "value": values}
+    vocabularies = {"slot": slots, "value": values}
     content = {
         "runs": [run.name for run in runs],
         "metrics": names,
@@ -103,11 +103,11 @@ def explore(
         "dialogues": chosen["dialogue"].to_list(),
         "turns": _lists(turns.select("dialogue", "turn"), chosen)["turn"],
         "said": _said(said, turns, chosen),
-        "gold": _coded(gold, turns, chosen, known),
+        "gold": _coded(gold, turns, chosen, vocabularies),
         "of_runs": [
             {
                 **_numbers(dialogues.filter(run=run.name), chosen, names),
-                "pred": _coded(pred, turns, chosen, known),
+                "pred": _coded(pred, turns, chosen, vocabularies),
                 **_of_turns(
                     replace(run, table=table.lazy(), cuts=(0, table.height), derive=None),
                     turns,
@@ -119,7 +119,7 @@ def explore(
             for run, table, pred in zip(runs, tables, preds, strict=True)
         ],
     }
-    return Explorer(told, content)
+    return Explorer(title, content)
 
 
 def choose(
@@ -142,14 +142,14 @@ def choose(
         "that have most mistakes": pl.col("mistakes").max(),
     }
     several = dialogues["run"].n_unique() > 1
-    asked = [name for number, name in enumerate(measures) if (several, apart, True, True)[number]]
-    measured = dialogues.group_by("dialogue").agg(measures[name].fill_null(0).alias(name) for name in asked)
-    rank = pl.min_horizontal(pl.col(name).rank("min", descending=True) for name in asked)
+    orders = [name for number, name in enumerate(measures) if (several, apart, True, True)[number]]
+    measured = dialogues.group_by("dialogue").agg(measures[name].fill_null(0).alias(name) for name in orders)
+    rank = pl.min_horizontal(pl.col(name).rank("min", descending=True) for name in orders)
     order = measured.sort(rank, "dialogue")
     chosen = order.head(most).select("dialogue").sort("dialogue").with_row_index("number")
     if chosen.height == order.height:
         return chosen, f"all {order.height:,} dialogues"
-    return chosen, f"{chosen.height:,} of {order.height:,} dialogues: those {', '.join(asked)}"
+    return chosen, f"{chosen.height:,} of {order.height:,} dialogues: those {', '.join(orders)}"
 
 
 def _rows(run: Run, chosen: pl.DataFrame) -> pl.DataFrame:
@@ -162,15 +162,15 @@ def _changes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """The rows at which something of a slot changes: gold, the prediction, or what they count for."""
     table = states_only(table)
     rows = lay_out(table)
-    found = classify(rows, convention)
-    there = rows.first & (found == _NOTHING)  # a slot that begins with what means absent
+    classes = classify(rows, convention)
+    still_absent = rows.first & (classes == _NOTHING)  # a slot that begins with what means absent
     gold_changes = (rows.first & (rows.gold != ABSENT)) | (~rows.first & row_changes(rows.gold))
-    changes = (rows.differs | row_changes(found)) & ~there
+    changes = (rows.differs | row_changes(classes)) & ~still_absent
     at = np.flatnonzero(changes | gold_changes)
     return table[at].select(
         *_KEY,
         pl.col("slot", "gold", "pred").cast(pl.String),
-        pl.Series("class", np.where(found == _NOTHING, -1, found.astype(np.int64))[at]),
+        pl.Series("class", np.where(classes == _NOTHING, -1, classes.astype(np.int64))[at]),
         pl.Series("changes", changes[at]),
         pl.Series("gold_changes", gold_changes[at]),
     )
@@ -179,17 +179,17 @@ def _changes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
 def _vocabulary(columns: Sequence[pl.Series]) -> list[str]:
     """The distinct strings, the most frequent first, as these have the shortest numbers."""
     counts = pl.concat([column.rename("text") for column in columns]).drop_nulls().value_counts()
-    found: list[str] = counts.sort("count", "text", descending=[True, False])["text"].to_list()
-    return found
+    words: list[str] = counts.sort("count", "text", descending=[True, False])["text"].to_list()
+    return words
 
 
 def _coded(
-    changes: pl.DataFrame, turns: pl.DataFrame, chosen: pl.DataFrame, known: Mapping[str, list[str]]
+    changes: pl.DataFrame, turns: pl.DataFrame, chosen: pl.DataFrame, words: Mapping[str, list[str]]
 ) -> dict[str, list[list[int]]]:
     """Changes as numbers, a list per column and dialogue, in the order of turns and slots."""
     placed = changes.join(turns, on=_KEY, maintain_order="left").sort("dialogue", "place", "slot", nulls_last=True)
     codes = (
-        pl.col(name).cast(pl.Enum(words)).to_physical().cast(pl.Int64).fill_null(-1) for name, words in known.items()
+        pl.col(name).cast(pl.Enum(listed)).to_physical().cast(pl.Int64).fill_null(-1) for name, listed in words.items()
     )
     numbers = placed.select(
         "dialogue", pl.col("place").alias("turn"), *codes, *(n for n in placed.columns if n == "class")
@@ -201,10 +201,10 @@ def _said(said: pl.DataFrame | None, turns: pl.DataFrame, chosen: pl.DataFrame) 
     """What was said in each turn; nothing if it is known of no turn."""
     if said is None:
         return None
-    found = turns.join(said, on=_KEY, how="left", maintain_order="left")
-    if found.select(pl.all_horizontal(pl.col("system", "user").is_null().all())).item():
+    utterances = turns.join(said, on=_KEY, how="left", maintain_order="left")
+    if utterances.select(pl.all_horizontal(pl.col("system", "user").is_null().all())).item():
         return None
-    return _lists(found.select("dialogue", "system", "user"), chosen)
+    return _lists(utterances.select("dialogue", "system", "user"), chosen)
 
 
 def _numbers(dialogues: pl.DataFrame, chosen: pl.DataFrame, names: Sequence[str]) -> dict[str, Any]:
@@ -235,6 +235,6 @@ def _of_turns(
 def _lists(table: pl.DataFrame, chosen: pl.DataFrame) -> dict[str, list[Any]]:
     """The columns of a table, each as a list per dialogue, in the order of the chosen ones; empty where it has none."""
     grouped = table.group_by("dialogue", maintain_order=True).agg(pl.all())
-    found = chosen.join(grouped, on="dialogue", how="left", maintain_order="left")
+    lists = chosen.join(grouped, on="dialogue", how="left", maintain_order="left")
     columns = [name for name in table.columns if name != "dialogue"]
-    return found.select(pl.col(name).fill_null([]) for name in columns).to_dict(as_series=False)
+    return lists.select(pl.col(name).fill_null([]) for name in columns).to_dict(as_series=False)

@@ -88,23 +88,23 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
     warn_of_frames(runs, convention)
     for run in runs:
         spelling = asks_for_spelling(run, (), convention)
-        rows, found = score_run(run, metrics, ["dialogue"], convention, spelling=spelling)
-        warn_of_alternatives(run, found, convention)
-        warn_of_negative_turns(run, resolve(metrics, found, convention), found)
-        spellings.append((run, found.spelling))
-        corpora.add((found.fingerprint, found.turns, found.dialogues))
+        rows, sums = score_run(run, metrics, ["dialogue"], convention, spelling=spelling)
+        warn_of_alternatives(run, sums, convention)
+        warn_of_negative_turns(run, resolve(metrics, sums, convention), sums)
+        spellings.append((run, sums.spelling))
+        corpora.add((sums.fingerprint, sums.turns, sums.dialogues))
         if len(corpora) > 1:
             raise _difference(runs[0], run, convention)
-        if found.dialogues < 2:
+        if sums.dialogues < 2:
             raise DstbenchError(
                 "fewer than two dialogues are scored, and intervals and tests come from resampling dialogues",
                 file=run.name,
                 hint="`dstbench score` works with any number",
             )
-        tables.append(found.table)
+        tables.append(sums.table)
         settings.append({**parse(rows["signature"][0]).settings, "by": "run"})
-        gold_slots |= found.gold_slots
-        is_multiwoz &= found.is_multiwoz
+        gold_slots |= sums.gold_slots
+        is_multiwoz &= sums.is_multiwoz
     warn_of_spelling(spellings, convention)
     _warn_of_differences([run.name for run in runs], settings)
     total = total_of(gold_slots, convention, is_multiwoz=is_multiwoz)

@@ -73,18 +73,18 @@ def query(
     [('hotel-area', 'north', 'south', 'wrong-fresh'), ('taxi-departure', 'pub', None, 'missed-fresh')]
     """
     convention = as_convention(profile)
-    asked = None if metrics is None else parse_all(metrics)
-    _check(sql, _schemas(choose_metrics(asked, [], convention), convention))  # before files are read
+    named = None if metrics is None else parse_all(metrics)
+    _check(sql, _schemas(choose_metrics(named, [], convention), convention))  # before files are read
     runs = open_under(convention, data, **reading)
     for run in runs:
         run.need_states("tables of slots and values")
-    chosen = choose_metrics(asked, runs, convention)
+    chosen = choose_metrics(named, runs, convention)
     schemas = _schemas(chosen, convention)
-    found = _ask(sql, _tables(runs, chosen, convention, schemas))
+    answer = _ask(sql, _tables(runs, chosen, convention, schemas))
     try:
         for run in runs:
             run.check()
-        return found.collect()
+        return answer.collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _fault(sql, error, schemas) from None
     finally:
@@ -162,21 +162,21 @@ def _ask(sql: str, tables: Mapping[str, pl.LazyFrame]) -> pl.LazyFrame:
     """The query's result, not yet computed; its columns are known."""
     schemas = {name: table.collect_schema() for name, table in tables.items()}
     try:
-        found = pl.SQLContext(tables, register_globals=False, eager=False).execute(sql)
-        found.collect_schema()
+        answer = pl.SQLContext(tables, register_globals=False, eager=False).execute(sql)
+        answer.collect_schema()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _fault(sql, error, schemas) from None
-    return found
+    return answer
 
 
 def _fault(sql: str, error: Exception, schemas: Mapping[str, pl.Schema]) -> UsageError:
     """One message, with the tables' columns as its hint."""
-    what = str(error).splitlines()[0].partition("; valid columns")[0].removeprefix("sql parser error: ")
+    message = str(error).splitlines()[0].partition("; valid columns")[0].removeprefix("sql parser error: ")
     named = [name for name in schemas if re.search(rf"\b(?:FROM|JOIN)\s+{name}\b", sql, re.IGNORECASE)] or list(schemas)
-    unknown = re.search(r"column [\"'](.+?)[\"']|relation [\"'](.+?)[\"']", what)
+    unknown = re.search(r"column [\"'](.+?)[\"']|relation [\"'](.+?)[\"']", message)
     near = None
     if unknown:
         columns = [column for name in named for column in schemas[name]]
         near = did_you_mean(unknown[1] or unknown[2], dict.fromkeys(columns) if unknown[1] else schemas)
     tables = "\n".join(f"table {name}: {', '.join(schemas[name])}" for name in named)
-    return UsageError(f"the query fails: {what}", hint=f"{near}\n{tables}" if near else tables)
+    return UsageError(f"the query fails: {message}", hint=f"{near}\n{tables}" if near else tables)

@@ -81,10 +81,10 @@ def walk_through(
 
     >>> states = [{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}},
     ...           {"dialogue_id": "D1", "turn": 1, "gold": {"hotel-area": "south"}, "pred": {"hotel-area": "north"}}]
-    >>> found = walk_through(states, "D1", metrics="jga")
-    >>> found.slots.select("turn", "slot", "class").rows()
+    >>> walkthrough = walk_through(states, "D1", metrics="jga")
+    >>> walkthrough.slots.select("turn", "slot", "class").rows()
     [(0, 'hotel-area', 'correct'), (1, 'hotel-area', 'not-updated')]
-    >>> found.scores.select("turn", "metric", "value").rows()
+    >>> walkthrough.scores.select("turn", "metric", "value").rows()
     [(0, 'jga', 1.0), (1, 'jga', 0.0), (None, 'jga', 0.5)]
     """
     convention = as_convention(profile)
@@ -117,12 +117,12 @@ def _near(run: Run, dialogue: str) -> str:
     from rapidfuzz import process
     from rapidfuzz.distance import JaroWinkler
 
-    known = run.read(run.table.select(pl.col("dialogue").unique(maintain_order=True)))["dialogue"]
-    spelled = {name.lower(): name for name in known.to_list()}
+    dialogues = run.read(run.table.select(pl.col("dialogue").unique(maintain_order=True)))["dialogue"]
+    spelled = {name.lower(): name for name in dialogues.to_list()}
     near = process.extract(dialogue.lower(), list(spelled), scorer=JaroWinkler.similarity, limit=3, score_cutoff=0.7)
     if near:
         return f"did you mean {' or '.join(spelled[name] for name, *_ in near)}?"
-    return f"it has {len(known):,} dialogues, such as {', '.join(known.head(3).to_list())}"
+    return f"it has {len(dialogues):,} dialogues, such as {', '.join(dialogues.head(3).to_list())}"
 
 
 def said_in(runs: Sequence[Run]) -> pl.DataFrame:

@@ -62,7 +62,7 @@ def sweep(
     conventions = {name: _convention(name, labels, typos) for name in profiles or PROFILES}
     tables = []
     for run in open_under(profile("verbatim"), data, **reading):
-        found: list[pl.DataFrame] = []
+        scored: list[pl.DataFrame] = []
         left_out: dict[str, list[str]] = {}
         counts = gold_counts(run)
         for one in {c.scope_name: c for c in conventions.values() if not suits(c, frozenset(counts["slot"]))}.values():
@@ -72,12 +72,12 @@ def sweep(
                 left_out.setdefault(reason, []).append(name)
                 continue
             rows, _ = score_run(run, chosen, [], convention)
-            found.append(rows.drop("exact", strict=False).with_columns(pl.lit(name).alias("profile")))
+            scored.append(rows.drop("exact", strict=False).with_columns(pl.lit(name).alias("profile")))
         if left_out:
             reasons = (f"{', '.join(names)} ({reason})" for reason, names in left_out.items())
             warnings.warn(f"{run.name}: left out {'; '.join(reasons)}", DstbenchWarning, stacklevel=2)
-        if found:
-            tables.append(_ordered(pl.concat(found), str(chosen[0])))
+        if scored:
+            tables.append(_ordered(pl.concat(scored), str(chosen[0])))
     if not tables:
         raise UsageError("no profile suits the runs", hint="`dstbench ls profiles` lists them")
     return pl.concat(tables)
@@ -85,8 +85,8 @@ def sweep(
 
 def _convention(name: str, labels: str | Table | None, typos: str | Table | None) -> Convention:
     """A profile with the user's tables, where it is made for such: the others must not change their numbers."""
-    found = profile(name)
-    takes_typos = "typos" in (*found.gold_steps, *found.pred_steps)
+    convention = profile(name)
+    takes_typos = "typos" in (*convention.gold_steps, *convention.pred_steps)
     return profile(name, labels=labels if name.startswith("trippy") else None, typos=typos if takes_typos else None)
 
 

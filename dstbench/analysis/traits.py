@@ -119,13 +119,13 @@ def traits(
     default, default_to, default_nu = PROTOCOLS[protocol]
     to, nu = to or default_to, nu or default_nu
     metrics = default if metrics is None else metrics
-    for name, given, known in (("to", to, TailOrientation), ("nu", nu, NonUniformity)):
-        if given not in get_args(known):
-            raise UsageError(f"{name}={given!r} is none of {', '.join(get_args(known))}")
+    for name, value, choices in (("to", to, TailOrientation), ("nu", nu, NonUniformity)):
+        if value not in get_args(choices):
+            raise UsageError(f"{name}={value!r} is none of {', '.join(get_args(choices))}")
     pair = parse_all(disagree or ())
     if disagree is not None and len(pair) != 2:
         raise UsageError("a disagreement is between two metrics", hint="--disagree fga gca")
-    chosen = parse_all([*(metrics.split(",") if isinstance(metrics, str) else metrics), *pair])
+    chosen = parse_all([*([metrics] if isinstance(metrics, str) else metrics), *pair])
     if protocol == "released" and len(chosen) < 2:
         raise UsageError("the released protocol is of two metrics", hint=f"-m {default}")
     convention = as_convention(profile)
@@ -193,12 +193,12 @@ def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.Da
     grid = dialogues.select(pl.col("run").unique(maintain_order=True)).join(bins, how="cross", maintain_order="left")
     listed = dialogues.drop_nulls(trait).select("run", number.alias("bin"), *scores)
     long = listed.unpivot(on=scores, index=["run", "bin"], variable_name="metric").drop_nulls("value")
-    found = long.group_by("run", "bin", "metric").agg(
+    means = long.group_by("run", "bin", "metric").agg(
         value=mean(exact_sum(pl.col("value")), pl.len()), dialogues=pl.len()
     )
     return TRAIT_BINS.conform(
         grid.join(pl.DataFrame({"metric": scores}, schema={"metric": pl.String}), how="cross", maintain_order="left")
-        .join(found, on=["run", "bin", "metric"], how="left", maintain_order="left")
+        .join(means, on=["run", "bin", "metric"], how="left", maintain_order="left")
         .with_columns(pl.col("dialogues").fill_null(0), pl.lit(trait).alias("trait"))
     )
 

@@ -71,12 +71,12 @@ def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[
 
 def _by_largest(nulls: Sequence[Null], p: Floats) -> Floats:
     """`stats.max_t`; never below the p of one alone, which swaps may bound."""
-    found = stats.max_t(
+    adjusted = stats.max_t(
         [null.observed for null in nulls],
         np.stack([null.resampled for null in nulls], axis=1),
         [null.tolerance for null in nulls],
     )
-    return np.maximum(found, p)
+    return np.maximum(adjusted, p)
 
 
 def untestable(differences: pl.DataFrame, resamples: int, level: float) -> list[str]:

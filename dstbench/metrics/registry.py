@@ -66,6 +66,14 @@ def parse(notation: str) -> Metric:
     return metric(**given)
 
 
+def split(notations: str | Iterable[str | Metric]) -> list[str | Metric]:
+    """Texts cut at their commas, and metrics, in one list."""
+    parts: list[str | Metric] = []
+    for item in [notations] if isinstance(notations, str) else notations:
+        parts += [part.strip() for part in item.split(",")] if isinstance(item, str) else [item]
+    return parts
+
+
 def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
     """Several metrics, each once, in order; comma-separated text, or an iterable of such texts and of metrics.
 
@@ -73,13 +81,10 @@ def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
         UsageError: One message that names all that is wrong. A metric that is not built in must have a name of its own
             (`base.check_own`), and no two may be written alike.
     """
-    parts: list[str | Metric] = []
-    for item in [notations] if isinstance(notations, str) else notations:
-        parts += item.split(",") if isinstance(item, str) else [item]
     metrics: dict[Metric, None] = {}
     written: dict[str, Metric] = {}
     wrong: list[UsageError] = []
-    for part in parts:
+    for part in split(notations):
         try:
             metric = parse(part) if isinstance(part, str) else part
             if not isinstance(metric, Metric):

@@ -92,7 +92,7 @@ class Report:
 
     def to_html(self) -> str:
         """One HTML document, which needs nothing else and asks the network for nothing."""
-        return self._page((self.explorer.told, self.explorer.content))
+        return self._page((self.explorer.title, self.explorer.content))
 
     def to_markdown(self) -> str:
         """All tables, without the dialogues."""
