@@ -88,6 +88,80 @@ class RightTurns(_Count):
         """,
         ("tests/schema/test_schemas.py", "tests/scoring/test_score.py::test_every_turn"),
     ),
+    "a native format": Example(
+        (
+            ("dstbench/readers/guesses.py", "", '''"""An invented format: true states and guesses."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from dstbench.readers.builder import StatesBuilder
+from dstbench.readers.source import Format, Source
+from dstbench.readers.states import States
+
+
+class Guesses(msgspec.Struct):
+    """A whole file."""
+
+    truth: dict[str, list[dict[str, str]]]
+    guess: dict[str, list[dict[str, str]]]
+
+
+def sniff(source: Source) -> bool:
+    """Whether there are a truth and a guess."""
+    return source.kind == "json" and isinstance(source.sample, dict) and source.sample.keys() == {"truth", "guess"}
+
+
+def read(source: Source) -> States:
+    """Read the file."""
+    file: Guesses = source.convert(source.json, Guesses, (None, "dialogue", "turn", "slot"), hint=FORMAT.hint)
+    states = StatesBuilder(source.name, FORMAT.name)
+    for dialogue, turns in file.truth.items():
+        for number, state in enumerate(turns):
+            at = states.turn(dialogue, number)
+            states.gold.flat(at, state)
+            states.pred.flat(at, file.guess[dialogue][number])
+    return states.build()
+
+
+FORMAT: Final = Format(
+    name="guesses",
+    title="an invented tracker",
+    holds=("gold", "pred"),
+    example='{"truth": {"MUL9901": [{"hotel-area": "north"}]}, "guess": {"MUL9901": [{"hotel-area": "north"}]}}',
+    shape=Guesses,
+    sniff=sniff,
+    read=read,
+)
+'''),
+            ("dstbench/readers/registry.py", "    fga_gca,\n", "    fga_gca,\n    guesses,\n"),
+            ("dstbench/readers/registry.py", "        dstc2.GOLD,\n", "        dstc2.GOLD,\n        guesses.FORMAT,\n"),
+            ("dstbench/cli/topics/formats.md", "| `mwzeval` |", "| `guesses` | nobody | yes |\n| `mwzeval` |"),
+            ("tests/formats.py", "\n\ndef trade() ->", '''
+
+def guesses() -> str:
+    sides = {"truth": "gold", "guess": "pred"}
+    return json.dumps({key: {ID: [turn[side] for turn in EXAMPLE]} for key, side in sides.items()})
+
+
+def trade() ->'''),
+            ("tests/formats.py", '    "gtpr": gtpr,', '    "guesses": guesses, "gtpr": gtpr,'),
+        ),
+        """
+        Path("p.json").write_text(formats.guesses())
+        for words in ([], ["--from", "guesses"]):
+            assert ok("score", "p.json", "-m", "jga", *words).splitlines()[2].split() == ["p", "50.00"]
+        assert "an invented tracker" in ok("ls", "formats")
+        """,
+        ("tests/schema/test_schemas.py", "tests/test_readme.py::test_it_names_every_format_metric_and_profile",
+         "tests/readers/test_readers.py::test_every_format_has_an_example_here",
+         "tests/readers/test_readers.py::test_the_format_is_found_by_content_alone",
+         "tests/readers/test_readers.py::test_formats_with_gold_inside_score_as_the_example",
+         "tests/test_architecture.py::test_what_is_known_of_a_format_is_in_the_module_of_its_project"),
+    ),
     "a profile": Example(
         (
             ("dstbench/conventions/profiles.py", '    Convention(\n        name="dstc10.2"',
