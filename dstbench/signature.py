@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final
 
+from dstbench.conventions.choices import CHOICES, SIGNED
 from dstbench.conventions.convention import DEFAULTS, why_unknown
 from dstbench.conventions.profiles import PROFILES
 from dstbench.errors import UsageError, did_you_mean
@@ -23,29 +24,10 @@ if TYPE_CHECKING:
 
 _COLON: Final = "\\:"
 # What each key of a signature is, for people.
-_MEANINGS: Final = {
+_MEANINGS: Final[Mapping[str, str]] = {
     "metric": "the metric",
-    "profile": "the profile",
-    "slots": "the slots that are scored",
-    "outside": "what gold's slots outside that set count",
-    "absent": "the literals that mean absent",
-    "none": "on which sides they are taken out",
-    "dontcare": "what dontcare is",
-    "gold-steps": "how gold values are normalised",
-    "pred-steps": "how predicted values are normalised",
-    "typos": "the typo table",
-    "multi": "what alternatives mean",
-    "match": "how values are matched",
-    "labels": "the label map",
-    "fuzzy": "which values are matched fuzzily",
-    "schema": "the schema",
-    "seen": "the schema of the training set",
-    "over": "what predicted slots count that gold lacks",
-    "wrong-costs": "how many slots a wrong value costs",
-    "turns": "which turns are scored",
-    "unit": "what a score is a mean over",
-    "domain-turns": "which turns count for a domain",
-    "missing": "what became of turns without a prediction",
+    **{key: choice.metadata["meaning"] for key, choice in SIGNED.items()},
+    "missing": CHOICES["missing"].metadata["meaning"],
     "by": "the grouping",
     "frames": "the number of gold's frames",
     "gold": "gold, as it is compared",

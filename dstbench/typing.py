@@ -10,44 +10,14 @@ from typing import Literal
 #: frames count), score an empty state, or leave the turn out.
 Missing = Literal["error", "wrong", "empty", "intersect"]
 
-#: Which turns count for a domain: those whose gold state has a slot of it, those where gold or prediction has one,
-#: all turns of the dialogues in which gold ever has one (TRADE's zero-shot scores), or those in which gold has a frame
-#: of it (SGD; where the file does not say which frames there are, as ``gold``).
-DomainTurns = Literal["gold", "either", "dialogue", "frames"]
-
-#: On which sides a literal that means "not in the state" is taken out of it; where it is kept, it is a value.
-NoneRule = Literal["drop", "drop-gold", "drop-pred", "keep"]
-
-#: What "dontcare" is: a value, taken out of both states or of one, or its slot is not looked at (``skip``) in turns
-#: where gold has it.
+#: What "dontcare" is; this and the next two are explained where they are chosen, in `conventions.choices`.
 Dontcare = Literal["keep", "drop", "drop-gold", "drop-pred", "skip"]
 
-#: What the alternatives of a value (``a|b``) mean: nothing (one string), the first counts, any gold one may be
-#: predicted, any gold one among any predicted ones, both sides list the same ones, or the slot's kind says it: of a
-#: categorical slot (``--schema``) the first counts, of another any gold one may be predicted (SGD).
+#: What the alternatives of a value (``a|b``) mean.
 Multi = Literal["literal", "first", "any", "overlap", "all", "by-kind"]
 
-#: Which values a fuzzy matcher is asked about: text only, or also numbers, times, days and booleans.
+#: Which values a fuzzy matcher is asked about.
 Fuzzy = Literal["text", "all"]
-
-#: What a predicted slot that gold does not have counts for: an error, nothing, or an error only in domains that gold's
-#: state of the turn has.
-Over = Literal["count", "free", "gold-domains"]
-
-#: What gold's values of slots outside the slot set count: what others count, with the predictions of these slots in the
-#: same turns (``scored``), so that no turn is right by leaving them out; or nothing (``dropped``), and a turn whose
-#: gold has no other values is not scored.
-Outside = Literal["scored", "dropped"]
-
-#: How many slot errors a wrong value is in SA (and slots in RSA): one; two; or two where a hyphen in it makes scripts
-#: that split ``domain-slot-value`` at the last hyphen see two slots.
-WrongCosts = Literal["once", "twice", "hyphen"]
-
-#: Which turns are scored: all, those with a gold state, with a predicted state, or the last of each dialogue.
-Turns = Literal["all", "gold", "pred", "last"]
-
-#: What a score is a mean over: turns, or the domains (services) of turns.
-Unit = Literal["turn", "frame"]
 
 #: What a metric's value is: a share, which tables show in percent, or a count.
 ScoreUnit = Literal["share", "count"]

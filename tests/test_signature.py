@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields, replace
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
+from dstbench.conventions.choices import CHOICES
 from dstbench.conventions.convention import DEFAULTS
-from dstbench.conventions.normalise import Table
+from dstbench.conventions.files import Schema, Table
 from dstbench.conventions.profiles import PROFILES, profile
-from dstbench.conventions.services import Schema
 from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY, parse_all
 from dstbench.rendering.tables import signature_lines
@@ -23,16 +23,19 @@ from dstbench.signature import differences, doubts, explain, parse, sign
 from dstbench.typing import Missing
 from tests.corpora import EXAMPLE, OF_FRAMES, States, corpora
 
-OTHER: dict[str, Any] = {
-    "name": "other.1", "slots": "multiwoz-31", "outside": "dropped", "absent": ("none",), "none": "keep",
-    "dontcare": "drop",
-    "gold_steps": ("case",), "pred_steps": ("case",), "typos": Table.of({"a": ["b"]}), "multi": "any",
-    "match": "levenshtein", "labels": Table.of({"a": ["b"]}), "fuzzy": "all",
-    "schema": Schema.of({"hotel-area": True, "train-day": False}), "seen": Schema.of({"hotel-area": True}),
-    "over": "free", "wrong_costs": "twice", "turns": "gold", "unit": "frame", "domain_turns": "either",
-}  # fmt: skip
 # What moves no number by itself: the run's own treatment of missing turns and each metric's parameters are signed.
 UNSIGNED = {"missing", "metrics", "title"}
+# For each other choice a value that is not the default.
+OTHER: dict[str, Any] = {
+    name: next(value for value in get_args(choice.type) if value != choice.default)
+    for name, choice in CHOICES.items()
+    if get_origin(choice.type) is Literal and name not in UNSIGNED
+} | {
+    "name": "other.1", "slots": "multiwoz-31", "absent": ("none",),
+    "gold_steps": ("case",), "pred_steps": ("case",), "typos": Table.of({"a": ["b"]}),
+    "match": "levenshtein", "labels": Table.of({"a": ["b"]}),
+    "schema": Schema.of({"hotel-area": True, "train-day": False}), "seen": Schema.of({"hotel-area": True}),
+}  # fmt: skip
 
 
 FRAME = {"Hotels_1-#frame": "Find|"}
@@ -48,7 +51,6 @@ def signed(data: Any = EXAMPLE, metrics: str = "jga", **options: Any) -> str:
 
 @pytest.mark.filterwarnings("ignore:.*are not in schema:dstbench.errors.DstbenchWarning")
 def test_every_choice_of_a_convention_is_in_the_signature() -> None:
-    # A new field needs its line above.
     assert OTHER.keys() | UNSIGNED == {f.name for f in fields(dstbench.Convention)}
     base = dstbench.Convention()
     found = {signed(profile=base)} | {signed(profile=replace(base, **{name: v})) for name, v in OTHER.items()}

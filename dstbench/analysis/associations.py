@@ -1,8 +1,8 @@
-"""Columns of numbers to correlations, and to differences between two of them, as rows.
+"""Correlations of columns of numbers, and differences between two correlations, as rows.
 
-Conventions: Pearson's r. A correlation is over the rows in which both of its columns are defined; those that are
-compared are over the same rows, in which all of their columns are. Where runs are pooled, each run's rows stand below
-each other: a dialogue that several runs have counts as often, and intervals are too narrow.
+Conventions: Pearson's r. A correlation uses the rows in which both of its columns are defined; correlations that are
+compared use the rows in which all of their columns are. Pooling runs puts their rows below each other: a dialogue
+counts once per run that has it, so intervals are too narrow.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Pair: TypeAlias = tuple[str, str]
 #: Columns by name, NaN where undefined.
 Columns: TypeAlias = "Mapping[str, Floats]"
 
-#: The name of all runs together.
+#: The name that stands for all runs together.
 POOLED: Final = "pooled"
 #: The tests of each kind of difference; the first is the default.
 TESTS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -52,7 +52,7 @@ _EXACT: Final = 1 - 1e-9
 
 
 def with_pooled(tables: Sequence[tuple[str, pl.DataFrame]], variables: Sequence[str]) -> list[tuple[str, Columns]]:
-    """The columns of each run and, where there are several, of all of them, as `POOLED`.
+    """The columns of each run, and where there are several, of all runs together, named `POOLED`.
 
     Raises:
         UsageError: One of several runs has the name of all.
@@ -101,7 +101,7 @@ def compare_pairs(runs: Pair, columns: Sequence[Floats], first: Pair, second: Pa
     A column of the first pair that equals one of the second is shared, whatever their names.
 
     Args:
-        runs: Where the first and the second correlation are from.
+        runs: The runs of the first and of the second correlation.
         columns: Those of the first pair, then those of the second, of one length; NaN where undefined.
         first: Names of the first pair.
         second: Names of the second.
@@ -129,7 +129,7 @@ def compare_pairs(runs: Pair, columns: Sequence[Floats], first: Pair, second: Pa
 
 
 def compare_apart(runs: Pair, one: Columns, other: Columns, pair: Pair, level: float) -> Compared:
-    """Compare a correlation between runs over other dialogues."""
+    """Compare one correlation between two runs that share no dialogue."""
     (r_first, n_first), (r_second, n_second) = (pearson(*(columns[name] for name in pair)) for columns in (one, other))
     why = _why_not((r_first, r_second), (n_first, n_second))
     comparison = None if why else compare_independent(r_first, n_first, r_second, n_second, level=level)
@@ -159,8 +159,8 @@ def outcome_rows(compared: Iterable[Compared], test: str | None, level: float) -
 
     Args:
         compared: The differences.
-        test: A test's name, `ALL_TESTS`, or None: the one that stands for the kind of difference.
-        level: Of the intervals that tests have.
+        test: A test's name, `ALL_TESTS`, or None: the default test of the kind of difference.
+        level: Confidence level of the intervals that tests have.
     """
     rows = []
     for each in compared:

@@ -1,7 +1,7 @@
 """Sanity checks of a run: what a careful reviewer would ask before believing its scores.
 
-Each check is a question with a known answer for a sound run. Three runs are derived from the one at hand, on the same
-turns: gold against itself, a tracker that predicts nothing, and one that repeats gold's state of the turn before.
+The answer of each check is known for a sound run. Three more runs are derived on the same turns: gold against itself, a
+tracker that predicts nothing, and one that repeats gold's state of the turn before.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 
 _METRICS: Final = "jga,sa,f1,fga,tla,aga,gca:counting=paper"
-# The share of still valid slots that a tracker forgets from one turn to the next, from which on its states are taken
-# for turn-level ones; trackers that accumulate forget a few per cent.
+# States are taken for turn-level ones if at least this share of slots that still hold is gone in the next turn; in
+# states that accumulate it is a few per cent.
 _FORGETS: Final = 0.5
 _SPELLING: Final = normaliser(LOOSE)
 _MOST: Final = 5  # examples that a check names

@@ -236,13 +236,13 @@ def _over_seeds(bootstrap: Bootstrap, score: Score, models: Models, runs: Sequen
 
 
 def _centred(gap: Replicates) -> Null:
-    """The resamples of a difference, moved to where there would be none."""
+    """The resampled differences, shifted so that their mean is 0 as under the null hypothesis."""
     defined = gap.resampled[~np.isnan(gap.resampled)]
     return Null(gap.observed, gap.resampled - (defined.mean() if len(defined) else 0.0), TIE * gap.scale)
 
 
 def _dialogues(paired: Paired, metric: Metric, first: int, second: int) -> Row:
-    """In how many dialogues a run is better, and in how many there is anything to be better at."""
+    """Numbers of dialogues in which the first run is better, equal, worse, unscored, and in which sums differ."""
     score, (one, other) = paired.score(metric), paired.sums[[first, second]]
     counts = stats.tally(score(one), score(other))
     own = [paired.statistics.index(name) for name in stats_of(metric)]
@@ -272,15 +272,15 @@ def _sd(scores: Sequence[float]) -> float | None:
 
 
 def _frame(rows: Sequence[Row], table: Table) -> pl.DataFrame:
-    """Rows as the table has them; what they lack, and NaN, is null."""
+    """Rows with the columns of the table; what they lack, and NaN, is null."""
     return pl.DataFrame(rows, schema=table.schema).fill_nan(None)
 
 
-# --- who is meant ----------------------------------------------------------------------------------------------------
+# --- runs and models by name -----------------------------------------------------------------------------------------
 
 
 def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) -> dict[str, list[int]]:
-    """The numbers of each model's runs (seeds); a run that no model names is a model of its own.
+    """Indices of each model's runs (seeds); a run that no model names is a model of its own.
 
     Args:
         models: Model name to its runs, as names or patterns, in a list or comma-separated.
@@ -309,10 +309,10 @@ def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) ->
 
 
 def runs_called(patterns: str | Sequence[str], names: Sequence[str], what: str) -> list[int]:
-    """The numbers of the runs that are meant by names or patterns, in a list or comma-separated.
+    """Indices of the runs that names or patterns stand for, in a list or comma-separated.
 
     Raises:
-        UsageError: No run is called so; `what` says whose runs were asked for.
+        UsageError: No run is called so; `what` names the option in the message.
     """
     runs: list[int] = []
     for pattern in [part.strip() for part in patterns.split(",")] if isinstance(patterns, str) else patterns:
@@ -324,7 +324,7 @@ def runs_called(patterns: str | Sequence[str], names: Sequence[str], what: str) 
 
 
 def _place(baseline: str, data: Data, names: Sequence[str], seeds: Models | None) -> int:
-    """The number of the run or model that is meant by its name, or the run's path."""
+    """Index of the run or model with this name, or of the run with this path."""
     compared = list(names if seeds is None else seeds)
     if baseline in compared:
         return compared.index(baseline)

@@ -1,7 +1,7 @@
 """How scores go together: correlations of metrics and traits (Kim et al. 2022, Figs 3 and A1), and their differences.
 
-Conventions: see `associations`. The unit is the dialogue. Turns of a dialogue are alike, so that over turns there are
-correlations, as papers print them, but intervals are too narrow and no differences are compared.
+Conventions: see `associations`. The unit is the dialogue. Turns of one dialogue are not independent: correlations over
+turns can be computed, as papers print them, but their intervals are too narrow and differences are not compared.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-#: The metrics that are correlated unless others are named.
+#: The metrics that are correlated by default.
 CORRELATED: Final = "jga,sa,rsa,aga,f1,fga,gca"
 #: The columns that can be correlated beside metrics.
 COLUMNS: Final[Mapping[Per, tuple[str, ...]]] = {
@@ -62,9 +62,9 @@ class Correlations:
     """Correlations, as frames (schemas in `dstbench.schema.analysis`).
 
     Attributes:
-        matrix: Each pair of columns in each run and, where there are several, in all of them pooled.
-        differences: The differences that were asked for, with Zou's interval; without a row if none were.
-        tests: The tests of these.
+        matrix: Each pair of columns in each run and, where there are several, in all runs pooled.
+        differences: The differences that were asked for, with Zou's interval; no row if none were.
+        tests: The tests of these differences.
         signatures: (run, metric, unit, signature) of the scores.
     """
 
@@ -98,9 +98,9 @@ def correlate(
         between_runs: Compare each correlation between each two runs. These have the same dialogues, or no dialogue in
             common.
         test: The test that stands beside an interval, by cocor's name, or ``all``; None: Williams' where a column is
-            shared, Steiger's where none is, Fisher's between runs over other dialogues. Choose before you look: nine
-            tests of one difference are nine chances.
-        level: Of all intervals.
+            shared, Steiger's where none is, Fisher's between runs that share no dialogue. Choose before you look at the
+            results: with nine tests of one difference, one is more likely to be significant by chance.
+        level: Confidence level of all intervals.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
@@ -162,7 +162,7 @@ def correlate(
 
 
 class _Contrast(NamedTuple):
-    """Two correlations to compare, and what they are between."""
+    """Two correlations to compare, and their variables."""
 
     first: Pair
     second: Pair
@@ -261,7 +261,7 @@ def _warn_of(compared: Compared, what: str) -> None:
 
 
 def _warn_of_rows(per: Per, signatures: pl.DataFrame) -> None:
-    """Say it where intervals are too narrow, and where a metric is not the same in the runs that are pooled."""
+    """Warn of intervals that are too narrow, and of metrics that are not the same in all runs that are pooled."""
     if per == "turn":
         _warn("turns of one dialogue are not independent: intervals over turns are too narrow")
     heads = signatures.group_by("metric", maintain_order=True).agg(

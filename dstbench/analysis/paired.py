@@ -1,7 +1,6 @@
-"""Several runs over one gold: their sums per dialogue, side by side, if they can be compared at all.
+"""Sums per dialogue of several runs over one gold, side by side.
 
-Conventions: runs are paired by dialogue, so all of them must have the same turns with the same gold, under the
-convention.
+Conventions: runs are paired by dialogue, so all must have the same scored turns with the same gold.
 """
 
 from __future__ import annotations
@@ -127,7 +126,7 @@ def _in_order(table: pl.DataFrame, dialogues: pl.DataFrame, statistics: Sequence
 
 
 def _warn_of_differences(names: Sequence[str], settings: Sequence[dict[str, str]]) -> None:
-    """Say it where runs were not treated alike."""
+    """Warn where the settings of runs differ."""
     first, *others = (sign("any metric", of_run) for of_run in settings)
     for name, other in zip(names[1:], others, strict=True):
         for clause in differences(first, other):
@@ -142,7 +141,7 @@ def _warn_of_differences(names: Sequence[str], settings: Sequence[dict[str, str]
 
 
 def _difference(one: Run, other: Run, convention: Convention) -> DstbenchError:
-    """What to say of two runs whose scored turns, or gold, are not the same: how many differ, and the first of them."""
+    """The error for two runs whose scored turns or gold differ: how many turns, and the first of them."""
     both = _gold_of_turns(one, convention).join(
         _gold_of_turns(other, convention), on=_TURN, how="full", coalesce=True, suffix="_other"
     )

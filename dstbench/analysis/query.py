@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
-# What a query begins with; others would seem to change tables, and these are made anew for each query.
+# The first words of queries that read; others would seem to change tables, but tables are made anew for each query.
 _READS: Final = ("SELECT", "WITH", "FROM", "VALUES", "EXPLAIN", "SHOW")
-# Functions that read a file or an address, however they are spelt and wherever they stand.
+# Functions that read a file or an address, in any spelling and at any place.
 _FOREIGN: Final = re.compile(r"\b((?:read|scan)_\w+)[\"`\s]*(?:\(|--|/\*)", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -145,7 +145,7 @@ def _conform(table: pl.LazyFrame, run: Run, schema: pl.Schema) -> pl.LazyFrame:
 
 
 def _check(sql: str, schemas: Mapping[str, pl.Schema]) -> None:
-    """Refuse what is no query, or names what is not there."""
+    """Refuse what does not read, or names a table or column that does not exist."""
     words = _COMMENT.sub(" ", sql).lstrip(" \t\r\n(").split(maxsplit=1)
     if not words:
         raise UsageError("the query is empty", hint='"SELECT slot, count(*) AS n FROM long GROUP BY slot"')
@@ -159,7 +159,7 @@ def _check(sql: str, schemas: Mapping[str, pl.Schema]) -> None:
 
 
 def _ask(sql: str, tables: Mapping[str, pl.LazyFrame]) -> pl.LazyFrame:
-    """The query's result, not yet computed; its columns are known."""
+    """The query's result as a lazy frame whose columns are resolved."""
     schemas = {name: table.collect_schema() for name, table in tables.items()}
     try:
         answer = pl.SQLContext(tables, register_globals=False, eager=False).execute(sql)

@@ -1,4 +1,4 @@
-"""One dialogue, turn by turn: what was said, what gold and runs say of it, and how each turn scores.
+"""One dialogue, turn by turn: utterances, gold and predicted slots, scores.
 
 Conventions: scores are those of `dstbench.score` by turn, over this dialogue alone. A turn's changes are counted as
 GCA's authors do. Turns that the convention does not score have no scores and no classes.
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-#: The metrics of a turn, unless others are named.
+#: The default metrics of a turn.
 SHOWN: Final = "jga,rsa,fga,gca"
 
 
 @dataclass(frozen=True)
 class Walkthrough:
-    """A dialogue, as frames (schemas in `dstbench.schema.turnwise`; `schema.CONTEXTS`).
+    """A dialogue, as frames (schemas in `dstbench.schema.analysis`; `schema.CONTEXTS`).
 
     Attributes:
-        said: What was said in its turns; without a row where that is not known.
+        said: The utterances of its turns; no row where they are not known.
         slots: Every slot of every turn that gold or a run has, with its class.
         changes: How many changes of state each run has right, wrong, missed and over, turn by turn.
         scores: The scores of each turn, and of the dialogue (turn: null).
@@ -70,8 +70,8 @@ def walk_through(
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         dialogue: Its id; MultiWOZ's in any spelling.
-        context: A file, folder or table of contexts that says what was said; None: what the first run's own file or
-            the gold file holds, if it does.
+        context: A file, folder or table of contexts with the utterances; None: those in the first run's own file or in
+            the gold file, if any.
         metrics: Metrics in dstbench's notation; None: JGA, RSA, FGA, GCA.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
@@ -89,7 +89,7 @@ def walk_through(
     """
     convention = as_convention(profile)
     chosen = parse_all(metrics or SHOWN)
-    said = None if context is None else contexts(context)  # what is wrong with it is said before runs are read
+    said = None if context is None else contexts(context)  # so that its errors come before runs are read
     runs = open_under(convention, data, **reading)
     for run in runs:
         run.need_states("classes of errors")
@@ -126,7 +126,7 @@ def _near(run: Run, dialogue: str) -> str:
 
 
 def said_in(runs: Sequence[Run]) -> pl.DataFrame:
-    """What the first of the files of runs and gold that knows it says was said; nothing if none does."""
+    """The utterances in the first of the files of runs and gold that has any; no row if none has."""
     tries: list[tuple[Any, str | None]] = [
         (run.meta["files"], run.meta["format"]) for run in runs if run.meta.get("format") in WITH_UTTERANCES
     ]
@@ -135,7 +135,7 @@ def said_in(runs: Sequence[Run]) -> pl.DataFrame:
     for path, form in tries:
         try:
             return contexts(path, format=form)
-        except DstbenchError:  # nobody has asked for it
+        except DstbenchError:  # the user has not asked for utterances
             continue
     return pl.DataFrame(schema=CONTEXTS.schema)
 
@@ -143,7 +143,7 @@ def said_in(runs: Sequence[Run]) -> pl.DataFrame:
 def _of_run(
     run: Run, metrics: Sequence[Metric], convention: Convention
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """The frames of one run, in the order of `Walkthrough` but for what was said."""
+    """The frames of one run, in the order of `Walkthrough` after `said`."""
     table, named = run.read(), pl.lit(run.name).alias("run")
     turns = to_turns(table, convention)
     whole = score_run(run, metrics, [], convention)[0]

@@ -1,4 +1,4 @@
-"""The same predictions under every convention: how much of a score is the convention."""
+"""The same predictions scored under every profile."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dstbench.conventions.convention import Convention
-    from dstbench.conventions.normalise import Table
+    from dstbench.conventions.files import Table
 
-# What two neighbours in a sweep may differ in, beside the convention: nothing, or what follows from it.
+# Settings that differ between two profiles only because the convention does.
 _FOLLOWS: Final = frozenset({"metric", "profile", "gold"})
 
 

@@ -1,8 +1,8 @@
-"""What dialogues are like beside what they score: tail orientation and non-uniformity of mistakes (GCA, §6).
+"""Tail orientation and non-uniformity of mistakes (Aksu & Chen 2024, section 6) beside the scores of dialogues.
 
-A metric that prefers mistakes of one place or spread rewards what is no quality of a tracker. These are the tables to
-see it in: per dialogue, in bins, as correlations, and the dialogues on which two metrics disagree. (The module is not
-called `traits`, as the function is.)
+A metric whose scores depend on where in a dialogue mistakes are, or how they are spread, rewards something that is no
+quality of a tracker. These tables show it: per dialogue, in bins, as correlations, and the dialogues on which two
+metrics disagree.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from dstbench.arrays import Floats
 
 _BINS: Final = 10
-# Traits whose values have bounds of their own.
+# Traits whose bins span fixed bounds instead of the values that occur.
 _BOUNDS: Final = {"to_mean": (0.0, 1.0)}
-#: The metrics, tail orientation and non-uniformity of a protocol, unless others are named.
+#: The default metrics, tail orientation and non-uniformity of each protocol.
 PROTOCOLS: Final[Mapping[Protocol, tuple[str, TailOrientation, NonUniformity]]] = {
     "plain": ("fga,gca", "mean", "paper"),
     "released": ("fga:lam=0.75,gca", "released", "released"),
 }
-# In the released protocol, dialogues on which standard scores differ by less are left out.
+# The released protocol omits dialogues whose standard scores differ by less.
 _LEAST_APART: Final = 0.1
 
 
@@ -98,7 +98,7 @@ def traits(
         protocol: Over which dialogues traits and scores are correlated: all in which they are defined, or, with
             ``released``, those that Aksu & Chen 2024 took, of all runs pooled: not perfect by both metrics, and by
             standard scores 0.1 or more apart.
-        level: Of the intervals.
+        level: Confidence level of the intervals.
         disagree: Two metrics whose strongest disagreements are listed; None: no list.
         most: Number of dialogues to list in each direction.
         profile: The convention, or its name.

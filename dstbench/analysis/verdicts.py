@@ -1,4 +1,4 @@
-"""Which differences of runs are significant, and which no test of so many resamples can show to be.
+"""Which differences of runs are significant, and which could not be with so few resamples or dialogues.
 
 Conventions: a difference whose smallest adjusted p is above the level was not tested, whatever its p: it is neither
 significant nor not. That is so with few resamples for many differences, and with few dialogues in which runs differ.
@@ -35,12 +35,12 @@ _MOST: Final = 5
 
 
 def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[str, Any]]:
-    """The p of one metric's differences, adjusted for the number of those that are defined, and what they say.
+    """p-values of one metric's differences, adjusted for the number of defined ones, and whether they are significant.
 
     Args:
         nulls: The differences, all with the same resamples.
-        adjust: How p are adjusted.
-        level: One less it is that of the tests.
+        adjust: How p-values are adjusted.
+        level: Confidence level; tests use 1 − level.
 
     Returns:
         Per difference its columns of `schema.analysis.RUN_DIFFERENCES`, from `p` to `significant`.
@@ -80,12 +80,12 @@ def _by_largest(nulls: Sequence[Null], p: Floats) -> Floats:
 
 
 def untestable(differences: pl.DataFrame, resamples: int, level: float) -> list[str]:
-    """What is to be said of differences that cannot be significant, a line each; none where all can.
+    """A line of text for each kind of difference that cannot be significant; none where all can.
 
     Args:
         differences: Rows of `schema.analysis.RUN_DIFFERENCES`.
-        resamples: How many there were.
-        level: One less it is that of the tests.
+        resamples: Number of resamples.
+        level: Confidence level; tests use 1 − level.
     """
     alpha = round(1 - level, 12)
     metrics_of: dict[str, list[str]] = {}

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from dstbench.audit.mentions import spaced, squeezed
-from dstbench.conventions.normalise import is_text, read_json
+from dstbench.conventions.files import read_json
+from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning
 from dstbench.readers import Source, sniff

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dstbench.arrays import Hashes, Integers
-    from dstbench.conventions.normalise import Table
+    from dstbench.conventions.files import Table
 
 
 # Words that do not tell one value from another; the s is a genitive's, or a plural's that a tokeniser has cut off.

@@ -12,7 +12,7 @@ import dstbench
 from dstbench.cli.app import app
 from dstbench.cli.command import Result, command
 from dstbench.cli.options import (
-    Choices,
+    ConventionChoices,
     Drawing,
     From,
     Gold,
@@ -35,7 +35,7 @@ def diagnose(
     drawing: Drawing,
     runs: Runs,
     table: TableOutput,
-    choices: Choices,
+    choices: ConventionChoices,
 ) -> Result:
     """Find out where runs fail: first failures, gold slots, JGA by turn and length, kinds of errors."""
     from dstbench.rendering.charts import diagnosis_charts
@@ -68,7 +68,7 @@ def traits(
     drawing: Drawing,
     runs: Runs,
     table: TableOutput,
-    choices: Choices,
+    choices: ConventionChoices,
 ) -> Result:
     """Show where in dialogues mistakes are, and what that does to scores: tail orientation, non-uniformity."""
     from dstbench.rendering.charts import trait_charts
@@ -111,7 +111,7 @@ def correlate(
     drawing: Drawing,
     runs: Runs,
     table: TableOutput,
-    choices: Choices,
+    choices: ConventionChoices,
 ) -> Result:
     """Correlate metrics and traits of dialogues, and compare correlations."""
     from dstbench.rendering.charts import correlation_charts
@@ -154,7 +154,7 @@ def show(
     missing: MissingOption = None,
     split: Split = None,
     table: TableOutput,
-    choices: Choices,
+    choices: ConventionChoices,
 ) -> str:
     """Show one dialogue turn by turn: what was said, gold and predicted slots, scores, changes of state."""
     from dstbench.analysis.show import walk_through
@@ -180,7 +180,7 @@ def query(
     metrics: Metrics = None,
     runs: Runs,
     table: TableOutput,
-    choices: Choices,
+    choices: ConventionChoices,
 ) -> str:
     """Ask runs a question in SQL: the tables are long, classes, turns, dialogues and scores."""
     from dstbench.rendering.tables import render_answer

@@ -9,7 +9,7 @@ import dstbench
 from dstbench.cli.app import app
 from dstbench.cli.command import Result, command
 from dstbench.cli.options import (
-    Choices,
+    ConventionChoices,
     Drawing,
     FormatOption,
     From,
@@ -32,19 +32,19 @@ audits = typer.Typer(
 app.add_typer(audits)
 
 
-class _GoldChoices(Choices):
+class _GoldChoices(ConventionChoices):
     """Choices of a convention that concern gold values alone."""
 
     offered = ("dontcare", "none", "typos", "gold_steps", "slots")
 
 
-class _MatchChoices(Choices):
+class _MatchChoices(ConventionChoices):
     """Choices that concern gold values and when two of them match."""
 
     offered = (*_GoldChoices.offered, "multi", "match", "fuzzy", "labels", "schema")
 
 
-class _FuzzyChoices(Choices):
+class _FuzzyChoices(ConventionChoices):
     """All choices, beside a profile that matches fuzzily."""
 
     default = "qian2021"
@@ -309,7 +309,7 @@ def memorisation(
     most: Annotated[int, typer.Option(min=0, help="Number of values to list per run.")] = 20,
     runs: Runs,
     table: TableOutput,
-    choices: Choices,
+    choices: ConventionChoices,
 ) -> str:
     """Count wrong predicted values that nobody has said: what trackers have learnt by heart."""
     from dstbench.rendering.audit import render_memorisation

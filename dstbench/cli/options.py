@@ -7,27 +7,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
 from dstbench.cli.output import as_path, write_files
-from dstbench.typing import (
-    DomainTurns,
-    Dontcare,
-    EngineName,
-    FigureFormat,
-    Fuzzy,
-    Missing,
-    Multi,
-    NoneRule,
-    Outside,
-    Over,
-    TableFormat,
-    Turns,
-    Unit,
-    WrongCosts,
-)
+from dstbench.conventions.choices import CHOICES, description, file_type
+from dstbench.typing import EngineName, FigureFormat, Missing, TableFormat
 
 if TYPE_CHECKING:
     from dstbench.conventions.convention import Convention
@@ -74,9 +60,7 @@ From = Annotated[
 ]
 MissingOption = Annotated[
     Missing | None,
-    typer.Option(
-        help="Gold turns without a prediction: an error (default of most profiles), wrong, empty, or left out."
-    ),
+    typer.Option(help=description(CHOICES["missing"])),
 ]
 Metrics = Annotated[
     list[str] | None,
@@ -225,27 +209,8 @@ class Drawing(_Fields):
 
 
 _CONVENTION = "Convention"  # the panel of these options in --help
-#: The single choices that can be made beside ``--profile``, by the convention's field.
-_CHOICES: dict[str, tuple[Any, str, str]] = {
-    "dontcare": (Dontcare, "dontcare", "A value, dropped on both sides or one, or its slot skipped."),
-    "none": (NoneRule, "none", "On which sides `none` and the empty string are taken out."),
-    "multi": (Multi, "multi", "Alternatives (a|b): one string, first, any, overlap, all, by the slot's kind."),
-    "match": (str, "match", "exact, levenshtein, partial, token-sort, contain; levenshtein:above=0.9."),
-    "fuzzy": (Fuzzy, "fuzzy", "Match fuzzily text only, or numbers and times too."),
-    "labels": (Path, "label-map", "JSON: variants accepted for a gold value; TripPy's configuration will do."),
-    "typos": (Path, "typos", "JSON: right spellings with their variants, for the step `typos`."),
-    "gold_steps": (str, "gold-steps", "Normaliser of gold values; see `ls steps`; - for none."),
-    "pred_steps": (str, "pred-steps", "Normaliser of predicted values."),
-    "schema": (Path, "schema", "schema.json: score its slots only, match categorical ones exactly."),
-    "seen": (Path, "seen", "schema.json of the training set: its services are seen, for --by seen."),
-    "slots": (str, "slots", "Score these slots only: a set of `ls slots`, categorical, non-categorical."),
-    "outside": (Outside, "outside", "Gold's values of other slots: scored all the same, or dropped."),
-    "over": (Over, "over", "Predicted slots that gold lacks: errors, free, or free outside gold's domains."),
-    "wrong_costs": (WrongCosts, "wrong-costs", "Slots that a wrong value is in SA and RSA."),
-    "turns": (Turns, "turns", "Score all turns, those with a gold (predicted) state, or each dialogue's last."),
-    "unit": (Unit, "unit", "A score is a mean over turns, or over their domains (frames)."),
-    "domain_turns": (DomainTurns, "domain-turns", "Turns that count for a domain."),
-}
+#: The choices that can be made beside ``--profile``, by the convention's field.
+_CHOICES = {name: choice for name, choice in CHOICES.items() if choice.metadata["option"] is not None}
 
 
 def named_values(
@@ -273,7 +238,7 @@ def named_values(
     return values or None
 
 
-class Choices(OptionGroup):
+class ConventionChoices(OptionGroup):
     """``--profile``, and an option for each choice of a convention that can be made beside it."""
 
     default: ClassVar[str] = "verbatim"
@@ -307,7 +272,10 @@ def _convention_options() -> tuple[Any, Mapping[str, tuple[Any, Any]]]:
     help_of_profile = "Convention of values; see `ls profiles`."
     complete = _completed(_profiles)
     named = Annotated[str, typer.Option(help=help_of_profile, rich_help_panel=_CONVENTION, autocompletion=complete)]
-    return named, {
-        name: (Annotated[kind | None, typer.Option(f"--{flag}", help=text, rich_help_panel=_CONVENTION)], None)
-        for name, (kind, flag, text) in _CHOICES.items()
-    }
+    options = {}
+    for name, choice in _CHOICES.items():
+        values: Any = Path if file_type(choice) else choice.type if get_origin(choice.type) is Literal else str
+        flag = choice.metadata["option"] or name.replace("_", "-")
+        option = typer.Option(f"--{flag}", help=description(choice), rich_help_panel=_CONVENTION)
+        options[name] = (Annotated[values | None, option], None)
+    return named, options

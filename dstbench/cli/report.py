@@ -8,7 +8,7 @@ import typer
 import dstbench
 from dstbench.cli.app import app
 from dstbench.cli.command import Result, command
-from dstbench.cli.options import Choices, Drawing, Metrics, Runs
+from dstbench.cli.options import ConventionChoices, Drawing, Metrics, Runs
 from dstbench.cli.output import as_path
 from dstbench.typing import ReportFormat
 
@@ -32,7 +32,7 @@ def report(
         ReportFormat,
         typer.Option("--format", help="A page, its tables as Markdown, the main ones as LaTeX, or its rows as JSON."),
     ] = "html",
-    choices: Choices,
+    choices: ConventionChoices,
 ) -> Result:
     """Write all about runs over one gold to a page: scores, tests, failures, errors, conventions, dialogues."""
     from dstbench.errors import UsageError

@@ -8,7 +8,7 @@ import typer
 import dstbench
 from dstbench.cli.app import app
 from dstbench.cli.command import Result, command
-from dstbench.cli.options import Choices, Drawing, Metrics, Runs, TableOutput, named_values
+from dstbench.cli.options import ConventionChoices, Drawing, Metrics, Runs, TableOutput, named_values
 from dstbench.cli.output import as_text
 from dstbench.typing import Adjustment
 
@@ -22,7 +22,7 @@ def score(
     ] = "run",
     runs: Runs,
     table: TableOutput,
-    choices: Choices,
+    choices: ConventionChoices,
 ) -> str:
     """Score runs: JGA, SA, RSA, AGA, F1, FGA, GCA, TLA, or the metrics you name."""
     from dstbench.rendering.tables import render_scores
@@ -51,7 +51,7 @@ def compare(
     drawing: Drawing,
     runs: Runs,
     table: TableOutput,
-    choices: Choices,
+    choices: ConventionChoices,
 ) -> Result:
     """Compare runs over the same gold: scores and differences with intervals, and tests, by dialogues."""
     from dstbench.rendering.charts import leaderboard_charts
@@ -73,7 +73,7 @@ def compare(
 
 
 @command(app, doing="comparing", example="pairs predictions.json --profile qian2021")
-def pairs(*, runs: Runs, table: TableOutput, choices: Choices) -> str:
+def pairs(*, runs: Runs, table: TableOutput, choices: ConventionChoices) -> str:
     """List the pairs of values that only fuzzy matching or a label map accepts, and how often."""
     import polars as pl
 
@@ -115,7 +115,7 @@ def check(
     ontology: Annotated[Path | None, typer.Option(help="JSON {slot: [values]}; gold's values if not given.")] = None,
     runs: Runs,
     table: TableOutput,
-    choices: Choices,
+    choices: ConventionChoices,
 ) -> str:
     """Check runs before their scores are believed: floors, coverage, slots, values, cumulative states."""
     from dstbench.rendering.tables import render_rows

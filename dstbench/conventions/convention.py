@@ -7,105 +7,35 @@ score's signature. `profiles.PROFILES` are the named ones; `scoring.compare_valu
 from __future__ import annotations
 
 import re
-from dataclasses import Field, dataclass, fields, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 
+from dstbench.conventions.choices import CHOICES, SIGNED, Choices, description, file_type
+from dstbench.conventions.files import Table
 from dstbench.conventions.matching import Matcher, ValueMatcher
-from dstbench.conventions.normalise import LOOSE, STEPS, Table
-from dstbench.conventions.services import Schema
+from dstbench.conventions.normalise import LOOSE, STEPS
 from dstbench.conventions.slots import SLOT_SETS
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.schema.core import NOTHING
-from dstbench.typing import (
-    DomainTurns,
-    Dontcare,
-    Fuzzy,
-    Missing,
-    Multi,
-    NoneRule,
-    Outside,
-    Over,
-    Turns,
-    Unit,
-    WrongCosts,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 
 #: The slots of a schema by kind, as `Convention.slots` names them: whether they are categorical.
 KINDS: Final[Mapping[str, bool]] = {"categorical": True, "non-categorical": False}
-# Choices that move no number by themselves: the run's own `missing` and each metric's parameters are signed.
-_UNSIGNED: Final = frozenset({"missing", "metrics", "title"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Convention:
-    """A set of choices about values and turns.
-
-    Attributes:
-        name: Name and version of the profile.
-        slots: The slots that are scored, as the name of a registered set, or ``categorical`` or ``non-categorical``,
-            those of the schema. None: all slots, or all of the schema. They also fix T of slot accuracy. What is
-            predicted of other slots counts only where `outside` says so.
-        outside: What gold's values of other slots count.
-        absent: Literals that mean "not in the state".
-        none: On which sides they are taken out.
-        dontcare: What "dontcare" in any of its spellings is.
-        gold_steps: The normaliser of gold values, as names of `normalise.STEPS`, in order.
-        pred_steps: The normaliser of predicted values.
-        typos: The user's typo table, for the step ``typos``.
-        multi: What the alternatives of a value (``a|b``) mean.
-        match: The matcher, in its notation: ``exact``, ``levenshtein:above=0.9``, …
-        labels: The user's label map: variants that are accepted for a gold value.
-        fuzzy: Which values a fuzzy matcher is asked about.
-        schema: The services and slots of the dataset: no others are scored, categorical slots are never compared
-            fuzzily, and some rules of `multi` tell them from others.
-        seen: The schema of the training set, whose services are seen ones, for scores by ``seen``.
-        over: What a predicted slot counts for that gold does not have.
-        wrong_costs: How many slot errors a wrong value is in slot accuracy.
-        turns: Which turns are scored.
-        unit: What a score is a mean over.
-        domain_turns: Which turns count in a per-domain score, and which frames.
-        missing: What is done with gold turns that have no prediction where the user does not say.
-        metrics: The metrics that are computed where the user names none; None: the default ones.
-        title: What it is, in a line, for lists.
-    """
-
-    name: str = "verbatim.1"
-    slots: str | None = None
-    outside: Outside = "scored"
-    absent: tuple[str, ...] = NOTHING
-    none: NoneRule = "drop"
-    dontcare: Dontcare = "keep"
-    gold_steps: tuple[str, ...] = ()
-    pred_steps: tuple[str, ...] = ()
-    typos: Table | None = None
-    multi: Multi = "literal"
-    match: str = "exact"
-    labels: Table | None = None
-    fuzzy: Fuzzy = "text"
-    schema: Schema | None = None
-    seen: Schema | None = None
-    over: Over = "count"
-    wrong_costs: WrongCosts = "once"
-    turns: Turns = "all"
-    unit: Unit = "turn"
-    domain_turns: DomainTurns = "gold"
-    missing: Missing = "error"
-    metrics: str | None = None
-    title: str = "values compared as written"
+class Convention(Choices):
+    """A set of choices about values and turns."""
 
     def __post_init__(self) -> None:
-        for name, kind in _kinds().items():
-            value = getattr(self, name)
-            if get_origin(kind) is Literal and value not in get_args(kind):
-                raise UsageError(f"{name}={value!r} is none of {', '.join(get_args(kind))}")
-            if get_origin(kind) is tuple and (
-                not isinstance(value, tuple) or not all(isinstance(item, str) for item in value)
-            ):
+        for name, choice in CHOICES.items():
+            value, kind = getattr(self, name), get_origin(choice.type)
+            if kind is Literal and value not in get_args(choice.type):
+                raise UsageError(f"{name}={value!r} is none of {', '.join(get_args(choice.type))}")
+            if kind is tuple and not (isinstance(value, tuple) and all(isinstance(item, str) for item in value)):
                 raise UsageError(f"{name}={value!r} is not a tuple of strings", hint='("none", "")')
         for step in (*self.gold_steps, *self.pred_steps):
             if step not in STEPS:
@@ -136,7 +66,7 @@ class Convention:
             return SLOT_SETS[self.slots]
         if self.schema is None:
             return None
-        return frozenset(self.schema.slots) if self.slots is None else self.schema.kind(categorical=KINDS[self.slots])
+        return frozenset(self.schema.content) if self.slots is None else self.schema.kind(categorical=KINDS[self.slots])
 
     @property
     def scope_name(self) -> str:
@@ -176,29 +106,19 @@ class Convention:
     def settings(self) -> dict[str, str]:
         """Profile and every choice that is not `verbatim`'s, as text, by its key in the signature.
 
-        Derived from the fields, so none is forgotten; a choice that is left out is the default one.
-
         Returns:
             Key to text; ``profile`` first.
         """
         return {
-            key: show(getattr(self, f.name))
-            for key, f in _signed()
-            if f.name == "name" or getattr(self, f.name) != f.default
+            key: show(getattr(self, choice.name))
+            for key, choice in SIGNED.items()
+            if key == "profile" or getattr(self, choice.name) != choice.default
         }
 
 
-@cache
-def _kinds() -> Mapping[str, Any]:
-    """The types of a convention's choices."""
-    return get_type_hints(Convention)
-
-
-def _signed() -> Iterator[tuple[str, Field[Any]]]:
-    """Key in the signature, and field, of every choice that can move a number."""
-    for f in fields(Convention):
-        if f.name not in _UNSIGNED:
-            yield "profile" if f.name == "name" else f.name.replace("_", "-"), f
+Convention.__doc__ = "\n    ".join(
+    [f"{Convention.__doc__}\n\nAttributes:", *(f"{name}: {description(choice)}" for name, choice in CHOICES.items())]
+)
 
 
 def show(value: object) -> str:
@@ -213,7 +133,23 @@ def _is_plain(item: str) -> bool:
 
 
 #: The keys of a convention in a signature, with the text of the default choice.
-DEFAULTS: Final[Mapping[str, str]] = {key: show(f.default) for key, f in _signed()}
+DEFAULTS: Final[Mapping[str, str]] = {key: show(choice.default) for key, choice in SIGNED.items()}
+
+
+def from_text(name: str, value: Any) -> Any:
+    """A choice from the text or path that names it on the command line; any other value is itself.
+
+    >>> from_text("gold_steps", "case, space"), from_text("gold_steps", "-"), from_text("unit", "turn")
+    (('case', 'space'), (), 'turn')
+    """
+    reader = file_type(CHOICES[name])
+    if reader is not None:
+        return value if isinstance(value, reader) else reader.read(value)
+    if get_origin(CHOICES[name].type) is not tuple:
+        return value
+    if isinstance(value, str):
+        return () if value.strip() == "-" else tuple(item.strip() for item in value.split(","))
+    return tuple(value) if isinstance(value, list) else value
 
 
 def why_unknown(key: str, text: str) -> str | None:
@@ -227,18 +163,13 @@ def why_unknown(key: str, text: str) -> str | None:
     (None, "dontcare='lose' is none of keep, drop, drop-gold, drop-pred, skip")
     """
     name = key.replace("-", "_")
-    value: Any = None if text == "-" else text
-    if get_origin(_kinds()[name]) is tuple:
-        value = () if text == "-" else tuple(text.split(","))
-    elif name in ("typos", "labels", "schema", "seen"):
-        what = "table" if name in ("typos", "labels") else "schema"
+    if reader := file_type(CHOICES[name]):
+        what = "table" if reader is Table else "schema"
         return None if re.fullmatch("-|#[0-9a-f]{8}", text) else f"{name}={text!r} is no {what}"
-    elif text in KINDS:  # they take a schema
+    if name == "slots" and (text == "-" or text in KINDS):  # those of a kind take a schema
         return None
-    elif name != "slots":
-        value = text
     try:
-        replace(Convention(), **{name: value})
+        replace(Convention(), **{name: from_text(name, text)})
     except UsageError as error:
         return error.what
     return None

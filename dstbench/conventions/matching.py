@@ -2,7 +2,7 @@
 
 Conventions: a matcher gives a similarity from 0 to 1 and accepts from a threshold on. A fuzzy one is never asked about
 numbers, times, days, booleans and dontcare unless it is told so. Alternatives (``a|b``) are told apart here, by one of
-the rules of `typing.Multi`.
+the rules of `Convention.multi`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from dstbench.conventions.normalise import Table, alternatives, is_text
+from dstbench.conventions.normalise import alternatives, is_text
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.schema.core import BETWEEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from dstbench.conventions.files import Table
     from dstbench.typing import Fuzzy, Multi
 
 
@@ -193,7 +194,7 @@ class ValueMatcher:
         return self._equal(gold, pred) or (self._asks(slot, gold, pred) and self.matcher.accepts(gold, pred))
 
     def _equal(self, gold: str, pred: str) -> bool:
-        return gold == pred or (self.labels is not None and pred in self.labels.entries.get(gold, ()))
+        return gold == pred or (self.labels is not None and pred in self.labels.content.get(gold, ()))
 
     def _asks(self, slot: str, gold: str, pred: str) -> bool:
         """Whether the fuzzy matcher is asked at all."""

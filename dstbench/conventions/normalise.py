@@ -7,19 +7,17 @@ are not copied, and a user's own table (`Table`) is put before ours.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
-from dstbench.errors import DstbenchError
 from dstbench.schema.core import BETWEEN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable
+
+    from dstbench.conventions.files import Table
 
 #: The spelling that all others of "I don't care" are brought to.
 DONTCARE: Final = "dontcare"
@@ -66,73 +64,6 @@ _TIME: Final = re.compile(
 )
 _BARE_TIME: Final = re.compile(r"(\d{2})(\d{2})")
 _TIME_SLOT: Final = re.compile(r"leave ?at|arrive ?by|time$")
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table that a user names: each value with its variants, from a JSON file.
-
-    Two tables are equal if they say the same, whatever their files are called; `digest` is the signature's part.
-    """
-
-    digest: str
-    entries: Mapping[str, frozenset[str]] = field(compare=False, repr=False)
-
-    @classmethod
-    def of(cls, entries: Mapping[str, Iterable[str]]) -> Table:
-        """A table from a mapping in memory."""
-        whole = {key: frozenset(variants) for key, variants in entries.items()}
-        spelled = json.dumps({key: sorted(whole[key]) for key in sorted(whole)}, ensure_ascii=False)
-        return cls(hashlib.sha256(spelled.encode("utf-8", "surrogatepass")).hexdigest()[:8], whole)
-
-    @classmethod
-    def read(cls, path: str | Path) -> Table:
-        """A table from a JSON file: {value: [variants]}, {value: variant}, or a file with such under ``label_maps``.
-
-        Raises:
-            DstbenchError: It cannot be read, or is of another form.
-        """
-        document = read_json(path, dict)
-        document = document.get("label_maps", document)
-        form = '{"centre": ["center", "middle"]}, or TripPy\'s configuration with its label_maps'
-        if not isinstance(document, dict):
-            raise DstbenchError("no table of values", file=str(path), hint=form)
-        entries = {key: [given] if isinstance(given, str) else given for key, given in document.items()}
-        for key, variants in entries.items():
-            if not isinstance(variants, list) or not all(isinstance(variant, str) for variant in variants):
-                raise DstbenchError(f"the variants of {key!r} are no list of strings", file=str(path), hint=form)
-        return cls.of(entries)
-
-    @property
-    def rights(self) -> dict[str, str]:
-        """The right spelling of each variant."""
-        return {variant: right for right, variants in self.entries.items() for variant in variants}
-
-    def __str__(self) -> str:
-        return f"#{self.digest}"
-
-
-def read_json(path: str | Path, kind: type | tuple[type, ...]) -> Any:
-    """The JSON document in a small file that a user names beside the data: an object, a list or either, by `kind`.
-
-    Raises:
-        DstbenchError: It cannot be read, or holds something else.
-    """
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            document = json.load(file)
-    except OSError as error:
-        raise DstbenchError(
-            f"cannot be read: {error.strerror}", file=str(path), hint="name a file that is there"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        raise DstbenchError(f"broken JSON: {error}", file=str(path)) from None
-    if not isinstance(document, kind):
-        wanted = " or ".join(
-            "object" if one is dict else "list" for one in (kind if isinstance(kind, tuple) else (kind,))
-        )
-        raise DstbenchError(f"not a JSON {wanted}", file=str(path))
-    return document
 
 
 def is_dontcare(value: str) -> bool:

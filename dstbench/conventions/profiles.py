@@ -9,12 +9,11 @@ and a user's.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, Final
 
-from dstbench.conventions.convention import KINDS, Convention
-from dstbench.conventions.normalise import Table
-from dstbench.conventions.services import Schema
+from dstbench.conventions.choices import CHOICES
+from dstbench.conventions.convention import KINDS, Convention, from_text
 from dstbench.conventions.slots import KNOWN_SLOTS, SLOT_SETS, domain_of
 from dstbench.errors import UsageError, did_you_mean
 
@@ -194,19 +193,9 @@ def profile(name: str, **overrides: Any) -> Convention:
             hint = f"{base} has no variants"
         raise UsageError(f"there is no profile {name!r}", hint=hint)
     given = {key: value for key, value in overrides.items() if value is not None}
-    if unknown := given.keys() - {f.name for f in fields(Convention)}:
+    if unknown := given.keys() - CHOICES.keys():
         raise UsageError(f"a convention has no {sorted(unknown)[0]!r}")
-    for key in ("gold_steps", "pred_steps"):
-        if isinstance(text := given.get(key), str):
-            given[key] = () if text.strip() == "-" else tuple(part.strip() for part in text.split(","))
-        elif isinstance(text, list):
-            given[key] = tuple(text)
-    for key in ("typos", "labels"):
-        if key in given and not isinstance(given[key], Table):
-            given[key] = Table.read(given[key])
-    for key in ("schema", "seen"):
-        if key in given and not isinstance(given[key], Schema):
-            given[key] = Schema.read(given[key])
+    given = {key: from_text(key, value) for key, value in given.items()}
     slots = given.get("slots", "")
     if slots in KINDS or len({domain_of(slot) for slot in SLOT_SETS.get(slots, ())}) == 1:
         given.setdefault("outside", "dropped")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dstbench.conventions.normalise import read_json
+from dstbench.conventions.files import read_json
 from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import DstbenchError
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from dstbench.arrays import Floats, Integers
     from dstbench.conventions.convention import Convention
-    from dstbench.conventions.services import Schema
+    from dstbench.conventions.files import Schema
     from dstbench.runs.run import Run
     from dstbench.typing import View
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench.audit import memorisation
 from dstbench.audit.search import find_values
-from dstbench.conventions.normalise import NUMBERS, STEPS, TYPOS, Table, normaliser, tells_slot
+from dstbench.conventions.files import Table
+from dstbench.conventions.normalise import NUMBERS, STEPS, TYPOS, normaliser, tells_slot
 from dstbench.schema.audit_words import MEMORISED, MEMORISED_RUNS, UNGROUNDED
 from tests import formats
 from tests.commands import run

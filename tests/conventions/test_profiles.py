@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import dstbench
-from dstbench.conventions.normalise import Table
+from dstbench.conventions.files import Table
 from dstbench.conventions.profiles import PROFILES, profile, suits
 from dstbench.conventions.slots import SLOT_SETS
 

@@ -12,8 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dstbench
+from dstbench.conventions.files import Table
 from dstbench.conventions.matching import Matcher
-from dstbench.conventions.normalise import STEPS, Table, alternatives, is_dontcare, normaliser
+from dstbench.conventions.normalise import STEPS, alternatives, is_dontcare, normaliser
 from dstbench.conventions.profiles import PROFILES, profile
 from dstbench.conventions.slots import SLOT_SETS, domain_of
 from tests import oracle

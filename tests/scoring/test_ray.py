@@ -177,7 +177,7 @@ def digest(found):
 _EVERYTHING = (
     _BEGIN
     + """
-from dstbench.conventions.normalise import Table
+from dstbench.conventions.files import Table
 labels = Table.of({"north": ["n", "north side"]})
 everything = {
     "score": lambda data: dstbench.score(data),

@@ -1,0 +1,195 @@
+"""The choices that make a convention, each declared once: its values, its default, and what they mean.
+
+All else follows from the fields of `Choices`: the options of the command line with their help, the words of `dstbench
+signature`, what a signature omits as the default, the attributes of `Convention` and the check of their values.
+
+``--help`` loads this module, so it imports nothing heavy. Types are read at run time, so no annotation is a string.
+"""
+
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, Final, Literal, get_args
+
+from dstbench.conventions.files import Schema, Table
+from dstbench.typing import Dontcare, Fuzzy, Missing, Multi
+
+
+def _words(meaning: str, values: str, *, option: str | None = "", signed: bool = True) -> dict[str, Any]:
+    """What is said of a choice.
+
+    Args:
+        meaning: What the choice is about, in a few words: `dstbench signature` uses them.
+        values: What its values mean; follows `meaning` in help and documentation.
+        option: Name of its option where it is not the field's; None: it has no option.
+        signed: Whether it is part of signatures: it can move a number by itself.
+    """
+    return {"meaning": meaning, "values": values, "option": option, "signed": signed}
+
+
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)  # `Convention` makes these: they take long
+class Choices:
+    """The fields of `Convention`, in the order in which signatures name them; defaults are those of ``verbatim``."""
+
+    name: str = field(default="verbatim.1", metadata=_words("the profile", "its name and version", option=None))
+    slots: str | None = field(
+        default=None,
+        metadata=_words(
+            "the slots that are scored",
+            "a set of `ls slots`, or the schema's categorical or non-categorical ones; default: all, or all of the "
+            "schema; T of slot accuracy is their number",
+        ),
+    )
+    outside: Literal["scored", "dropped"] = field(
+        default="scored",
+        metadata=_words(
+            "what gold's slots outside that set count",
+            "they are scored like the others, with what is predicted of them in the same turns, so that no turn is "
+            "right by leaving them out; or dropped, and a turn whose gold has no other values is not scored",
+        ),
+    )
+    absent: tuple[str, ...] = field(
+        default=("none", ""),
+        metadata=_words("the literals that mean absent", "that a slot is not in the state", option=None),
+    )
+    none: Literal["drop", "drop-gold", "drop-pred", "keep"] = field(
+        default="drop",
+        metadata=_words(
+            "on which sides the literals that mean absent are taken out",
+            "`none` and the empty string, in most profiles; where they are kept, they are values",
+        ),
+    )
+    dontcare: Dontcare = field(
+        default="keep",
+        metadata=_words(
+            "what dontcare is",
+            "a value (keep), taken out of both states (drop) or of one, or its slot is not scored in turns where gold "
+            "has it (skip)",
+        ),
+    )
+    gold_steps: tuple[str, ...] = field(
+        default=(),
+        metadata=_words("how gold values are normalised", "steps of `ls steps` in order, joined by commas; - for none"),
+    )
+    pred_steps: tuple[str, ...] = field(
+        default=(), metadata=_words("how predicted values are normalised", "steps, as for gold values")
+    )
+    typos: Table | None = field(
+        default=None,
+        metadata=_words("the typo table", "right spellings with their variants, a JSON file, for the step `typos`"),
+    )
+    multi: Multi = field(
+        default="literal",
+        metadata=_words(
+            "what alternatives mean",
+            "a|b is one string (literal); the first counts (first); any gold one may be predicted (any), or be among "
+            "those predicted (overlap); both sides list the same (all); or by the schema, the first of a categorical "
+            "slot, any of another (by-kind)",
+        ),
+    )
+    match: str = field(
+        default="exact",
+        metadata=_words(
+            "how values are matched",
+            "exact, levenshtein, partial, token-sort or contain, with a threshold as in levenshtein:above=0.9",
+        ),
+    )
+    labels: Table | None = field(
+        default=None,
+        metadata=_words(
+            "the label map",
+            "variants that are accepted for a gold value, a JSON file; TripPy's configuration will do",
+            option="label-map",
+        ),
+    )
+    fuzzy: Fuzzy = field(
+        default="text",
+        metadata=_words(
+            "which values are matched fuzzily", "text only, or also numbers, times, days and booleans (all)"
+        ),
+    )
+    schema: Schema | None = field(
+        default=None,
+        metadata=_words(
+            "the schema", "schema.json of the dataset; only its slots are scored, and categorical ones matched exactly"
+        ),
+    )
+    seen: Schema | None = field(
+        default=None,
+        metadata=_words("the schema of the training set", "a schema.json; its services are the seen ones of --by seen"),
+    )
+    over: Literal["count", "free", "gold-domains"] = field(
+        default="count",
+        metadata=_words(
+            "what predicted slots count that gold lacks",
+            "an error (count), nothing (free), or an error only in domains that gold's state has (gold-domains)",
+        ),
+    )
+    wrong_costs: Literal["once", "twice", "hyphen"] = field(
+        default="once",
+        metadata=_words(
+            "how many slots a wrong value costs",
+            "in SA and RSA one, two, or two if it has a hyphen, as scripts count that split domain-slot-value at the "
+            "last one",
+        ),
+    )
+    turns: Literal["all", "gold", "pred", "last"] = field(
+        default="all",
+        metadata=_words(
+            "which turns are scored",
+            "all, those with a gold state, those with a predicted state, or the last of each dialogue",
+        ),
+    )
+    unit: Literal["turn", "frame"] = field(
+        default="turn", metadata=_words("what a score is a mean over", "turns, or the domains (services) of turns")
+    )
+    domain_turns: Literal["gold", "either", "dialogue", "frames"] = field(
+        default="gold",
+        metadata=_words(
+            "which turns count for a domain",
+            "those whose gold has a slot of it; gold or prediction (either); all of a dialogue whose gold ever has one "
+            "(dialogue, TRADE's zero-shot scores); or those where gold has a frame of it (frames, SGD; "
+            "as gold, where a file does not say which there are)",
+        ),
+    )
+    missing: Missing = field(
+        default="error",
+        metadata=_words(
+            "what became of turns without a prediction",
+            "an error (default of most profiles), wrong, an empty state, or left out (intersect)",
+            option=None,  # the option is one of reading runs
+            signed=False,  # how a run was read is signed instead
+        ),
+    )
+    metrics: str | None = field(
+        default=None,
+        metadata=_words("the metrics", "those computed where none are named", option=None, signed=False),
+    )
+    title: str = field(
+        default="values compared as written",
+        metadata=_words("the title", "what it is, in a line", option=None, signed=False),
+    )
+
+
+#: The choices by field name.
+CHOICES: Final[Mapping[str, Field[Any]]] = {choice.name: choice for choice in fields(Choices)}
+#: Those that a signature names, by their key there.
+SIGNED: Final[Mapping[str, Field[Any]]] = {
+    "profile" if name == "name" else name.replace("_", "-"): choice
+    for name, choice in CHOICES.items()
+    if choice.metadata["signed"]
+}
+
+
+def description(choice: Field[Any]) -> str:
+    """A choice's meaning and those of its values, as a sentence.
+
+    >>> description(CHOICES["unit"])
+    'What a score is a mean over: turns, or the domains (services) of turns.'
+    """
+    text = f"{choice.metadata['meaning']}: {choice.metadata['values']}."
+    return text[0].upper() + text[1:]
+
+
+def file_type(choice: Field[Any]) -> type[Table | Schema] | None:
+    """The class that reads the file that a choice names; None: it names no file."""
+    return next((kind for kind in get_args(choice.type) if kind in (Table, Schema)), None)

@@ -1,0 +1,135 @@
+"""Files that a user names beside the data: tables of values, and the schema of a dataset.
+
+``--help`` loads this module (by `choices`), so that it imports what reads files where it is used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dstbench.errors import DstbenchError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+    from typing import Self
+
+
+@dataclass(frozen=True)
+class UserFile:
+    """What a file says; two are equal if they say the same, whatever the files are called.
+
+    Attributes:
+        digest: Stands for the content in signatures.
+        content: What the file says.
+    """
+
+    digest: str
+    content: Mapping[str, Any] = field(compare=False, repr=False)
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> Self:
+        """One from a mapping in memory."""
+        import hashlib
+        import json
+
+        text = json.dumps(content, sort_keys=True, default=sorted, ensure_ascii=False)
+        return cls(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8], content)
+
+    def __str__(self) -> str:
+        return f"#{self.digest}"
+
+
+class Table(UserFile):
+    """A table of values: each with its variants."""
+
+    content: Mapping[str, frozenset[str]]
+
+    @classmethod
+    def of(cls, content: Mapping[str, Iterable[str]]) -> Self:
+        """A table from a mapping in memory."""
+        return super().of({value: frozenset(variants) for value, variants in content.items()})
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """A table from a JSON file: {value: [variants]}, {value: variant}, or a file with such under ``label_maps``.
+
+        Raises:
+            DstbenchError: It cannot be read, or is of another form.
+        """
+        document = read_json(path, dict)
+        document = document.get("label_maps", document)
+        form = '{"centre": ["center", "middle"]}, or TripPy\'s configuration with its label_maps'
+        if not isinstance(document, dict):
+            raise DstbenchError("no table of values", file=str(path), hint=form)
+        entries = {value: [given] if isinstance(given, str) else given for value, given in document.items()}
+        for value, variants in entries.items():
+            if not isinstance(variants, list) or not all(isinstance(variant, str) for variant in variants):
+                raise DstbenchError(f"the variants of {value!r} are no list of strings", file=str(path), hint=form)
+        return cls.of(entries)
+
+    @property
+    def rights(self) -> dict[str, str]:
+        """The right spelling of each variant."""
+        return {variant: right for right, variants in self.content.items() for variant in variants}
+
+
+class Schema(UserFile):
+    """Each slot of a dataset, and whether it is categorical, as its ``schema.json`` says (SGD, MultiWOZ 2.2)."""
+
+    content: Mapping[str, bool]
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """The schema in a file.
+
+        Raises:
+            DstbenchError: It cannot be read, or is of another form.
+        """
+        from dstbench.conventions.slots import canonical_slot
+
+        slots: dict[str, bool] = {}
+        try:
+            for service in read_json(path, list):
+                for slot in service["slots"]:
+                    name = slot["name"] if "-" in slot["name"] else f"{service['service_name']}-{slot['name']}"
+                    slots[canonical_slot(name)] = bool(slot["is_categorical"])
+            return cls.of(slots)
+        except (KeyError, TypeError):
+            raise DstbenchError(
+                "not a schema of services with slots", file=str(path), hint="the dataset's schema.json"
+            ) from None
+
+    @property
+    def services(self) -> frozenset[str]:
+        """The names of the services."""
+        return frozenset(slot.partition("-")[0] for slot in self.content)
+
+    def kind(self, *, categorical: bool) -> frozenset[str]:
+        """The slots that are categorical, or those that are not."""
+        return frozenset(slot for slot, is_categorical in self.content.items() if is_categorical == categorical)
+
+
+def read_json(path: str | Path, kind: type | tuple[type, ...]) -> Any:
+    """The JSON document in a small file: an object (dict), a list, or either, by `kind`.
+
+    Raises:
+        DstbenchError: It cannot be read, or holds something else.
+    """
+    import json
+
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            document = json.load(file)
+    except OSError as error:
+        raise DstbenchError(
+            f"cannot be read: {error.strerror}", file=str(path), hint="name a file that is there"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise DstbenchError(f"broken JSON: {error}", file=str(path)) from None
+    if not isinstance(document, kind):
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        expected = " or ".join("object" if one is dict else "list" for one in kinds)
+        raise DstbenchError(f"not a JSON {expected}", file=str(path))
+    return document
