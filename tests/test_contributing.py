@@ -180,6 +180,32 @@ def trade() ->'''),
         """,
         ("tests/conventions/test_profiles.py", "tests/test_readme.py::test_it_names_every_format_metric_and_profile"),
     ),
+    "a choice of a convention": Example(
+        (
+            ("dstbench/conventions/choices.py", "    wrong_costs: Literal[",
+             '''    under: Literal["count", "free"] = field(
+        default="count",
+        metadata=_words("what gold's slots count that the prediction lacks", "an error (count), or nothing (free)"),
+    )
+    wrong_costs: Literal['''),
+            ("dstbench/cli/topics/conventions.md", "| `--wrong-costs` |",
+             "| `--under` | whether gold's slots that the prediction lacks are errors |\n| `--wrong-costs` |"),
+            ("dstbench/scoring/compare_values.py", "        return Compared(",
+             '        if c.under == "free":\n            g[p == ABSENT] = ABSENT\n        return Compared('),
+        ),
+        """
+        gold = {"hotel-stars": "4", "hotel-area": "west"}
+        state = {"dialogue_id": "D", "turn": 0, "gold": gold, "pred": {"hotel-stars": "4"}}
+        Path("p.json").write_text(json.dumps([state]))
+        for words, score, signed in (([], "0.00", False), (["--under", "free"], "100.00", True)):
+            lines = ok("score", "p.json", "-m", "jga", *words).splitlines()
+            assert lines[2].split() == ["p", score]
+            assert ("|under:free|" in lines[-1]) == signed
+        assert "what gold's slots count that the prediction lacks" in " ".join(ok("score", "--help").lower().split())
+        assert "what gold's slots count that the prediction lacks" in ok("signature", lines[-1].partition(": ")[2])
+        """,
+        ("tests/test_signature.py::test_every_choice_of_a_convention_is_in_the_signature",),
+    ),
     "a column of `compare`": Example(
         (
             ("dstbench/schema/analysis.py", '        "detectable": Column(',
