@@ -316,7 +316,7 @@ import pytest
 import dstbench
 from tests import formats, oracle
 from tests.commands import ok
-from tests.schema.test_schemas import schema
+from tests.schemas import schema
 
 
 def test_what_is_new(here: Path) -> None:

@@ -28,7 +28,7 @@ from tests import formats, oracle
 from tests.analysis.test_diagnose import by_dialogue
 from tests.commands import ok, run
 from tests.corpora import States, corpora
-from tests.schema.test_schemas import FOLDER
+from tests.schemas import FOLDER
 
 Rows = list[dict[str, Any]]
 #: Of each frame that `dstbench correlate` prints: its schema.

@@ -21,7 +21,7 @@ from dstbench.schema.core import CONTEXTS
 from tests import formats
 from tests.commands import ok, run
 from tests.corpora import EXAMPLE
-from tests.schema.test_schemas import FOLDER
+from tests.schemas import FOLDER
 
 #: Table A6 of Kim et al. 2022: PMUL4648, over-predicted from the first turn, swapped from the third.
 A6 = next(item for item in worked() if item.name == "Table A6").states

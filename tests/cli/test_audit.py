@@ -22,7 +22,7 @@ from tests import formats
 from tests.cli.test_compare import tables
 from tests.commands import ok, run
 from tests.corpora import EXAMPLE
-from tests.schema.test_schemas import FOLDER
+from tests.schemas import FOLDER
 
 #: Of each command: what its frames are, by their schemas.
 SCHEMAS = {

@@ -21,7 +21,7 @@ from dstbench.rendering.compare import render_leaderboard
 from dstbench.typing import TableFormat
 from tests.commands import ok, run
 from tests.corpora import States
-from tests.schema.test_schemas import FOLDER
+from tests.schemas import FOLDER
 
 SCHEMAS = {"scores": "standings", "models": "models", "differences": "run_differences", "design": "design"}
 

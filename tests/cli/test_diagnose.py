@@ -24,7 +24,7 @@ from dstbench.schema.core import TABLES as CORE
 from tests import formats
 from tests.commands import ok, run
 from tests.corpora import EXAMPLE
-from tests.schema.test_schemas import FOLDER
+from tests.schemas import FOLDER
 
 #: Of each frame that is printed: its schema.
 SCHEMAS = {

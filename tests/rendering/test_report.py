@@ -30,7 +30,7 @@ from dstbench.scoring.error_classes import CLASSES, count_classes
 from tests import formats
 from tests.commands import run
 from tests.corpora import EXAMPLE, States, corpora
-from tests.schema.test_schemas import schema
+from tests.schemas import schema
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 
