@@ -6,6 +6,7 @@ runs in the copy with tests that are there already. The files that change must b
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -299,13 +300,30 @@ def lengths(*, runs: Runs, table: TableOutput) -> str:
         assert json.loads(ok("lengths", "p.json", "--format", "json")) == {
             "lengths": [{"run": "p", "dialogues": 1, "turns": 2}]
         }
+        assert dstbench.lengths("p.json")["turns"].item() == 2
+        assert "dstbench lengths predictions.json" in test_readme.commands()
+        assert "Example: dstbench lengths predictions.json" in ok("lengths", "--help")
         """,
-        ("tests/test_public.py", "tests/test_architecture.py",
-         "tests/test_readme.py::test_every_command_runs_or_has_a_reason_not_to",
-         "tests/cli/test_cli.py::test_every_command_has_an_example_that_could_be_typed"),
+        ("tests/test_public.py::test_the_public_names_and_their_parameters_are_those_of_the_list",
+         "tests/test_architecture.py::test_every_module_has_its_place"),
     ),
 }  # fmt: skip
 
+#: The file of the test of what is new.
+NEW = "tests/test_new.py"
+#: Runs, in one process, the scripts that an entry names, and then tests.
+DRIVER = """
+import json, runpy, sys
+import pytest
+for script in json.loads(sys.argv[1]):
+    kind, name = script.split()[-2:]
+    if kind == "-m":
+        runpy.run_module(name, run_name="__main__")
+    else:
+        runpy.run_path(name, run_name="__main__")
+sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", *sys.argv[2:]]))
+"""
+#: What the test of what is new begins with.
 HEAD = """
 import json
 from pathlib import Path
@@ -314,7 +332,7 @@ import jsonschema
 import pytest
 
 import dstbench
-from tests import formats, oracle
+from tests import formats, oracle, test_readme
 from tests.commands import ok
 from tests.schemas import schema
 
@@ -373,14 +391,6 @@ def restored(folder: Path) -> Iterator[dict[str, bytes]]:
                 (folder / name).write_bytes(before[name])
 
 
-def python(folder: Path, *words: str) -> None:
-    env = {**os.environ, "PYTHONPATH": str(folder), "HYPOTHESIS_PROFILE": "mutants"}
-    done = subprocess.run(  # noqa: S603 (our own code)
-        [sys.executable, *words], cwd=folder, env=env, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 def test_each_entry_has_an_example() -> None:
     assert entries().keys() == EXAMPLES.keys()
 
@@ -388,37 +398,30 @@ def test_each_entry_has_an_example() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_what_is_named_is_what_has_to_be_touched(name: str, copy: Path) -> None:
     example, text = EXAMPLES[name], entries()[name]
+    scripts = [script for script in SCRIPTS if f"`{script}`" in text]
     with restored(copy) as before:
         for file, old, new in example.edits:
             path = copy / file
             source = path.read_text(encoding="utf-8") if path.exists() else ""
             assert old == "" or source.count(old) == 1, (
-                f"{file} has {old!r} {source.count(old)} times: adapt the example"
+                f"adapt the example: {file} has {old!r} {source.count(old)} times"
             )
             path.write_text(source.replace(old, new) if old else source + new, encoding="utf-8")
-        for script in SCRIPTS:
-            if f"`{script}`" in text:
-                python(copy, *script.split()[1:])
-        after = contents(copy)
-        changed = {file for file, content in after.items() if before.get(file) != content}
-        paths = named(text)
-        ways = {
-            file: [path for path in paths if file == path or (path[-1] == "/" and file.startswith(path))]
-            for file in changed
-        }
-        assert all(ways.values()), f"not named in CONTRIBUTING: {[file for file, by in ways.items() if not by]}"
-        assert paths == {max(by, key=len) for by in ways.values()}, "named in CONTRIBUTING, and not changed"
-        (copy / "tests" / "test_new.py").write_text(HEAD + example.test, encoding="utf-8")
-        python(
-            copy,
-            "-m",
-            "pytest",
-            "-q",
-            "-x",
-            "-p",
-            "no:cacheprovider",
-            "-o",
-            "addopts=",
-            "tests/test_new.py",
-            *example.runs,
+        (copy / NEW).write_text(HEAD + example.test, encoding="utf-8")
+        done = subprocess.run(  # noqa: S603 (our own code)
+            [sys.executable, "-c", DRIVER, json.dumps(scripts), NEW, *example.runs],
+            cwd=copy,
+            env={**os.environ, "PYTHONPATH": str(copy), "HYPOTHESIS_PROFILE": "mutants"},
+            capture_output=True,
+            text=True,
+            check=False,
         )
+        changed = {file for file, content in contents(copy).items() if before.get(file) != content} - {NEW}
+    paths = named(text)
+    ways = {
+        file: [path for path in paths if file == path or (path[-1] == "/" and file.startswith(path))]
+        for file in changed
+    }
+    assert all(ways.values()), f"not named in CONTRIBUTING: {[file for file, by in ways.items() if not by]}"
+    assert paths == {max(by, key=len) for by in ways.values()}, "named in CONTRIBUTING, and not changed"
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import dstbench
 from dstbench.cli.app import app
@@ -299,11 +300,13 @@ def test_every_command_has_an_example_that_could_be_typed(command: str) -> None:
 def test_names_complete_in_a_shell(words: str, offered: list[str]) -> None:
     asked = f"dstbench {words}"
     env = {"COMP_WORDS": asked, "COMP_CWORD": str(len(asked.split()) - 1), "_DSTBENCH_COMPLETE": "complete_bash"}
-    command = "import sys; sys.argv = ['dstbench']; from dstbench.cli import main; main()"
-    done = subprocess.run(  # noqa: S603 (our own command)
-        [sys.executable, "-c", command], capture_output=True, text=True, check=False, env={**os.environ, **env}
-    )
-    assert done.stdout.split() == offered
+    assert CliRunner().invoke(app, prog_name="dstbench", env=env).stdout.split() == offered
+    if words == "sh":  # and so does the command itself
+        command = "import sys; sys.argv = ['dstbench']; from dstbench.cli import main; main()"
+        done = subprocess.run(  # noqa: S603 (our own command)
+            [sys.executable, "-c", command], capture_output=True, text=True, check=False, env={**os.environ, **env}
+        )
+        assert done.stdout.split() == offered
 
 
 def test_help_loads_nothing_that_computes() -> None:
