@@ -1,20 +1,20 @@
-"""Types of NumPy arrays, by what they hold; for annotations only, and imported under ``TYPE_CHECKING`` alone."""
+"""Types of NumPy arrays by what they hold, for annotations: import it only under ``TYPE_CHECKING``."""
 
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: Whether something is so, of each row.
+#: True or false per row.
 Flags: TypeAlias = NDArray[np.bool_]
 
 #: Codes of strings in Polars's dictionary, `runs.codes.ABSENT` for null.
 Codes: TypeAlias = NDArray[np.uint32]
 
-#: Hashes and keys: unsigned numbers of 64 bits.
+#: Hashes and keys.
 Hashes: TypeAlias = NDArray[np.uint64]
 
-#: Positions and sums: signed numbers of 64 bits.
+#: Positions and sums.
 Integers: TypeAlias = NDArray[np.int64]
 
 #: Whole numbers of any width.

@@ -1,4 +1,4 @@
-"""What dstbench says when it cannot go on, and when it goes on but has something to report."""
+"""The errors and the warning of dstbench, and helpers for their messages."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 class DstbenchError(ValueError):
     """Input that cannot be used.
 
-    One message: what is wrong, where (file, dialogue, turn, slot, as far as known), and what to do.
+    Its message says what is wrong, where, and what to do.
 
     Args:
         what: The fault, in a clause without a full stop.
-        file: Name of the file at fault.
-        dialogue: Id of the dialogue at fault, as the file spells it.
-        turn: Turn at fault, as the file spells it.
-        slot: Slot at fault, as the file spells it.
+        file: Name of the file.
+        dialogue: Id of the dialogue, as the file spells it.
+        turn: The turn, as the file spells it.
+        slot: The slot, as the file spells it.
         hint: What the user can do about it.
 
     >>> print(DstbenchError("the value is not a string", file="p.json", dialogue="MUL1", turn=2, hint="quote it"))
@@ -37,16 +37,10 @@ class DstbenchError(ValueError):
         slot: str | None = None,
         hint: str | None = None,
     ) -> None:
-        self.what, self.file, self.dialogue, self.turn, self.slot, self.hint = (
-            what,
-            file,
-            dialogue,
-            turn,
-            slot,
-            hint,
-        )
-        named = (("dialogue", dialogue), ("turn", turn), ("slot", slot))
-        place = [f"{key} {shortened(str(value), 200)}" for key, value in named if value is not None]
+        self.what, self.file, self.hint = what, file, hint
+        self.dialogue, self.turn, self.slot = dialogue, turn, slot
+        places = {"dialogue": dialogue, "turn": turn, "slot": slot}
+        place = [f"{key} {shortened(str(value), 200)}" for key, value in places.items() if value is not None]
         message = shortened(f"{file}: {what}" if file else what)
         if place:
             message += f" ({', '.join(place)})"
@@ -55,12 +49,12 @@ class DstbenchError(ValueError):
         super().__init__(message)
 
     def in_file(self, file: str) -> DstbenchError:
-        """The same error, of a file that was not known where it was found; as it is, if it names one or is of none.
+        """The same error with a file's name, if it has none and can have one.
 
         Args:
             file: The file's name.
         """
-        if self.file is not None or type(self) is not DstbenchError:  # wrong usage, say, is no fault of a file
+        if self.file is not None or type(self) is not DstbenchError:  # no file is at fault where usage is wrong
             return self
         return DstbenchError(
             self.what, file=file, dialogue=self.dialogue, turn=self.turn, slot=self.slot, hint=self.hint
@@ -68,11 +62,11 @@ class DstbenchError(ValueError):
 
 
 class UsageError(DstbenchError):
-    """A request that means nothing (an unknown metric, parameter or option); the command line exits with 2."""
+    """Wrong usage, as an unknown metric, parameter or option; the command line exits with 2."""
 
 
 class DstbenchWarning(UserWarning):
-    """Something was left out or is doubtful, and the numbers depend on it."""
+    """Something that numbers depend on was left out or is doubtful."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
@@ -81,14 +75,14 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     >>> did_you_mean("jgaa", ["jga", "sa", "fga"])
     'did you mean jga or fga?'
     """
-    if len(word) > 100:  # which is near nothing, and takes long to find out
+    if len(word) > 100:  # slow to compare, and near nothing
         return None
     near = get_close_matches(word.lower(), list(known), n=3, cutoff=0.55)
     return f"did you mean {' or '.join(near)}?" if near else None
 
 
 def first_repeated(names: Iterable[str]) -> str | None:
-    """The first name that is there a second time; None if there is none.
+    """The first name that is repeated; None if there is none.
 
     >>> first_repeated(["a", "b", "a", "b"])
     'a'
@@ -102,7 +96,7 @@ def first_repeated(names: Iterable[str]) -> str | None:
 
 
 def shortened(text: str, most: int = 1000) -> str:
-    """The text, or of a longer one its beginning and how long it is: nobody reads ten million letters.
+    """The text; of a longer one its beginning, and how long it is.
 
     >>> shortened("a" * 5), shortened("a" * 5000, 10)
     ('aaaaa', 'aaaaaaaaaa… (5,000 characters)')

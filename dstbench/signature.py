@@ -1,8 +1,8 @@
-"""Signatures: what was computed and every setting that can move it, as one line, and back.
+"""Signatures: a score's metric and every setting that can change it, as one line, and back.
 
-Conventions: a signature is parts joined by bars, each ``key:value`` but the first, which is the metric with all its
-parameters. Bars and backslashes inside a part are escaped, and colons inside a key, so that no two settings print
-alike. A choice of the convention that is the default one (of ``verbatim``) is left out.
+Conventions: a signature is the metric with all its parameters, then ``key:value`` for each setting, joined by bars.
+Bars and backslashes are escaped, and colons inside a key, so that different settings never print alike. A choice of the
+convention at its default (that of ``verbatim``) is omitted.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from dstbench.schema.core import GROUPS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_COLON: Final = "\\:"
-# What each key of a signature is, for people.
+# The keys of a signature in words.
 _MEANINGS: Final[Mapping[str, str]] = {
     "metric": "the metric",
     **{key: choice.metadata["meaning"] for key, choice in SIGNED.items()},
@@ -35,16 +34,17 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "t": "the number of turns",
     "v": "the version of dstbench",
 }
-# What is counted or computed has a form; others are choices.
+# The form of values that are counted or computed, as a pattern and in words.
 _FORMS: Final = {
     "gold": ("[0-9a-f]{8}", "eight hexadecimal digits"),
     "d": ("[0-9]+", "a number"),
     "t": ("[0-9]+", "a number"),
 }
+_AS_PRINTED: Final = "give it as it was printed, in quotes"
 
 
 def meaning_of(key: str) -> str:
-    """What a key of a signature is, in words; an unknown key is its own.
+    """A key of a signature in words; an unknown key is returned as it is.
 
     Args:
         key: The key.
@@ -61,7 +61,7 @@ class Signature:
 
     Attributes:
         metric: The metric with all its parameters.
-        settings: Key to value, in order, as they stand there.
+        settings: Key to value, in the order of the signature.
     """
 
     metric: str
@@ -71,7 +71,7 @@ class Signature:
         return sign(self.metric, self.settings)
 
     def complete(self) -> dict[str, str]:
-        """Metric and settings, those at their default too.
+        """Metric and settings, including omitted defaults.
 
         Returns:
             ``metric`` and each key to its value, as text.
@@ -89,7 +89,7 @@ def sign(metric: str, settings: Mapping[str, str]) -> str:
     >>> sign("fga(lam=0.5)", {"profile": "verbatim.1", "missing": "error"})
     'fga(lam=0.5)|profile:verbatim.1|missing:error'
     """
-    parts = (f"{_escape(key).replace(':', _COLON)}:{_escape(value)}" for key, value in settings.items())
+    parts = [_escape(key).replace(":", r"\:") + ":" + _escape(value) for key, value in settings.items()]
     return "|".join([_escape(metric), *parts])
 
 
@@ -105,31 +105,28 @@ def parse(text: str) -> Signature:
     >>> parse("jga|profile:verbatim.1|d:1000").settings["d"]
     '1000'
     """
-    bare = re.sub(r"^signature(?: of [^:]*)?: ", "", text.strip())  # as tables print it
+    bare = re.sub(r"^signature(?: of [^:]*)?: ", "", text.strip())  # tables print this in front
     metric, *parts = [part for part, _ in re.findall(r"((?:[^|\\]|\\.)*)(\||$)", bare, re.DOTALL)][:-1] or [""]
     settings: dict[str, str] = {}
     for part in parts:
-        found = re.fullmatch(r"((?:[^:\\]|\\.)*):(.*)", part, re.DOTALL)
-        if found is None or _unescape(found[1]) in settings:
-            raise UsageError(
-                f"{text!r} is no signature: {part!r} is no key:value of its own",
-                hint="give it as it was printed, in quotes",
-            )
-        settings[_unescape(found[1])] = _unescape(found[2])
+        setting = re.fullmatch(r"((?:[^:\\]|\\.)*):(.*)", part, re.DOTALL)
+        if setting is None or _unescape(setting[1]) in settings:
+            raise UsageError(f"{text!r} is no signature: {part!r} is no key:value of its own", hint=_AS_PRINTED)
+        settings[_unescape(setting[1])] = _unescape(setting[2])
     if not metric or not settings:
-        raise UsageError(f"{text!r} is no signature", hint="give it as it was printed, in quotes")
+        raise UsageError(f"{text!r} is no signature", hint=_AS_PRINTED)
     return Signature(_unescape(metric), settings)
 
 
 def differences(one: str, other: str) -> list[str]:
-    """How two signatures differ, a clause each; none if scores with them are comparable.
+    """How two signatures differ; empty if scores with them are comparable.
 
     Args:
         one: A signature.
         other: Another.
 
     Returns:
-        For each setting that differs, what it is in the one and in the other.
+        A clause for each setting that differs, with both values.
 
     Raises:
         UsageError: A text is no signature.
@@ -146,16 +143,16 @@ def differences(one: str, other: str) -> list[str]:
 
 
 def explain(text: str) -> list[str]:
-    """What a signature says, a clause per setting, those at their default too.
+    """A signature in words, including omitted defaults.
 
     Args:
         text: The signature, as it was printed.
 
     Returns:
-        The clauses, in the order of the signature; then its `doubts`, each after ``note:``.
+        A clause per setting, in the order of the signature; then its `doubts`, each after ``note:``.
 
     Raises:
-        UsageError: The text is no signature, or no profile is called so.
+        UsageError: The text is no signature, or its profile does not exist.
 
     >>> explain("jga|profile:verbatim.1|d:5")[0]
     'the metric (metric): jga'
@@ -167,45 +164,45 @@ def explain(text: str) -> list[str]:
 
 
 def doubts(text: str) -> list[str]:
-    """What this version of dstbench does not know in a signature, or would have printed otherwise.
+    """What this version of dstbench does not know in a signature, or would print differently.
 
     Args:
         text: The signature, as it was printed.
 
     Returns:
-        A clause each; none of a signature that this version prints.
+        A clause each; empty for a signature that this version prints.
 
     Raises:
-        UsageError: The text is no signature, or no profile is called so.
+        UsageError: The text is no signature, or its profile does not exist.
 
     >>> doubts("jga|profile:verbatim.1+|dontcare:lose")
     ["dontcare='lose' is none of keep, drop, drop-gold, drop-pred, skip"]
     """
     signature = parse(text)
-    found = [*_of_metrics(signature.metric), *_of_profile(signature.settings)]
+    clauses = [*_doubts_of_metrics(signature.metric), *_doubts_of_profile(signature.settings)]
     for key, value in signature.settings.items():
         if key not in _MEANINGS:
             hint = did_you_mean(key, _MEANINGS)
-            found.append(f"this dstbench has no setting {key!r}" + (f"; {hint}" if hint else ""))
-        elif key == "missing":  # of a run that was converted and aligned again, there are two
-            found += filter(None, (why_unknown(key, part) for part in value.split("+")))
+            clauses.append(f"this dstbench has no setting {key!r}" + (f"; {hint}" if hint else ""))
+        elif key == "missing":  # a run that was converted and aligned again has two, joined by a plus
+            clauses += filter(None, (why_unknown(key, part) for part in value.split("+")))
         elif key in DEFAULTS and key != "profile":
-            found += filter(None, [why_unknown(key, value)])
+            clauses += filter(None, [why_unknown(key, value)])
         elif key == "by":
-            found += [f"scores cannot be grouped by {part!r}" for part in value.split(",") if part not in GROUPS]
+            clauses += [f"scores cannot be grouped by {part!r}" for part in value.split(",") if part not in GROUPS]
         elif key in _FORMS and not re.fullmatch(_FORMS[key][0], value):
-            found.append(f"{_MEANINGS[key]} ({key}) is {value!r}, not {_FORMS[key][1]}")
-    return found
+            clauses.append(f"{_MEANINGS[key]} ({key}) is {value!r}, not {_FORMS[key][1]}")
+    return clauses
 
 
-def _of_metrics(heads: str) -> Iterator[str]:
-    """Doubts about the metric, or about each of those that a table joins in one line."""
+def _doubts_of_metrics(heads: str) -> Iterator[str]:
+    """Doubts about the metric, or each metric where a table joins several by plus signs."""
     for head in re.findall(r"[^+(@]+(?:\([^)]*\))?(?:@[^+]*)?", heads):
         name, _, given = head.partition("@")[0].removesuffix(")").partition("(")
         if name not in REGISTRY:
             yield f"metric {name!r} is not built into this dstbench"
             continue
-        # What a metric fills in for itself, such as where its number of slots is from, is in a class of its own.
+        # Parameters that a metric fills in for itself, as the source of T, are fields of a subclass.
         filled_in = {f.name for kind in REGISTRY[name].__subclasses__() for f in fields(kind)}
         filled_in -= {f.name for f in fields(REGISTRY[name])}
         for part in given.split(",") if given else []:
@@ -216,25 +213,25 @@ def _of_metrics(heads: str) -> Iterator[str]:
                     yield error.what
 
 
-def _of_profile(settings: Mapping[str, str]) -> Iterator[str]:
+def _doubts_of_profile(settings: Mapping[str, str]) -> Iterator[str]:
     """Doubts about the profile, and about choices that are not its own."""
-    written = settings.get("profile")
-    if written is None:
+    signed = settings.get("profile")
+    if signed is None:
         yield "it names no profile"
         return
-    name, version = re.fullmatch(r"(.*?)(\.\d+)?\+?", written, re.DOTALL).groups("")  # type: ignore[union-attr]
+    name, version = re.fullmatch(r"(.*?)(\.\d+)?\+?", signed, re.DOTALL).groups("")  # type: ignore[union-attr]
     if name not in PROFILES:
-        variants = " or ".join(known for known in PROFILES if known.startswith(f"{name}@"))
+        variants = " or ".join(profile for profile in PROFILES if profile.startswith(f"{name}@"))
         hint = f"did you mean {variants}?" if variants else did_you_mean(name, PROFILES)
         raise UsageError(f"there is no profile {name!r}", hint=hint or "`dstbench ls profiles` lists them")
     here = PROFILES[name]
     if name + version != here.name:
-        yield f"this dstbench has {here.name}, not {written}: the choices that are not listed may be others"
-    elif not written.endswith("+"):
-        own, given = ({**DEFAULTS, **choices} for choices in (here.settings(), settings))
-        for key, value in own.items():
-            if given[key] != value and key != "profile":
-                yield f"{written} has {key}:{value}, not {given[key]}: the signature is not whole, or was changed"
+        yield f"this dstbench has {here.name}, not {signed}: the choices that are not listed may be others"
+    elif not signed.endswith("+"):
+        expected, choices = {**DEFAULTS, **here.settings()}, {**DEFAULTS, **settings}
+        for key, value in expected.items():
+            if choices[key] != value and key != "profile":
+                yield f"{signed} has {key}:{value}, not {choices[key]}: the signature is not whole, or was changed"
 
 
 def _escape(text: str) -> str:

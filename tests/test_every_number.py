@@ -30,7 +30,7 @@ from tests.corpora import EXAMPLE, OF_FRAMES, States
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 
-#: All metrics but those that only files with frames have (`tests.metrics.test_frames`).
+#: All metrics but those that only files with frames have (`tests.metrics.test_sgd`).
 METRICS: Final = [name for name in REGISTRY if name not in OF_FRAMES]
 SHARES: Final = [name for name in METRICS if not REGISTRY[name].is_count]
 ALL: Final = ",".join([*METRICS, "gca:counting=paper", "f1:avg=micro", "precision:avg=micro", "recall:avg=micro"])
@@ -351,7 +351,7 @@ def test_a_file_scores_as_its_states_under_every_profile(
         return
     for profile in PROFILES.values():
         if profile.domain_turns == "frames" and "frames" in run.meta:
-            continue  # of which the states know nothing: see `tests.metrics.test_frames`
+            continue  # of which the states know nothing: see `tests.metrics.test_sgd`
         found = values([run], profile)
         if name not in OWN_DIALOGUES:
             assert found == values(states, profile), profile.name

@@ -27,7 +27,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError
 from dstbench.metrics import Metric, parse_all
-from dstbench.metrics.base import mean
+from dstbench.metrics.base import divide
 from dstbench.metrics.exact_sums import exact_sum
 from dstbench.runs.open import Data, Reading
 from dstbench.schema.analysis import DISAGREEMENTS, TRAIT_BINS
@@ -194,7 +194,7 @@ def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.Da
     listed = dialogues.drop_nulls(trait).select("run", number.alias("bin"), *scores)
     long = listed.unpivot(on=scores, index=["run", "bin"], variable_name="metric").drop_nulls("value")
     means = long.group_by("run", "bin", "metric").agg(
-        value=mean(exact_sum(pl.col("value")), pl.len()), dialogues=pl.len()
+        value=divide(exact_sum(pl.col("value")), pl.len()), dialogues=pl.len()
     )
     return TRAIT_BINS.conform(
         grid.join(pl.DataFrame({"metric": scores}, schema={"metric": pl.String}), how="cross", maintain_order="left")

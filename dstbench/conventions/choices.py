@@ -36,20 +36,20 @@ class Choices:
         metadata=_words(
             "the slots that are scored",
             "a set of `ls slots`, or the schema's categorical or non-categorical ones; default: all, or all of the "
-            "schema; T of slot accuracy is their number",
+            "schema; they also fix T of slot accuracy",
         ),
     )
     outside: Literal["scored", "dropped"] = field(
         default="scored",
         metadata=_words(
-            "what gold's slots outside that set count",
-            "they are scored like the others, with what is predicted of them in the same turns, so that no turn is "
-            "right by leaving them out; or dropped, and a turn whose gold has no other values is not scored",
+            "how gold's slots outside the scored ones count",
+            "like the others (scored), with what is predicted of them in the same turns, so that no turn is right by "
+            "leaving them out; or not at all (dropped), and a turn whose gold has no other values is not scored",
         ),
     )
     absent: tuple[str, ...] = field(
         default=("none", ""),
-        metadata=_words("the literals that mean absent", "that a slot is not in the state", option=None),
+        metadata=_words("the literals that mean absent", "the slot is not in the state", option=None),
     )
     none: Literal["drop", "drop-gold", "drop-pred", "keep"] = field(
         default="drop",
@@ -120,8 +120,8 @@ class Choices:
     over: Literal["count", "free", "gold-domains"] = field(
         default="count",
         metadata=_words(
-            "what predicted slots count that gold lacks",
-            "an error (count), nothing (free), or an error only in domains that gold's state has (gold-domains)",
+            "how predicted slots that gold lacks count",
+            "as errors (count), not at all (free), or as errors in domains that gold's state has (gold-domains)",
         ),
     )
     wrong_costs: Literal["once", "twice", "hyphen"] = field(

@@ -1,7 +1,6 @@
-"""What a value means: the choices that turn a verbatim long table into comparable values.
+"""A convention: a set of `choices`, validated, and what follows from them together.
 
-A convention is an explicit, named, printable set of choices. Every field of it that can move a number is part of every
-score's signature. `profiles.PROFILES` are the named ones; `scoring.compare_values` applies one to a long table.
+`profiles.PROFILES` are the named ones; `scoring.compare_values` applies one to a long table.
 """
 
 from __future__ import annotations
@@ -41,8 +40,9 @@ class Convention(Choices):
             if step not in STEPS:
                 hint = did_you_mean(step, STEPS) or f"one of {', '.join(STEPS)}"
                 raise UsageError(f"there is no step {step!r} of normalising", hint=hint)
-        if self.slots is not None and self.slots not in (*SLOT_SETS, *KINDS):
-            hint = did_you_mean(self.slots, (*SLOT_SETS, *KINDS)) or f"one of {', '.join((*SLOT_SETS, *KINDS))}"
+        slot_sets = (*SLOT_SETS, *KINDS)
+        if self.slots is not None and self.slots not in slot_sets:
+            hint = did_you_mean(self.slots, slot_sets) or f"one of {', '.join(slot_sets)}"
             raise UsageError(f"there is no slot set {self.slots!r}", hint=hint)
         if self.slots in KINDS and self.schema is None:
             raise UsageError(f"which slots are {self.slots} is not known", hint="--schema schema.json says it")
@@ -56,7 +56,7 @@ class Convention(Choices):
 
     @property
     def slot_set(self) -> str | None:
-        """The registered set whose slots are scored; None: they are not those of one."""
+        """The name of the slot set that is scored; None: no set is."""
         return self.slots if self.slots in SLOT_SETS else None
 
     @property
@@ -70,12 +70,12 @@ class Convention(Choices):
 
     @property
     def scope_name(self) -> str:
-        """What the slots that are scored are called, where not all are."""
+        """The name of the slots that are scored, where not all are."""
         return self.slots or "schema"
 
     @property
     def drops_turns(self) -> bool:
-        """Whether a turn whose gold has values is left out if none of them is scored; SGD's frames are not."""
+        """Whether a turn is left out if gold has values there and none of them is scored; never with SGD's frames."""
         return self.slots is not None and self.outside == "dropped" and self.domain_turns != "frames"
 
     @property
@@ -85,23 +85,22 @@ class Convention(Choices):
 
     @property
     def takes_gold_as_written(self) -> bool:
-        """Whether gold is what the file says, but for what means "not in the state" in most files."""
-        drops_nothing_else = self.none in ("drop", "drop-gold") and self.absent == NOTHING
+        """Whether gold is as the file has it, but for the usual literals that mean absent."""
+        drops_only_absent = self.none in ("drop", "drop-gold") and self.absent == NOTHING
         keeps_dontcare = self.dontcare in ("keep", "drop-pred")
-        return drops_nothing_else and keeps_dontcare and not self.gold_steps and self.scope is None
+        return drops_only_absent and keeps_dontcare and not self.gold_steps and self.scope is None
 
     def loosened(self) -> Convention:
-        """The same convention with both sides brought to one spelling (`normalise.LOOSE`) after its own steps."""
-        gold, pred = (
-            (*steps, *(step for step in LOOSE if step not in steps)) for steps in (self.gold_steps, self.pred_steps)
-        )
-        return replace(self, gold_steps=gold, pred_steps=pred)
+        """The same convention with the steps `normalise.LOOSE` after its own."""
+
+        def loosened(steps: tuple[str, ...]) -> tuple[str, ...]:
+            return *steps, *(step for step in LOOSE if step not in steps)
+
+        return replace(self, gold_steps=loosened(self.gold_steps), pred_steps=loosened(self.pred_steps))
 
     def exact(self) -> Convention:
         """The same convention with exact matching."""
-        if self.match == "exact" and self.labels is None:
-            return self
-        return replace(self, match="exact", labels=None)
+        return replace(self, match="exact", labels=None) if self.is_fuzzy else self
 
     def settings(self) -> dict[str, str]:
         """Profile and every choice that is not `verbatim`'s, as text, by its key in the signature.
@@ -122,14 +121,10 @@ Convention.__doc__ = "\n    ".join(
 
 
 def show(value: object) -> str:
-    """A choice as text; no two choices print alike."""
-    if isinstance(value, tuple):
-        return ",".join(item if _is_plain(item) else repr(item) for item in value) or "-"
+    """A choice as text; no two choices have the same text."""
+    if isinstance(value, tuple):  # quoted where a comma, a quote or a lone hyphen would be ambiguous
+        return ",".join(item if re.fullmatch(r"(?!-$)[\w. -]+", item) else repr(item) for item in value) or "-"
     return "-" if value is None else str(value)
-
-
-def _is_plain(item: str) -> bool:
-    return bool(item) and item != "-" and all(letter.isalnum() or letter in "-_. " for letter in item)
 
 
 #: The keys of a convention in a signature, with the text of the default choice.

@@ -119,17 +119,15 @@ def read_json(path: str | Path, kind: type | tuple[type, ...]) -> Any:
     """
     import json
 
+    from dstbench.io.files import File
+
+    file = File(path)
+    content = file.read()
     try:
-        with open(path, encoding="utf-8-sig") as file:
-            document = json.load(file)
-    except OSError as error:
-        raise DstbenchError(
-            f"cannot be read: {error.strerror}", file=str(path), hint="name a file that is there"
-        ) from None
+        document = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise DstbenchError(f"broken JSON: {error}", file=str(path)) from None
+        raise file.error(f"broken JSON: {error}") from None
     if not isinstance(document, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
-        expected = " or ".join("object" if one is dict else "list" for one in kinds)
-        raise DstbenchError(f"not a JSON {expected}", file=str(path))
+        raise file.error(f"not a JSON {' or '.join('object' if one is dict else 'list' for one in kinds)}")
     return document

@@ -1,8 +1,7 @@
-"""When a predicted value matches a gold value: matchers over strings, asked once per distinct pair.
+"""When a predicted value matches a gold value: matchers over strings, called once per distinct pair.
 
-Conventions: a matcher gives a similarity from 0 to 1 and accepts from a threshold on. A fuzzy one is never asked about
-numbers, times, days, booleans and dontcare unless it is told so. Alternatives (``a|b``) are told apart here, by one of
-the rules of `Convention.multi`.
+Conventions: a matcher gives a similarity from 0 to 1 and accepts from a threshold on. Numbers, times, days, booleans
+and dontcare are compared exactly unless `Convention.fuzzy` is ``all``. `Convention.multi` says what ``a|b`` matches.
 """
 
 from __future__ import annotations
@@ -23,13 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Matcher:
-    """A way to compare two strings, and from where on they match.
-
-    Attributes:
-        kind: A name in `KINDS`.
-        threshold: The similarity that must be reached.
-        above: Whether it must be exceeded.
-    """
+    """A way to compare two strings: one of `KINDS`, and the similarity that they must reach or (`above`) exceed."""
 
     kind: str = "exact"
     threshold: float = 1.0
@@ -47,21 +40,20 @@ class Matcher:
         """
         kind, *rest = notation.strip().split(":")
         if kind not in KINDS:
-            raise UsageError(
-                f"there is no matcher {kind!r}", hint=did_you_mean(kind, KINDS) or f"one of {', '.join(KINDS)}"
-            )
+            hint = did_you_mean(kind, KINDS) or f"one of {', '.join(KINDS)}"
+            raise UsageError(f"there is no matcher {kind!r}", hint=hint)
         if not rest:
             return cls(kind, KINDS[kind].threshold)
         if kind == "exact":
             raise UsageError(f"match {notation!r}: exact matching has no threshold", hint="exact")
-        how, equals, number = rest[0].partition("=")
+        comparison, _, number = ":".join(rest).partition("=")
         try:
             threshold = float(number)
         except ValueError:
             threshold = -1
-        if len(rest) > 1 or how not in ("least", "above") or not equals or not 0 <= threshold <= 1:
+        if comparison not in ("least", "above") or not 0 <= threshold <= 1:
             raise UsageError(f"match {notation!r} is not understood", hint=f"{kind}:least=0.9 or {kind}:above=0.9")
-        return cls(kind, threshold, how == "above")
+        return cls(kind, threshold, above=comparison == "above")
 
     @property
     def is_fuzzy(self) -> bool:
@@ -69,15 +61,13 @@ class Matcher:
         return self.kind != "exact"
 
     def similarity(self, gold: str, pred: str) -> float:
-        """From 0 to 1; 1 for equal strings."""
+        """The similarity of two strings, from 0 to 1; 1 if they are equal."""
         return 1.0 if gold == pred else KINDS[self.kind].similarity(gold, pred)
 
     def accepts(self, gold: str, pred: str) -> bool:
         """Whether the similarity is high enough; equal strings always match."""
-        if gold == pred:
-            return True
-        found = self.similarity(gold, pred)
-        return found > self.threshold if self.above else found >= self.threshold
+        similarity = self.similarity(gold, pred)
+        return gold == pred or (similarity > self.threshold if self.above else similarity >= self.threshold)
 
     def __str__(self) -> str:
         return f"{self.kind}:{'above' if self.above else 'least'}={self.threshold:g}" if self.is_fuzzy else self.kind
@@ -101,17 +91,17 @@ def _partial(gold: str, pred: str) -> float:
 
     from rapidfuzz.distance import Indel
 
-    # Not RapidFuzz's own partial ratio: it, FuzzyWuzzy, and FuzzyWuzzy with its accelerator give three numbers. As
-    # FuzzyWuzzy does, stretches are tried that begin where a common block lines up; in whole percent, as the scripts
-    # that use it have it. Of two strings of one length each is laid on the other, so that their order does not matter.
+    # RapidFuzz's partial ratio, FuzzyWuzzy's, and FuzzyWuzzy's with its accelerator are three different numbers. This
+    # is FuzzyWuzzy's, in whole percent: the shorter string is laid on the longer one wherever a common block lines up.
+    # Of two strings of the same length each is laid on the other, so that their order does not matter.
     shorter, longer = sorted((gold, pred), key=len)
     roles = [(shorter, longer), (longer, shorter)] if len(shorter) == len(longer) else [(shorter, longer)]
-    nearest = 0.0
+    highest = 0.0
     for needle, hay in roles:
         blocks = SequenceMatcher(None, needle, hay, autojunk=False).get_matching_blocks()
         for start in {max(block.b - block.a, 0) for block in blocks}:
-            nearest = max(nearest, Indel.normalized_similarity(needle, hay[start : start + len(needle)]))
-    return round(100 * nearest) / 100
+            highest = max(highest, Indel.normalized_similarity(needle, hay[start : start + len(needle)]))
+    return round(100 * highest) / 100
 
 
 def _token_sort(gold: str, pred: str) -> float:
@@ -146,7 +136,7 @@ class ValueMatcher:
     Attributes:
         matcher: How two strings are compared.
         multi: What alternatives mean.
-        fuzzy: Whether a fuzzy matcher is asked about ``all`` values or about ``text`` only.
+        fuzzy: Whether a fuzzy matcher compares ``all`` values or ``text`` only.
         labels: Variants that are accepted for a gold value; not the other way round.
         exact_slots: Slots that are never compared fuzzily.
     """
@@ -162,21 +152,18 @@ class ValueMatcher:
         if gold == pred:
             return True
         if self.multi == "literal":
-            return gold.count(BETWEEN) == pred.count(BETWEEN) and self._one(slot, gold, pred)
-        golds, preds = self._golds(slot, gold), alternatives(pred)
-        if self.multi in ("first", "any", "by-kind"):
-            return any(self._one(slot, one, pred) for one in golds)
-        if self.multi == "overlap":
-            return any(self._one(slot, one, other) for one in golds for other in preds)
-        return all(any(self._one(slot, one, other) for other in preds) for one in golds) and all(
-            any(self._one(slot, one, other) for one in golds) for other in preds
-        )
+            return gold.count(BETWEEN) == pred.count(BETWEEN) and self._matches(slot, gold, pred)
+        preds = alternatives(pred) if self.multi in ("overlap", "all") else [pred]
+        matches = [[self._matches(slot, one, other) for other in preds] for one in self._golds(slot, gold)]
+        if self.multi == "all":  # each of either side has one on the other
+            return all(map(any, matches)) and all(map(any, zip(*matches, strict=True)))
+        return any(map(any, matches))
 
     def similarity(self, slot: str, gold: str, pred: str) -> float:
-        """From 0 to 1: that of the nearest gold alternative, whatever the threshold."""
-        if self.accepts(slot, gold, pred) and not self.matcher.is_fuzzy:
+        """That of the most similar gold alternative, from 0 to 1, whatever the threshold."""
+        if not self.matcher.is_fuzzy and self.accepts(slot, gold, pred):
             return 1.0
-        return max(self._near(slot, one, pred) for one in self._golds(slot, gold))
+        return max(self._similarity(slot, one, pred) for one in self._golds(slot, gold))
 
     def _golds(self, slot: str, gold: str) -> Sequence[str]:
         """The gold values that count."""
@@ -185,19 +172,21 @@ class ValueMatcher:
         only_first = self.multi == "first" or (self.multi == "by-kind" and slot in self.exact_slots)
         return alternatives(gold)[: 1 if only_first else None]
 
-    def _near(self, slot: str, gold: str, pred: str) -> float:
-        if self._equal(gold, pred):
+    def _similarity(self, slot: str, gold: str, pred: str) -> float:
+        if self._are_equal(gold, pred):
             return 1.0
-        return self.matcher.similarity(gold, pred) if self._asks(slot, gold, pred) else 0.0
+        return self.matcher.similarity(gold, pred) if self._is_fuzzy(slot, gold, pred) else 0.0
 
-    def _one(self, slot: str, gold: str, pred: str) -> bool:
-        return self._equal(gold, pred) or (self._asks(slot, gold, pred) and self.matcher.accepts(gold, pred))
+    def _matches(self, slot: str, gold: str, pred: str) -> bool:
+        if self._are_equal(gold, pred):
+            return True
+        return self._is_fuzzy(slot, gold, pred) and self.matcher.accepts(gold, pred)
 
-    def _equal(self, gold: str, pred: str) -> bool:
+    def _are_equal(self, gold: str, pred: str) -> bool:
         return gold == pred or (self.labels is not None and pred in self.labels.content.get(gold, ()))
 
-    def _asks(self, slot: str, gold: str, pred: str) -> bool:
-        """Whether the fuzzy matcher is asked at all."""
+    def _is_fuzzy(self, slot: str, gold: str, pred: str) -> bool:
+        """Whether these two are compared fuzzily at all."""
         if not self.matcher.is_fuzzy or slot in self.exact_slots:
             return False
         return self.fuzzy == "all" or (is_text(gold) and is_text(pred))

@@ -1,8 +1,8 @@
-"""One value under many spellings: the small named steps that normalisers are composed of.
+"""One spelling for values: the named steps that normalisers are composed of.
 
-Conventions: a step takes a slot's name and one alternative of its value, and gives the alternative's new spelling;
-where a step does not know the value, it stays as it is. The tables here are small and our own: upstream's typo tables
-are not copied, and a user's own table (`Table`) is put before ours.
+Conventions: a step takes a slot's name and one alternative of its value, and returns the alternative's new spelling; a
+value that it does not know stays as it is. The tables here are small and our own: upstream's typo tables are not
+copied, and a user's table (`Table`) comes before ours.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from dstbench.conventions.files import Table
 
-#: The spelling that all others of "I don't care" are brought to.
+#: The one spelling of "I don't care".
 DONTCARE: Final = "dontcare"
-#: Steps that leave of two values only what is more than their spelling.
+#: Steps after which two values differ in more than spelling.
 LOOSE: Final = ("case", "space", "tokens", "typos", "dontcare", "times", "booleans")
 
 _DONTCARES: Final = frozenset(
@@ -77,16 +77,9 @@ def is_text(value: str) -> bool:
     >>> [is_text(value) for value in ("pizza hut", "12", "09:15", "Sunday", "yes", "9 pm")]
     [True, False, False, False, False, False]
     """
-    plain = value.strip().lower()
-    return not (
-        not plain
-        or plain in _DAYS
-        or plain in _YES_NO
-        or plain in NUMBERS
-        or plain in _DONTCARES
-        or plain.replace(".", "", 1).replace(",", "").lstrip("£$-").isdecimal()
-        or _TIME.fullmatch(plain)
-    )
+    bare = value.strip().lower()
+    is_number = bare in NUMBERS or bare.replace(".", "", 1).replace(",", "").lstrip("£$-").isdecimal()
+    return tells_slot(value) and not (is_number or bare in _DAYS or _TIME.fullmatch(bare))
 
 
 def tells_slot(value: str) -> bool:
@@ -95,8 +88,8 @@ def tells_slot(value: str) -> bool:
     >>> [tells_slot(value) for value in ("ely", "12", "sunday", "yes", "dontcare")]
     [True, True, True, False, False]
     """
-    plain = value.strip().lower()
-    return bool(plain) and plain not in _YES_NO and plain not in _DONTCARES
+    bare = value.strip().lower()
+    return bool(bare) and bare not in _YES_NO and bare not in _DONTCARES
 
 
 def alternatives(value: str) -> list[str]:
@@ -109,7 +102,7 @@ def alternatives(value: str) -> list[str]:
 
 
 def spellings(slot: str, value: str) -> list[str]:
-    """How text says a canonical value: as it is, and in the ways that the steps typos, numbers and times put right.
+    """The spellings of a canonical value in text: itself, and what the steps typos, numbers and times change to it.
 
     A genitive's s may stand apart, as tokenisers leave it.
 
@@ -118,17 +111,17 @@ def spellings(slot: str, value: str) -> list[str]:
     >>> spellings("hotel-area", "centre"), spellings("hotel-stars", "4")
     (['centre', 'center'], ['4', 'four'])
     """
-    found = [value, *(wrong for wrong, right in TYPOS.items() if right == value)]
-    found += [word for word, digit in NUMBERS.items() if digit == value]
+    texts = [value, *(wrong for wrong, right in TYPOS.items() if right == value)]
+    texts += [word for word, digit in NUMBERS.items() if digit == value]
     if clock := re.fullmatch(r"(\d\d):(\d\d)", value):
         hour, half = int(clock[1]), "pm" if int(clock[1]) >= 12 else "am"
         twelve = (hour - 1) % 12 + 1
         minutes = [f":{clock[2]}", ""] if clock[2] == "00" else [f":{clock[2]}"]
-        found += [f"{hour}:{clock[2]}"] if hour < 10 else []
-        found += [f"{twelve}{minute}{space}{half}" for minute in minutes for space in (" ", "")]
-        found += [f"{clock[1]}{clock[2]}"] if _TIME_SLOT.search(slot) else []
-    found += [f"{value[: s.start()]} s{value[s.end() :]}" for s in re.finditer(r"(?<=\w\w)s\b", value)]
-    return list(dict.fromkeys(found))
+        texts += [f"{hour}:{clock[2]}"] if hour < 10 else []
+        texts += [f"{twelve}{minute}{space}{half}" for minute in minutes for space in (" ", "")]
+        texts += [f"{clock[1]}{clock[2]}"] if _TIME_SLOT.search(slot) else []
+    texts += [f"{value[: s.start()]} s{value[s.end() :]}" for s in re.finditer(r"(?<=\w\w)s\b", value)]
+    return list(dict.fromkeys(texts))
 
 
 def normaliser(steps: Iterable[str], table: Table | None = None) -> Callable[[str, str], str]:
@@ -136,14 +129,14 @@ def normaliser(steps: Iterable[str], table: Table | None = None) -> Callable[[st
 
     Args:
         steps: Names from `STEPS`.
-        table: The user's typo table: {right spelling: [others]}, looked up by the step ``typos`` before ours.
+        table: The user's typo table, which the step ``typos`` looks up before ours.
     """
-    extra = table.rights if table else {}
+    typos = TYPOS | (table.rights if table else {})
 
-    def typos(slot: str, value: str) -> str:
-        return extra[value] if value in extra else STEPS["typos"].function(slot, value)
+    def correct(_: str, value: str) -> str:
+        return typos.get(value, value)
 
-    chosen = [typos if name == "typos" else STEPS[name].function for name in steps]
+    chosen = [correct if name == "typos" else STEPS[name].function for name in steps]
 
     def normalise(slot: str, value: str) -> str:
         parts = alternatives(value)
@@ -162,11 +155,11 @@ def normaliser(steps: Iterable[str], table: Table | None = None) -> Callable[[st
 def _time(slot: str, value: str) -> str:
     if _TIME_SLOT.search(slot) and (bare := _BARE_TIME.fullmatch(value)):
         return f"{bare[1]}:{bare[2]}"
-    found = _TIME.fullmatch(value)
-    if found is None:
+    clock = _TIME.fullmatch(value)
+    if clock is None:
         return value
-    hour, minute = int(found[1] or found[4] or found[6]), found[2] or found[5] or "00"
-    if half := found[3] or found[7]:
+    hour, minute = int(clock[1] or clock[4] or clock[6]), clock[2] or clock[5] or "00"
+    if half := clock[3] or clock[7]:
         hour = hour % 12 + (12 if half == "p" else 0)
     return f"{hour:02}:{minute}"
 
@@ -183,7 +176,7 @@ def _tokens(_: str, value: str) -> str:
 
 @dataclass(frozen=True)
 class Step:
-    """A step: what it does, and the function (slot, alternative) → alternative that does it."""
+    """What a step does in words, and the function (slot, alternative) → alternative that does it."""
 
     meaning: str
     function: Callable[[str, str], str]

@@ -1,10 +1,9 @@
 """The named conventions: how each repository cleans, compares and counts.
 
-A profile is versioned: a rule that changes is a new version, never an edit. Where the original has a bug that moves
-numbers there are two, ``P@faithful`` with it and ``P@fixed`` without; plain ``P`` is the faithful one, as that is what
-its published numbers are. Where no convention can have the bug, there is no ``P@faithful``, and the title of plain
-``P`` says what the original does otherwise. Upstream's typo tables are not copied: normalisers use our own small ones,
-and a user's.
+Profiles have versions: a rule that changes is a new version, never an edit. Where the original has a bug that moves
+numbers there are two, ``P@faithful`` with it and ``P@fixed`` without it; plain ``P`` is the faithful one, as it gives
+the published numbers. Where no convention can have the bug, there is no ``P@faithful``, and the title of plain ``P``
+says how the original differs.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from dstbench.errors import UsageError, did_you_mean
 
 # What the TRADE family does to gold, and to gold only.
 _TRADE_GOLD: Final = ("dontcare", "typos", "labels")
-# What scripts that bring both sides to one spelling do.
+# What scripts do that normalise both sides.
 _CANONICAL: Final = ("case", "space", "typos", "dontcare", "times", "booleans")
 
 _PROFILES: Final = (
@@ -146,11 +145,11 @@ _PROFILES: Final = (
     ),
 )  # fmt: skip
 
-# Profiles that do not ask what the slots are called.
+# Profiles that suit slots of any name.
 _ANY_DATASET: Final = frozenset({"verbatim", "sgd", "sgd-mwz", "convlab3-unified"})
 
-# Variants that cannot be had, and why.
-_NOT_TO_BE_HAD: Final = {
+# Variants that are not possible, and why.
+_IMPOSSIBLE: Final = {
     "mwzeval@faithful": "mwzeval or mwzeval@fixed: the original compares slots as files spell them, so that a booking "
     "slot matches in one file (bookday) and never in another (day); here they are one slot, whatever its spelling",
 }
@@ -160,56 +159,58 @@ PROFILES: Final[dict[str, Convention]] = {c.name.rpartition(".")[0]: c for c in 
 
 
 def profile(name: str, **overrides: Any) -> Convention:
-    """The convention called `name`, with some of its choices replaced.
+    """The convention with this name, with some of its choices replaced.
+
+    If `slots` are those of one domain or one kind, `outside` becomes ``dropped`` unless it is given.
 
     Args:
         name: A name in `PROFILES`; ``trade`` is ``trade@faithful``.
-        **overrides: Fields of `Convention`; one that is None is not replaced. `typos`, `labels`, `schema` and
-            `seen` may be the path of a file, and steps a text with commas (``-`` for none).
-
-    Whoever names the `slots` of one domain, or of one kind, wants these only: gold's others are dropped, unless
-    `outside` says that they are scored.
+        **overrides: Fields of `Convention`; None leaves one as it is. `typos`, `labels`, `schema` and `seen` may be the
+            path of a file, and steps a text with commas (``-`` for none).
 
     Returns:
-        The convention; where a choice differs from the profile's own, its name ends in ``+``.
+        The convention; if a choice differs from the profile's own, its name ends in ``+``.
 
     Raises:
-        UsageError: There is none of that name, or a choice is not understood.
+        UsageError: There is no such profile or choice.
         DstbenchError: A file cannot be read.
 
     >>> profile("trade").name, profile("trade", dontcare="drop").name
     ('trade@faithful.1', 'trade@faithful.1+')
     """
-    found = PROFILES.get(name) or PROFILES.get(f"{name}@faithful")
-    if found is None:
-        bases = dict.fromkeys(known.partition("@")[0] for known in PROFILES)
-        hint = (
-            did_you_mean(name, dict.fromkeys([*PROFILES, *bases]))
-            or f"one of {', '.join(bases)}; see `dstbench ls profiles`"
-        )
-        if name in _NOT_TO_BE_HAD:
-            hint = _NOT_TO_BE_HAD[name]
-        elif (base := name.partition("@")[0]) != name and base in PROFILES and f"{base}@fixed" not in PROFILES:
-            hint = f"{base} has no variants"
-        raise UsageError(f"there is no profile {name!r}", hint=hint)
-    given = {key: value for key, value in overrides.items() if value is not None}
-    if unknown := given.keys() - CHOICES.keys():
+    base = PROFILES.get(name) or PROFILES.get(f"{name}@faithful")
+    if base is None:
+        raise UsageError(f"there is no profile {name!r}", hint=_other_profiles(name))
+    chosen = {key: value for key, value in overrides.items() if value is not None}
+    if unknown := chosen.keys() - CHOICES.keys():
         raise UsageError(f"a convention has no {sorted(unknown)[0]!r}")
-    given = {key: from_text(key, value) for key, value in given.items()}
-    slots = given.get("slots", "")
+    chosen = {key: from_text(key, value) for key, value in chosen.items()}
+    slots = chosen.get("slots", "")
     if slots in KINDS or len({domain_of(slot) for slot in SLOT_SETS.get(slots, ())}) == 1:
-        given.setdefault("outside", "dropped")
-    changed = replace(found, **given)
-    return found if changed == found else replace(changed, name=f"{found.name}+")
+        chosen.setdefault("outside", "dropped")
+    changed = replace(base, **chosen)
+    return base if changed == base else replace(changed, name=f"{base.name}+")
+
+
+def _other_profiles(name: str) -> str:
+    """The hint for the name of a profile that does not exist."""
+    plain_names = list(dict.fromkeys(profile_name.partition("@")[0] for profile_name in PROFILES))
+    plain_name = name.partition("@")[0]
+    if name in _IMPOSSIBLE:
+        return _IMPOSSIBLE[name]
+    if plain_name != name and plain_name in PROFILES and f"{plain_name}@fixed" not in PROFILES:
+        return f"{plain_name} has no variants"
+    near = did_you_mean(name, dict.fromkeys([*PROFILES, *plain_names]))
+    return near or f"one of {', '.join(plain_names)}; see `dstbench ls profiles`"
 
 
 def as_convention(choice: str | Convention) -> Convention:
-    """The convention, or the one of that name."""
+    """The convention, or the profile with this name."""
     return profile(choice) if isinstance(choice, str) else choice
 
 
 def suits(convention: Convention, slots: frozenset[str]) -> str | None:
-    """Why a convention does not suit a run in whose gold these slots have values; None if it does."""
+    """Why a convention does not suit a run whose gold has values of these slots; None if it does."""
     name = convention.name.partition(".")[0].partition("@")[0]
     of_multiwoz = bool(slots & KNOWN_SLOTS) or not slots
     if not of_multiwoz and name not in _ANY_DATASET:

@@ -1,7 +1,7 @@
 """Canonical names: slots, registered slot sets, dialogue ids.
 
-Every repository spells ``hotel-book day`` in its own way. One function knows all spellings; names it does not
-know are kept as they were written and reported by whoever called it.
+Every repository spells ``hotel-book day`` in its own way. One function knows all spellings; it returns a name that it
+does not know as it is, and its caller reports it.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ _DSTC10: Final = {
     "restaurant": _TRACKED["restaurant"],
 }
 
-#: Slot sets that stand for the whole of MultiWOZ, smallest first: the candidates for T of slot accuracy.
+#: Slot sets of the whole of MultiWOZ, smallest first: the candidates for T of slot accuracy.
 DATASET_SLOTS: Final[dict[str, frozenset[str]]] = {
     "multiwoz-30": _names(_TRACKED),
     "multiwoz-31": _names(_TRACKED | _HOSPITAL),
     "multiwoz-35": _names(_TRACKED | _HOSPITAL | _BUS),
 }
-#: Every registered slot set; those of one domain are for asking (``sa:T=10``), never chosen unasked.
+#: Every slot set that has a name; those of one domain are only for users to choose.
 SLOT_SETS: Final[dict[str, frozenset[str]]] = (
     DATASET_SLOTS
     | {f"multiwoz-{domain}": _names({domain: slots}) for domain, slots in _TRACKED.items()}
     | {"dstc10-19": _names(_DSTC10)}
 )
-# Slots that stand in raw MultiWOZ annotation beyond the 35, so that they are known by name.
+# Slots of raw MultiWOZ annotation beyond the 35.
 _RARE: Final = frozenset({"bus-arriveby", "bus-book people", "train-book ticket"})
 KNOWN_SLOTS: Final = DATASET_SLOTS["multiwoz-35"] | _RARE
 _DOMAINS: Final = frozenset(name.partition("-")[0] for name in KNOWN_SLOTS)
@@ -69,22 +69,20 @@ _ALIASES: Final = {
     "dest": "destination",
     "accommodationtype": "type",
 }
-# Booking slots lose their "book" in some formats; `day` of a train is no booking, `people` is.
+# Booking slots, which lose their "book" in some formats; `day` of a train is no booking, `people` is.
 _BOOKING: Final = {
     "hotel": frozenset({"day", "people", "stay", "time"}),
     "restaurant": frozenset({"day", "people", "stay", "time"}),
     "train": frozenset({"people", "ticket"}),
     "bus": frozenset({"people"}),
 }
-
-
 # No spelling of a known slot is longer.
 _LONGEST: Final = 64
 
 
 @lru_cache(maxsize=65_536)
 def canonical_slot(name: str) -> str:
-    """A slot's canonical name, ``domain-slot``; a name that is not MultiWOZ's comes back as it is.
+    """A slot's canonical name, ``domain-slot``; a name that is not MultiWOZ's stays as it is.
 
     Args:
         name: The slot, as a file spells it.
@@ -110,8 +108,8 @@ def canonical_slot(name: str) -> str:
 def split_pair(pair: str) -> tuple[str, str] | None:
     """Slot and value of ``domain-slot-value``; None if it is not of that form.
 
-    The slot is the longest known one; where none is known, the value starts after the second hyphen. The last
-    hyphen (which the released TRADE, SOM-DST, FGA and GCA scripts use) would cut values such as ``guest-house``.
+    The slot is the longest known one; where none is known, the value starts after the second hyphen. To split at the
+    last hyphen, as the released TRADE, SOM-DST, FGA and GCA scripts do, would cut values such as ``guest-house``.
 
     >>> split_pair("hotel-name-alpha-milton"), split_pair("hotel-book people-3"), split_pair("north")
     (('hotel-name', 'alpha-milton'), ('hotel-book people', '3'), None)
@@ -132,7 +130,7 @@ class SlotTotal:
 
     Attributes:
         size: The number.
-        source: Where it is from: a registered slot set, one with gold's further slots (``multiwoz-30+2``), or ``gold``.
+        source: A slot set, one with further slots of gold (``multiwoz-30+2``), or ``gold``.
     """
 
     size: int
@@ -142,13 +140,13 @@ class SlotTotal:
 def slot_total(
     gold_slots: Iterable[str], *, is_multiwoz: bool, scope: frozenset[str] | None = None, name: str = ""
 ) -> SlotTotal:
-    """T of slot accuracy, a fact of the dataset: no tracker changes it by what it predicts.
+    """T of slot accuracy: it depends on gold alone, never on predictions.
 
     Args:
         gold_slots: The slots that have a value in gold.
-        is_multiwoz: Whether the dialogues are MultiWOZ's, by their ids: of its slot sets, the smallest is taken that
-            holds all of gold's slots. Of any other dataset, gold's slots are counted.
-        scope: The slots that are scored, beside gold's further ones; None: all.
+        is_multiwoz: Whether the dialogues are MultiWOZ's: T is then the size of its smallest slot set that holds all of
+            gold's slots, if one does. Otherwise gold's slots are counted.
+        scope: The slots that are scored, to which gold's further ones are added; None: all.
         name: What they are called.
 
     >>> slot_total(["hotel-area"], is_multiwoz=True), slot_total(["bus-day"], is_multiwoz=True).size
@@ -162,14 +160,14 @@ def slot_total(
     if scope is not None:
         further = len(slots - scope)
         return SlotTotal(len(scope) + further, f"{name}+{further}" if further else name)
-    for known, members in DATASET_SLOTS.items() if is_multiwoz else ():
+    for set_name, members in DATASET_SLOTS.items() if is_multiwoz else ():
         if slots <= members:
-            return SlotTotal(len(members), known)
+            return SlotTotal(len(members), set_name)
     return SlotTotal(len(slots), "gold")
 
 
 def domain_of(slot: str) -> str:
-    """The domain of a canonical slot name: all before the first hyphen.
+    """The domain of a canonical slot name: the part before the first hyphen.
 
     >>> domain_of("hotel-book day")
     'hotel'
@@ -183,7 +181,7 @@ _MULTIWOZ_ID: Final = rf"{_OWN_ID}|^multiwoz2[0-9]-"
 
 
 def are_multiwoz(dialogues: pl.Series) -> bool:
-    """Whether these dialogues, of which there are some, are all MultiWOZ's, by their canonical ids.
+    """Whether there are dialogues and all are MultiWOZ's, by their canonical ids.
 
     >>> are_multiwoz(pl.Series(["PMUL4234", "multiwoz21-test-0"])), are_multiwoz(pl.Series(["PMUL4234", "1_00000"]))
     (True, False)

@@ -1,11 +1,11 @@
-"""What a metric is: statistics that add up exactly, and a score over their sums.
+"""What a metric is: statistics that add up exactly, and a score of their sums.
 
-One and the same metric therefore works per turn, dialogue, slot, domain, run, or anything a user groups by; and parts
-agree with the whole exactly, in any order and on any number of threads.
+So one metric works per turn, dialogue, slot, domain, run, or anything a user groups by, and parts agree with the whole
+exactly, in any order and on any number of threads.
 
-Metrics may come from elsewhere, as subclasses of `Metric`. Nothing that such a metric calls its statistics can change
-another metric (`stats_of`), it signs with the module and version it is from, and `check_own` refuses one that borrows
-the name of a built-in metric or whose statistics cannot be summed.
+Users' own metrics are subclasses of `Metric`. The names of their statistics never clash with another metric's
+(`stats_of`), their signatures name their module and its version, and `check_own` refuses one with the name of a
+built-in metric or with statistics that cannot be summed.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class Metric:
     is_count: ClassVar[bool] = False
 
     def stats(self) -> dict[str, pl.Expr]:
-        """Expressions over the turn table, each of a turn's own row, by name.
+        """Expressions over the turn table by name, each computed from a turn's own row.
 
         Each is a whole number (integers, Boolean), or a ratio from 0 to 1 (floats); null is undefined and adds
-        nothing. Built-in metrics that need the same statistic name it alike, so that it is summed once.
+        nothing. Built-in metrics share the name of a statistic that they share, so that it is summed once.
 
         Returns:
             Name to expression.
@@ -59,7 +59,7 @@ class Metric:
         """The value (Float64) from the sums of `stats`; null where undefined.
 
         Args:
-            sums: The name of each of `stats` to an expression of its sum.
+            sums: The name of each statistic to an expression of its sum.
         """
         raise NotImplementedError
 
@@ -75,14 +75,14 @@ class Metric:
 
     @property
     def needs_total(self) -> bool:
-        """Whether a parameter depends on the number of slots that the dataset has."""
+        """Whether a parameter depends on the number of slots in the dataset."""
         return type(self).resolve is not Metric.resolve
 
     def resolve(self, total: SlotTotal) -> Metric:
-        """The metric with every parameter filled in that depends on the number of slots that the dataset has.
+        """The metric with every parameter filled in that depends on the number of slots in the dataset.
 
         Args:
-            total: That number, and where it is from.
+            total: That number, and its source.
         """
         return self
 
@@ -92,49 +92,56 @@ class Metric:
         return "count" if self.is_count else "share"
 
     def settings(self) -> str:
-        """Name and all parameters, also those at their default: the metric's part of a signature.
+        """Name and all parameters, including defaults: the metric's part of a signature.
 
-        A metric that is not built in adds the module that it is from, and the module's version.
+        A metric that is not built in adds its module, and the module's version.
         """
-        given = ",".join(f"{f.name}={getattr(self, f.name)}" for f in fields(self))
-        settings = f"{self.name}({given})" if given else self.name
+        parameters = ",".join(f"{f.name}={getattr(self, f.name)}" for f in fields(self))
+        settings = f"{self.name}({parameters})" if parameters else self.name
         return settings if is_built_in(self) else f"{settings}@{_origin(type(self))}"  # type: ignore[arg-type] # a class can be hashed
 
     def __str__(self) -> str:
-        given = (f"{f.name}={getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name) != f.default)
-        return ":".join([self.name, *given])
+        changed = (f for f in fields(self) if getattr(self, f.name) != f.default)
+        return ":".join([self.name, *(f"{f.name}={getattr(self, f.name)}" for f in changed)])
+
+
+class TurnMean(Metric):
+    """A mean over turns: the sum of the first statistic by that of the second, which is 1 for each turn that counts."""
+
+    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        total, number = (sums[name] for name in self.stats())
+        return divide(total, number)
 
 
 def is_built_in(metric: Metric) -> bool:
-    """Whether a metric's class is one of dstbench's own."""
+    """Whether dstbench defines a metric's class."""
     return type(metric).__module__.partition(".")[0] == _PACKAGE
 
 
 @lru_cache(maxsize=256)
 def stats_of(metric: Metric) -> dict[str, pl.Expr]:
-    """A metric's statistics, by names that no other statistic has.
+    """A metric's statistics by unique names (cached, as expressions are slow to make).
 
-    A metric that is not built in has its settings in front of each name, so that its ``right`` is not JGA's. (They are
-    kept, as expressions are slow to make.)
+    A metric that is not built in has its settings in front of each name, so that its ``right`` is not JGA's.
     """
     return {_qualified(metric, name): stat for name, stat in metric.stats().items()}
 
 
 def score_of(metric: Metric, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-    """A metric's value (Float64) from the sums of its statistics, called as in `stats_of`."""
+    """A metric's value (Float64) from the sums of its statistics, named as in `stats_of`."""
     return metric.score({name: sums[_qualified(metric, name)] for name in metric.stats()}).cast(pl.Float64)
 
 
 def check_own(metric: Metric, built_in: Collection[str]) -> None:
-    """See that a metric from elsewhere can be told from the built-in ones, and that its statistics can be summed.
+    """Check that a user's own metric has a unique name, and statistics that can be summed.
 
     Args:
-        metric: Any metric; a built-in one is right as it is.
+        metric: Any metric; built-in ones pass.
         built_in: The names of the built-in metrics.
 
     Raises:
-        UsageError: It has no name of its own; or a statistic cannot be computed from the turn table, depends on other
-            rows than the turn's own, or is not a number.
+        UsageError: Its name is invalid or taken; or a statistic cannot be computed from the turn table, depends on
+            other rows than the turn's own, or is not a number.
     """
     if is_built_in(metric):
         return
@@ -152,16 +159,16 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
     for stat, expression in metric.stats().items():
         place = f"metric {where}: statistic {stat!r}"
         try:
-            whole = example.select(value=expression)["value"]
-            by_itself = [example[row].select(value=expression)["value"] for row in range(example.height)]
+            values = example.select(value=expression)["value"]
+            by_row = [example[row].select(value=expression)["value"] for row in range(example.height)]
         except pl.exceptions.PolarsError as error:
             reason = str(error).splitlines()[0]
             raise UsageError(
                 f"{place} cannot be computed: {reason}", hint=f"the turn table has {', '.join(example.columns)}"
             ) from None
-        if not whole.dtype.is_numeric() and whole.dtype != pl.Boolean:
-            raise UsageError(f"{place} is {whole.dtype}, not a number", hint="a whole number, or a ratio from 0 to 1")
-        if not whole.equals(pl.concat(by_itself), null_equal=True):
+        if not values.dtype.is_numeric() and values.dtype != pl.Boolean:
+            raise UsageError(f"{place} is {values.dtype}, not a number", hint="a whole number, or a ratio from 0 to 1")
+        if not values.equals(pl.concat(by_row), null_equal=True):
             raise UsageError(
                 f"{place} is not a value of each turn by itself: it aggregates, looks at other rows or is a literal",
                 hint="dstbench sums it; what counts turns is dstbench.metrics.base.turns()",
@@ -175,7 +182,7 @@ def _qualified(metric: Metric, stat: str) -> str:
 @lru_cache(maxsize=256)
 def _origin(metric: type) -> str:
     """The module of a metric's class, with its distribution's version, else a digest of the class's source."""
-    import inspect  # only metrics from elsewhere need these
+    import inspect  # only users' own metrics need these
     from hashlib import sha256
     from importlib.metadata import packages_distributions, version
 
@@ -184,17 +191,17 @@ def _origin(metric: type) -> str:
         return f"{module}-{version(distribution).replace('+', '.')}"  # signatures of several are joined by a plus
     try:
         source = inspect.getsource(metric)
-    except (OSError, TypeError):  # written in a prompt: there is no source
+    except (OSError, TypeError):  # typed at a prompt, without a source file
         return module
     return f"{module}#{sha256(source.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 @cache
 def _example() -> pl.DataFrame:
-    """A turn table of some turns, no two alike, in which each column has several values, and null where it may."""
+    """A turn table of six different turns, in which each column has several values, and null where it may."""
     rows = range(1, 7)
     columns = {}
-    for at, (name, column) in enumerate(TURNS.columns.items()):
+    for position, (name, column) in enumerate(TURNS.columns.items(), 1):
         if column.dtype == pl.Boolean:
             values: list[Any] = [row % 2 == 0 for row in rows]
         elif column.dtype == pl.String:
@@ -202,17 +209,22 @@ def _example() -> pl.DataFrame:
         elif column.dtype == pl.Float64:
             values = [row / 10 for row in rows]
         else:
-            values = [None if column.nullable and row % 3 == 0 else row * (at + 1) % 7 + row for row in rows]
+            values = [None if column.nullable and row % 3 == 0 else row * position % 7 + row for row in rows]
         columns[name] = pl.Series(values, dtype=column.dtype)
     return pl.DataFrame(columns)
 
 
-# --- pieces that metrics are made of -----------------------------------------------------------------------------
+# --- statistics and scores that metrics share -------------------------------------------------------------------------
 
 
 def turns() -> pl.Expr:
     """1 per turn."""
-    return pl.col("n_union").is_not_null().cast(pl.Int64)  # never null; a literal would not be one per row
+    return pl.col("n_union").is_not_null().cast(pl.Int64)  # always true; a literal would not be one per row
+
+
+def gold_turns() -> pl.Expr:
+    """1 for a turn with a gold slot, else 0."""
+    return (pl.col("n_gold") > 0).cast(pl.Int64)
 
 
 def count(name: str) -> pl.Expr:
@@ -223,8 +235,3 @@ def count(name: str) -> pl.Expr:
 def divide(numerator: pl.Expr, denominator: pl.Expr, *, empty: float | None = None) -> pl.Expr:
     """A ratio of counts; where the denominator is 0, `empty` (None: undefined, null)."""
     return pl.when(denominator > 0).then(numerator / denominator).otherwise(empty)
-
-
-def mean(total: pl.Expr, number: pl.Expr, *, more: pl.Expr | None = None) -> pl.Expr:
-    """The mean of `number` ratios from their sum, and that of `more` ones beside them; null if there is none."""
-    return divide(total if more is None else total + more, number)

@@ -1,9 +1,10 @@
-"""Plain counts, for tables that show what lies beneath a score."""
+"""Plain counts over all turns, for tables that show what lies beneath a score."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import polars as pl
 
@@ -14,6 +15,11 @@ from dstbench.metrics.base import Metric, count
 class _Count(Metric):
     is_count = True
     source = "counts of the turn table"
+    #: The number in one turn.
+    in_turn: ClassVar[pl.Expr]
+
+    def stats(self) -> dict[str, pl.Expr]:
+        return {self.name: self.in_turn}
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
         return sums[self.name].cast(pl.Float64)
@@ -21,46 +27,38 @@ class _Count(Metric):
 
 @dataclass(frozen=True)
 class Correct(_Count):
-    """Slots, over all turns, whose value is right."""
+    """Slots whose value is right."""
 
     name = "correct"
     title = "slots with the right value"
-
-    def stats(self) -> dict[str, pl.Expr]:
-        return {self.name: count("n_correct")}
+    in_turn = count("n_correct")
 
 
 @dataclass(frozen=True)
 class Wrong(_Count):
-    """Slots in both states, over all turns, whose value is wrong."""
+    """Slots in both states whose value is wrong."""
 
     name = "wrong"
     title = "slots with a wrong value"
-
-    def stats(self) -> dict[str, pl.Expr]:
-        return {self.name: count("n_gold") + count("n_pred") - count("n_union") - count("n_correct")}
+    in_turn = count("n_gold") + count("n_pred") - count("n_union") - count("n_correct")
 
 
 @dataclass(frozen=True)
 class Missed(_Count):
-    """Slots in gold only, over all turns."""
+    """Slots in gold only."""
 
     name = "missed"
     title = "slots that the prediction misses"
-
-    def stats(self) -> dict[str, pl.Expr]:
-        return {self.name: count("n_union") - count("n_pred")}
+    in_turn = count("n_union") - count("n_pred")
 
 
 @dataclass(frozen=True)
 class Over(_Count):
-    """Slots in the prediction only, over all turns."""
+    """Slots in the prediction only."""
 
     name = "over"
     title = "slots that only the prediction has"
-
-    def stats(self) -> dict[str, pl.Expr]:
-        return {self.name: count("n_union") - count("n_gold")}
+    in_turn = count("n_union") - count("n_gold")
 
 
 @dataclass(frozen=True)
@@ -70,6 +68,4 @@ class ErrorTurns(_Count):
     name = "error-turns"
     title = "turns with an error"
     source = "Qian et al. 2021"
-
-    def stats(self) -> dict[str, pl.Expr]:
-        return {self.name: (pl.col("n_correct") != pl.col("n_union")).cast(pl.Int64)}
+    in_turn = (pl.col("n_correct") != pl.col("n_union")).cast(pl.Int64)

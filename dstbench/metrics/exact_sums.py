@@ -1,7 +1,7 @@
-"""Ratios that add up exactly: their sum has the same bits in any order, and however a table is cut.
+"""Sums of ratios that have the same bits in any order, and however a table is partitioned.
 
-A ratio (from 0 to 1) is added up as a whole number of parts of 2⁻⁶²: exact for every double of at least 2⁻⁹, and below
-that to 2⁻⁶². A sum of whole numbers does not depend on its order.
+A ratio from 0 to 1 is added up as a whole number of parts of 2⁻⁶²: that is exact for every double of at least 2⁻⁹, and
+rounds smaller ones to 2⁻⁶². A sum of whole numbers does not depend on its order.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from dstbench.arrays import Floats, Integers
 
 _PARTS: Final = 2.0**62
-_DIGITS: Final = 31  # binary ones of the lower half of a number of parts; also of the higher
-#: A dialogue's sum of ratios is rounded to this before it is multiplied: no sum of products is then too large, and a
+_DIGITS: Final = 31  # bits of each half of a number of parts
+#: A dialogue's sum of ratios is rounded to this before it is multiplied: no sum of products then overflows, and a
 #: standard error keeps at least five digits.
 STEP: Final = 2.0**-12
 _DIGITS_OF_STEP: Final = 12
 
 
 def in_parts(ratio: pl.Expr) -> pl.Expr:
-    """Ratios (or whole numbers) as numbers of parts (Int128), of which 2⁶⁵ can be added up."""
+    """Ratios (or whole numbers) as numbers of parts (Int128): sums up to 2⁶⁵ fit."""
     return (ratio * _PARTS).cast(pl.Int128)
 
 
 def from_parts(parts: pl.Expr) -> pl.Expr:
-    """A number of parts as the number (Float64) that it is nearest to."""
+    """The number (Float64) nearest to a number of parts."""
     return parts.cast(pl.Float64) / _PARTS
 
 
@@ -45,18 +45,18 @@ def exact_sum(numbers: pl.Expr) -> pl.Expr:
 
 
 def halves(ratios: Floats) -> tuple[Integers, Integers]:
-    """Numbers of parts in a higher and a lower half, each below 2³²: of such, 2³¹ can be added up without overflow."""
+    """The higher and lower half of numbers of parts, each below 2³²: 2³¹ of them add up without overflow."""
     parts = (ratios * _PARTS).astype(np.int64)
     return parts >> _DIGITS, parts & (2**_DIGITS - 1)
 
 
 def from_halves(higher: pl.Expr, lower: pl.Expr) -> pl.Expr:
-    """The number of parts (Int128) that two sums of halves make."""
+    """The number of parts (Int128) from the sums of both halves."""
     return higher.cast(pl.Int128) * pl.lit(2**_DIGITS) + lower
 
 
 def in_steps(higher: NDArray[Any], lower: NDArray[Any]) -> Integers:
-    """Two sums of halves as a whole number of `STEP`, rounded half up.
+    """The number of `STEP` from the sums of both halves, rounded half up.
 
     >>> in_steps(*halves(np.array([0.5, 1 / 4096, 1 / 8192]))).tolist()
     [2048, 1, 1]

@@ -1,7 +1,7 @@
 """Precision, recall and F1 of slot-value pairs.
 
-Conventions (TRADE's): both states empty is 1; one of them empty is 0; a wrong value is one pair too many and one
-missing.
+Conventions (TRADE's): two empty states score 1; one empty state scores 0; a wrong value is a superfluous pair and a
+missing one.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Literal
 
 import polars as pl
 
-from dstbench.metrics.base import Metric, count, divide, mean, turns
+from dstbench.metrics.base import Metric, count, divide, turns
 
 
 @dataclass(frozen=True)
 class PairMetric(Metric):
-    """A ratio of right pairs: per turn, averaged (``macro``), or from summed counts (``micro``).
+    """A ratio of right pairs.
 
     Attributes:
-        avg: ``macro`` (TRADE, SOM-DST) or ``micro``.
-        empty: What both states empty score: ``1`` (TRADE), or ``0`` (RefPyDST, mwzeval).
-        wrong: What a wrong value is: a missing and a superfluous pair (``both``), or only a missing one (``missed``;
+        avg: The mean over turns (``macro``; TRADE, SOM-DST), or from summed counts (``micro``).
+        empty: The score of two empty states: ``1`` (TRADE), or ``0`` (RefPyDST, mwzeval).
+        wrong: Whether a wrong value is a missing and a superfluous pair (``both``), or only a missing one (``missed``;
             RefPyDST).
     """
 
@@ -37,7 +37,7 @@ class PairMetric(Metric):
         raise NotImplementedError
 
     def _counts(self) -> dict[str, pl.Expr]:
-        if self.wrong == "missed":  # predicted pairs without those whose slot gold has too, with another value
+        if self.wrong == "missed":  # predicted pairs but those with a wrong value
             pred = {"n_correct_or_over": count("n_union") + count("n_correct") - count("n_gold")}
         else:
             pred = {"n_pred": count("n_pred")}
@@ -52,11 +52,11 @@ class PairMetric(Metric):
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
         if self.avg == "micro":
             return self._ratio(*(sums[name] for name in self._counts()))
-        return mean(sums[self._turn_value], sums["turns"])
+        return divide(sums[self._turn_value], sums["turns"])
 
     @property
     def is_accuracy_of_a_slot(self) -> bool:
-        """Whether by slot, where a turn has one pair at most on each side, it is the share of turns that are right."""
+        """Whether by slot, where each side has at most one pair per turn, it is the share of turns that are right."""
         return self.avg == "macro" and self.empty == "1"
 
     @property

@@ -1,22 +1,21 @@
 """Flexible goal accuracy and turn-level accuracy (Dey et al. 2022).
 
-Conventions: a wrong turn is a *local* error if something new in it is wrong, and else only carries an old error. The
-age of a carried error is counted in turn numbers, as the file has them.
+Conventions: a wrong turn is a *local* error if something new in it is wrong; else it only carries an old error, whose
+age is the difference of turn numbers, as the file has them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
 
 from dstbench.errors import UsageError
-from dstbench.metrics.base import Metric, divide, mean, turns
+from dstbench.metrics.base import TurnMean, turns
 
 
 @dataclass(frozen=True)
-class FGA(Metric):
+class FGA(TurnMean):
     """Flexible goal accuracy: a turn that only carries an old error scores 1 − exp(−λ·age).
 
     Attributes:
@@ -40,12 +39,9 @@ class FGA(Metric):
         value = pl.when(right).then(1.0).when("local_error").then(0.0).otherwise(credit)
         return {f"fga[{self.lam}]": value, "turns": turns()}
 
-    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        return mean(sums[f"fga[{self.lam}]"], sums["turns"])
-
 
 @dataclass(frozen=True)
-class TLA(Metric):
+class TLA(TurnMean):
     """Turn-level accuracy: the share of turns that make no error of their own ("turn match")."""
 
     name = "tla"
@@ -54,6 +50,3 @@ class TLA(Metric):
 
     def stats(self) -> dict[str, pl.Expr]:
         return {"turns_without_local_error": (~pl.col("local_error")).cast(pl.Int64), "turns": turns()}
-
-    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        return divide(sums["turns_without_local_error"], sums["turns"])

@@ -1,8 +1,8 @@
 """Granular change accuracy (Aksu & Chen 2024).
 
-Conventions: scored from summed counts of changes, never as a mean of turns; without any change it is undefined,
-without a correct one it is 0. As released, a slot that both sides drop in one turn counts as correct and as missed
-(the published numbers need it), so that gold with deletions scored against itself is below 1; as printed, it is 1.
+Conventions: scored from summed counts of changes, never as a mean of turns; undefined without any change, 0 without a
+correct one. The released code (which gives the published numbers) counts a slot that both sides drop in a turn as
+correct and as missed, so that gold with deletions scores below 1 against itself; with the printed formula it scores 1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Metrics of the whole state: JGA, SA, RSA (Kim et al. 2022), AGA, IAGA.
 
-Conventions: a turn whose gold and predicted states are both empty is right (JGA 1, SA 1), has RSA 0 and no AGA.
+Conventions: a turn whose states are both empty is right (JGA 1, SA 1), has RSA 0 and no AGA.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import polars as pl
 
 from dstbench.conventions.slots import SlotTotal
 from dstbench.errors import UsageError
-from dstbench.metrics.base import Metric, count, divide, mean, turns
+from dstbench.metrics.base import Metric, TurnMean, count, divide, gold_turns, turns
 
 #: The statistic of slot accuracy that counts errors.
 ERRORS: Final = "errors"
@@ -21,7 +21,7 @@ _MOST_SLOTS: Final = 1_000_000  # so that T times the turns stays an exact integ
 
 
 @dataclass(frozen=True)
-class JGA(Metric):
+class JGA(TurnMean):
     """Joint goal accuracy: the share of turns whose states are equal (Kim et al. 2022, eq. 1)."""
 
     name = "jga"
@@ -31,15 +31,12 @@ class JGA(Metric):
     def stats(self) -> dict[str, pl.Expr]:
         return {"right": (pl.col("n_correct") == pl.col("n_union")).cast(pl.Int64), "turns": turns()}
 
-    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        return divide(sums["right"], sums["turns"])
-
 
 @dataclass(frozen=True)
 class SA(Metric):
     """Slot accuracy: the share of the T predefined slots that are right (Kim et al. 2022, eq. 2; TRADE).
 
-    A turn with more errors than T, as a tracker that invents slots makes, has a score below 0.
+    A turn with more errors than T, as of a tracker that invents slots, scores below 0.
 
     Attributes:
         T: Number of predefined slots; 0: that of the dataset (`slots.slot_total`).
@@ -71,7 +68,7 @@ class SA(Metric):
 
 @dataclass(frozen=True)
 class _ResolvedSA(SA):
-    """SA whose T is that of the dataset; the signature says where it is from. Undefined if gold has no slot."""
+    """SA with the dataset's T, whose source is in the signature. Undefined if gold has no slot."""
 
     slots: str = ""
 
@@ -84,8 +81,7 @@ class RSA(Metric):
     """Relative slot accuracy: right slots among those in gold or prediction (Kim et al. 2022, eq. 3).
 
     Attributes:
-        empty: What a turn scores whose states are both empty: ``0`` (Kim et al.), ``1``, or nothing (``skip``;
-            ConvLab-3).
+        empty: The score of two empty states: ``0`` (Kim et al.), ``1``, or none (``skip``; ConvLab-3).
     """
 
     empty: Literal["0", "1", "skip"] = "0"
@@ -96,15 +92,14 @@ class RSA(Metric):
 
     def stats(self) -> dict[str, pl.Expr]:
         slots = count("n_union") + count("n_charged_again")
-        return {
-            "rsa": divide(pl.col("n_correct"), slots),
-            "turns": turns(),
-            "turns_with_slots": (pl.col("n_union") > 0).cast(pl.Int64),
-        }
+        return {"rsa": divide(pl.col("n_correct"), slots), "turns": turns(), "empty_turns": _empty_turns()}
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        scored = sums["turns_with_slots" if self.empty == "skip" else "turns"]
-        return mean(sums["rsa"], scored, more=sums["turns"] - sums["turns_with_slots"] if self.empty == "1" else None)
+        if self.empty == "skip":
+            return divide(sums["rsa"], sums["turns"] - sums["empty_turns"])
+        if self.empty == "1":
+            return divide(sums["rsa"] + sums["empty_turns"], sums["turns"])
+        return divide(sums["rsa"], sums["turns"])
 
 
 @dataclass(frozen=True)
@@ -112,7 +107,7 @@ class AGA(Metric):
     """Average goal accuracy: right slots among gold's, over turns with a gold slot (SGD; Aksu & Chen 2024, eq. 1).
 
     Attributes:
-        empty: What a turn without a gold slot scores: nothing (``skip``), or ``1`` if nothing is predicted, else 0.
+        empty: The score of a turn without a gold slot: none (``skip``), or ``1`` if nothing is predicted, else 0.
     """
 
     empty: Literal["skip", "1"] = "skip"
@@ -124,22 +119,22 @@ class AGA(Metric):
     def stats(self) -> dict[str, pl.Expr]:
         return {
             "aga": divide(pl.col("n_correct"), pl.col("n_gold")),
-            "gold_turns": (pl.col("n_gold") > 0).cast(pl.Int64),
+            "gold_turns": gold_turns(),
             "turns": turns(),
-            "turns_with_slots": (pl.col("n_union") > 0).cast(pl.Int64),
+            "empty_turns": _empty_turns(),
         }
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
         if self.empty == "1":
-            return mean(sums["aga"], sums["turns"], more=sums["turns"] - sums["turns_with_slots"])
-        return mean(sums["aga"], sums["gold_turns"])
+            return divide(sums["aga"] + sums["empty_turns"], sums["turns"])
+        return divide(sums["aga"], sums["gold_turns"])
 
 
 @dataclass(frozen=True)
-class IAGA(Metric):
-    """Right pairs among the pairs of gold or prediction, summed, by the number of turns with a gold slot.
+class IAGA(TurnMean):
+    """Right pairs among the pairs of gold or prediction, summed over turns, by the number of turns with a gold slot.
 
-    As the GCA authors publish it: a wrong value is two pairs, and the divisor is AGA's, so values above 1 are possible.
+    As the GCA authors publish it: a wrong value is two pairs, and the divisor is AGA's, so that it can exceed 1.
     """
 
     name = "iaga"
@@ -148,10 +143,9 @@ class IAGA(Metric):
 
     def stats(self) -> dict[str, pl.Expr]:
         pairs = pl.col("n_gold") + pl.col("n_pred") - pl.col("n_correct")
-        return {
-            "iaga": divide(pl.col("n_correct"), pairs),
-            "gold_turns": (pl.col("n_gold") > 0).cast(pl.Int64),
-        }
+        return {"iaga": divide(pl.col("n_correct"), pairs), "gold_turns": gold_turns()}
 
-    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        return mean(sums["iaga"], sums["gold_turns"])
+
+def _empty_turns() -> pl.Expr:
+    """1 for a turn whose states are both empty, else 0."""
+    return (pl.col("n_union") == 0).cast(pl.Int64)

@@ -1,6 +1,6 @@
 """The notation of metrics: ``name`` or ``name:param=value:param=value``.
 
-Parameters at their default are left out, and ``parse(str(m)) == m``.
+Parameters at their default are omitted, and ``parse(str(m)) == m``.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from dstbench.metrics.base import Metric, check_own
 from dstbench.metrics.counts import Correct, ErrorTurns, Missed, Over, Wrong
 from dstbench.metrics.f1 import F1, Precision, Recall
 from dstbench.metrics.fga import FGA, TLA
-from dstbench.metrics.frames import Intent, RequestedF1
 from dstbench.metrics.gca import GCA
 from dstbench.metrics.goal_accuracy import AGA, IAGA, JGA, RSA, SA
-from dstbench.metrics.soft import SoftAGA, SoftJGA
+from dstbench.metrics.sgd import Intent, RequestedF1, SoftAGA, SoftJGA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,7 +37,7 @@ def parse(notation: str) -> Metric:
     """The metric that `notation` names.
 
     Args:
-        notation: Its name and parameters, as ``fga:lam=0.25``; capitals do not matter in the name.
+        notation: Its name, in any case, and parameters, as ``fga:lam=0.25``.
 
     Raises:
         UsageError: The name, a parameter or its value is unknown.
@@ -46,24 +45,24 @@ def parse(notation: str) -> Metric:
     >>> str(parse("fga:lam=0.5")), str(parse("fga:lam=0.25"))
     ('fga', 'fga:lam=0.25')
     """
-    given_name, *parts = notation.strip().split(":")
-    name = given_name.lower()
+    typed_name, *parts = notation.strip().split(":")
+    name = typed_name.lower()
     if name not in REGISTRY:
         hint = "a metric's parameters follow it after colons: fga:lam=0.25" if "=" in name else None
         hint = hint or did_you_mean(name, REGISTRY) or f"one of {', '.join(REGISTRY)}"
-        raise UsageError(f"there is no metric {given_name!r}", hint=hint)
+        raise UsageError(f"there is no metric {typed_name!r}", hint=hint)
     metric = REGISTRY[name]
     hints = get_type_hints(metric)
-    known = {f.name: hints[f.name] for f in fields(metric)}
-    given: dict[str, Any] = {}
+    types = {f.name: hints[f.name] for f in fields(metric)}
+    values: dict[str, Any] = {}
     for part in parts:
         key, equals, text = part.partition("=")
-        if key not in known or not equals or key in given:
-            what = f"{key!r} twice" if key in given else f"no parameter {key!r}" if equals else f"no value in {part!r}"
-            takes = f"{name} takes {', '.join(f'{k}=…' for k in known)}" if known else f"{name} takes no parameters"
-            raise UsageError(f"metric {notation!r}: {what}", hint=takes)
-        given[key] = _value(text, known[key], f"metric {notation!r}: {key}")
-    return metric(**given)
+        if key not in types or not equals or key in values:
+            what = f"{key!r} twice" if key in values else f"no parameter {key!r}" if equals else f"no value in {part!r}"
+            takes = ", ".join(f"{parameter}=…" for parameter in types) or "no parameters"
+            raise UsageError(f"metric {notation!r}: {what}", hint=f"{name} takes {takes}")
+        values[key] = _value(text, types[key], f"metric {notation!r}: {key}")
+    return metric(**values)
 
 
 def split(notations: str | Iterable[str | Metric]) -> list[str | Metric]:
@@ -78,31 +77,27 @@ def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
     """Several metrics, each once, in order; comma-separated text, or an iterable of such texts and of metrics.
 
     Raises:
-        UsageError: One message that names all that is wrong. A metric that is not built in must have a name of its own
-            (`base.check_own`), and no two may be written alike.
+        UsageError: One message for all faults: a notation is wrong, a user's own metric is (`base.check_own`), or two
+            metrics have the same notation.
     """
-    metrics: dict[Metric, None] = {}
-    written: dict[str, Metric] = {}
-    wrong: list[UsageError] = []
+    metrics: dict[str, Metric] = {}
+    errors: list[UsageError] = []
     for part in split(notations):
         try:
             metric = parse(part) if isinstance(part, str) else part
             if not isinstance(metric, Metric):
                 raise UsageError(f"{metric!r} is no metric", hint='its notation, as "fga:lam=0.25", or a Metric object')
             check_own(metric, REGISTRY)
-            if written.setdefault(str(metric), metric) != metric:
+            if metrics.setdefault(str(metric), metric) != metric:
                 raise UsageError(f"two metrics are called {str(metric)!r}", hint="give each a name of its own")
-            metrics[metric] = None
         except UsageError as error:
-            wrong.append(error)
-    if len(wrong) == 1:
-        raise wrong[0]
-    if wrong:
-        raise UsageError(
-            "; ".join(error.what for error in wrong),
-            hint="; ".join(error.hint for error in wrong if error.hint),
-        )
-    return list(metrics)
+            errors.append(error)
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        hints = "; ".join(error.hint for error in errors if error.hint)
+        raise UsageError("; ".join(error.what for error in errors), hint=hints)
+    return list(metrics.values())
 
 
 def _value(text: str, hint: Any, place: str) -> Any:
@@ -110,14 +105,10 @@ def _value(text: str, hint: Any, place: str) -> Any:
         if text not in get_args(hint):
             raise UsageError(f"{place} is {text!r}, none of {', '.join(get_args(hint))}")
         return text
-    if hint is float:
-        try:
+    try:
+        if hint is float:
             numerator, _, denominator = text.partition("/")
             return float(numerator) / float(denominator or 1)
-        except (ValueError, ZeroDivisionError):
-            raise UsageError(f"{place} is {text!r}, not a number") from None
-    try:
-        number = int(text)
-    except ValueError:
-        raise UsageError(f"{place} is {text!r}, not a whole number") from None
-    return number
+        return int(text)
+    except (ValueError, ZeroDivisionError):
+        raise UsageError(f"{place} is {text!r}, not a {'' if hint is float else 'whole '}number") from None

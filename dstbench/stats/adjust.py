@@ -1,9 +1,9 @@
 """p of several hypotheses, adjusted for their number.
 
-Conventions: adjusted p are compared with the level as they stand, and are in the order of those given. Bonferroni and
-Holm hold for any dependence (Holm is never weaker), Hochberg for positive dependence; these bound the chance of one
-false rejection. Benjamini's bound the share of false ones among the rejected, Yekutieli's for any dependence. `max_t`
-bounds what Holm does and uses the dependence, as all hypotheses were resampled together.
+Conventions: compare adjusted p with the level directly. Bonferroni's and Holm's bound the chance of even one false
+rejection under any dependence (Holm's is never weaker), Hochberg's under positive dependence. Benjamini & Hochberg's
+bound the share of false rejections, Benjamini & Yekutieli's under any dependence. `max_t` bounds the same chance as
+Holm's, and is sharper as it uses the dependence: it needs resamples that all hypotheses share.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from dstbench.arrays import Floats
 
 
-def bonferroni(p: ArrayLike) -> Floats:
-    """Each times their number.
+def _documented(adjust: Callable[[ArrayLike], Floats]) -> Callable[[ArrayLike], Floats]:
+    """Add to a docstring what is the same of all adjustments."""
+    adjust.__doc__ = f"""{adjust.__doc__}
 
     Args:
         p: Numbers from 0 to 1.
@@ -33,99 +34,66 @@ def bonferroni(p: ArrayLike) -> Floats:
 
     Raises:
         UsageError: One is no number from 0 to 1.
+    """
+    return adjust
+
+
+@_documented
+def bonferroni(p: ArrayLike) -> Floats:
+    """Each p times their number.
 
     >>> bonferroni([0.01, 0.04, 0.5]).tolist()
     [0.03, 0.12, 1.0]
     """
-    given = _checked(p)
-    return np.minimum(given * len(given), 1)
+    return _step_down(p, np.full_like)
 
 
+@_documented
 def holm(p: ArrayLike) -> Floats:
-    """From the smallest up, each times the number of those that are left (Holm 1979).
-
-    Args:
-        p: Numbers from 0 to 1.
-
-    Returns:
-        As many adjusted p, at most 1, in the same order.
-
-    Raises:
-        UsageError: One is no number from 0 to 1.
+    """From the smallest up, each p times the number of those that are left (Holm 1979).
 
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
-    given = _checked(p)
-    return _step(given, _ranks(given)[::-1], _up)
+    return _step_down(p, lambda rank, number: number + 1 - rank)
 
 
+@_documented
 def hochberg(p: ArrayLike) -> Floats:
-    """As Holm, from the largest down (Hochberg 1988).
-
-    Args:
-        p: Numbers from 0 to 1.
-
-    Returns:
-        As many adjusted p, at most 1, in the same order.
-
-    Raises:
-        UsageError: One is no number from 0 to 1.
+    """As Holm's, but from the largest down (Hochberg 1988).
 
     >>> hochberg([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.04, 0.04]
     """
-    given = _checked(p)
-    return _step(given, _ranks(given)[::-1], _down)
+    return _step_up(p, lambda rank, number: number + 1 - rank)
 
 
+@_documented
 def benjamini_hochberg(p: ArrayLike) -> Floats:
-    """Each times their number over its rank (Benjamini & Hochberg 1995).
-
-    Args:
-        p: Numbers from 0 to 1.
-
-    Returns:
-        As many adjusted p, at most 1, in the same order.
-
-    Raises:
-        UsageError: One is no number from 0 to 1.
+    """Each p times their number over its rank (Benjamini & Hochberg 1995).
 
     >>> benjamini_hochberg([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.04, 0.04]
     """
-    given = _checked(p)
-    return _step(given, len(given) / _ranks(given), _down)
+    return _step_up(p, lambda rank, number: number / rank)
 
 
+@_documented
 def benjamini_yekutieli(p: ArrayLike) -> Floats:
-    """As Benjamini & Hochberg, times 1 + 1/2 + … + 1/m (Benjamini & Yekutieli 2001).
-
-    Args:
-        p: Numbers from 0 to 1.
-
-    Returns:
-        As many adjusted p, at most 1, in the same order.
-
-    Raises:
-        UsageError: One is no number from 0 to 1.
-    """
-    given = _checked(p)
-    ranks = _ranks(given)
-    return _step(given, len(given) / ranks * np.sum(1 / ranks), _down)
+    """As Benjamini & Hochberg's, times 1 + 1/2 + … + 1/m (Benjamini & Yekutieli 2001)."""
+    return _step_up(p, lambda rank, number: number / rank * np.sum(1 / rank))
 
 
 def max_t(observed: ArrayLike, resampled: ArrayLike, tolerance: ArrayLike = 0.0) -> Floats:
     """Adjusted p from resamples that all hypotheses share (Westfall & Young 1993, step-down).
 
-    Each statistic is divided by its root mean square over the resamples, so that no metric drowns another. From the
-    largest down, each is then compared with the largest of those not yet passed, in the same resample.
+    Each statistic is divided by its root mean square over the resamples, so that no metric dominates. From the largest
+    down, each is then compared, resample by resample, with the largest of itself and those after it.
 
     Args:
         observed: m statistics that are 0 where nothing differs.
-        resampled: B × m: the same under the hypothesis that nothing differs, from one and the same resamples. NaN
-            counts as extreme.
-        tolerance: By how much, at most, a resampled statistic may fall short and still be a tie; one, or m.
+        resampled: B × m: the same from B resamples in which nothing differs but by chance. NaN counts as extreme.
+        tolerance: A resampled statistic that falls short by no more than this is a tie; one number, or m.
 
     Returns:
         m adjusted p, in the order of `observed`.
@@ -145,11 +113,11 @@ def max_t(observed: ArrayLike, resampled: ArrayLike, tolerance: ArrayLike = 0.0)
         return given
     undefined = np.isnan(drawn)
     scale = np.sqrt(np.sum(np.where(undefined, 0, drawn) ** 2, axis=0) / np.maximum((~undefined).sum(axis=0), 1))
-    scale[scale == 0] = 1  # no resample differs: neither does what is observed, or nothing is as extreme
+    scale[scale == 0] = 1  # no resample differs from 0
     tied = (given - tolerance) / scale
     extreme = np.where(undefined, np.inf, drawn / scale)
     order = np.argsort(-given / scale)
-    # The largest among a hypothesis and all after it.
+    # Of each resample, the largest among a hypothesis and all after it: [3, 1, 2] -> [3, 2, 2].
     largest = np.maximum.accumulate(extreme[:, order][:, ::-1], axis=1)[:, ::-1]
     reached = (largest >= tied[order]).sum(axis=0)
     adjusted = np.empty(len(given))
@@ -157,30 +125,23 @@ def max_t(observed: ArrayLike, resampled: ArrayLike, tolerance: ArrayLike = 0.0)
     return adjusted
 
 
-def _checked(p: ArrayLike) -> Floats:
+def _step_down(p: ArrayLike, factors: Callable[[Floats, int], Floats]) -> Floats:
+    """The p times their factors, none below that of a smaller p."""
+    return _adjusted(p, factors, np.maximum.accumulate)
+
+
+def _step_up(p: ArrayLike, factors: Callable[[Floats, int], Floats]) -> Floats:
+    """The p times their factors, none above that of a larger p."""
+    return _adjusted(p, factors, lambda products: np.minimum.accumulate(products[::-1])[::-1])
+
+
+def _adjusted(p: ArrayLike, factors: Callable[[Floats, int], Floats], monotone: Callable[[Floats], Floats]) -> Floats:
+    """The p in increasing order, times their factors (of their ranks and number), and put back in their places."""
     given = np.asarray(p, np.float64)
     if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
         raise UsageError("p are a list of numbers from 0 to 1", hint="leave undefined ones out")
-    return given
-
-
-def _ranks(given: Floats) -> Floats:
-    return np.arange(1.0, len(given) + 1)
-
-
-def _up(products: Floats) -> Floats:
-    """The largest of each and those before it."""
-    return np.maximum.accumulate(products)
-
-
-def _down(products: Floats) -> Floats:
-    """The smallest of each and those after it."""
-    return np.minimum.accumulate(products[::-1])[::-1]
-
-
-def _step(given: Floats, factors: Floats, ordered: Callable[[Floats], Floats]) -> Floats:
-    """The p, from the smallest to the largest, times their factors, put in order and back in their places."""
     order = np.argsort(given)
+    products = given[order] * factors(np.arange(1.0, len(given) + 1), len(given))
     adjusted = np.empty(len(given))
-    adjusted[order] = np.minimum(ordered(given[order] * factors), 1)
+    adjusted[order] = np.minimum(monotone(products), 1)
     return adjusted

@@ -1,9 +1,9 @@
-"""What a test by resampling can find at all: the smallest p that it can give, which is known before anything is drawn.
+"""The smallest p that a test by resampling can give, known before anything is drawn.
 
-Conventions: of B resamples, p = (1 + c) / (B + 1) is at least 1 / (B + 1). Swapping the runs of k dialogues gives at
-most 2ᵏ differences, two of which, nothing swapped and everything swapped, are as large as what is observed: so p is at
-least 2 / 2ᵏ however many swaps are drawn. Every adjustment for several hypotheses gives smaller p for smaller ones:
-the smallest adjusted p are therefore the smallest p, adjusted.
+Conventions: with B resamples p = (1 + c) / (B + 1) is at least 1 / (B + 1). Swapping the runs of k dialogues gives at
+most 2ᵏ differences, two of which (nothing swapped, everything swapped) are as large as the one observed: p is at least
+2 / 2ᵏ however many swaps are drawn. No adjustment for several hypotheses gives a larger p for a smaller one: so the
+smallest adjusted p are the smallest p, adjusted.
 """
 
 from __future__ import annotations
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
 
 def smallest_p_of_swaps(discordant: int) -> float:
-    """The smallest two-sided p of a randomisation test, with any number of resamples.
-
-    Args:
-        discordant: How many dialogues a swap changes.
+    """The smallest two-sided p of a randomisation test, where a swap changes so many dialogues.
 
     >>> smallest_p_of_swaps(0), smallest_p_of_swaps(3), smallest_p_of_swaps(6)
     (1.0, 0.25, 0.03125)
@@ -39,8 +36,8 @@ def smallest_p(bounds: ArrayLike, resamples: int) -> Floats:
     """The smallest p that resampling can give.
 
     Args:
-        bounds: What each p is at least with any number of resamples; 0 where there is no such bound.
-        resamples: How many there are.
+        bounds: The least p of each hypothesis with any number of resamples; 0 where there is no such bound.
+        resamples: How many resamples are drawn.
 
     Returns:
         The numbers, in the order of the bounds.
@@ -63,10 +60,10 @@ def at_most(p: ArrayLike, alpha: float) -> Flags:
 
 
 def resamples_needed(bounds: ArrayLike, alpha: float, adjust: Callable[[Floats], Floats]) -> list[int | None]:
-    """Of each hypothesis, the fewest resamples with which its adjusted p can reach a level.
+    """The fewest resamples with which the adjusted p of each hypothesis can reach a level.
 
     Args:
-        bounds: What each p is at least with any number of resamples; 0 where there is no such bound.
+        bounds: The least p of each hypothesis with any number of resamples; 0 where there is no such bound.
         alpha: The level; above 0.
         adjust: From p to adjusted p; smaller p have no larger adjusted ones.
 
@@ -81,7 +78,7 @@ def resamples_needed(bounds: ArrayLike, alpha: float, adjust: Callable[[Floats],
     """
     least = np.asarray(bounds, np.float64)
 
-    @cache  # as hypotheses mostly ask for the same numbers
+    @cache  # most hypotheses ask for the same numbers
     def reached(resamples: int) -> Flags:
         return at_most(adjust(smallest_p(least, resamples)), alpha)
 

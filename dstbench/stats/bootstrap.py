@@ -1,7 +1,7 @@
 """Bootstrap over dialogues: standard errors, intervals and differences of any score that is a function of sums.
 
-Conventions: all runs are resampled by the same draws, so that differences are paired; the draws are made once and
-serve every metric. A resample in which the score is undefined is left out and counted.
+Conventions: all runs and all metrics share the same draws, so that differences are paired. A resample in which the
+score is undefined is left out and counted.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Estimate:
     """A score (or a difference of scores) and how sure it is.
 
     Attributes:
-        value: That of the whole; NaN where undefined.
-        se: Standard deviation over the resamples.
-        percentile: The interval from quantiles of the resamples.
+        value: The score of all dialogues; NaN where undefined.
+        se: Standard error: the standard deviation over the resamples.
+        percentile: The interval between quantiles of the resamples.
         bca: The same, corrected for bias and acceleration (Efron 1987); None where that is undefined: all resamples
             lie on one side, the score is undefined without some dialogue, or seeds are resampled as well.
-        level: That of the intervals.
-        undefined: Resamples that are left out, as the score is undefined there.
+        level: Confidence level of the intervals.
+        undefined: How many resamples are left out, as the score is undefined there.
     """
 
     value: float
@@ -50,15 +50,15 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Replicates:
-    """A score of the whole, of each resample, and without each dialogue.
+    """A score of all dialogues, of each resample, and without each dialogue.
 
-    Those that come from one `Bootstrap` have the same draws: their difference is paired.
+    Replicates of one `Bootstrap` share their draws: their difference is paired.
 
     Attributes:
-        observed: That of the whole; NaN where undefined.
-        resampled: Those of the resamples.
-        left_out: Those without each dialogue; None where seeds are resampled as well.
-        scale: The largest of the scores that it is a difference of: what counts as equal is measured by it.
+        observed: The score of all dialogues; NaN where undefined.
+        resampled: The scores of the resamples.
+        left_out: The scores without each dialogue; None where seeds are resampled as well.
+        scale: The score, or the larger of two that were subtracted: ties are relative to it.
     """
 
     observed: float
@@ -83,57 +83,57 @@ class Replicates:
         """Standard error and intervals.
 
         Args:
-            level: Of the intervals.
+            level: Confidence level of the intervals.
         """
         check_level(level)
-        found = self._defined
-        undefined = len(self.resampled) - len(found)
-        if np.isnan(self.observed) or not len(found):
-            nothing = (np.nan, np.nan)
-            return Estimate(self.observed, np.nan, nothing, None, level, undefined)
+        defined = self._defined
+        undefined = len(self.resampled) - len(defined)
+        if np.isnan(self.observed) or not len(defined):
+            return Estimate(self.observed, np.nan, (np.nan, np.nan), None, level, undefined)
         tails = np.array([(1 - level) / 2, (1 + level) / 2])
-        se = float(np.std(found, ddof=1)) if len(found) > 1 else np.nan
-        return Estimate(self.observed, se, _limits(found, tails), self._bca(tails), level, undefined)
+        se = float(np.std(defined, ddof=1)) if len(defined) > 1 else np.nan
+        return Estimate(self.observed, se, _quantiles(defined, tails), self._bca(tails), level, undefined)
 
     def _bca(self, tails: Floats) -> tuple[float, float] | None:
         if self.left_out is None or np.isnan(self.left_out).any():
             return None
-        found, room = self._defined, TIE * self.scale
+        defined, tolerance = self._defined, TIE * self.scale
         # Ties count by half, or the interval of a score with few values would be pushed to one side.
-        short, tied = np.mean(found < self.observed - room), np.mean(np.abs(found - self.observed) <= room)
-        bias = quantile(short + tied / 2)
+        below_observed = np.mean(defined < self.observed - tolerance)
+        tied = np.mean(np.abs(defined - self.observed) <= tolerance)
+        bias = quantile(below_observed + tied / 2)
         if not np.isfinite(bias):
             return None
         deviations = self.left_out.mean() - self.left_out
         spread = float(np.sum(deviations**2)) ** 1.5
         acceleration = float(np.sum(deviations**3)) / (6 * spread) if spread > 0 else 0.0
         shifted = bias + quantile(tails)
-        room_left = 1 - acceleration * shifted
-        if (room_left <= 0).any():
+        denominator = 1 - acceleration * shifted
+        if (denominator <= 0).any():
             return None
-        return _limits(found, below(bias + shifted / room_left))
+        return _quantiles(defined, below(bias + shifted / denominator))
 
     def p(self) -> float:
-        """Two-sided p that the score (a difference) is 0: how often resamples stray from their mean as far as it is.
+        """Two-sided p of the hypothesis that the score (a difference δ) is 0.
 
-        (1 + #{|δ* − mean δ*| ≥ |δ|}) / (B + 1), of the resamples in which it is defined; ties count, up to `TIE`.
+        (1 + #{|δ* − mean δ*| ≥ |δ|}) / (B + 1), over the B resamples δ* in which it is defined; ties (`TIE`) count.
         """
-        found = self._defined
-        if np.isnan(self.observed) or not len(found):
+        defined = self._defined
+        if np.isnan(self.observed) or not len(defined):
             return float("nan")
-        far = np.abs(found - found.mean()) >= abs(self.observed) - TIE * self.scale
-        return float((1 + np.sum(far)) / (1 + len(found)))
+        far = np.abs(defined - defined.mean()) >= abs(self.observed) - TIE * self.scale
+        return float((1 + np.sum(far)) / (1 + len(defined)))
 
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Sums of runs over the same dialogues: of the whole, of each resample, and without each dialogue.
+    """Sums of runs over the same dialogues: of all, of each resample, and without each dialogue.
 
     Attributes:
         whole: Runs × statistics.
         resampled: Resamples × runs × statistics.
         left_out: Dialogues × runs × statistics.
-        seed: What the draws come from.
+        seed: Random seed of the draws.
 
     >>> right_and_all = [[[1, 2], [2, 2], [0, 3]], [[2, 2], [2, 2], [1, 3]]]
     >>> one, other = Bootstrap.draw(right_and_all, resamples=1000).replicates(lambda sums: sums[:, 0] / sums[:, 1])
@@ -153,7 +153,7 @@ class Bootstrap:
         Args:
             sums: Runs × dialogues × statistics, as `resampling.as_exact_floats` gives them.
             resamples: How often.
-            seed: One seed gives the same bits anywhere.
+            seed: Random seed; gives the same bits anywhere.
 
         Raises:
             UsageError: The sums have another shape, or cannot be added up without rounding.
@@ -185,13 +185,12 @@ class Bootstrap:
     def over_seeds(self, score: Score, models: Sequence[Sequence[int]]) -> list[Replicates]:
         """A metric's replicates per model, whose score is the mean over its runs (seeds), with seeds resampled too.
 
-        Seeds are drawn with replacement for each model by itself, one less than there are (see `draw_seeds`), dialogues
-        for all together. Of a model with a single run, nothing is known of what another seed would give: its interval
-        is that of the run.
+        Dialogues are drawn for all models together, seeds for each by itself (see `draw_seeds`). What another seed of a
+        model with a single run would give is unknown: its interval is that of the run.
 
         Args:
-            score: The metric.
-            models: Per model, which runs are its seeds.
+            score: The metric, as for `replicates`.
+            models: Per model, the numbers of its runs.
 
         Returns:
             One per model, in their order; without `Replicates.left_out`.
@@ -200,18 +199,18 @@ class Bootstrap:
             UsageError: A model has no run.
         """
         observed, resampled = scores_of(score, self.whole), scores_of(score, self.resampled)
-        found = []
+        replicates = []
         for model, runs in enumerate(models):
             if not runs:
                 raise UsageError(f"model {model} has no run")
-            drawn = draw_seeds(len(runs), len(resampled), self.seed, model)
+            shares = draw_seeds(len(runs), len(resampled), self.seed, model)
             # A seed that is not drawn does not make the mean undefined.
-            parts = np.where(drawn > 0, drawn * resampled[:, list(runs)], 0.0)
+            parts = np.where(shares > 0, shares * resampled[:, list(runs)], 0.0)
             value = float(observed[list(runs)].mean())
-            found.append(Replicates(value, parts.sum(axis=1), None, abs(value)))
-        return found
+            replicates.append(Replicates(value, parts.sum(axis=1), None, abs(value)))
+        return replicates
 
 
-def _limits(found: Floats, tails: Floats) -> tuple[float, float]:
-    lo, hi = np.quantile(found, tails)
-    return float(lo), float(hi)
+def _quantiles(scores: Floats, shares: Floats) -> tuple[float, float]:
+    low, high = np.quantile(scores, shares)
+    return float(low), float(high)

@@ -1,22 +1,22 @@
 """Pearson correlations, their intervals, and the difference of two of them.
 
 Conventions: the formulas are those that Diedenhofen & Musch (2015) collect in cocor, under its names. All p are
-two-sided. n counts independent units (dialogues, not turns); turns of one dialogue are not independent, and for them
-these tests reject too often. Ten tests of one difference are ten chances: Zou's interval stands first, a test is to be
-named before looking.
+two-sided. n counts independent units: dialogues, as the turns of one dialogue are alike, and with them these tests
+reject too often. Ten tests of one difference are ten chances to reject: prefer Zou's interval, or choose a test before
+looking.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations_with_replacement
 from math import atanh, isfinite, nextafter, sqrt, tanh
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from dstbench.errors import UsageError
-from dstbench.stats.normal import critical, two_sided
+from dstbench.stats.normal import check_level, critical, two_sided
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from dstbench.arrays import Floats, Integers
 
-# At averaged correlations the covariance of two of them can reach 1, where tests would divide by 0.
+# At averaged correlations the estimates' own correlation can reach 1, where tests would divide by 0.
 _BELOW_1: Final = nextafter(1, 0)
 # An eigenvalue that is 0 comes out as a few units in the last place.
 _LEAST_EIGENVALUE: Final = 1e-12
@@ -34,13 +34,13 @@ _LEAST_EIGENVALUE: Final = 1e-12
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a test says.
+    """The outcome of a test.
 
     Attributes:
-        statistic: Its value.
+        statistic: The test statistic.
         df: Degrees of freedom of its t distribution; None: it is normal.
-        p: Two-sided.
-        interval: That of the difference on the scale of the test (Meng's: of Fisher's z), where the test has one.
+        p: Two-sided p.
+        interval: Of the difference of Fisher's z, where the test has an interval (Meng's).
     """
 
     statistic: float
@@ -54,10 +54,10 @@ class Comparison:
     """The difference of two correlations.
 
     Attributes:
-        difference: The first less the second.
-        zou: The interval of Zou (2007), on the scale of r.
+        difference: The first minus the second.
+        zou: Confidence interval of the difference (Zou 2007), on the scale of r.
         tests: The classical tests, by cocor's names.
-        level: That of the intervals.
+        level: Confidence level of the intervals.
     """
 
     difference: float
@@ -67,14 +67,14 @@ class Comparison:
 
 
 def compare_overlapping(r_jk: float, r_jh: float, r_kh: float, n: int, *, level: float = 0.95) -> Comparison:
-    """Compare two correlations of one sample that share the variable j: r_jk less r_jh.
+    """Compare two correlations of one sample that share the variable j: r_jk minus r_jh.
 
     Args:
         r_jk: The first correlation.
         r_jh: The second.
         r_kh: That of the variables which are not shared.
         n: Independent units in the sample.
-        level: Of the intervals.
+        level: Confidence level of the intervals.
 
     Raises:
         UsageError: Correlations of ±1 or beyond, or that no three variables have together; fewer than four units.
@@ -86,7 +86,8 @@ def compare_overlapping(r_jk: float, r_jh: float, r_kh: float, n: int, *, level:
     _check(n, r_jk=r_jk, r_jh=r_jh, r_kh=r_kh)
     _check_together([[1, r_jk, r_jh], [r_jk, 1, r_kh], [r_jh, r_kh, 1]])
     r1, r2, r3 = float(r_jk), float(r_jh), float(r_kh)
-    d, z, middle = r1 - r2, atanh(r1) - atanh(r2), (r1 + r2) / 2
+    d, z = r1 - r2, atanh(r1) - atanh(r2)
+    middle, back = (r1 + r2) / 2, tanh((atanh(r1) + atanh(r2)) / 2)
     determinant = 1 + 2 * r1 * r2 * r3 - r1**2 - r2**2 - r3**2
     k = _shared(r1, r2, r3)
     c = _overlap(r1, r2, r3)
@@ -98,10 +99,9 @@ def compare_overlapping(r_jk: float, r_jh: float, r_kh: float, n: int, *, level:
     f = min(1, (1 - r3) / (2 * (1 - q)))
     meng = sqrt(2 * (1 - r3) * (1 - f * q) / (1 - q) / (n - 3))
     reach = critical(level) * meng
-    back = tanh((atanh(r1) + atanh(r2)) / 2)
     return Comparison(
         difference=d,
-        zou=_zou((r1, n), (r2, n), c, level),
+        zou=_zou(r1, n, r2, n, c, level),
         tests={
             "pearson1898": _normal(sqrt(n) * d / sqrt(unshared - 2 * k)),
             "hotelling1940": _t(d * sqrt((n - 3) * (1 + r3) / (2 * determinant)), n - 3),
@@ -120,7 +120,7 @@ def compare_overlapping(r_jk: float, r_jh: float, r_kh: float, n: int, *, level:
 def compare_nonoverlapping(
     r_jk: float, r_hm: float, r_jh: float, r_jm: float, r_kh: float, r_km: float, n: int, *, level: float = 0.95
 ) -> Comparison:
-    """Compare two correlations of one sample that share no variable: r_jk less r_hm.
+    """Compare two correlations of one sample that share no variable: r_jk minus r_hm.
 
     Args:
         r_jk: The first correlation.
@@ -130,7 +130,7 @@ def compare_nonoverlapping(
         r_kh: As named.
         r_km: As named.
         n: Independent units in the sample.
-        level: Of the interval.
+        level: Confidence level of the interval.
 
     Raises:
         UsageError: Correlations of ±1 or beyond, or that no four variables have together; fewer than four units.
@@ -141,13 +141,13 @@ def compare_nonoverlapping(
     _check(n, r_jk=r_jk, r_hm=r_hm, r_jh=r_jh, r_jm=r_jm, r_kh=r_kh, r_km=r_km)
     _check_together([[1, r_jk, r_jh, r_jm], [r_jk, 1, r_kh, r_km], [r_jh, r_kh, 1, r_hm], [r_jm, r_km, r_hm, 1]])
     r1, r2, across = float(r_jk), float(r_hm), (float(r_jh), float(r_jm), float(r_kh), float(r_km))
-    d, z, middle = r1 - r2, atanh(r1) - atanh(r2), (r1 + r2) / 2
+    d, z = r1 - r2, atanh(r1) - atanh(r2)
+    middle, back = (r1 + r2) / 2, tanh((atanh(r1) + atanh(r2)) / 2)
     c = _apart(r1, r2, across)
-    back = tanh((atanh(r1) + atanh(r2)) / 2)
     variance = (1 - r1**2) ** 2 + (1 - r2**2) ** 2 - _twice_covariance(r1, r2, across)
     return Comparison(
         difference=d,
-        zou=_zou((r1, n), (r2, n), c, level),
+        zou=_zou(r1, n, r2, n, c, level),
         tests={
             "pearson1898": _normal(sqrt(n) * d / sqrt(variance)),
             "dunn1969": _normal(_by_z(z, c, n)),
@@ -160,14 +160,14 @@ def compare_nonoverlapping(
 
 
 def compare_independent(r1: float, n1: int, r2: float, n2: int, *, level: float = 0.95) -> Comparison:
-    """Compare correlations of two samples: r1 less r2.
+    """Compare correlations of two samples: r1 minus r2.
 
     Args:
         r1: The first correlation.
         n1: Independent units in its sample.
         r2: The second.
         n2: Independent units in its sample.
-        level: Of the interval.
+        level: Confidence level of the interval.
 
     Raises:
         UsageError: Correlations of ±1 or beyond; fewer than four units.
@@ -180,19 +180,19 @@ def compare_independent(r1: float, n1: int, r2: float, n2: int, *, level: float 
     z = atanh(r1) - atanh(r2)
     return Comparison(
         difference=float(r1 - r2),
-        zou=_zou((float(r1), n1), (float(r2), n2), 0, level),
+        zou=_zou(float(r1), n1, float(r2), n2, 0, level),
         tests={"fisher1925": _normal(z / sqrt(1 / (n1 - 3) + 1 / (n2 - 3)))},
         level=level,
     )
 
 
 def interval(r: float, n: int, level: float = 0.95) -> tuple[float, float]:
-    """The interval of one correlation by Fisher's z; of ±1, the point.
+    """The confidence interval of a correlation by Fisher's z; of ±1, the point.
 
     Args:
         r: The correlation.
-        n: Of how many independent units.
-        level: Of the interval.
+        n: Independent units in the sample.
+        level: Confidence level.
 
     Returns:
         Its lower and upper end.
@@ -216,14 +216,14 @@ def interval(r: float, n: int, level: float = 0.95) -> tuple[float, float]:
 
 
 def pearson(x: ArrayLike, y: ArrayLike) -> tuple[float, int]:
-    """The correlation of two columns, and how many pairs it is of.
+    """The correlation of two columns over the rows in which both are defined.
 
     Args:
         x: Numbers; NaN where undefined.
         y: As many.
 
     Returns:
-        r, NaN where a column does not vary; and the number of rows in which both are defined.
+        r, NaN where a column does not vary; and the number of these rows.
 
     Raises:
         UsageError: The columns are not of one length.
@@ -251,8 +251,8 @@ class Matrix(NamedTuple):
     Attributes:
         r: Correlations; NaN where undefined.
         n: Rows in which both columns are defined.
-        lo: Lower limits; NaN where r is undefined or n is below 4.
-        hi: Upper limits.
+        lo: Lower ends of the intervals; NaN where r is undefined or n is below 4.
+        hi: Upper ends.
     """
 
     r: Floats
@@ -266,7 +266,7 @@ def matrix(columns: Mapping[str, ArrayLike] | Sequence[ArrayLike], level: float 
 
     Args:
         columns: Columns of one length; NaN where undefined.
-        level: Of the intervals.
+        level: Confidence level of the intervals.
 
     Returns:
         Columns × columns, in their order.
@@ -277,13 +277,13 @@ def matrix(columns: Mapping[str, ArrayLike] | Sequence[ArrayLike], level: float 
     >>> matrix({"a": [1, 2, 3, 4], "b": [1, 3, 2, 4]}).r.round(3).tolist()
     [[1.0, 0.8], [0.8, 1.0]]
     """
-    critical(level)  # a level that means nothing is refused also where no interval is defined
-    each = [np.asarray(c, np.float64) for c in (columns.values() if hasattr(columns, "values") else columns)]
-    size = (len(each), len(each))
+    check_level(level)
+    arrays = [np.asarray(c, np.float64) for c in (columns.values() if hasattr(columns, "values") else columns)]
+    size = (len(arrays), len(arrays))
     r, lo, hi = (np.full(size, np.nan) for _ in range(3))
     n = np.zeros(size, np.int64)
-    for i, j in [*((i, i) for i in range(len(each))), *combinations(range(len(each)), 2)]:
-        value, pairs = pearson(each[i], each[j])
+    for i, j in combinations_with_replacement(range(len(arrays)), 2):
+        value, pairs = pearson(arrays[i], arrays[j])
         limits = interval(value, pairs, level) if pairs > 3 and isfinite(value) else (np.nan, np.nan)
         for at in ((i, j), (j, i)):
             r[at], n[at], (lo[at], hi[at]) = value, pairs, limits
@@ -348,10 +348,9 @@ def _apart(r_jk: float, r_hm: float, across: tuple[float, float, float, float]) 
     return min(_twice_covariance(r_jk, r_hm, across) / (2 * (1 - r_jk**2) * (1 - r_hm**2)), _BELOW_1)
 
 
-def _zou(first: tuple[float, int], second: tuple[float, int], c: float, level: float) -> tuple[float, float]:
+def _zou(r1: float, n1: int, r2: float, n2: int, c: float, level: float) -> tuple[float, float]:
     """The interval of a difference from those of its two correlations, whose estimates correlate by c."""
-    (r1, _), (r2, _) = first, second
-    (l1, u1), (l2, u2) = (interval(r, n, level) for r, n in (first, second))
+    (l1, u1), (l2, u2) = interval(r1, n1, level), interval(r2, n2, level)
 
     def reach(one: float, other: float) -> float:
         return sqrt(max(one**2 + other**2 - 2 * c * one * other, 0))

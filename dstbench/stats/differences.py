@@ -1,6 +1,6 @@
-"""What needs no resampling: linearised standard errors, what could be detected, and wins, ties and losses.
+"""What needs no resampling: standard errors by linearisation and jackknife, detectable differences, wins and losses.
 
-Conventions: the unit is the dialogue, as everywhere.
+Conventions: the unit is the dialogue.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
     from dstbench.arrays import Floats
 
-#: Scores are equal if they differ by no more than this times the larger one: where the same value comes from other
-#: sums, it can differ in its last bits. One turn in a hundred million is still told apart.
+#: Scores are equal if they differ by no more than this times the larger one: the same value from other sums can differ
+#: in its last bits. One turn in a hundred million still makes a difference.
 TIE: Final = 1e-9
-# The normal quantiles of a two-sided test at 5 % and of 80 % power, added up.
+# Normal quantiles of a two-sided test at 5 % and of 80 % power: 1.96 + 0.84.
 _DETECTABLE: Final = 2.8
 
 
 def linearised_se(numerators: ArrayLike, denominators: ArrayLike) -> float:
     """The standard error of a ratio of sums over dialogues, linearised (the sandwich estimate for clusters).
 
-    √(D/(D−1) · Σ (s − p·n)²) / Σ n, with p = Σ s / Σ n: as the bootstrap's, at no cost.
+    √(D/(D−1) · Σ (s − p·n)²) / Σ n, with p = Σ s / Σ n and D dialogues: near the bootstrap's, at no cost.
 
     Args:
         numerators: Per dialogue, as its number of right turns.
@@ -81,7 +81,7 @@ def jackknife_se(left_out: ArrayLike) -> float:
 
 
 def smallest_detectable(se: float) -> float:
-    """The difference that a two-sided test at 5 % finds in 80 of 100 cases, from the standard error of the difference.
+    """The difference that a two-sided test at 5 % detects with 80 % power.
 
     Args:
         se: The standard error of the difference, in any unit.
@@ -125,21 +125,20 @@ def tally(first: ArrayLike, second: ArrayLike) -> Tally:
     one, other = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if one.ndim != 1 or one.shape != other.shape:
         raise UsageError(f"scores of shape {one.shape} and {other.shape} cannot be paired")
-    room = TIE * np.maximum(np.abs(one), np.abs(other))
-    wins, ties, losses = one - other > room, np.abs(one - other) <= room, other - one > room
-    undefined = np.isnan(one) | np.isnan(other)
-    return Tally(*(int(np.sum(each)) for each in (wins, ties, losses, undefined)))
+    difference, tolerance = one - other, TIE * np.maximum(np.abs(one), np.abs(other))
+    wins, ties, losses = difference > tolerance, np.abs(difference) <= tolerance, -difference > tolerance
+    return Tally(*(int(np.sum(flags)) for flags in (wins, ties, losses, np.isnan(difference))))
 
 
 def _residuals(numerators: ArrayLike, denominators: ArrayLike) -> Floats:
     """What each dialogue adds to the ratio's deviation from its mean."""
-    above, under = np.asarray(numerators, np.float64), np.asarray(denominators, np.float64)
-    if above.ndim != 1 or above.shape != under.shape:
-        raise UsageError(f"sums of shape {above.shape} and {under.shape} make no ratio")
-    total = under.sum()
+    upper, lower = np.asarray(numerators, np.float64), np.asarray(denominators, np.float64)
+    if upper.ndim != 1 or upper.shape != lower.shape:
+        raise UsageError(f"sums of shape {upper.shape} and {lower.shape} make no ratio")
+    total = lower.sum()
     if not total:
-        return np.full(len(under), np.nan)
-    residuals: Floats = (above - above.sum() / total * under) / total
+        return np.full(len(lower), np.nan)
+    residuals: Floats = (upper - upper.sum() / total * lower) / total
     return residuals
 
 

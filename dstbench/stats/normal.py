@@ -1,7 +1,7 @@
 """Tails and quantiles of the normal and the t distribution.
 
-Conventions: two-sided p are taken from the tail itself, so that they stay above 0 where ``1 − cdf`` would not. SciPy is
-imported when it is used.
+Conventions: two-sided p come from the tail itself, so that they stay above 0 where ``1 − cdf`` would not. SciPy is slow
+to import: functions import it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dstbench.errors import UsageError
 
 
 def two_sided(z: float, df: int | None = None) -> float:
-    """The probability of a value as far from 0 as `z`, either way.
+    """The probability of a value at least as far from 0 as `z`.
 
     Args:
         z: The statistic.
@@ -41,13 +41,13 @@ def below(z: Any) -> Any:
 
 
 def check_level(level: float) -> None:
-    """Refuse what is no confidence level."""
+    """Refuse a confidence level that is not between 0 and 1."""
     if not 0 < level < 1:
         raise UsageError(f"level {level} is not between 0 and 1", hint="0.95 is a 95 % interval")
 
 
 def critical(level: float) -> float:
-    """How many standard errors an interval of that level reaches to either side.
+    """How many standard errors a confidence interval reaches to either side.
 
     >>> round(critical(0.95), 4)
     1.96

@@ -9,18 +9,18 @@ from dstbench.stats.normal import critical
 
 
 def wilson(share: float, n: float, *, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval of a share, which is of use also where the share is 0 or 1.
+    """Wilson's score interval of a share, which holds also where the share is 0 or 1.
 
     Args:
-        share: The share that was observed.
-        n: Of how many independent ones; where they are not, the effective number, share·(1−share)/se².
-        level: Of the interval.
+        share: The observed share.
+        n: The sample size; where units are not independent, the effective one, share·(1−share)/se².
+        level: Confidence level.
 
     Returns:
         Its lower and upper end, both from 0 to 1.
 
     Raises:
-        UsageError: The share is not one, or it is of nothing.
+        UsageError: The share is not from 0 to 1, or n is not above 0.
 
     Source: Wilson 1927 (JASA 22:209); with effective numbers Korn & Graubard 1998 (Survey Methodology 24:193).
 

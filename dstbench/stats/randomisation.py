@@ -1,10 +1,9 @@
-"""Approximate randomisation over dialogues: would two runs differ so much if it were chance which run said what?
+"""Approximate randomisation over dialogues: would two runs differ so much if their predictions were swapped by chance?
 
-Conventions: in each dialogue, all that two runs said is swapped, or nothing is. The same coins serve all pairs of runs
-and all metrics, so that their resamples can be used together (`adjust.max_t`). p is (1 + c) / (R + 1), with c the
-resamples that differ as much or more, ties included; one in which a score is undefined counts among them. Where few
-dialogues differ, p is never below what all their swaps would give (`attainable.smallest_p_of_swaps`), of which those
-that are drawn are a sample.
+Conventions: a coin decides for each dialogue whether all predictions of two runs are swapped in it. All pairs of runs
+and all metrics share the coins, so that their resamples can be used together (`adjust.max_t`). p is (1 + c) / (R + 1),
+with c the resamples that differ as much or more; ties count, and so do resamples in which a score is undefined. Where
+few dialogues differ, p is never below what all their swaps would give (`attainable.smallest_p_of_swaps`).
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ class Null:
     """A difference of two scores, and what it would be by chance.
 
     Attributes:
-        observed: The first less the second; NaN where undefined.
-        resampled: The same with dialogues swapped.
-        tolerance: By how much, at most, one may fall short of the other and still be a tie.
-        bound: What p is at least with any number of resamples.
+        observed: The first minus the second; NaN where undefined.
+        resampled: The same with dialogues swapped, per resample.
+        tolerance: A resample that falls short by no more than this is a tie.
+        bound: The least p with any number of resamples.
     """
 
     observed: float
@@ -42,7 +41,7 @@ class Null:
     bound: float = 0.0
 
     def p(self) -> float:
-        """Two-sided; NaN where the difference is undefined."""
+        """Two-sided p; NaN where the difference is undefined."""
         if np.isnan(self.observed):
             return float("nan")
         less = np.abs(self.resampled) < abs(self.observed) - self.tolerance
@@ -51,7 +50,7 @@ class Null:
 
 @dataclass(frozen=True)
 class Randomisation:
-    """Sums of runs over the same dialogues: of the whole, and of the dialogues that are swapped.
+    """Sums of runs over the same dialogues: of all, and of those that are swapped.
 
     Attributes:
         whole: Runs × statistics.
@@ -73,7 +72,7 @@ class Randomisation:
         Args:
             sums: Runs × dialogues × statistics, as `resampling.as_exact_floats` gives them.
             resamples: How often.
-            seed: One seed gives the same bits anywhere.
+            seed: Random seed; gives the same bits anywhere.
 
         Raises:
             UsageError: The sums have another shape, or cannot be added up without rounding.
@@ -82,17 +81,16 @@ class Randomisation:
         return cls(exact.sum(axis=1), multiply(swaps(exact.shape[1], resamples, seed), exact, resamples))
 
     def null(self, score: Score, first: int, second: int, discordant: int | None = None) -> Null:
-        """A metric's difference of two runs, by their numbers, and its resamples.
+        """A metric's difference of two runs, and its resamples.
 
         Args:
             score: From sums (B × statistics) to scores (B); NaN where undefined.
             first: The number of one run, from 0.
-            second: That of the other, whose score is taken from the first's.
-            discordant: In how many dialogues the two differ in what the score is of; None: unknown.
+            second: The number of the run whose score is subtracted.
+            discordant: In how many dialogues the statistics of the two differ; None: unknown.
         """
-        # What one run keeps and what it is given by the other are sums of dialogues: exact again.
-        given = self.swapped[:, second] - self.swapped[:, first]
+        gained = self.swapped[:, second] - self.swapped[:, first]  # what a swap adds to the first's sums: exact
         one, other = (scores_of(score, self.whole[run][np.newaxis])[0] for run in (first, second))
-        resampled = scores_of(score, self.whole[first] + given) - scores_of(score, self.whole[second] - given)
+        resampled = scores_of(score, self.whole[first] + gained) - scores_of(score, self.whole[second] - gained)
         bound = 0.0 if discordant is None else smallest_p_of_swaps(discordant)
         return Null(float(one - other), resampled, TIE * float(max(abs(one), abs(other))), bound)

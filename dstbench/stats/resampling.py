@@ -1,10 +1,10 @@
-"""What is drawn: dialogues with replacement, and dialogues whose two runs are swapped.
+"""Random draws: dialogues with replacement, and dialogues in which two runs are swapped.
 
 Conventions: the unit is the dialogue, never the turn, since a tracker's errors persist and the turns of a dialogue are
-not independent. Of each run there are sums per dialogue, and a resample's sums are a row of counts times them. All of
-these are multiples of a power of two that are small enough for every partial sum to be a double without rounding; so
-a matrix product has the same bits in any order of adding, on any number of threads. Draws come from one stream per
-seed, row by row; how many rows are drawn at a time changes nothing.
+not independent. A resample's sums are a row of counts times the sums per dialogue. All are multiples of a power of two
+that are small enough for every partial sum to be a double without rounding; so a matrix product has the same bits in
+any order of adding, on any number of threads. Draws come from one stream per random seed, row by row; how many rows
+are drawn at a time changes nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     #: From sums (B × k) to scores (B); NaN where undefined.
     Score: TypeAlias = Callable[[Floats], Floats]
 
-# Bytes of a block of draws. Three arrays of its size are alive at a time while it is drawn.
+# Bytes of a block of draws; while it is drawn, three arrays of this size exist.
 _BLOCK: Final = 2**24
 # A double holds integers up to this power of two.
 _DIGITS: Final = 53
@@ -38,9 +38,8 @@ _DIALOGUES, _SWAPS, _SEEDS = range(3)
 def as_exact_floats(sums: ArrayLike) -> Floats:
     """Sums as doubles that resampling can add up without rounding.
 
-    Sums of counts come back as they are. Where the sums have too many digits (those of ratios have up to 2⁻⁶²), each
-    statistic is rounded to a coarser power of two: by less than D · 2⁻⁵¹ of its largest sum, which is 2·10⁻¹¹ for
-    50,000 dialogues.
+    Sums of counts stay as they are. Where sums have too many digits (those of ratios have up to 2⁻⁶²), each statistic
+    is rounded to a coarser power of two: for D dialogues by less than D · 2⁻⁵¹ of its largest sum (2·10⁻¹¹ for 50,000).
 
     Args:
         sums: Runs × dialogues × statistics.
@@ -87,18 +86,18 @@ def _unit(sums: Floats, spare: int = 0) -> Floats:
 
 
 def weights(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
-    """Blocks (rows × dialogues) of how often a resample has each dialogue, of as many drawn with replacement.
+    """How often each resample has each dialogue, of as many drawn with replacement; in blocks of resamples.
 
     Args:
         dialogues: How many there are.
         resamples: How many rows in all.
-        seed: What the draws come from; 0 or more.
+        seed: Random seed; 0 or more.
 
     Yields:
-        Counts that add up to `dialogues` in each row, a row per resample.
+        Counts, rows × dialogues, that add up to `dialogues` in each row; a row per resample.
 
     Raises:
-        UsageError: There is no dialogue, or no resample; or the seed is negative.
+        UsageError: There is no dialogue or no resample, or the seed is negative.
 
     >>> [block.sum(axis=1).tolist() for block in weights(5, 3)]
     [[5.0, 5.0, 5.0]]
@@ -111,18 +110,18 @@ def weights(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
 
 
 def swaps(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
-    """Blocks (rows × dialogues) of 1 for each dialogue whose runs are swapped and 0 for others, as a coin falls.
+    """Which dialogues each resample swaps, by a coin each; in blocks of resamples.
 
     Args:
         dialogues: How many there are.
         resamples: How many rows in all.
-        seed: What the draws come from; 0 or more.
+        seed: Random seed; 0 or more.
 
     Yields:
-        1 or 0 per dialogue, a row per resample.
+        1 (swapped) or 0, rows × dialogues; a row per resample.
 
     Raises:
-        UsageError: There is no dialogue, or no resample; or the seed is negative.
+        UsageError: There is no dialogue or no resample, or the seed is negative.
 
     >>> {float(coin) for block in swaps(5, 30) for coin in block.ravel()} == {0.0, 1.0}
     True
@@ -135,10 +134,10 @@ def swaps(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
 
 
 def draw_seeds(runs: int, resamples: int, seed: int, model: int) -> Floats:
-    """The shares (resamples × runs) of a model's runs in its mean, of one less than there are drawn with replacement.
+    """The weights of a model's n runs (seeds) in its mean, resamples × runs, of n − 1 drawn with replacement.
 
-    With one less, the variance of the mean over seeds is that of an unbiased estimate (Rao & Wu 1988); with as many, it
-    would be (n − 1)/n of it, a half for two seeds.
+    With n − 1 draws the variance of the mean is unbiased (Rao & Wu 1988); with n it would be (n − 1)/n of that, a half
+    for two seeds.
     """
     size = max(runs - 1, 1)
     drawn = _stream(seed, _SEEDS, model).integers(runs, size=(resamples, size))
@@ -158,7 +157,7 @@ def multiply(blocks: Iterable[Floats], sums: Floats, resamples: int) -> Floats:
 
 
 def scores_of(score: Score, totals: Floats) -> Floats:
-    """The scores of sums that stand in the last axis; a division by 0 is undefined, and nothing to warn of."""
+    """The scores of sums along the last axis; where a score divides by 0, it is undefined, without a warning."""
     with np.errstate(divide="ignore", invalid="ignore"):
         scores: Floats = score(totals.reshape(-1, totals.shape[-1])).reshape(totals.shape[:-1])
     return scores
