@@ -145,8 +145,8 @@ def disturbed(words: str, number: signal.Signals, moment: int | float) -> tuple[
     return running.returncode, err
 
 
-def moments(command: str, usual: Undisturbed) -> list[int | float]:
+def moments(command: str, usual: Undisturbed) -> tuple[list[int], list[float]]:
     """Some works on files, and some times, chosen at random, but the same each time."""
     chosen = random.Random(command)  # noqa: S311 (no secrets)
     at = chosen.sample(range(1, usual.events + 1), min(MOMENTS, usual.events))
-    return [*at, *(chosen.uniform(0, usual.seconds) for _ in range(MOMENTS))]
+    return at, [chosen.uniform(0, usual.seconds) for _ in range(MOMENTS)]

@@ -5,6 +5,11 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import polars as pl
+
+from dstbench import audit
+from dstbench.schema.core import CONTEXTS
+
 States = list[dict[str, Any]]
 #: (dialogue, turn, slot, value)
 Planted = set[tuple[str, int, str, str]]
@@ -110,3 +115,19 @@ def take_out(states: States, share: float, seed: int) -> tuple[States, Planted]:
                     break
                 del later["gold"][slot]
     return copy, gone
+
+
+def memory(states: States) -> list[dict[str, Any]]:
+    """The states alone, without what was said."""
+    return [{key: state[key] for key in ("dialogue_id", "turn", "gold")} for state in states]
+
+
+def said(states: States) -> pl.DataFrame:
+    """What was said in the turns of states, as `dstbench.contexts` gives it."""
+    rows = [(s["dialogue_id"], s["turn"], s.get("system"), s.get("user")) for s in states]
+    return pl.DataFrame(rows, schema=CONTEXTS.schema, orient="row").sort("dialogue", "turn")
+
+
+def find(states: States, **options: Any) -> audit.Inconsistency:
+    """The annotations that are missing from states."""
+    return audit.inconsistency(memory(states), said=said(states), **{"ontology": ONTOLOGY, **options})

@@ -10,7 +10,7 @@ import pytest
 import dstbench
 from dstbench.demo import TRACKERS, synthetic
 from dstbench.runs.rules import check_long
-from tests.cli.test_cli import run
+from tests.commands import run
 
 
 def test_the_corpus_is_made_of_valid_long_tables_over_one_gold() -> None:

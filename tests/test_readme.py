@@ -8,11 +8,13 @@ from __future__ import annotations
 import csv
 import json
 import re
+import runpy
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 import dstbench
 from dstbench.cli.app import app
@@ -21,7 +23,7 @@ from dstbench.conventions.profiles import PROFILES
 from dstbench.metrics import REGISTRY
 from dstbench.readers import FORMATS
 from tests import formats
-from tests.cli.test_cli import run
+from tests.commands import run
 from tests.corpora import EXAMPLE
 from tests.paths import ROOT
 
@@ -131,15 +133,19 @@ def test_every_command_runs_or_has_a_reason_not_to(here: Path) -> None:
     assert set(NOT_RUN) <= set(commands())
 
 
-def test_the_benchmarks_are_those_of_the_table_and_say_what_they_do() -> None:
+def test_the_benchmarks_are_those_of_the_table_and_say_what_they_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     named = re.findall(r"^\| `(\w+)\.py` \|", CONTRIBUTING, re.MULTILINE)
     scripts = [path.stem for path in (ROOT / "benchmarks").glob("*.py") if "__main__" in path.read_text("utf-8")]
     assert sorted(named) == sorted(scripts)
     for name in named:
-        words = [sys.executable, "-m", f"benchmarks.{name}", "--help"]
-        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603
-        assert done.returncode == 0, done.stderr
-        assert "usage" in done.stdout.lower()
+        monkeypatch.setattr(sys, "argv", [name, "--help"])
+        monkeypatch.delitem(sys.modules, f"benchmarks.{name}", raising=False)  # if other tests have imported it
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_module(f"benchmarks.{name}", run_name="__main__")
+        assert ended.value.code in (0, None)
+        assert "usage" in capsys.readouterr().out.lower()
 
 
 def test_the_code_for_models_that_write_nothing_writes_what_is_scored(here: Path) -> None:

@@ -165,6 +165,7 @@ ALL_METRICS = [
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 def test_what_is_printed_is_explained_without_a_doubt() -> None:
     """Of every metric under every profile, with every choice, by every group, one by one and joined as tables do."""
+    of_runs = {key: text for key, text in parse(signed()).settings.items() if key not in DEFAULTS}
     for name in PROFILES:
         rows = dstbench.score(EXAMPLE, metrics=ALL_METRICS, profile=name)
         assert len(rows) == len(ALL_METRICS)
@@ -174,7 +175,7 @@ def test_what_is_printed_is_explained_without_a_doubt() -> None:
         for choice, value in OTHER.items():
             if choice != "name":
                 changed = profile(name, **{choice: value})
-                assert doubts(signed(profile=changed)) == [], (name, choice)
+                assert doubts(sign("jga", {**changed.settings(), **of_runs})) == [], (name, choice)
     seen = profile("sgd", seen=Schema.of({"hotel-area": True}))
     assert doubts(signed(profile=seen, by="seen")) == []
     for by in GROUPS:

@@ -26,9 +26,9 @@ from dstbench.demo import synthetic
 from dstbench.stats import compare_independent, compare_nonoverlapping, compare_overlapping
 from tests import formats, oracle
 from tests.analysis.test_diagnose import by_dialogue
-from tests.cli.test_cli import ok, run
+from tests.commands import ok, run
 from tests.corpora import States, corpora
-from tests.schema.test_schemas import FOLDER
+from tests.schemas import FOLDER
 
 Rows = list[dict[str, Any]]
 #: Of each frame that `dstbench correlate` prints: its schema.
@@ -154,6 +154,7 @@ def test_columns_are_taken_as_they_are_named() -> None:
     one = dstbench.correlate(states, metrics=" jga, fga:lam=0.50").matrix
     other = dstbench.correlate(states, metrics=[dstbench.parse("jga"), "fga"]).matrix
     assert one.equals(other)
+    assert one.equals(dstbench.correlate(states, metrics=["jga, fga"]).matrix)  # as `-m jga,fga` gives it
 
 
 def test_a_metric_that_is_not_the_same_in_all_runs_is_told() -> None:

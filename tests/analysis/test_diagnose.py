@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -366,25 +363,3 @@ def test_partitions_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     correlated.append(dstbench.correlate({"run": table}, differences=["jga,fga,gca"]))
     for one, other in zip(*(vars(each).values() for each in correlated), strict=True):
         assert one.equals(other)
-
-
-def test_one_thread_gives_the_same_bits() -> None:
-    script = (
-        "import dstbench, hashlib; from dstbench.demo import synthetic\n"
-        "t = dstbench.traits(synthetic(300), disagree=['fga', 'gca'], to='released', nu='released')\n"
-        "d = dstbench.diagnose(synthetic(300))\n"
-        "c = dstbench.correlate(synthetic(300), differences=['jga,fga,gca'], between_runs=True, test='all')\n"
-        "text = ''.join(getattr(r, f).write_json() for r in (t, d, c) for f in r.__dataclass_fields__)\n"
-        "print(hashlib.sha256(text.encode()).hexdigest())"
-    )
-    outputs = {
-        subprocess.run(  # noqa: S603 (our own code)
-            [sys.executable, "-c", script],
-            env={**os.environ, "POLARS_MAX_THREADS": threads},
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout
-        for threads in ("1", "3")
-    }
-    assert len(outputs) == 1

@@ -21,7 +21,7 @@ from dstbench.rendering.tables import render_answer
 from dstbench.schema.analysis import SLOT_CLASSES
 from dstbench.scoring.error_classes import CLASSES
 from tests import formats
-from tests.cli.test_cli import ok, run
+from tests.commands import ok, run
 from tests.corpora import EXAMPLE, States, corpora
 
 RUNS = {**synthetic(20), "example": EXAMPLE}
@@ -100,7 +100,7 @@ def test_a_convention_is_followed() -> None:
 FAULTS = {
     "SELECT slott FROM classes": 'column "slott"\nhint: did you mean slot\\?\ntable classes: run, dialogue, turn',
     "SELECT * FROM turn": "'turn' was not found\nhint: did you mean turns\\?\ntable long: run, dialogue, turn, slot",
-    "SELEC": "found: SELEC",
+    "SELEC": "found: SELEC",  # misspelt
     "SELECT gold + 1 FROM long": "arithmetic",
     "SELECT 1; SELECT 2": "only one",
     " -- nothing\n": "the query is empty",

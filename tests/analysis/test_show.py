@@ -18,9 +18,9 @@ from dstbench.demo import worked
 from dstbench.errors import DstbenchWarning
 from dstbench.rendering.show import render_walkthrough
 from tests import formats
-from tests.cli.test_cli import ok, run
+from tests.commands import ok, run
 from tests.corpora import EXAMPLE
-from tests.schema.test_schemas import FOLDER
+from tests.schemas import FOLDER
 
 #: Table A6 of Kim et al. 2022: PMUL4648, over-predicted from the first turn, swapped from the third.
 A6 = next(item for item in worked() if item.name == "Table A6").states

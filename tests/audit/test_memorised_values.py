@@ -21,7 +21,7 @@ from dstbench.conventions.files import Table
 from dstbench.conventions.normalise import NUMBERS, STEPS, TYPOS, normaliser, tells_slot
 from dstbench.schema.audit_words import MEMORISED, MEMORISED_RUNS, UNGROUNDED
 from tests import formats
-from tests.cli.test_cli import run
+from tests.commands import run
 from tests.writers.test_rewrite import read_states
 
 VALUES = (

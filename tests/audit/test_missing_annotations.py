@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,9 +19,7 @@ from dstbench import audit
 from dstbench.audit.evidence import PARTS, RARELY
 from dstbench.audit.mentions import CANONICAL, WORD, Vocabulary, find_mentions, spans, utterances
 from dstbench.conventions.normalise import alternatives, spellings, tells_slot
-from dstbench.schema.core import CONTEXTS
-from tests.paths import ROOT
-from tests.planted import ONTOLOGY, Planted, States, consistent, take_out
+from tests.planted import ONTOLOGY, Planted, States, consistent, find, memory, said, take_out
 
 # --- plain loops ---------------------------------------------------------------------------------------------------
 
@@ -195,19 +190,6 @@ def extents(
     return held
 
 
-def memory(states: States) -> list[dict[str, Any]]:
-    return [{key: state[key] for key in ("dialogue_id", "turn", "gold")} for state in states]
-
-
-def said(states: States) -> pl.DataFrame:
-    rows = [(s["dialogue_id"], s["turn"], s.get("system"), s.get("user")) for s in states]
-    return pl.DataFrame(rows, schema=CONTEXTS.schema, orient="row").sort("dialogue", "turn")
-
-
-def find(states: States, **options: Any) -> audit.Inconsistency:
-    return audit.inconsistency(memory(states), said=said(states), **{"ontology": ONTOLOGY, **options})
-
-
 WORDS = ("north", "pizza", "hut", "city", "centre", "4", "four", "the", "17:05", "St", "john", "'s", ",")
 VALUES = {
     "hotel-area": ["north", "centre"], "restaurant-name": ["pizza hut", "pizza hut city centre", "St john's", "the 4"],
@@ -295,26 +277,6 @@ def test_rates_add_up() -> None:
     assert found.rates["late"].sum() == late.height == found.summary["late"].item()
     whole = found.shares.filter(pl.col("share").is_not_null()).group_by("slot").agg(pl.col("share").sum())
     assert whole["share"].to_list() == pytest.approx([1.0] * whole.height)
-
-
-def test_one_thread_gives_the_same_bits() -> None:
-    script = (
-        "from tests.audit.test_missing_annotations import *\n"
-        "found = find(take_out(consistent(150, 1), 0.2, 1)[0])\n"
-        "print([getattr(found, f).write_json() for f in found.__dataclass_fields__])"
-    )
-    outputs = {
-        subprocess.run(  # noqa: S603 (our own code)
-            [sys.executable, "-c", script],
-            env={**os.environ, "POLARS_MAX_THREADS": threads},
-            cwd=ROOT,
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout
-        for threads in ("1", "3")
-    }
-    assert len(outputs) == 1
 
 
 # --- by hand -------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import dstbench
 from dstbench.audit import Replacement, replace, rewrite, spoken
 from dstbench.audit.donors import donor_values, unseen
 from tests import formats
-from tests.cli.test_cli import run
+from tests.commands import run
 from tests.writers.test_rewrite import read_states
 
 NAMES = ("cambridge", "cambridge belfry", "Ely", "the lion", "lion", "o'neil bar", "Fen-Ditton")
@@ -245,7 +245,7 @@ def test_the_command(here: Path) -> None:
     assert code == 0
     assert "Replaced by slot" in out
     for more, said in (
-        (("--slots", "hotel-nam"), "error: the data have no slot 'hotel-nam'\nhint: did you mean hotel-name"),
+        (("--slots", "hotel-names"), "error: the data have no slot 'hotel-names'\nhint: did you mean hotel-name"),
         (("--manifest", "x.txt"), "error: x.txt: a manifest is written as CSV or JSON\nhint: --manifest x.csv\n"),
         (("-o", "train.tsv"), "error: train.tsv is read and would be written over\n"),
     ):

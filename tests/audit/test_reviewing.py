@@ -20,10 +20,10 @@ from dstbench.conventions.slots import DATASET_SLOTS
 from dstbench.readers.ontology import read_database, read_ontology
 from dstbench.schema.audit_words import PROPOSALS
 from dstbench.stats import wilson
-from tests.audit.test_missing_annotations import find, hotels, memory, said
-from tests.cli.test_cli import ok, run
-from tests.planted import ONTOLOGY, States, consistent, take_out
-from tests.schema.test_schemas import schema
+from tests.audit.test_missing_annotations import hotels
+from tests.commands import ok, run
+from tests.planted import ONTOLOGY, States, consistent, find, memory, said, take_out
+from tests.schemas import schema
 
 # --- datasets in files ---------------------------------------------------------------------------------------------
 

@@ -211,7 +211,7 @@ def test_of_a_run_that_lacks_dialogues_the_note_names_the_run(runs: Runs, versio
         ({"metrics": []}, "no metric"),
         ({"models": {"m": "x*"}}, r"model 'm': no run is called 'x\*'"),
         ({"only": {"odl": "careful"}}, "no version is called 'odl'\nhint: did you mean old"),
-        ({"only": {"old": "carful"}}, "version 'old': no run is called 'carful'\nhint: did you mean careful"),
+        ({"only": {"old": "careful2"}}, "version 'old': no run is called 'careful2'\nhint: did you mean careful"),
         ({"only": {"old": "*"}}, "no run is to be scored on version 'new'"),
         ({"profile": "qian"}, "did you mean"),
     ],

@@ -19,10 +19,10 @@ from dstbench import audit
 from dstbench.audit import Bias, Differences, VersionScores
 from dstbench.rendering.charts import bias_charts
 from tests import formats
-from tests.cli.test_cli import ok, run
 from tests.cli.test_compare import tables
+from tests.commands import ok, run
 from tests.corpora import EXAMPLE
-from tests.schema.test_schemas import FOLDER
+from tests.schemas import FOLDER
 
 #: Of each command: what its frames are, by their schemas.
 SCHEMAS = {

@@ -19,9 +19,9 @@ from dstbench.demo import synthetic
 from dstbench.rendering.charts import leaderboard_charts
 from dstbench.rendering.compare import render_leaderboard
 from dstbench.typing import TableFormat
-from tests.cli.test_cli import ok, run
+from tests.commands import ok, run
 from tests.corpora import States
-from tests.schema.test_schemas import FOLDER
+from tests.schemas import FOLDER
 
 SCHEMAS = {"scores": "standings", "models": "models", "differences": "run_differences", "design": "design"}
 

@@ -21,9 +21,9 @@ from dstbench.demo import synthetic
 from dstbench.rendering import charts
 from dstbench.rendering.diagnose import render_diagnosis, render_traits
 from tests import formats
-from tests.cli.test_cli import ok, run
+from tests.commands import ok, run
 from tests.corpora import EXAMPLE
-from tests.schema.test_schemas import FOLDER
+from tests.schemas import FOLDER
 
 #: Of each frame that is printed: its schema.
 SCHEMAS = {

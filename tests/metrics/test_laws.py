@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from fractions import Fraction
@@ -220,30 +217,6 @@ def test_dontcare_is_dropped_or_skipped_as_if_it_were_not_there(states: States) 
     assert under(states, BY_VALUE, dontcare="drop-pred") == under(pred, BY_VALUE)
     assert under(states, BY_VALUE, dontcare="drop") == under(keeping(gold, "pred", is_other), BY_VALUE)
     assert under(states, BY_VALUE, dontcare="skip") == under(keeping(skipped, "gold", is_other), BY_VALUE)
-
-
-def test_one_thread_and_many_give_the_same_bits() -> None:
-    script = (
-        "from dstbench.demo import synthetic; import dstbench, polars, sys; "
-        f"rows = dstbench.score(synthetic(3000), metrics={ALL!r}, by=sys.argv[1]); "
-        "print(polars.thread_pool_size(), file=sys.stderr); "
-        "print([(*r, float.hex(v) if v is not None else None) for *r, v in rows.drop('signature').select("
-        "polars.exclude('value'), 'value').rows()])"
-    )
-    for by in ("run", "domain", "turn"):
-        printed = {}
-        for threads in ("1", "2", "7"):
-            done = subprocess.run(  # noqa: S603 (our own interpreter)
-                [sys.executable, "-c", script, by],
-                env={**os.environ, "POLARS_MAX_THREADS": threads},
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            assert done.stderr.split()[-1] == threads
-            printed[threads] = done.stdout
-        assert len(set(printed.values())) == 1
-        assert printed["1"].count("0x") > 20
 
 
 def test_parts_of_a_corpus_add_up_to_the_whole_exactly() -> None:

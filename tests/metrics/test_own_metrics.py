@@ -141,7 +141,7 @@ def test_what_is_no_metric_is_refused() -> None:
         (lambda: pl.col("n_correct").shift(1), "not a value of each turn"),
         (lambda: pl.col("n_correct").cum_sum(), "not a value of each turn"),
         (lambda: pl.lit(1), "not a value of each turn"),
-        (lambda: pl.col("n_corect"), "cannot be computed"),
+        (lambda: pl.col("n_corect"), "cannot be computed"),  # misspelt
         (lambda: pl.col("dialogue"), "is String, not a number"),
     ],
 )

@@ -15,7 +15,7 @@ import dstbench
 from dstbench.readers.registry import WITH_UTTERANCES
 from dstbench.schema.core import CONTEXTS
 from tests import formats
-from tests.cli.test_cli import run
+from tests.commands import run
 from tests.readers.test_datasets import multiwoz_with_splits
 from tests.readers.test_readers import ALL
 

@@ -16,7 +16,7 @@ import dstbench
 from dstbench.demo import synthetic
 from dstbench.rendering import charts, figures
 from tests import formats
-from tests.cli.test_cli import run
+from tests.commands import run
 
 pytest.importorskip("vl_convert", reason="figures are drawn by vl-convert (the extra `report`)")
 

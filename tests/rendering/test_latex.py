@@ -21,7 +21,7 @@ from dstbench.rendering.latex import latex_page, latex_table
 from dstbench.rendering.scores import render_scores, render_sweep
 from dstbench.rendering.tables import render_rows
 from tests import formats
-from tests.cli.test_cli import ok
+from tests.commands import ok
 from tests.corpora import EXAMPLE
 
 HOSTILE = r"\input{x} {%$&#_^~<|>`'[*-- ,, é"

@@ -28,9 +28,9 @@ from dstbench.rendering.svg import heat_maps, histograms, intervals, lines, rank
 from dstbench.runs.open import open_runs
 from dstbench.scoring.error_classes import CLASSES, count_classes
 from tests import formats
-from tests.cli.test_cli import run
+from tests.commands import run
 from tests.corpora import EXAMPLE, States, corpora
-from tests.schema.test_schemas import schema
+from tests.schemas import schema
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 

@@ -26,7 +26,7 @@ from dstbench.io import limits
 from dstbench.runs.open import open_runs
 from dstbench.scoring import compare_values as comparison
 from tests import formats
-from tests.cli.test_cli import run
+from tests.commands import run
 from tests.io.test_archives import pack_zip
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")

@@ -14,12 +14,11 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import dstbench
-from dstbench.cli.app import app
 from dstbench.io.escape import csv_text, json_text, latex_text, markdown_text
 from tests.audit.test_reviewing import lines
+from tests.commands import run
 from tests.planted import consistent, take_out
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
@@ -64,12 +63,6 @@ def command(table: str, files: list[str]) -> list[str]:
     if name == "show":
         return ["show", files[0], states()[0]["dialogue_id"], "--against", files[1]]
     return [name, *files, *rest.split()]
-
-
-def run(*words: str) -> tuple[int, str, str]:
-    """A command in this process: to start another for each would take minutes."""
-    done = CliRunner().invoke(app, words, catch_exceptions=False)
-    return done.exit_code, done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -27,7 +27,7 @@ from dstbench.runs.open import read_run, write_long
 from dstbench.runs.parquet import read_footer
 from dstbench.typing import Missing
 from tests import formats
-from tests.cli.test_cli import run
+from tests.commands import run
 from tests.corpora import States, corpora
 
 OUT = Path("out.parquet")
@@ -229,7 +229,7 @@ def test_a_part_that_does_not_fit_is_made_again(
 
 
 def test_killed_and_run_again(here: Path) -> None:
-    states = dialogues(3000, turns=8)
+    states = dialogues(1500, turns=8)
     small, large = "small.jsonl", "large.jsonl"
     Path(small).write_text("".join(json.dumps(state) + "\n" for state in states[:8]))
     Path(large).write_text("".join(json.dumps(state) + "\n" for state in states[8:]))

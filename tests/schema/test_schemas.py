@@ -15,14 +15,7 @@ from dstbench.runs.rules import check_long
 from dstbench.schema.core import TURNS
 from tests import formats
 from tests.corpora import EXAMPLE
-from tests.paths import ROOT
-
-FOLDER = ROOT / "data_schemas"
-
-
-def schema(name: str) -> dict[str, object]:
-    found: dict[str, object] = json.loads((FOLDER / f"{name}.schema.json").read_text(encoding="utf-8"))
-    return found
+from tests.schemas import FOLDER, schema
 
 
 def test_the_files_are_what_the_code_says() -> None:

@@ -16,7 +16,7 @@ import dstbench
 from dstbench.scoring import ray as engine_ray
 from dstbench.scoring.partitions import partitions, worked_on_by
 from tests import formats
-from tests.cli.test_cli import run
+from tests.commands import run
 from tests.corpora import EXAMPLE
 
 T = TypeVar("T")

@@ -27,7 +27,7 @@ from dstbench.demo import synthetic
 from dstbench.errors import DstbenchError
 from dstbench.scoring import ray as engine_ray
 from tests import formats
-from tests.cli.test_cli import run
+from tests.commands import run_apart
 from tests.corpora import EXAMPLE
 from tests.paths import ROOT
 
@@ -330,16 +330,16 @@ def test_errors_are_told_as_if_they_were_here(machines: Machines, corpus: Path, 
 
 def test_the_command_line_prints_the_same(machines: Machines, corpus: Path) -> None:
     words = ["diagnose", str(corpus), "--format", "json"]
-    here = run(*words)
-    assert run(*words, "--engine", "ray", "--address", machines.address, env=machines.env) == here
+    here = run_apart(*words)
+    assert run_apart(*words, "--engine", "ray", "--address", machines.address, env=machines.env) == here
     assert (here[0], here[2]) == (0, "")
 
 
 def test_a_run_that_is_no_long_table_is_sent_and_that_is_said(machines: Machines, here: Path) -> None:
     Path("p.json").write_text(formats.gtpr())
     engine = ["--engine", "ray", "--address", machines.address]
-    code, out, err = run("diagnose", "p.json", *engine, env=machines.env)
-    assert (code, out) == run("diagnose", "p.json")[:2]
+    code, out, err = run_apart("diagnose", "p.json", *engine, env=machines.env)
+    assert (code, out) == run_apart("diagnose", "p.json")[:2]
     assert err.startswith("note: p: its rows are sent to the workers; ")
     assert err.count("\n") == 1
 
@@ -361,7 +361,7 @@ def test_an_address_without_a_cluster(address: str, kind: type[DstbenchError], m
 def test_who_lacks_the_token_is_told(machines: Machines, here: Path) -> None:
     Path("p.json").write_text(formats.gtpr())
     env = {"RAY_AUTH_MODE": "disabled", "RAY_AUTH_TOKEN_PATH": str(here / "none")}
-    code, out, err = run("score", "p.json", "--engine", "ray", "--address", machines.address, env=env)
+    code, out, err = run_apart("score", "p.json", "--engine", "ray", "--address", machines.address, env=env)
     assert (code, out) == (1, "")
     assert f"error: the Ray cluster at {machines.address} cannot be joined: " in err
     assert "RAY_AUTH_MODE" in err

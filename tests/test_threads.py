@@ -1,0 +1,79 @@
+"""The same bits on any number of threads: of Polars, and of the libraries below NumPy and SciPy."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.paths import ROOT
+
+#: What is worked out, as an expression: frames, arrays, or dataclasses of frames.
+WORK = {
+    "scores": "[score(synthetic(3000), metrics=NAMES, by=by).drop('signature') for by in ('run', 'domain', 'turn')]",
+    "compare": (
+        "[compare(synthetic(60), metrics='jga,rsa,fga,gca', models=models, resamples=300, adjust='max-t')"
+        " for models in (None, {'m': ['careful', 'forgetful']})]"
+    ),
+    "traits": "traits(synthetic(300), disagree=['fga', 'gca'], to='released', nu='released')",
+    "diagnose": "diagnose(synthetic(300))",
+    "correlate": "correlate(synthetic(300), differences=['jga,fga,gca'], between_runs=True, test='all')",
+    "inconsistency": "find(take_out(consistent(150, 1), 0.2, 1)[0])",
+    "resampling": "[Bootstrap.draw(SUMS, 500).resampled, Randomisation.draw(SUMS, 500).swapped]",
+}
+THREADS = ("1", "2", "7")
+
+_SCRIPT = """
+import hashlib, json, sys
+import numpy as np, polars
+from dstbench import compare, correlate, diagnose, score, traits
+from dstbench.demo import synthetic
+from dstbench.metrics import REGISTRY
+from dstbench.stats import Bootstrap, Randomisation, as_exact_floats
+from tests.corpora import OF_FRAMES
+from tests.planted import consistent, find, take_out
+
+NAMES = [name for name in REGISTRY if name not in OF_FRAMES]
+SUMS = as_exact_floats(np.random.default_rng(5).random((5, 999, 3)) * 2.0**62)
+
+def content(result):
+    if isinstance(result, list):
+        return b"".join(map(content, result))
+    if isinstance(result, np.ndarray):
+        return result.tobytes()
+    if isinstance(result, polars.DataFrame):
+        assert result.height
+        return result.write_json().encode()
+    return content([frame for frame in vars(result).values() if frame.height])
+
+digests = {name: hashlib.sha256(content(eval(work))).hexdigest() for name, work in json.loads(sys.argv[1]).items()}
+print(json.dumps([polars.thread_pool_size(), digests]))
+"""
+
+
+@pytest.fixture(scope="module")
+def digests() -> dict[str, dict[str, str]]:
+    """Number of threads to a digest of each result, from a process each."""
+    found = {}
+    for threads in THREADS:
+        names = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+        done = subprocess.run(  # noqa: S603 (our own code)
+            [sys.executable, "-c", _SCRIPT, json.dumps(WORK)],
+            env={**os.environ, **dict.fromkeys(names, threads)},
+            cwd=ROOT,
+            capture_output=True,
+            check=False,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        size, found[threads] = json.loads(done.stdout)
+        assert str(size) == threads
+    return found
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_any_number_of_threads_gives_the_same_bits(name: str, digests: dict[str, dict[str, str]]) -> None:
+    assert len({digests[threads][name] for threads in THREADS}) == 1
