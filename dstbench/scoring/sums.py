@@ -199,7 +199,8 @@ def _sum(
     table = keys[starts].with_columns(**sums)
     if moments:
         table = table.group_by(keys.columns).agg(pl.all().sum())  # a row per group and dialogue
-        table = table.with_columns(**_moments({name: table[name].to_numpy() for name in sums}, moments))
+        products = _moments({name: table[name].to_numpy() for name in sums}, moments)
+        table = table.with_columns(pl.Series(name, column) for name, column in products.items())
     dialogues = pl.col("number").n_unique().cast(pl.Int64).alias("dialogues")
     grouped = table.group_by(by).agg(pl.exclude(keys.columns).sum(), dialogues)
     return grouped.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES)
