@@ -1,6 +1,6 @@
 """Writes the schemas in this folder from the code: ``python data_schemas/write.py``.
 
-A test compares them; change the code, then run this.
+A test compares them; change the code, then run this. A new table is named here too.
 """
 
 from __future__ import annotations
@@ -13,26 +13,101 @@ from typing import Any
 import msgspec
 
 from dstbench.readers import FORMATS
-from dstbench.schema.analysis import TABLES as ANALYSES
-from dstbench.schema.audit import TABLES as AUDITS
-from dstbench.schema.core import TABLES
+from dstbench.schema import analysis, audit, audit_words, core
 
 HERE = Path(__file__).resolve().parent
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+#: The tables, by the name of their schema's file.
+TABLES = {
+    "long_table": core.LONG,
+    "turn_table": core.TURNS,
+    "score_rows": core.SCORES,
+    "contexts": core.CONTEXTS,
+    "dialogues": analysis.DIALOGUES,
+    "runs": analysis.FAILURES,
+    "first_failures": analysis.FIRST_FAILURES,
+    "gold_slots": analysis.GOLD_SLOTS,
+    "errors": analysis.ERRORS,
+    "trait_bins": analysis.TRAIT_BINS,
+    "disagreements": analysis.DISAGREEMENTS,
+    "correlations": analysis.CORRELATIONS,
+    "differences": analysis.CORRELATION_DIFFERENCES,
+    "correlation_tests": analysis.CORRELATION_TESTS,
+    "standings": analysis.STANDINGS,
+    "models": analysis.MODELS,
+    "run_differences": analysis.RUN_DIFFERENCES,
+    "design": analysis.DESIGN,
+    "slot_classes": analysis.SLOT_CLASSES,
+    "changes": analysis.CHANGES,
+    "turn_scores": analysis.TURN_SCORES,
+    "audit_bias": audit.BIAS,
+    "audit_values": audit.VALUES,
+    "audit_overlap": audit.OVERLAP,
+    "audit_versions": audit.DIFFERENT,
+    "audit_domains": audit.DIFFERENT_DOMAINS,
+    "audit_slots": audit.DIFFERENT_SLOTS,
+    "audit_changes": audit.CHANGES,
+    "audit_cells": audit.CELLS,
+    "audit_scored_runs": audit.VERSION_RUNS,
+    "audit_scored_models": audit.VERSION_MODELS,
+    "audit_error_turns": audit.VERSION_SLOTS,
+    "audit_proposals": audit_words.PROPOSALS,
+    "audit_inconsistency_rates": audit_words.RATES,
+    "audit_inconsistency_shares": audit_words.SHARES,
+    "audit_inconsistency": audit_words.SUMMARY,
+    "audit_review_sheet": audit_words.SHEET,
+    "audit_review": audit_words.REVIEW,
+    "audit_replaced": audit_words.REPLACED,
+    "audit_refused": audit_words.REFUSED,
+    "audit_memorisation_runs": audit_words.MEMORISED_RUNS,
+    "audit_memorisation": audit_words.MEMORISED,
+    "audit_ungrounded": audit_words.UNGROUNDED,
+}
+
+#: The JSON Schema of a value, by the Polars type of its column.
+TYPES: dict[str, dict[str, Any]] = {
+    "String": {"type": "string"},
+    "Categorical": {"type": "string"},
+    "Boolean": {"type": "boolean"},
+    "Float64": {"type": "number"},
+    "UInt16": {"type": "integer", "minimum": 0, "maximum": core.MAX_TURN},
+    "UInt32": {"type": "integer", "minimum": 0, "maximum": 2**32 - 1},
+    "UInt64": {"type": "integer", "minimum": 0, "maximum": 2**64 - 1},
+}
 
 
 def schemas() -> dict[str, dict[str, Any]]:
     """File name to JSON Schema: the tables, then the native formats (of a line, for JSON Lines and TSV)."""
-    tables = {**TABLES, **ANALYSES, **AUDITS}
-    found = {f"{name}.schema.json": table.json_schema() for name, table in tables.items()}
+    found = {f"{name}.schema.json": of_table(table) for name, table in TABLES.items()}
     for form in FORMATS.values():
         schema = msgspec.json.schema(form.shape)
-        head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": form.title}
+        head = {"$schema": DRAFT, "title": form.title}
         found[f"format_{form.name}.schema.json"] = {**head, "examples": [form.example], **_without_indents(schema)}
     return found
 
 
+def of_table(table: core.Table) -> dict[str, Any]:
+    """JSON Schema (2020-12) of one row, each column with its Polars type as ``x-polars``."""
+    properties = {}
+    for name, (dtype, meaning, nullable) in table.columns.items():
+        value = TYPES[str(dtype)]
+        if nullable:
+            value = {**value, "type": [value["type"], "null"]}
+        properties[name] = {"description": meaning, **value, "x-polars": str(dtype)}
+    return {
+        "$schema": DRAFT,
+        "title": table.title,
+        "description": table.meaning,
+        "type": "object",
+        "properties": properties,
+        "required": list(table.columns),
+        "additionalProperties": table.is_open,
+    }
+
+
 def _without_indents(schema: Any) -> Any:
-    """A schema whose texts, some of them docstrings, stand as Python 3.13 and later have them."""
+    """A schema whose texts, some of them docstrings, are dedented, as Python 3.13 and later do by themselves."""
     if isinstance(schema, dict):
         return {key: _without_indents(at) for key, at in schema.items()}
     if isinstance(schema, list):

@@ -11,103 +11,72 @@ Names are imported when they are first used, so that ``import dstbench`` costs n
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from dstbench._version import __version__
+from dstbench._version import __version__ as __version__
 
-if TYPE_CHECKING:
-    from dstbench import audit, signature, stats
-    from dstbench.analysis.check import check
-    from dstbench.analysis.compare import compare
-    from dstbench.analysis.correlate import correlate
-    from dstbench.analysis.diagnose import diagnose
-    from dstbench.analysis.fuzzy_pairs import fuzzy_pairs
-    from dstbench.analysis.query import query
-    from dstbench.analysis.sweep import sweep
-    from dstbench.analysis.traits import traits
-    from dstbench.conventions.convention import Convention
-    from dstbench.conventions.profiles import profile
-    from dstbench.conventions.slots import canonical_slot
-    from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
-    from dstbench.metrics import Metric, parse
-    from dstbench.readers import read
-    from dstbench.readers.contexts import contexts
-    from dstbench.rendering.report import Report, report
-    from dstbench.runs.align import to_long
-    from dstbench.runs.open import open_runs, scan, write_long
-    from dstbench.runs.run import Run
-    from dstbench.scoring.engines import engine
-    from dstbench.scoring.score import score, turns
-    from dstbench.scoring.turn_table import to_turns
+if TYPE_CHECKING:  # `as` makes a name public for type checkers
+    from dstbench import audit as audit
+    from dstbench import signature as signature
+    from dstbench import stats as stats
+    from dstbench.analysis.check import check as check
+    from dstbench.analysis.compare import compare as compare
+    from dstbench.analysis.correlate import correlate as correlate
+    from dstbench.analysis.diagnose import diagnose as diagnose
+    from dstbench.analysis.fuzzy_pairs import fuzzy_pairs as fuzzy_pairs
+    from dstbench.analysis.query import query as query
+    from dstbench.analysis.sweep import sweep as sweep
+    from dstbench.analysis.traits import traits as traits
+    from dstbench.conventions.convention import Convention as Convention
+    from dstbench.conventions.profiles import profile as profile
+    from dstbench.conventions.slots import canonical_slot as canonical_slot
+    from dstbench.errors import DstbenchError as DstbenchError
+    from dstbench.errors import DstbenchWarning as DstbenchWarning
+    from dstbench.errors import UsageError as UsageError
+    from dstbench.metrics import Metric as Metric
+    from dstbench.metrics import parse as parse
+    from dstbench.readers import read as read
+    from dstbench.readers.contexts import contexts as contexts
+    from dstbench.rendering.report import Report as Report
+    from dstbench.rendering.report import report as report
+    from dstbench.runs.align import to_long as to_long
+    from dstbench.runs.open import open_runs as open_runs
+    from dstbench.runs.open import scan as scan
+    from dstbench.runs.open import write_long as write_long
+    from dstbench.runs.run import Run as Run
+    from dstbench.scoring.engines import engine as engine
+    from dstbench.scoring.score import score as score
+    from dstbench.scoring.score import turns as turns
+    from dstbench.scoring.turn_table import to_turns as to_turns
 
-_HOME = {
-    "Convention": "conventions.convention",
-    "DstbenchError": "errors",
-    "DstbenchWarning": "errors",
-    "Metric": "metrics",
-    "Report": "rendering.report",
-    "Run": "runs.run",
-    "UsageError": "errors",
-    "canonical_slot": "conventions.slots",
-    "check": "analysis.check",
-    "compare": "analysis.compare",
-    "fuzzy_pairs": "analysis.fuzzy_pairs",
-    "contexts": "readers.contexts",
-    "correlate": "analysis.correlate",
-    "diagnose": "analysis.diagnose",
-    "engine": "scoring.engines",
-    "open_runs": "runs.open",
-    "parse": "metrics",
-    "profile": "conventions.profiles",
-    "query": "analysis.query",
-    "read": "readers",
-    "report": "rendering.report",
-    "scan": "runs.open",
-    "score": "scoring.score",
-    "sweep": "analysis.sweep",
-    "to_long": "runs.align",
-    "to_turns": "scoring.turn_table",
-    "traits": "analysis.traits",
-    "turns": "scoring.score",
-    "write_long": "runs.open",
+# Public names by the module that defines them.
+_DEFINED_IN = {
+    "analysis.check": ["check"],
+    "analysis.compare": ["compare"],
+    "analysis.correlate": ["correlate"],
+    "analysis.diagnose": ["diagnose"],
+    "analysis.fuzzy_pairs": ["fuzzy_pairs"],
+    "analysis.query": ["query"],
+    "analysis.sweep": ["sweep"],
+    "analysis.traits": ["traits"],
+    "conventions.convention": ["Convention"],
+    "conventions.profiles": ["profile"],
+    "conventions.slots": ["canonical_slot"],
+    "errors": ["DstbenchError", "DstbenchWarning", "UsageError"],
+    "metrics": ["Metric", "parse"],
+    "readers": ["read"],
+    "readers.contexts": ["contexts"],
+    "rendering.report": ["Report", "report"],
+    "runs.align": ["to_long"],
+    "runs.open": ["open_runs", "scan", "write_long"],
+    "runs.run": ["Run"],
+    "scoring.engines": ["engine"],
+    "scoring.score": ["score", "turns"],
+    "scoring.turn_table": ["to_turns"],
 }
-
-#: Modules that are offered as such: `dstbench.signature.parse`, `dstbench.stats.holm`.
+_HOME = {name: module for module, names in _DEFINED_IN.items() for name in names}
+# Modules that are public as a whole: `dstbench.signature.parse`, `dstbench.stats.holm`.
 _MODULES = ("audit", "signature", "stats")
 
-__all__ = [
-    "Convention",
-    "DstbenchError",
-    "DstbenchWarning",
-    "Metric",
-    "Report",
-    "Run",
-    "UsageError",
-    "__version__",
-    "audit",
-    "canonical_slot",
-    "check",
-    "compare",
-    "contexts",
-    "correlate",
-    "diagnose",
-    "engine",
-    "fuzzy_pairs",
-    "open_runs",
-    "parse",
-    "profile",
-    "query",
-    "read",
-    "report",
-    "scan",
-    "score",
-    "signature",
-    "stats",
-    "sweep",
-    "to_long",
-    "to_turns",
-    "traits",
-    "turns",
-    "write_long",
-]
+__all__ = sorted([*_HOME, *_MODULES, "__version__"])  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> object:

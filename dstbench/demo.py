@@ -1,7 +1,7 @@
 """A sample of our own: the papers' worked dialogues, and an invented corpus with three invented trackers.
 
-The corpus is drawn as whole columns, so that a million dialogues are as easy as two hundred; one seed gives the same
-tables everywhere.
+The corpus is drawn as whole columns, so that a million dialogues take seconds. A random seed gives the same tables on
+every machine.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -37,7 +37,7 @@ class Worked:
 
     Attributes:
         name: Short name.
-        source: Paper and table.
+        source: Paper.
         states: The dialogue, in dstbench's own format.
         printed: Metric (in our notation) to the printed value, a fraction; or to the values of its first turns.
     """
@@ -48,8 +48,9 @@ class Worked:
     printed: Mapping[str, float | list[float]]
 
 
-def _dialogue(name: str, *turns: tuple[dict[str, str], dict[str, str]]) -> list[dict[str, Any]]:
-    return [{"dialogue_id": name, "turn": t, "gold": gold, "pred": pred} for t, (gold, pred) in enumerate(turns)]
+def _dialogue(name: str, golds: list[dict[str, str]], preds: list[dict[str, str]]) -> list[dict[str, Any]]:
+    turns = enumerate(zip(golds, preds, strict=True))
+    return [{"dialogue_id": name, "turn": turn, "gold": gold, "pred": pred} for turn, (gold, pred) in turns]
 
 
 def worked() -> list[Worked]:
@@ -62,54 +63,29 @@ def worked() -> list[Worked]:
     nusha, confused = {"attraction-name": "nusha"}, {"restaurant-name": "nusha"}
     dear = food | {"restaurant-pricerange": "expensive"}
     named = dear | {"restaurant-name": "saffron brasserie"}
-    a6: list[tuple[dict[str, str], dict[str, str]]] = (
-        [({}, confused)] * 2 + [(nusha, confused)] * 2 + [(nusha | food, food), (nusha | dear, dear)]
-    )
-    a6 += [(nusha | named, named)] * 4
+    a6_gold = [{}, {}, nusha, nusha, nusha | food, nusha | dear, *[nusha | named] * 4]
+    a6_pred = [*[confused] * 4, food, dear, *[named] * 4]
+    a6_rsa = [0.0, 0.0, 0.0, 0.0, 0.6667, 0.75, 0.8, 0.8, 0.8, 0.8]
 
     # Seven slots that come up in three turns: 1, then 2, then all. P¹ is wrong in the first two slots only; P² is
     # right in the first and wrong in all others.
     slots = [f"train-{s}" for s in ("departure", "destination", "day", "leaveat", "arriveby", "book people")]
-    right = dict.fromkeys([*slots, "hotel-area"], "right")
-    keep = [dict(list(right.items())[:n]) for n in (1, 2, 7)]
-    first, second = ({"train-departure", "train-destination"}, right.keys() - {"train-departure"})
+    slots.append("hotel-area")
+    golds = [dict.fromkeys(slots[:n], "right") for n in (1, 2, 7)]
     p1, p2 = (
-        [{slot: "wrong" if slot in bad else "right" for slot in state} for state in keep] for bad in (first, second)
+        [{slot: "wrong" if slot in wrong_slots else "right" for slot in state} for state in golds]
+        for wrong_slots in (slots[:2], slots[1:])
     )
+    p1_scores = {"jga": 0, "aga": 0.2381, "fga": 0.1312, "sa:T=30": 0.9444, "gca": 0.7333}
+    p2_scores = {"jga": 0.3333, "aga": 0.5476, "fga": 0.3333, "sa:T=30": 0.9222, "gca": 0.1549}
+    kim, aksu = "Kim et al. 2022", "Aksu & Chen 2024"
+    a6_scores = {"sa:T=30": [0.9667, 0.9667, 0.9333, 0.9333, 0.9667], "rsa": a6_rsa}
     return [
-        Worked(
-            "Table 3, A",
-            "Kim et al. 2022",
-            _dialogue("A", (gold, wrong)),
-            {"jga": 0, "aga": 0.3333, "rsa": 0.25},
-        ),
-        Worked(
-            "Table 3, B",
-            "Kim et al. 2022",
-            _dialogue("B", (gold, more)),
-            {"jga": 0, "aga": 0.3333, "rsa": 0.1667},
-        ),
-        Worked(
-            "Table A6",
-            "Kim et al. 2022",
-            _dialogue("PMUL4648", *a6),
-            {
-                "sa:T=30": [0.9667, 0.9667, 0.9333, 0.9333, 0.9667],
-                "rsa": [0.0, 0.0, 0.0, 0.0, 0.6667, 0.75, 0.8, 0.8, 0.8, 0.8],
-            },
-        ),
-        Worked(
-            "Table 1, P¹",
-            "Aksu & Chen 2024",
-            _dialogue("P1", *zip(keep, p1, strict=True)),
-            {"jga": 0, "aga": 0.2381, "fga": 0.1312, "sa:T=30": 0.9444, "gca": 0.7333},
-        ),
-        Worked(
-            "Table 1, P²",
-            "Aksu & Chen 2024",
-            _dialogue("P2", *zip(keep, p2, strict=True)),
-            {"jga": 0.3333, "aga": 0.5476, "fga": 0.3333, "sa:T=30": 0.9222, "gca": 0.1549},
-        ),
+        Worked("Table 3, A", kim, _dialogue("A", [gold], [wrong]), {"jga": 0, "aga": 0.3333, "rsa": 0.25}),
+        Worked("Table 3, B", kim, _dialogue("B", [gold], [more]), {"jga": 0, "aga": 0.3333, "rsa": 0.1667}),
+        Worked("Table A6", kim, _dialogue("PMUL4648", a6_gold, a6_pred), a6_scores),
+        Worked("Table 1, P¹", aksu, _dialogue("P1", golds, p1), p1_scores),
+        Worked("Table 1, P²", aksu, _dialogue("P2", golds, p2), p2_scores),
     ]
 
 
@@ -148,32 +124,20 @@ _VOCABULARY: Final = tuple(dict.fromkeys(value for values in _VALUES.values() fo
 _NEVER: Final = 10_000  # a turn that no dialogue reaches
 
 
-@dataclass(frozen=True)
-class _Tracker:
-    """The faults of an invented tracker, as probabilities per slot of a dialogue."""
-
-    misses: float
-    late: float
-    confuses: float
-    ignores_changes: float
-    forgets: float
-    invents: float
-
-
-#: The invented trackers: one is careful, one forgets what was said, one is too eager.
+#: The invented trackers, by how likely each mistake is with a slot of a dialogue (stale: a change is not noticed): one
+#: makes few mistakes, one forgets what was said, one predicts too much.
 TRACKERS: Final = {
-    "careful": _Tracker(misses=0.03, late=0.03, confuses=0.03, ignores_changes=0.10, forgets=0.0, invents=0.002),
-    "forgetful": _Tracker(misses=0.04, late=0.10, confuses=0.02, ignores_changes=0.70, forgets=0.06, invents=0.001),
-    "eager": _Tracker(misses=0.01, late=0.0, confuses=0.07, ignores_changes=0.10, forgets=0.0, invents=0.020),
+    "careful": {"misses": 0.03, "late": 0.03, "confuses": 0.03, "stale": 0.10, "forgets": 0.0, "invents": 0.002},
+    "forgetful": {"misses": 0.04, "late": 0.10, "confuses": 0.02, "stale": 0.70, "forgets": 0.06, "invents": 0.001},
+    "eager": {"misses": 0.01, "late": 0.0, "confuses": 0.07, "stale": 0.10, "forgets": 0.0, "invents": 0.020},
 }
 
 
-@dataclass(frozen=True)
-class _Course:
-    """What happens to a slot in a dialogue: arrays of one entry per (dialogue, slot).
+class _Course(NamedTuple):
+    """What happens to each slot of each dialogue: arrays with an entry per (dialogue, slot).
 
-    It is set in turn `start` to value `first`, changes in turn `change` to value `second`, and is withdrawn in turn
-    `end`; a turn of `_NEVER` means that this does not happen.
+    The slot is set in turn `start` to value `first`, changes in turn `change` to value `second`, and is withdrawn in
+    turn `end`; a turn of `_NEVER` means that this does not happen. Values are indices into `_VOCABULARY`.
     """
 
     start: Integers
@@ -183,7 +147,7 @@ class _Course:
     end: Integers
 
     def at(self, cell: Integers, turn: Integers) -> Integers:
-        """The value's code in the given turns; −1: not in the state."""
+        """The values of cells (indices of entries) in turns; −1: not in the state."""
         value = np.where(turn >= self.change[cell], self.second[cell], self.first[cell])
         return np.where((turn >= self.start[cell]) & (turn < self.end[cell]), value, -1)
 
@@ -195,8 +159,8 @@ def synthetic(
 
     Args:
         dialogues: How many; each has 4 to 10 turns and one to three of MultiWOZ's five domains.
-        seed: One seed and size give the same tables.
-        trackers: Which of `TRACKERS`; a tracker's table does not depend on which others are asked for.
+        seed: Random seed; the same seed and size give the same tables.
+        trackers: Which of `TRACKERS`; a tracker's table does not depend on the others.
 
     Returns:
         Tracker name to long table (schema `LONG`, sorted); all have the same gold.
@@ -214,7 +178,7 @@ def synthetic(
 
 
 def _values(rng: np.random.Generator, dialogues: int) -> Integers:
-    """A random value's code for every (dialogue, slot), each from its slot's list."""
+    """A random value for every (dialogue, slot), from its slot's list; 3 % are dontcare."""
     codes = np.empty((dialogues, len(_SLOTS)), dtype=np.int64)
     for column, slot in enumerate(_SLOTS):
         choices = np.array([_VOCABULARY.index(value) for value in (*_VALUES[slot.partition("-")[2]], "dontcare")])
@@ -225,6 +189,7 @@ def _values(rng: np.random.Generator, dialogues: int) -> Integers:
 
 
 def _gold(rng: np.random.Generator, lengths: Integers) -> _Course:
+    """Gold of dialogues of these lengths: domains come up one after the other, each with most of its slots."""
     n = len(lengths)
     rank = rng.random((n, len(_DOMAINS))).argsort(axis=1).argsort(axis=1)  # order in which domains come up
     domains = rng.integers(1, 4, n)
@@ -239,58 +204,59 @@ def _gold(rng: np.random.Generator, lengths: Integers) -> _Course:
     return _Course(start, _values(rng, n), change, _values(rng, n), end)
 
 
-def _tracked(rng: np.random.Generator, lengths: Integers, gold: _Course, tracker: _Tracker) -> _Course:
-    def happens(probability: float) -> Flags:
-        return rng.random(gold.start.shape) < probability
+def _tracked(rng: np.random.Generator, lengths: Integers, gold: _Course, rates: Mapping[str, float]) -> _Course:
+    """Gold as a tracker predicts it that makes mistakes at these rates."""
+
+    def happens(mistake: str) -> Flags:
+        return rng.random(gold.start.shape) < rates[mistake]
 
     length = np.repeat(lengths, len(_SLOTS))
-    start = gold.start + happens(tracker.late)
-    start = np.where(happens(tracker.misses), _NEVER, start)
-    invented = (gold.start >= _NEVER) & happens(tracker.invents)
+    start = gold.start + happens("late")
+    start = np.where(happens("misses"), _NEVER, start)
+    invented = (gold.start >= _NEVER) & happens("invents")
     start = np.where(invented, rng.integers(0, length), start)
-    first = np.where(happens(tracker.confuses), _values(rng, len(lengths)), gold.first)
-    change = np.where(happens(tracker.ignores_changes), _NEVER, gold.change)
-    forgotten = np.where(happens(tracker.forgets), start + rng.integers(1, 4, start.shape), _NEVER)
+    first = np.where(happens("confuses"), _values(rng, len(lengths)), gold.first)
+    change = np.where(happens("stale"), _NEVER, gold.change)
+    forgotten = np.where(happens("forgets"), start + rng.integers(1, 4, start.shape), _NEVER)
     return _Course(start, first, change, gold.second, np.minimum(gold.end, forgotten))
 
 
 def _table(lengths: Integers, gold: _Course, pred: _Course) -> pl.DataFrame:
-    """Lay two courses out as a long table."""
-    length = np.repeat(lengths, len(_SLOTS))
-    listed = np.minimum(gold.start, pred.start)
-    cells = np.flatnonzero(listed < length)
-    counts = (length - listed)[cells]
-    cell = np.repeat(cells, counts)
-    turn = listed[cell] + np.arange(len(cell)) - np.repeat(np.cumsum(counts) - counts, counts)
+    """Lay two courses out as a long table: a row per turn and listed slot, and one per turn before the first slot."""
+    first_listed = np.minimum(gold.start, pred.start)
+    listed_turns = np.maximum(np.repeat(lengths, len(_SLOTS)) - first_listed, 0)
+    cell = np.repeat(np.arange(len(first_listed)), listed_turns)
+    bare_turns = np.minimum(lengths, first_listed.reshape(len(lengths), -1).min(axis=1))
 
-    bare = np.minimum(lengths, listed.reshape(len(lengths), -1).min(axis=1))  # turns before any slot
-    bare_dialogue = np.repeat(np.arange(len(lengths)), bare)
-    bare_turn = np.arange(len(bare_dialogue)) - np.repeat(np.cumsum(bare) - bare, bare)
-
-    dialogue = np.concatenate([bare_dialogue, cell // len(_SLOTS)])
-    slot = np.concatenate([np.full(len(bare_dialogue), -1), cell % len(_SLOTS)])
-    none = np.full(len(bare_dialogue), -1)
-    turn = np.concatenate([bare_turn, turn])
-    cell = np.concatenate([none, cell])
-    values = [np.where(cell < 0, -1, course.at(cell, turn)) for course in (gold, pred)]
+    dialogue = np.concatenate([np.repeat(np.arange(len(lengths)), bare_turns), cell // len(_SLOTS)])
+    turn = np.concatenate([_count_up(bare_turns), first_listed[cell] + _count_up(listed_turns)])
+    cell = np.concatenate([np.full(bare_turns.sum(), -1), cell])
     order = np.argsort(dialogue, kind="stable")  # slots and turns are in order within a dialogue already
+    dialogue, turn, cell = dialogue[order], turn[order], cell[order]
+    slot, *values = (
+        np.where(cell < 0, -1, of) for of in (cell % len(_SLOTS), gold.at(cell, turn), pred.at(cell, turn))
+    )
     ids = pl.select(pl.format("DEMO{}", pl.int_range(len(lengths)).cast(pl.String).str.zfill(7))).to_series()
     return pl.DataFrame(
         {
-            "dialogue": ids.gather(dialogue[order]),
-            "turn": turn[order].astype(np.uint16),
-            "slot": _named(_SLOTS, slot[order]),
-            "gold": _named(_VOCABULARY, values[0][order]),
-            "pred": _named(_VOCABULARY, values[1][order]),
+            "dialogue": ids.gather(dialogue),
+            "turn": turn.astype(np.uint16),
+            "slot": _named(_SLOTS, slot),
+            "gold": _named(_VOCABULARY, values[0]),
+            "pred": _named(_VOCABULARY, values[1]),
         },
         schema=LONG.schema,
     )
 
 
+def _count_up(sizes: Integers) -> Integers:
+    """For groups of these sizes, each member's index in its group: 0 1 0 1 2 for 2 and 3."""
+    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+
 def _named(names: tuple[str, ...], codes: Integers) -> pl.Series:
     """Codes as a dictionary column; −1 is null."""
-    dictionary = pl.Series([None, *names], dtype=pl.Categorical)
-    return dictionary.gather(codes + 1)
+    return pl.Series([None, *names], dtype=pl.Categorical).gather(codes + 1)
 
 
 # --- what `dstbench demo` shows and writes -----------------------------------------------------------------------

@@ -15,15 +15,11 @@ import polars as pl
 from dstbench.errors import DstbenchError, DstbenchWarning
 from dstbench.metrics import score_of, stats_of
 from dstbench.readers.frames import IS_FRAME
-from dstbench.scoring.notes import (
-    asks_for_spelling,
-    warn_of_alternatives,
-    warn_of_negative_turns,
-    warn_of_spelling,
-)
+from dstbench.scoring.notes import warn_of_scores
 from dstbench.scoring.partitions import over_partitions
-from dstbench.scoring.score import resolve, score_run, total_of, warn_of_frames
+from dstbench.scoring.score import score_run, warn_of_frames
 from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
+from dstbench.scoring.sums import resolve
 from dstbench.scoring.turn_table import to_turns
 from dstbench.signature import differences, parse, sign
 from dstbench.stats import as_exact_floats
@@ -35,7 +31,7 @@ if TYPE_CHECKING:
     from dstbench.conventions.convention import Convention
     from dstbench.metrics import Metric
     from dstbench.runs.run import Run
-    from dstbench.scoring.sums import Spelling
+    from dstbench.scoring.sums import Sums
 
 
 _TURN: Final = ("dialogue", "turn")
@@ -78,19 +74,12 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
     Raises:
         DstbenchError: Runs do not have the same turns and gold, or fewer than two dialogues are scored.
     """
-    tables: list[pl.DataFrame] = []
     settings: list[dict[str, str]] = []
-    gold_slots: frozenset[str] = frozenset()
-    is_multiwoz = True
+    scored: list[tuple[Run, Sums]] = []
     corpora: set[tuple[int, ...]] = set()
-    spellings: list[tuple[Run, Spelling | None]] = []
     warn_of_frames(runs, convention)
     for run in runs:
-        spelling = asks_for_spelling(run, (), convention)
-        rows, sums = score_run(run, metrics, ["dialogue"], convention, spelling=spelling)
-        warn_of_alternatives(run, sums, convention)
-        warn_of_negative_turns(run, resolve(metrics, sums, convention), sums)
-        spellings.append((run, sums.spelling))
+        rows, sums = score_run(run, metrics, ["dialogue"], convention, spelling=True)
         corpora.add((sums.fingerprint, sums.turns, sums.dialogues))
         if len(corpora) > 1:
             raise _difference(runs[0], run, convention)
@@ -100,14 +89,12 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
                 file=run.name,
                 hint="`dstbench score` works with any number",
             )
-        tables.append(sums.table)
         settings.append({**parse(rows["signature"][0]).settings, "by": "run"})
-        gold_slots |= sums.gold_slots
-        is_multiwoz &= sums.is_multiwoz
-    warn_of_spelling(spellings, convention)
+        scored.append((run, sums))
+    warn_of_scores(scored, metrics, convention)
     _warn_of_differences([run.name for run in runs], settings)
-    total = total_of(gold_slots, convention, is_multiwoz=is_multiwoz)
-    resolved = [metric.resolve(total) for metric in metrics]
+    resolved = resolve(metrics, [sums for _, sums in scored], convention)
+    tables = [sums.table for _, sums in scored]
     statistics = list(dict.fromkeys(name for metric in resolved for name in stats_of(metric)))
     dialogues = pl.concat([table.select("dialogue") for table in tables]).unique().sort("dialogue")
     return Paired(

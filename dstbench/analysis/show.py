@@ -25,8 +25,8 @@ from dstbench.schema.analysis import CHANGES, SLOT_CLASSES, TURN_SCORES
 from dstbench.schema.core import CONTEXTS
 from dstbench.scoring.error_classes import list_classes
 from dstbench.scoring.scope import open_under
-from dstbench.scoring.score import resolve, score_run
-from dstbench.scoring.sums import sum_up
+from dstbench.scoring.score import score_run
+from dstbench.scoring.sums import resolve, sum_up
 from dstbench.scoring.turn_table import to_turns
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def walk_through(
     for run in runs:
         run.need_states("classes of errors")
     name = pl.DataFrame({"dialogue": [dialogue]}).select(canonical_dialogue(pl.col("dialogue"))).item()
-    parts = [(_only(run, name), resolve(chosen, sum_up(run, {}, [], convention), convention)) for run in runs]
+    parts = [(_only(run, name), resolve(chosen, [sum_up(run, {}, [], convention)], convention)) for run in runs]
     if said is None:
         said = said_in(runs)
     elif name not in said["dialogue"]:

@@ -1,10 +1,10 @@
 """Predicted values that nobody has said: what a tracker has learnt by heart (Qian et al. 2021, Figs 5 and 9).
 
-Conventions: of the slots of turns that a convention counts as wrong or over-predicted, those whose value tells
-something of its slot are looked for (not yes, no, dontcare, the empty string); such a value is *ungrounded* if neither
-user nor system has said it up to the turn, in any spelling (see `search`), neither as it is nor as the convention
-normalises it. A value that is predicted turn after turn counts in each. Whether it is memorised is not to be seen; that
-the training set has it, and most often of all the slot's values, is.
+Conventions: wrong and over-predicted values are searched for in the dialogue, except those that tell nothing of their
+slot: yes, no, dontcare and the empty string. A value is *ungrounded* if neither user nor system has said it up to the
+turn, in any spelling (see `search`), as it is predicted or as the convention normalises it. A value that is predicted
+turn after turn counts in each turn. Nobody can see whether a value is memorised, but one can see whether the training
+set has it, and has it most often of all the slot's values.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Unpack
 import numpy as np
 import polars as pl
 
-from dstbench.audit.donors import gold_cells
+from dstbench.audit.inputs import gold_cells
 from dstbench.audit.mentions import squeezed
 from dstbench.audit.search import find_values
 from dstbench.conventions.normalise import alternatives, normaliser, tells_slot
@@ -43,17 +43,16 @@ if TYPE_CHECKING:
     from dstbench.runs.run import Run
 
 _VALUE: Final = ["slot", "kind", "pred"]
-_KINDS: Final = ("wrong", "over")
 
 
 @dataclass(frozen=True)
 class Memorisation:
-    """What runs predict though it has not been said.
+    """What runs predict though nobody has said it, as frames (schemas in `dstbench.schema.audit_words`).
 
     Attributes:
-        runs: Schema `schema.audit_words.MEMORISED_RUNS`: one row per run and kind.
-        slots: Schema `schema.audit_words.MEMORISED`: one row per run, slot and kind.
-        examples: Schema `schema.audit_words.UNGROUNDED`: the ungrounded values of each run, the most frequent first.
+        runs: One row per run and kind, schema `MEMORISED_RUNS`.
+        slots: One row per run, slot and kind, schema `MEMORISED`.
+        examples: The ungrounded values of each run, the most frequent first, schema `UNGROUNDED`.
     """
 
     runs: pl.DataFrame
@@ -91,158 +90,145 @@ def memorisation(
     [('train-book people', 'over', 1, 0), ('train-destination', 'over', 1, 1)]
     """
     if most < 0:
-        raise UsageError(f"most={most} is no number of values", hint="20")
+        raise UsageError(f"most={most} is not a number of values", hint="20")
     convention = as_convention(profile)
-    said = _said(context)
-    known = _training(train)
-    tables = []
-    for run in open_under(convention, data, **reading):
-        signatures, _ = score_run(run, [parse(kind) for kind in _KINDS], [], convention)
-        counts = _counted(run, convention, said).join(known, on=["slot", "key"], how="left", maintain_order="left")
-        counts = counts.with_columns(run=pl.lit(run.name))
-        if train is not None:
-            counts = counts.with_columns(pl.col("in_train").fill_null(0), pl.col("is_frequent").fill_null(False))
-        counted = ["n", "searched", "ungrounded", *(["in_train", "is_frequent"] if train is not None else [])]
-        whole = _whole(counts, signatures).with_columns(pl.col(counted).fill_null(0))
-        tables.append((whole, _by_slot(counts, known), _examples(counts, most)))
-    return Memorisation(*(pl.concat(parts) for parts in zip(*tables, strict=True)))
+    said = _utterances(context)
+    opened = open_under(convention, data, **reading)
+    counts = pl.concat(_count_values(run, convention, said).with_columns(run=pl.lit(run.name)) for run in opened)
+    train_values = _train_values(train)
+    counts = counts.join(train_values, on=["slot", "key"], how="left", maintain_order="left")
+    summed = ["n", "searched", "ungrounded"]
+    if train is not None:
+        counts = counts.with_columns(pl.col("in_train").fill_null(0), pl.col("is_frequent").fill_null(False))
+        summed += ["in_train", "is_frequent"]
+    kinds = pl.concat(score_run(run, [parse("wrong"), parse("over")], [], convention)[0] for run in opened)
+    kinds = kinds.select("run", "signature", kind="metric")
+    runs = kinds.join(_sum_counts(counts, ["run", "kind"]), on=["run", "kind"], how="left", maintain_order="left")
+    frequent = train_values.filter("is_frequent").select("slot", "frequent")
+    slots = _sum_counts(counts, ["run", "slot", "kind"]).join(frequent, on="slot", how="left")
+    in_order = pl.col("run").cast(pl.Enum([run.name for run in opened]))
+    by_frequency = -pl.col("ungrounded").cast(pl.Int64)
+    examples = counts.filter(pl.col("ungrounded") > 0).sort(in_order, by_frequency, *_VALUE)
+    place = pl.int_range(1, pl.len() + 1).over("run")
+    examples = examples.with_columns(place=place, value="pred", turns="ungrounded").filter(pl.col("place") <= most)
+    return Memorisation(
+        MEMORISED_RUNS.conform(runs.with_columns(pl.col(summed).fill_null(0))),
+        MEMORISED.conform(slots.sort(in_order, "slot", pl.col("kind") == "over")),
+        UNGROUNDED.conform(examples),
+    )
 
 
-def _said(context: pl.DataFrame | str | PathLike[str] | Sequence[str | PathLike[str]]) -> pl.DataFrame:
-    """(dialogue, turn, text): a row per utterance."""
-    if isinstance(context, pl.DataFrame):
-        if missing := [name for name in CONTEXTS.columns if name not in context.columns]:
-            raise UsageError(f"contexts without the column {', '.join(missing)}", hint="dstbench.contexts gives them")
-        table = CONTEXTS.conform(context)
-    else:
+def _utterances(context: pl.DataFrame | str | PathLike[str] | Sequence[str | PathLike[str]]) -> pl.DataFrame:
+    """(dialogue, turn, text): a row per utterance, also per one that is null."""
+    if not isinstance(context, pl.DataFrame):
         table = contexts(context)
+    elif missing := [name for name in CONTEXTS.columns if name not in context.columns]:
+        raise UsageError(f"contexts without the column {', '.join(missing)}", hint="dstbench.contexts gives them")
+    else:
+        table = CONTEXTS.conform(context)
     texts = table.unpivot(["system", "user"], index=["dialogue", "turn"], value_name="text").drop("variable")
     return texts.with_columns(pl.col("text").str.replace_all(" -", "-", literal=True))  # TRADE's "moderate -ly"
 
 
-def _training(train: Data | None) -> pl.DataFrame:
-    """(slot, key: the value squeezed, frequent: its most frequent spelling, in_train: turns, is_frequent: of all)."""
+def _train_values(train: Data | None) -> pl.DataFrame:
+    """The training set's values that tell their slot; a value's spellings are one value.
+
+    Returns:
+        (slot, key: the value squeezed, frequent: its most frequent spelling, in_train: turns with it, is_frequent: no
+        value of the slot has more).
+    """
     if train is None:
-        columns = {"slot": pl.String, "key": pl.String, "frequent": pl.String, "in_train": pl.UInt32}
-        return pl.DataFrame(schema={**columns, "is_frequent": pl.Boolean})
+        names = {"slot": pl.String, "key": pl.String, "frequent": pl.String}
+        return pl.DataFrame(schema={**names, "in_train": pl.UInt32, "is_frequent": pl.Boolean})
     counts = gold_cells(train).group_by("slot", pl.col("value").str.split(BETWEEN)).agg(turns=pl.len())
     counts = counts.explode("value").group_by("slot", "value").agg(pl.col("turns").sum())
     telling = [value for value in counts["value"].unique() if tells_slot(value)]
-    ordered = counts.filter(pl.col("value").is_in(telling)).sort("turns", "value", descending=[True, False])
-    keys = (
-        ordered.with_columns(key=squeezed(pl.col("value")))
-        .group_by("slot", "key", maintain_order=True)
+    return (
+        counts.filter(pl.col("value").is_in(telling))
+        .sort("turns", "value", descending=[True, False])
+        .group_by("slot", key=squeezed(pl.col("value")), maintain_order=True)
         .agg(frequent=pl.col("value").first(), in_train=pl.col("turns").sum().cast(pl.UInt32))
+        .sort("in_train", "key", descending=[True, False])
+        .with_columns(is_frequent=pl.col("slot").is_first_distinct())
     )
-    most = keys.sort("in_train", "key", descending=[True, False]).group_by("slot").agg(pl.col("key").first())
-    top = most.with_columns(is_frequent=pl.lit(True))
-    return keys.join(top, on=["slot", "key"], how="left").with_columns(pl.col("is_frequent").fill_null(False))
 
 
-def _counted(run: Run, convention: Convention, said: pl.DataFrame) -> pl.DataFrame:
-    """How often each wrong or over-predicted value stands, could be looked for, and is not to be found.
+def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.DataFrame:
+    """How often each wrong or over-predicted value occurs, is searched for, and is ungrounded.
 
     Returns:
-        (slot, kind, pred, key, n, searched, ungrounded, dialogues; dialogue, turn, gold: where it is ungrounded first).
+        (slot, kind, pred, key, n, searched, ungrounded, dialogues: with it ungrounded; dialogue, turn, gold: where it
+        is ungrounded first).
     """
-    spoken_turns = said.select("dialogue", "turn").unique().with_columns(is_there=pl.lit(True))
+    turns_with_context = said.select("dialogue", "turn").unique().with_columns(has_context=pl.lit(True))
 
     def part(table: pl.DataFrame) -> pl.DataFrame:
         rows = lay_out(table)
         compared = comparison(convention).compare(rows.slot, codes(table["gold"]), codes(table["pred"]))
         scored, _ = scored_places(rows, convention)
         at = np.flatnonzero((compared.pred != ABSENT) & ~compared.ok & ~rows.bare & scored[rows.row_place])
-        is_over = pl.lit(pl.Series(compared.gold[at] == ABSENT))
-        kind = pl.when(is_over).then(pl.lit("over")).otherwise(pl.lit("wrong"))
-        found = table[at].with_columns(pl.col("slot", "gold", "pred").cast(pl.String), kind=kind)
-        looked_for = _looked_for(found, convention)
-        heard = _first_heard(found, looked_for, said, convention)
-        asked = looked_for.select("slot", "pred").unique().with_columns(is_asked=pl.lit(True))
-        found = found.join(asked, on=["slot", "pred"], how="left", maintain_order="left")
-        found = found.join(heard, on=["dialogue", "slot", "pred"], how="left", maintain_order="left")
-        found = found.join(spoken_turns, on=["dialogue", "turn"], how="left", maintain_order="left")
-        is_lost = pl.col("is_there").is_null()
-        searched = ~is_lost & pl.col("is_asked").is_not_null()
+        wrong = table[at].with_columns(
+            pl.col("slot", "gold", "pred").cast(pl.String),
+            kind=pl.Series(np.where(compared.gold[at] == ABSENT, "over", "wrong"), dtype=pl.String),
+        )
+        heard = _first_heard(wrong, said, convention)
+        wrong = wrong.join(heard, on=["dialogue", "slot", "pred"], how="left", maintain_order="left")
+        wrong = wrong.join(turns_with_context, on=["dialogue", "turn"], how="left", maintain_order="left")
+        searched = pl.col("has_context").and_("can_be_heard").fill_null(False)
         ungrounded = searched & (pl.col("heard").is_null() | (pl.col("heard") > pl.col("turn")))
-        found = found.with_columns(is_lost=is_lost, searched=searched, ungrounded=ungrounded)
-        return found.group_by(_VALUE).agg(
+        wrong = wrong.with_columns(searched=searched, ungrounded=ungrounded)
+        return wrong.group_by(_VALUE).agg(
+            pl.col("searched", "ungrounded").sum(),
             n=pl.len(),
-            lost=pl.col("is_lost").sum(),
-            searched=pl.col("searched").sum(),
-            ungrounded=pl.col("ungrounded").sum(),
+            without_context=pl.col("has_context").null_count(),
             dialogues=pl.col("dialogue").filter("ungrounded").n_unique(),
             first=pl.struct("dialogue", "turn", "gold").filter("ungrounded").first(),
         )
 
+    summed = pl.col("n", "without_context", "searched", "ungrounded", "dialogues").sum()
     parts = pl.concat(over_partitions(run, part)).group_by(_VALUE, maintain_order=True)
-    counts = parts.agg(
-        pl.col("n", "lost", "searched", "ungrounded", "dialogues").sum(), pl.col("first").drop_nulls().first()
-    )
-    lost, total = counts.select(pl.col("lost", "n").sum()).row(0)
-    if lost:
-        what = f"{run.name}: {lost:,} of {total:,} wrong values stand in turns that the contexts do not have"
-        if lost == total:
+    counts = parts.agg(summed, pl.col("first").drop_nulls().first())
+    without_context, total = counts.select(pl.col("without_context", "n").sum()).row(0)
+    if without_context:
+        what = f"{run.name}: {without_context:,} of {total:,} wrong values are in turns that the contexts do not have"
+        if without_context == total:
             raise DstbenchError(what, hint="--context names files in which the run's dialogues are spoken")
-        warnings.warn(f"{what}; they are not looked for", DstbenchWarning, stacklevel=2)
-    return counts.with_columns(key=squeezed(pl.col("pred"))).drop("lost").unnest("first").sort(_VALUE)
+        warnings.warn(f"{what}; they are not searched for", DstbenchWarning, stacklevel=2)
+    return counts.with_columns(key=squeezed(pl.col("pred"))).unnest("first").sort(_VALUE)
 
 
-def _looked_for(found: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """(slot, pred, value): what of each predicted value is looked for, as it is and as the convention normalises it."""
+def _first_heard(wrong: pl.DataFrame, said: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+    """(dialogue, slot, pred, can_be_heard: true, heard: the first turn in which it is said) of values to search for."""
     normalise = normaliser(convention.pred_steps, convention.typos)
-    distinct = found.select("slot", "pred").unique(maintain_order=True)
-    parts = [
-        [part for part in (*alternatives(pred), *alternatives(normalise(slot, pred))) if tells_slot(part)]
-        for slot, pred in distinct.iter_rows()
+    predicted = wrong.select("slot", "pred").unique(maintain_order=True)
+    spelled = [
+        [value for value in (*alternatives(pred), *alternatives(normalise(slot, pred))) if tells_slot(value)]
+        for slot, pred in predicted.iter_rows()
     ]
-    values = distinct.with_columns(pl.Series("value", parts, dtype=pl.List(pl.String))).explode("value").drop_nulls()
-    return values.filter(pl.col("value").str.contains(r"[^\W_]")).unique()
-
-
-def _first_heard(
-    found: pl.DataFrame, looked_for: pl.DataFrame, said: pl.DataFrame, convention: Convention
-) -> pl.DataFrame:
-    """(dialogue, slot, pred, heard: the first turn in which somebody says the value), if anybody does."""
-    texts = said.drop_nulls().join(found.select("dialogue").unique(), on="dialogue", how="semi")
-    texts = texts.with_row_index("row")
-    values = looked_for["value"].unique()
-    hits = find_values(texts["text"], values, convention.typos).select(
-        pl.col("text").alias("row"), value=pl.lit(values).gather(pl.col("value"))
+    wanted = predicted.with_columns(value=pl.Series(spelled, dtype=pl.List(pl.String))).explode("value")
+    wanted = wanted.filter(pl.col("value").str.contains(r"[^\W_]")).unique()
+    texts = (
+        said.drop_nulls().join(wrong.select("dialogue").unique(), on="dialogue", how="semi").with_row_index("text_row")
     )
-    first = hits.join(texts, on="row").group_by("dialogue", "value").agg(heard=pl.col("turn").min())
-    wanted = found.select("dialogue", "slot", "pred").unique().join(looked_for, on=["slot", "pred"])
-    heard = wanted.join(first, on=["dialogue", "value"])
-    return heard.group_by("dialogue", "slot", "pred").agg(pl.col("heard").min())
+    values = wanted["value"].unique()
+    matches = find_values(texts["text"], values, convention.typos)
+    matches = matches.select(value=values.gather(matches["value"]), text_row="text")
+    first = matches.join(texts, on="text_row").group_by("dialogue", "value").agg(heard=pl.col("turn").min())
+    everywhere = wrong.select("dialogue", "slot", "pred").unique().join(wanted, on=["slot", "pred"])
+    heard = everywhere.join(first, on=["dialogue", "value"], how="left").group_by("dialogue", "slot", "pred")
+    return heard.agg(pl.lit(True).alias("can_be_heard"), pl.col("heard").min())
 
 
-def _summed(counts: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    ungrounded = pl.col("ungrounded")
+def _sum_counts(counts: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Sums and rates per group; `in_train` and `is_frequent` are null without a training set."""
+    ungrounded, in_train, is_frequent = pl.col("ungrounded"), pl.col("in_train"), pl.col("is_frequent")
+    has_train = in_train.is_not_null().any()
     sums = counts.group_by(by, maintain_order=True).agg(
-        pl.col("n", "searched").sum(),
-        ungrounded=ungrounded.sum(),
-        in_train=pl.when(pl.col("in_train").is_not_null().any()).then(ungrounded.filter(pl.col("in_train") > 0).sum()),
-        is_frequent=pl.when(pl.col("is_frequent").is_not_null().any()).then(ungrounded.filter("is_frequent").sum()),
+        pl.col("n", "searched", "ungrounded").sum(),
+        in_train=pl.when(has_train).then(ungrounded.filter(in_train > 0).sum()),
+        is_frequent=pl.when(has_train).then(ungrounded.filter(is_frequent).sum()),
     )
     return sums.with_columns(
         rate=pl.when(pl.col("searched") > 0).then(ungrounded / pl.col("searched")),
-        share=pl.when(ungrounded > 0).then(pl.col("is_frequent") / ungrounded),
+        share=pl.when(ungrounded > 0).then(is_frequent / ungrounded),
     )
-
-
-def _whole(counts: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
-    """One run's row per kind, with nulls for one that never occurs."""
-    kinds = scores.select("run", "signature", kind="metric")
-    return MEMORISED_RUNS.conform(kinds.join(_summed(counts, ["kind"]), on="kind", how="left", maintain_order="left"))
-
-
-def _by_slot(counts: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    frequent = known.filter("is_frequent").select("slot", "frequent")
-    sums = _summed(counts, ["run", "slot", "kind"]).join(frequent, on="slot", how="left")
-    return MEMORISED.conform(sums.sort("run", "slot", pl.col("kind") == "over"))
-
-
-def _examples(counts: pl.DataFrame, most: int) -> pl.DataFrame:
-    """The ungrounded values, the most frequent first."""
-    found = counts.filter(pl.col("ungrounded") > 0).sort("ungrounded", *_VALUE, descending=[True, *[False] * 3])
-    found = found.head(most).with_row_index("place", offset=1)
-    return UNGROUNDED.conform(found.with_columns(value="pred", turns="ungrounded"))

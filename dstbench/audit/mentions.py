@@ -1,9 +1,9 @@
-"""Where values are said: one search for all of them at once, over what user and system say.
+"""Where values are said: one search for all values in all utterances.
 
-Conventions: text and values are words, in lower case and without punctuation; a value is said where its words stand,
-whole and in order, in any of its spellings (`normalise.spellings`). Where values overlap, the one that begins first is
-said, of several that begin there the longest: `pizza hut city centre` does not say `centre`. Yes, no and dontcare are
-not searched for, as these words do not tell their slot.
+Conventions: texts and values are words, in lower case and without punctuation; a value is said where its words stand,
+whole and in order, in any of its spellings (`normalise.spellings`). Of overlapping values, the first is said, and the
+longest of those that begin with the same word: `pizza hut city centre` does not say `centre`. Yes, no and dontcare are
+not searched for, as they do not tell their slot.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Vocabulary:
 
     Attributes:
         patterns: (pattern: String, slot: String, value: String canonical), distinct; a pattern is a spelling's words as
-            `padded` lays them out.
+            `_padded` joins them.
         spelled: (slot, canonical value) → how the source of the values writes it.
     """
 
@@ -53,103 +53,65 @@ class Vocabulary:
         for slot in sorted(values):
             for written in sorted(part for value in values[slot] for part in alternatives(value)):
                 value = CANONICAL(slot, written)
-                if not tells_slot(value):
-                    continue
-                spelled.setdefault((slot, value), written)
-                for text in (written, *spellings(slot, value)):
-                    if words := re.findall(WORD, text.lower()):
-                        rows.add((padded(words), slot, value))
+                if tells_slot(value):
+                    spelled.setdefault((slot, value), written)
+                    texts = [re.findall(WORD, text.lower()) for text in (written, *spellings(slot, value))]
+                    rows |= {(_padded(words), slot, value) for words in texts if words}
         schema = {"pattern": pl.String, "slot": pl.String, "value": pl.String}
         return cls(pl.DataFrame(sorted(rows), schema=schema, orient="row"), spelled)
 
 
-def padded(words: Iterable[str]) -> str:
-    """Words with a space on either side of each: so that neighbours share none, and a match ends where words do."""
+def _padded(words: Iterable[str]) -> str:
+    """Words with a space on either side of each, so that patterns match whole words and neighbours both match."""
     return f" {'  '.join(words)} "
 
 
 def utterances(said: pl.DataFrame) -> pl.DataFrame:
-    """What was said, by speaker.
-
-    Args:
-        said: (row, system, user): what the system said before each turn and what the user said; null: nothing.
-
-    Returns:
-        (row, speaker: ``user`` or ``system``, text: as it was said, words: List of String in lower case).
-    """
+    """(row, system, user), null for silence, as (row, speaker: ``user`` or ``system``, text, words in lower case)."""
     texts = said.unpivot(["user", "system"], index="row", variable_name="speaker", value_name="text").drop_nulls()
-    lower = pl.col("text").str.extract_all(WORD).list.join(" ").str.to_lowercase()
-    return texts.with_columns(
-        words=pl.when(lower != "").then(lower.str.split(" ")).otherwise(pl.lit([], pl.List(pl.String)))
-    )
+    return texts.with_columns(words=pl.col("text").str.extract_all(WORD).list.eval(pl.element().str.to_lowercase()))
 
 
 def find_mentions(texts: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
-    """Every place where a value is said.
-
-    Args:
-        texts: What `utterances` gives.
-        vocabulary: What to search for.
+    """Find every place in `utterances` where a value is said.
 
     Returns:
         (mention: UInt32 number of the place, row, speaker, first: UInt32 number of its first word, count: UInt32 of its
         words, before: the word before, after: the word after, null at the ends, slot, value: canonical); one row per
         place and each slot that has a value of these words.
     """
-    distinct = vocabulary.patterns["pattern"].unique().to_frame()
-    # Of the patterns that begin at one place the search takes the first in its list, which is to be the longest.
+    # Of the patterns that match at the same place, the search takes the first in its list: the longest.
+    distinct = vocabulary.patterns.select(pl.col("pattern").unique())
     longest = distinct.sort(pl.col("pattern").str.len_bytes(), "pattern", descending=[True, False])["pattern"].to_list()
-    text = pl.format(" {} ", pl.col("words").list.join("  "))
-    found = (
-        texts.select(
-            "row",
-            "speaker",
-            "words",
-            text=text,
-            start=text.str.find_many(longest, leftmost=True),
-            pattern=text.str.extract_many(longest, leftmost=True),
-        )
-        .explode("start", "pattern")
-        .drop_nulls("start")
-        .with_row_index("mention")
+    words, padded = pl.col("words"), pl.col("padded")
+    places = texts.with_columns(padded=pl.format(" {} ", words.list.join("  "))).with_columns(
+        start=padded.str.find_many(longest, leftmost=True), pattern=padded.str.extract_many(longest, leftmost=True)
     )
-    head = pl.col("text").cast(pl.Binary).bin.slice(0, pl.col("start")).cast(pl.String)
-    first, count = head.str.count_matches(r"\S+"), pl.col("pattern").str.count_matches(r"\S+")
-    places = found.with_columns(first=first, count=count).select(
-        "mention",
-        "row",
-        "speaker",
-        "first",
-        "count",
-        "pattern",
-        before=pl.when(pl.col("first") > 0).then(_word(pl.col("first").cast(pl.Int64) - 1)),
-        after=_word(pl.col("first") + pl.col("count")),
+    places = places.explode("start", "pattern").drop_nulls("start").with_row_index("mention")
+    head = padded.cast(pl.Binary).bin.slice(0, pl.col("start")).cast(pl.String)
+    first, count = pl.col("first"), pl.col("count")
+    places = places.with_columns(
+        first=head.str.count_matches(r"\S+"), count=pl.col("pattern").str.count_matches(r"\S+")
     )
-    return places.join(vocabulary.patterns, on="pattern").drop("pattern").sort("mention", "slot", "value")
+    mentions = places.join(vocabulary.patterns, on="pattern").select(
+        "mention", "row", "speaker", "first", "count",
+        pl.when(first > 0).then(words.list.get(first.cast(pl.Int64) - 1, null_on_oob=True)).alias("before"),
+        words.list.get(first + count, null_on_oob=True).alias("after"),
+        "slot", "value",
+    )  # fmt: skip
+    return mentions.sort("mention", "slot", "value")
 
 
 def spans(mentions: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
-    """Where mentions stand in the utterances as they were said.
-
-    Args:
-        mentions: (row, speaker, first, count, …).
-        texts: What `utterances` gives.
-
-    Returns:
-        The mentions with their `text`, and `start` and `end`: UInt32 characters of it, the end not included.
-    """
+    """Mentions with the `text` of their utterance, and in it the characters of their `start` and `end` (exclusive)."""
     at = mentions.join(texts.select("row", "speaker", "text"), on=["row", "speaker"], how="left", maintain_order="left")
-    pieces = pl.col("text").str.extract_all(rf"\W*(?:{WORD})")  # a word, and what stands before it
-    ends = pieces.list.eval(pl.element().str.len_chars().cum_sum())
-    words = pl.col("text").str.extract_all(WORD)
-    last = pl.col("first") + pl.col("count") - 1
+    with_gaps = pl.col("text").str.extract_all(rf"\W*(?:{WORD})")  # each word, and what stands before it
+    ends = with_gaps.list.eval(pl.element().str.len_chars().cum_sum())
+    first = pl.col("first")
+    first_word = pl.col("text").str.extract_all(WORD).list.get(first)
     return at.with_columns(
-        start=ends.list.get(pl.col("first")) - words.list.get(pl.col("first")).str.len_chars(), end=ends.list.get(last)
+        start=ends.list.get(first) - first_word.str.len_chars(), end=ends.list.get(first + pl.col("count") - 1)
     )
-
-
-def _word(at: pl.Expr) -> pl.Expr:
-    return pl.col("words").list.get(at, null_on_oob=True)
 
 
 # --- wording ----------------------------------------------------------------------------------------------------------
@@ -167,9 +129,14 @@ def squeezed(text: pl.Expr) -> pl.Expr:
     return text.str.to_lowercase().str.replace_all(r"[\W_]+", "")
 
 
+def bare_words(text: pl.Expr) -> pl.Expr:
+    """Words in lower case with one space between, without signs."""
+    return text.str.to_lowercase().str.replace_all(r"[\W_]+", " ").str.strip_chars(" ")
+
+
 def spaced(text: pl.Expr) -> pl.Expr:
-    """Words with one space between and around them, so that one text holds another only word by word."""
-    return pl.format(" {} ", text.str.to_lowercase().str.replace_all(r"[\W_]+", " ").str.strip_chars())
+    """Bare words with a space at either end, so that a text contains another only as whole words."""
+    return pl.format(" {} ", bare_words(text))
 
 
 def pattern(value: str) -> str:

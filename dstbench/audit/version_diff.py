@@ -1,8 +1,8 @@
 """Two versions of a dataset, cell by cell: where their annotations differ, and how (Qian et al. 2021, Tables 1 and 6).
 
-Conventions: dialogues and turns that only one version has are counted, and no more is made of them. A slot *differs* in
-a turn if its values do not match under the convention, or only one version has it. Each such cell is of the first kind
-that applies:
+Conventions: dialogues and turns that only one version has are counted and otherwise ignored. A slot *differs* in a turn
+if its values do not match under the convention, or only one version has it. Each such cell is of the first kind that
+applies:
 
 - ``respelled``: both have the slot, with one value but for its spelling;
 - ``moved_earlier``: the later version has the value that the earlier one has next, in a later turn;
@@ -10,8 +10,8 @@ that applies:
 - ``added``, ``removed``: only the later, the earlier version has the slot;
 - ``changed``: both have it, with different values.
 
-States are cumulative, so that one annotation too many or too few is a cell in each turn from there on: dialogues tell
-how many annotators slipped, turns how many scores it touches. (The function is called `diff`.)
+States are cumulative: one annotation too many or too few is a cell in each turn from there on. So the number of
+dialogues says how many slips there were, the number of turns how many scores they touch. (The function is `diff`.)
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
-from dstbench.audit.golds import gold_of, open_golds, under
+from dstbench.audit.inputs import gold_of, open_golds, under
 from dstbench.conventions.normalise import LOOSE
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.runs.align import to_long
 from dstbench.runs.codes import ABSENT, codes
+from dstbench.runs.layout import over_distinct, row_changes
 from dstbench.schema.audit import CELLS, CHANGES, DIFFERENT, DIFFERENT_DOMAINS, DIFFERENT_SLOTS, KINDS
 from dstbench.scoring.compare_values import comparison
 
@@ -40,11 +41,8 @@ if TYPE_CHECKING:
     from dstbench.conventions.convention import Convention
     from dstbench.readers.states import Side, States
     from dstbench.runs.open import Data
-    from dstbench.schema.core import Table
 
-
-#: What versions are called that come from no file.
-_NAMES: Final = ("before", "after")
+_CHANGE: Final = ["slot", "before", "after", "kind"]
 
 
 @dataclass(frozen=True)
@@ -53,8 +51,8 @@ class Differences:
 
     Attributes:
         versions: One row: the whole.
-        domains: Per domain: dialogues and turns that have it and differ, and cells by kind.
-        slots: The same per slot; the dialogues and turns are those of its domain.
+        domains: Per domain: dialogues and turns that have it and that differ, and cells by kind.
+        slots: The same per slot; dialogues and turns are those that have its domain.
         changes: Per slot, value before and value after: how often, the most frequent first.
         cells: Every cell that differs.
     """
@@ -79,9 +77,9 @@ def diff(
     Args:
         before: The earlier version: a path, a frame, or states.
         after: The later one.
-        profile: The convention, or its name; of it, what gold values mean and when two of them match.
-        names: What the two are called; None: as their files are.
-        split: The split that is compared, where a version has several.
+        profile: The convention, or its name: it decides what gold values mean and when two of them match.
+        names: Names of the two versions; None: those of their files.
+        split: The split to compare, where a version has several.
 
     Raises:
         DstbenchError: Data cannot be used, or the versions have no turn in common.
@@ -95,152 +93,136 @@ def diff(
     """
     convention = as_convention(profile)
     golds = open_golds(_named(before, after, names), split)
-    (first, second), (one, other) = golds, golds.values()
-    before_side, after_side = gold_of(one), gold_of(other)
-    _warn_of_lengths(before_side, after_side, first, second)
-    long = _beside(one, before_side, other, after_side)
-    cells = _compare(long, convention)
-    sizes = {"before": pl.lit(first), "after": pl.lit(second), **_lacking(before_side, after_side)}
-    whole = _sum_up(cells, [], DIFFERENT, sizes)
-    domains = _sum_up(cells.filter("held"), ["domain"], DIFFERENT_DOMAINS)
-    of_domain = domains.select("domain", "dialogues", "turns")
-    slots = _sum_up(cells.filter("held"), ["domain", "slot"], DIFFERENT_SLOTS, of=of_domain)
-    different = cells.filter(pl.col("kind").is_not_null())
-    changes = (
-        different.group_by("slot", "before", "after", "kind")
-        .agg(turns=pl.len(), dialogues=pl.col("dialogue").n_unique())
-        .sort(
-            "turns",
-            *(pl.col(name).cast(pl.String) for name in ("slot", "before", "after", "kind")),
-            descending=[True, False, False, False, False],
-        )
+    (before_name, after_name), (before_states, after_states) = golds, golds.values()
+    before_gold, after_gold = gold_of(before_states), gold_of(after_states)
+    _warn_of_lengths(before_gold, after_gold, before_name, after_name)
+    cells = _compare(_side_by_side(before_states, after_states), convention)
+    held = cells.filter("held")
+    names_of_both = pl.lit(before_name).alias("before"), pl.lit(after_name).alias("after")
+    versions = _shares(cells.select(*_counts(), *names_of_both)).with_columns(**_in_one_only(before_gold, after_gold))
+    domains = _shares(held.group_by("domain").agg(_counts())).sort("domain")
+    slots = held.group_by("domain", "slot").agg(_counts()).drop("dialogues", "turns")
+    slots = _shares(slots.join(domains.select("domain", "dialogues", "turns"), on="domain"))
+    different = cells.drop_nulls("kind")
+    changes = different.group_by(_CHANGE).agg(turns=pl.len(), dialogues=pl.col("dialogue").n_unique())
+    by_name = [pl.col(name).cast(pl.String) for name in _CHANGE]  # `slot` first
+    return Differences(
+        DIFFERENT.conform(versions),
+        DIFFERENT_DOMAINS.conform(domains),
+        DIFFERENT_SLOTS.conform(slots.sort(by_name[0])),
+        CHANGES.conform(changes.sort("turns", *by_name, descending=[True] + [False] * 4)),
+        CELLS.conform(different.sort("dialogue", "turn", by_name[0])),
     )
-    ordered = different.sort("dialogue", "turn", pl.col("slot").cast(pl.String))
-    return Differences(whole, domains, slots, CHANGES.conform(changes), CELLS.conform(ordered))
 
 
 def _named(before: Data, after: Data, names: Sequence[str] | None) -> Any:
-    """The two versions, in a form that gives them names."""
+    """The two versions as `open_golds` takes them: by name, or as two paths that are named by themselves."""
     paths = [str(item) for item in (before, after) if isinstance(item, (str, PathLike))]
     if names is None and len(set(paths)) == 2:
         return paths
-    names = _NAMES if names is None else names
+    names = ("before", "after") if names is None else names
     if len(names) != 2 or names[0] == names[1]:
-        raise UsageError(
-            f"{', '.join(names) or 'nothing'} does not name two versions", hint="give each a name of its own"
-        )
+        what = ", ".join(names) or "nothing"
+        raise UsageError(f"{what} does not name two versions", hint="give each a name of its own")
     return dict(zip(names, (before, after), strict=True))
 
 
-def _lacking(before: Side, after: Side) -> dict[str, pl.Expr]:
+def _in_one_only(before: Side, after: Side) -> dict[str, pl.Expr]:
     """How many dialogues and turns only one version has."""
-    found = {}
-    for what, key in (("dialogues", ["dialogue"]), ("turns", ["dialogue", "turn"])):
-        for name, one, other in (("before", before.turns, after.turns), ("after", after.turns, before.turns)):
-            found[f"{what}_{name}"] = pl.lit(one.select(key).unique().join(other, on=key, how="anti").height)
-    return found
+    return {
+        f"{key[-1]}s_{name}": pl.lit(one.turns.select(key).unique().join(other.turns, on=key, how="anti").height)
+        for key in (["dialogue"], ["dialogue", "turn"])
+        for name, one, other in (("before", before, after), ("after", after, before))
+    }
 
 
-def _warn_of_lengths(before: Side, after: Side, first: str, second: str) -> None:
-    """Say it where dialogues have more turns in one version: if these were counted anew, others are compared."""
-    lengths = (side.turns.group_by("dialogue").len() for side in (before, after))
-    both = next(lengths).join(next(lengths), on="dialogue").filter(pl.col("len") != pl.col("len_right"))
-    if both.height:
-        dialogue, one, other = both.sort("dialogue").row(0)
+def _warn_of_lengths(before: Side, after: Side, before_name: str, after_name: str) -> None:
+    """Warn of dialogues that have more turns in one version: if turns were renumbered, the wrong ones are compared."""
+    n_before, n_after = (side.turns.group_by("dialogue").len() for side in (before, after))
+    different = n_before.join(n_after, on="dialogue").filter(pl.col("len") != pl.col("len_right")).sort("dialogue")
+    if different.height:
+        dialogue, earlier, later = different.row(0)
         warnings.warn(
-            f"{both.height:,} dialogues have not as many turns in both versions (first: {dialogue}, {one} in {first}, "
-            f"{other} in {second}); if turns were left out and the rest counted anew, others stand beside each other",
+            f"{different.height:,} dialogues have more turns in one version (first: {dialogue}, {earlier} in "
+            f"{before_name}, {later} in {after_name}); if turns were renumbered, the wrong ones are compared",
             DstbenchWarning,
             stacklevel=3,
         )
 
 
-def _beside(one: States, before: Side, other: States, after: Side) -> pl.DataFrame:
-    """The long table of the turns that both have, the later version in place of a prediction."""
-    if before.turns.join(after.turns, on=["dialogue", "turn"], how="semi").is_empty():
+def _side_by_side(before: States, after: States) -> pl.DataFrame:
+    """The long table of the turns that both versions have, with the later version as the prediction."""
+    before_turns, after_turns = gold_of(before).turns, gold_of(after).turns
+    if before_turns.join(after_turns, on=["dialogue", "turn"], how="semi").is_empty():
         raise DstbenchError(
-            f"no turn is also in {one.source} (it has {before.turns.row(0)}, this one {after.turns.row(0)})",
-            file=other.source,
+            f"no turn is also in {before.source} (it has {before_turns.row(0)}, this one {after_turns.row(0)})",
+            file=after.source,
             hint="are they of the same split, and are dialogue ids spelled alike?",
         )
-    earlier, later = replace(one, splits=None), replace(other, gold=None, pred=after, either=False, notes=())
-    with warnings.catch_warnings():  # what there is to say of missing turns is counted here
+    prediction = replace(after, gold=None, pred=after.gold, either=False, notes=())
+    with warnings.catch_warnings():  # missing turns are counted in the result
         warnings.simplefilter("ignore", DstbenchWarning)
-        return to_long(later, earlier, missing="intersect").table
+        return to_long(prediction, replace(before, splits=None), missing="intersect").table
 
 
 def _compare(long: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """The long table with the `kind` of each cell that differs, and whether it is `held` by either version."""
-    slot = codes(long["slot"])
+    """The cells: `kind` if they differ, else null; `held`: either version has the slot; `at`: number of the turn."""
+    slot, match = codes(long["slot"]), comparison(convention).match
     before, after = (codes(under(convention, long["slot"], long[side])) for side in ("gold", "pred"))
-    group = long.select(pl.struct("dialogue", "slot").rle_id()).to_series().to_numpy()
-    match = comparison(convention).match
-    held = (before != ABSENT) | (after != ABSENT)
-    differs = held & ~match(slot, before, after)
     loose = replace(convention, gold_steps=LOOSE)
-    plain = [codes(under(loose, long["slot"], long[side])) for side in ("gold", "pred")]
+    loose_before, loose_after = (codes(under(loose, long["slot"], long[side])) for side in ("gold", "pred"))
+    group = long.select(pl.struct("dialogue", "slot").rle_id()).to_series().to_numpy()
     added, removed = before == ABSENT, after == ABSENT
+    held = ~(added & removed)
     kinds = {
-        "respelled": (plain[0] == plain[1]) & ~added & ~removed,
+        "respelled": (loose_before == loose_after) & ~added & ~removed,
         "moved_earlier": match(slot, _next(before, group), after),
         "moved_later": match(slot, before, _next(after, group)),
         "added": added,
         "removed": removed,
     }
-    number = np.select(list(kinds.values()), [KINDS.index(name) for name in kinds], KINDS.index("changed"))
-    kind = pl.Series(number, dtype=pl.UInt32).replace_strict(range(len(KINDS)), KINDS, return_dtype=pl.String)
-    domains = {name: domain_of(name) for name in long["slot"].drop_nulls().unique().cast(pl.String)}
+    number = np.select(list(kinds.values()), [KINDS.index(kind) for kind in kinds], KINDS.index("changed"))
+    kind = pl.Series(KINDS).gather(number)
     return long.select(
         "dialogue",
         "turn",
         "slot",
-        pl.col("slot").cast(pl.String).replace_strict(domains, default=None, return_dtype=pl.String).alias("domain"),
+        over_distinct(long["slot"], domain_of).cast(pl.String).alias("domain"),
         pl.col("gold").alias("before"),
         pl.col("pred").alias("after"),
         pl.Series("held", held),
-        kind.set(pl.Series(~differs), None).alias("kind"),
+        kind.set(pl.Series(~held | match(slot, before, after)), None).alias("kind"),
         pl.struct("dialogue", "turn").rank("dense").alias("at"),
     )
 
 
 def _next(values: Codes, group: Numbers) -> Codes:
-    """The next other value in the rows below, of the same group; `ABSENT` where there is none."""
-    begins = np.ones(len(values), np.bool_)
-    begins[1:] = (values[1:] != values[:-1]) | (group[1:] != group[:-1])
+    """The next other value in the rows below, of the same group; `ABSENT` where there is none.
+
+    In one group, 7 7 8 8 7 becomes 8 8 7 7 `ABSENT`.
+    """
+    begins = row_changes(values) | row_changes(group)
     starts = np.append(np.flatnonzero(begins), len(values))
-    at = starts[np.cumsum(begins)]  # where what follows a row's run begins
-    there = at < len(values)
-    found = np.full(len(values), ABSENT, np.uint32)
-    rows = np.flatnonzero(there)
-    rows = rows[group[at[rows]] == group[rows]]
-    found[rows] = values[at[rows]]
-    return found
+    following = starts[np.cumsum(begins)]  # where the run of equal values after a row's own begins
+    is_same_group = np.append(group, -1)[following] == group
+    return np.where(is_same_group, np.append(values, np.uint32(ABSENT))[following], np.uint32(ABSENT))
 
 
-def _sum_up(
-    cells: pl.DataFrame,
-    by: list[str],
-    table: Table,
-    sizes: dict[str, pl.Expr] | None = None,
-    of: pl.DataFrame | None = None,
-) -> pl.DataFrame:
-    """Dialogues, turns and kinds of cells per group; `of` has the dialogues and turns of the groups' domains."""
+def _counts() -> list[pl.Expr]:
+    """Dialogues and turns, those with a difference, and cells by kind."""
     differs = pl.col("kind").is_not_null()
-    counts = [
+    return [
         pl.col("dialogue").n_unique().alias("dialogues"),
         pl.col("at").n_unique().alias("turns"),
         pl.col("dialogue").filter(differs).n_unique().alias("changed_dialogues"),
         pl.col("at").filter(differs).n_unique().alias("changed_turns"),
         *((pl.col("kind") == kind).sum().alias(kind) for kind in KINDS),
     ]
-    summed = cells.group_by(by).agg(counts).sort(by) if by else cells.select(counts)
-    if of is not None:
-        summed = summed.drop("dialogues", "turns").join(of, on="domain", how="left", maintain_order="left")
-    summed = summed.with_columns(
-        share_dialogues=pl.when(pl.col("dialogues") > 0).then(pl.col("changed_dialogues") / pl.col("dialogues")),
-        share_turns=pl.when(pl.col("turns") > 0).then(pl.col("changed_turns") / pl.col("turns")),
-        **(sizes or {}),
+
+
+def _shares(counts: pl.DataFrame) -> pl.DataFrame:
+    """Counts with the shares of dialogues and turns that differ; null of none."""
+    return counts.with_columns(
+        pl.when(pl.col(unit) > 0).then(pl.col(f"changed_{unit}") / pl.col(unit)).alias(f"share_{unit}")
+        for unit in ("dialogues", "turns")
     )
-    if "slot" in by:
-        summed = summed.sort(pl.col("slot").cast(pl.String))
-    return table.conform(summed)

@@ -1,9 +1,9 @@
-"""One model's runs on several versions of a dataset (Qian et al. 2021, Tables 4 and 5; Figs 3b, 7, 8b).
+"""Scores of runs on several versions of a dataset (Qian et al. 2021, Tables 4 and 5; Figs 3b, 7, 8b).
 
-A run is scored against the gold of every version, as the same predictions; a run that was made on one version only, as
-its utterances are others, is scored against that one. Scores are over the dialogues that every run has on every
-version, as a difference means nothing between other dialogues. Runs of one model (seeds) become their mean and
-standard deviation. (The function is called `scores`.)
+The predictions of a run are scored against the gold of every version, or of one version only, if that is the one whose
+utterances it was made on. All scores are over the dialogues that every run has on every version, as only scores of the
+same dialogues can be compared. Runs of one model (seeds) become their mean and standard deviation. (The function is
+`scores`.)
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.analysis.compare import runs_called, seeds_of
+from dstbench.audit.inputs import check_known
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, did_you_mean
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.metrics import parse, parse_all
 from dstbench.runs.open import Data, named_parts, only_dialogues
 from dstbench.schema.audit import VERSION_MODELS, VERSION_SLOTS
@@ -34,9 +35,8 @@ if TYPE_CHECKING:
     from dstbench.runs.run import Run
     from dstbench.typing import Missing
 
-#: What is scored when nothing is asked for.
+#: The default metric.
 DEFAULT: Final = "jga"
-_ERROR_TURNS: Final = "error-turns"
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def scores(
 ) -> VersionScores:
     """Score runs against several versions of their dataset, over the dialogues that all versions have.
 
-    Dialogues that a version, or a run on it, does not have are left out everywhere, and a warning says how many.
+    Dialogues that a version, or a run on it, does not have are omitted everywhere, with a warning of how many.
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
@@ -76,8 +76,8 @@ def scores(
         metrics: Metrics in dstbench's notation; None: JGA.
         models: Model name to its runs (seeds), as names or patterns (``t5_*``), in a list or comma-separated. A run
             that no model names is a model of its own.
-        only: Name of a version to the runs, likewise, that were made on it and are scored against no other.
-        profile: The convention, or its name. Where it matches fuzzily, exact scores stand beside.
+        only: Name of a version to the runs, likewise, that were made on it and are scored on no other.
+        profile: The convention, or its name. If it matches fuzzily, scores with exact matching are given as well.
         format: Native format of the runs; None: find out.
         missing: What to do with gold turns that have no prediction; None: what the convention does.
         split: The split to score, where gold has several; None: the one in which there are predictions.
@@ -94,179 +94,133 @@ def scores(
     if not versions:
         raise UsageError("no version to score on", hint="--version 2.1=gold.json, once for each")
     convention = as_convention(profile)
-    asked = parse_all(DEFAULT if metrics is None else metrics)
-    if not asked:
+    chosen_metrics = parse_all(DEFAULT if metrics is None else metrics)
+    if not chosen_metrics:
         raise UsageError("no metric to compute", hint=f"omit -m to compute {DEFAULT}")
     parts = dict(named_parts(data))
     names = list(parts)
-    seeds = seeds_of(models or {}, names)
-    model_of = {names[run]: model for model, runs in seeds.items() for run in runs}
-    chosen = _chosen(only or {}, list(versions), names)
+    model_of = {names[run]: model for model, seeds in seeds_of(models or {}, names).items() for run in seeds}
     opened: list[tuple[str, Run]] = []
-    for version, gold in versions.items():
-        with _saying(version):
-            runs = open_under(
-                convention,
-                {name: parts[name] for name in chosen[version]},
-                gold=gold,
-                format=format,
-                missing=missing,
-                split=split,
-            )
+    for version, chosen_runs in _runs_of_versions(only or {}, list(versions), names).items():
+        with _naming_version(version):
+            chosen = {name: parts[name] for name in chosen_runs}
+            runs = open_under(convention, chosen, gold=versions[version], format=format, missing=missing, split=split)
         opened += [(version, run) for run in runs]
-    totals: list[pl.DataFrame] = []
-    counted: list[pl.DataFrame] = []
-    errors: list[pl.DataFrame] = []
+    score_rows: list[pl.DataFrame] = []
+    run_turns: list[pl.DataFrame] = []
+    error_turns: list[pl.DataFrame] = []
     for version, run in _over_common_dialogues(opened):
-        of_run = pl.lit(version).alias("version"), pl.lit(model_of[run.name]).alias("model"), pl.all()
-        rows, found = score_run(run, asked, [], convention)
-        warn_of_alternatives(run, found, convention)
-        totals.append(rows.select(of_run))
-        if not run.meta.get("only"):  # states are known, not only what is right in them
-            counted.append(rows.head(1).select(*of_run[:2], "run", "turns"))
-            wrong, _ = score_run(run, [parse(_ERROR_TURNS)], ["slot"], convention)
-            errors.append(_in_scope(wrong, run, convention).select(of_run))
-    scored = pl.concat(totals)
-    return VersionScores(scored, _models(scored), _slots(counted, errors))
+        labelled = pl.lit(version).alias("version"), pl.lit(model_of[run.name]).alias("model"), pl.all()
+        rows, notes = score_run(run, chosen_metrics, [], convention)
+        warn_of_alternatives(run, notes, convention)
+        score_rows.append(rows.select(labelled))
+        if not run.meta.get("only"):  # else the run says what is right in states, but not the states themselves
+            errors, _ = score_run(run, [parse("error-turns")], ["slot"], convention)
+            error_turns.append(_in_scope(errors, run, convention).select(labelled))
+            run_turns.append(score_rows[-1].head(1).select("version", "model", "run", pl.col("turns").cast(pl.Float64)))
+    scored = pl.concat(score_rows)
+    return VersionScores(scored, _models(scored), _slots(run_turns, error_turns))
 
 
-def _over_common_dialogues(opened: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
-    """The runs on their versions, each cut down to the dialogues that all of them have."""
-    held = pl.concat(
-        run.read(run.table.select(pl.col("dialogue").unique())).select(pl.lit(at, pl.UInt32).alias("at"), "dialogue")
-        for at, (_, run) in enumerate(opened)
-    )
-    common = held.group_by("dialogue").len().filter(pl.col("len") == len(opened))["dialogue"]
-    whole = held.group_by("at").len().sort("at")["len"].to_list()
-    if common.is_empty():
-        raise _nothing_in_common(opened, held)
-    if all(n == len(common) for n in whole):
-        return list(opened)
-    left_out = held.filter(~pl.col("dialogue").is_in(common.implode()))
-    for version in dict.fromkeys(version for version, _ in opened):
-        own = [at for at, (name, _) in enumerate(opened) if name == version]
-        lost = left_out.filter(pl.col("at").is_in(own))["dialogue"].unique()
-        if lost.is_empty():
-            continue
-        has = dict(left_out.filter(pl.col("dialogue").is_in(lost.implode())).group_by("at").len().iter_rows())
-        lacking = dict.fromkeys(
-            run.name if at in own else name for at, (name, run) in enumerate(opened) if has.get(at, 0) < len(lost)
-        )
-        total = held.filter(pl.col("at").is_in(own))["dialogue"].n_unique()
-        warnings.warn(
-            f"{version}: {len(lost):,} of its {total:,} dialogues not scored, as not in {', '.join(lacking)}; "
-            f"versions are compared over the {len(common):,} that all have",
-            DstbenchWarning,
-            stacklevel=3,
-        )
-    return [(version, only_dialogues(run, common)) for version, run in opened]
-
-
-def _nothing_in_common(opened: Sequence[tuple[str, Run]], held: pl.DataFrame) -> DstbenchError:
-    """The error that names the first run whose dialogues are none of those that all before it have."""
-    common, before = held.filter(at=0)["dialogue"], []
-    for at, (version, run) in enumerate(opened):  # noqa: B007 (the error names the one that ended it)
-        common = common.filter(common.is_in(held.filter(at=at)["dialogue"].implode()))
-        if common.is_empty():
-            break
-        before.append(version)
-    return DstbenchError(
-        f"{version}: {run.name} has no dialogue there that is also in {', '.join(dict.fromkeys(before))}",
-        hint="versions are compared over the dialogues that all have: is it the same split, with the same ids?",
-    )
+def _runs_of_versions(
+    only: Mapping[str, str | Sequence[str]], versions: list[str], names: list[str]
+) -> dict[str, list[str]]:
+    """The runs to score on each version."""
+    check_known(only, versions, "no version is called {!r}", f"there are {', '.join(versions)}")
+    versions_of: dict[str, set[str]] = {}
+    for version, chosen_runs in only.items():
+        for run in runs_called(chosen_runs, names, f"version {version!r}"):
+            versions_of.setdefault(names[run], set()).add(version)
+    runs_of = {version: [name for name in names if version in versions_of.get(name, versions)] for version in versions}
+    if empty := [version for version, runs in runs_of.items() if not runs]:
+        raise UsageError(f"no run is to be scored on version {empty[0]!r}", hint="omit the version")
+    return runs_of
 
 
 @contextmanager
-def _saying(version: str) -> Iterator[None]:
-    """Notes say of which version they are; that a run's own gold is not used is what was asked for."""
+def _naming_version(version: str) -> Iterator[None]:
+    """Put the version in front of warnings; that a run's own gold is not used needs none."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DstbenchWarning)
         warnings.filterwarnings("ignore", ".*its own gold is not used", DstbenchWarning)
         yield
-    for note in caught:
-        warnings.warn(f"{version}: {note.message}", note.category, stacklevel=4)
+    for warning in caught:
+        warnings.warn(f"{version}: {warning.message}", warning.category, stacklevel=4)
 
 
-def _chosen(only: Mapping[str, str | Sequence[str]], versions: list[str], names: list[str]) -> dict[str, list[str]]:
-    """The runs that are scored on each version."""
-    bound: dict[str, set[str]] = {}
-    for version, given in only.items():
-        if version not in versions:
-            hint = did_you_mean(version, versions) or f"there are {', '.join(versions)}"
-            raise UsageError(f"no version is called {version!r}", hint=hint)
-        for run in runs_called(given, names, f"version {version!r}"):
-            bound.setdefault(names[run], set()).add(version)
-    found = {version: [name for name in names if version in bound.get(name, versions)] for version in versions}
-    if without := [version for version, runs in found.items() if not runs]:
-        raise UsageError(f"no run is to be scored on version {without[0]!r}", hint="omit the version")
-    return found
+def _over_common_dialogues(opened: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
+    """The runs on their versions, restricted to the dialogues that all of them have; a warning says which lack some."""
+    dialogue = pl.col("dialogue").unique()
+    held = [(version, run.name, run.read(run.table.select(dialogue)).to_series()) for version, run in opened]
+    common = held[0][2]
+    for at, (version, name, own) in enumerate(held):
+        common = common.filter(common.is_in(own.implode()))
+        if common.is_empty():
+            earlier = ", ".join(dict.fromkeys(version for version, *_ in held[:at]))
+            raise DstbenchError(
+                f"{version}: {name} has no dialogue there that is also in {earlier}",
+                hint="versions are compared over the dialogues that all have: is it the same split, with the same ids?",
+            )
+    if all(len(own) == len(common) for *_, own in held):
+        return list(opened)
+    for version in dict.fromkeys(version for version, *_ in held):
+        of_version = pl.concat(own for other, _, own in held if other == version).unique()
+        lost = of_version.filter(~of_version.is_in(common.implode()))
+        lacking = dict.fromkeys(
+            name if other == version else other for other, name, own in held if not lost.is_in(own.implode()).all()
+        )
+        if lacking:
+            warnings.warn(
+                f"{version}: {len(lost):,} of its {len(of_version):,} dialogues not scored, as not in "
+                f"{', '.join(lacking)}; versions are compared over the {len(common):,} that all have",
+                DstbenchWarning,
+                stacklevel=3,
+            )
+    return [(version, only_dialogues(run, common)) for version, run in opened]
 
 
 def _in_scope(rows: pl.DataFrame, run: Run, convention: Convention) -> pl.DataFrame:
     """The rows of slots that the convention scores; others are right by definition."""
     if convention.scope is None:
         return rows
-    further = gold_counts(run)["slot"] if convention.outside == "scored" else ()
-    return rows.filter(pl.col("slot").is_in([*convention.scope, *further]))
+    more = gold_counts(run)["slot"] if convention.outside == "scored" else ()
+    return rows.filter(pl.col("slot").is_in([*convention.scope, *more]))
 
 
 def _over_seeds(name: str, sd: str) -> list[pl.Expr]:
-    """Mean and standard deviation over a group's rows, in their order; null where one of them is."""
-    value = pl.col(name)
-    return [
-        pl.when(value.null_count() == 0).then(value.implode().list.mean()).alias(name),
-        pl.when(value.null_count() == 0).then(value.implode().list.std(ddof=1)).alias(sd),
-    ]
+    """Mean and standard deviation over a group's rows, summed in their order; null where one of them is null."""
+    is_complete, values = pl.col(name).null_count() == 0, pl.col(name).implode().list
+    return [pl.when(is_complete).then(values.mean()).alias(name), pl.when(is_complete).then(values.std()).alias(sd)]
 
 
-def _beside_exact(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with a column `exact`; null where the convention matches exactly anyway."""
+def _with_exact(rows: pl.DataFrame) -> pl.DataFrame:
+    """Score rows with the column `exact`; null where the convention matches exactly anyway."""
     return rows if "exact" in rows.columns else rows.with_columns(exact=pl.lit(None, pl.Float64))
 
 
 def _models(rows: pl.DataFrame) -> pl.DataFrame:
     """`VERSION_MODELS` of score rows."""
-    grouped = (
-        _beside_exact(rows)
-        .group_by("version", "model", "metric", "unit", maintain_order=True)
-        .agg(
-            pl.col("run").n_unique().alias("runs"),
-            *_over_seeds("value", "sd"),
-            *_over_seeds("exact", "exact_sd"),
-            pl.col("dialogues").first(),
-        )
-    )
-    return VERSION_MODELS.conform(grouped)
+    groups = _with_exact(rows).group_by("version", "model", "metric", "unit", maintain_order=True)
+    means = *_over_seeds("value", "sd"), *_over_seeds("exact", "exact_sd")
+    models = groups.agg(pl.col("run").n_unique().alias("runs"), *means, pl.col("dialogues").first())
+    return VERSION_MODELS.conform(models)
 
 
-def _slots(counted: Sequence[pl.DataFrame], errors: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """`VERSION_SLOTS` of turns per run, and error turns per run and slot.
+def _slots(run_turns: Sequence[pl.DataFrame], error_turns: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """`VERSION_SLOTS` of each run's number of turns, and the error turns of each run and slot.
 
     A slot that neither gold nor a run has, but another run of the model, is right in that run.
     """
-    if not counted:
+    if not error_turns:
         return VERSION_SLOTS.schema.to_frame()
-    runs, given = pl.concat(counted), _beside_exact(pl.concat(errors))
-    fuzzily = given["exact"].is_not_null().any()
-    slots = given.select("version", "model", "slot").unique(maintain_order=True)
-    whole = runs.join(slots, on=["version", "model"], maintain_order="left").join(
-        given.select("version", "model", "run", "slot", "value", "exact"),
-        on=["version", "model", "run", "slot"],
-        how="left",
-        maintain_order="left",
-    )
-    wrong = whole.with_columns(
-        error_turns=pl.col("value").fill_null(0.0),
-        exact=pl.col("exact").fill_null(0.0) if fuzzily else pl.col("exact"),
-        turns=pl.col("turns").cast(pl.Float64),
-    )
-    found = (
-        wrong.with_columns(share=pl.col("error_turns") / pl.col("turns"))
-        .group_by("version", "model", "slot", maintain_order=True)
-        .agg(
-            pl.col("run").n_unique().alias("runs"),
-            *_over_seeds("error_turns", "sd"),
-            *(_over_seeds(name, "sd")[0] for name in ("share", "exact", "turns")),
-        )
-    )
-    return VERSION_SLOTS.conform(found)
+    rows = _with_exact(pl.concat(error_turns))
+    slots = rows.select("version", "model", "slot").unique(maintain_order=True)
+    counts = rows.select("version", "model", "run", "slot", "exact", error_turns="value")
+    every = pl.concat(run_turns).join(slots, on=["version", "model"], maintain_order="left")
+    every = every.join(counts, on=["version", "model", "run", "slot"], how="left", maintain_order="left")
+    filled = ["error_turns", *(["exact"] if rows["exact"].is_not_null().any() else [])]
+    every = every.with_columns(pl.col(filled).fill_null(0.0))
+    every = every.with_columns(share=pl.col("error_turns") / pl.col("turns"))
+    groups = every.group_by("version", "model", "slot", maintain_order=True)
+    means = *_over_seeds("error_turns", "sd"), *(_over_seeds(name, "")[0] for name in ("share", "exact", "turns"))
+    return VERSION_SLOTS.conform(groups.agg(pl.col("run").n_unique().alias("runs"), *means))

@@ -92,7 +92,8 @@ def demo(
     """Score a bundled sample, three invented trackers and the papers' worked dialogues, and write a report on it."""
     from dstbench.demo import synthetic, worked_scores, write_sample
     from dstbench.io.atomic import replacing
-    from dstbench.rendering.tables import render_rows, render_scores
+    from dstbench.rendering.scores import render_scores
+    from dstbench.rendering.tables import render_rows
 
     corpus = synthetic(dialogues)
     written = write_sample(corpus, output) if output else []

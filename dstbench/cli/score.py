@@ -25,7 +25,7 @@ def score(
     choices: ConventionChoices,
 ) -> str:
     """Score runs: JGA, SA, RSA, AGA, F1, FGA, GCA, TLA, or the metrics you name."""
-    from dstbench.rendering.tables import render_scores
+    from dstbench.rendering.scores import render_scores
 
     rows = dstbench.score(runs.paths, metrics=metrics, by=by, profile=choices.convention(), **runs.reading)
     return render_scores(rows, table.form)
@@ -96,7 +96,7 @@ def sweep(
     table: TableOutput,
 ) -> str:
     """Score the same predictions under every profile that suits them: how much the convention matters."""
-    from dstbench.rendering.tables import render_sweep
+    from dstbench.rendering.scores import render_sweep
 
     rows = dstbench.sweep(
         runs.paths,

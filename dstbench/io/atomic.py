@@ -1,8 +1,8 @@
-"""Writing files so that a reader never meets half of one, and nothing stays behind of a writer that was killed.
+"""Writing files so that a reader never meets half of one, and a writer that was killed leaves nothing behind.
 
-Conventions: what is being written lies beside its target under a hidden name, ``.<name>.<random>.part``, and is locked
-as long as its writer lives; so whoever writes that name next knows what was left behind, and removes it. (A lock ends
-with its process, whatever ended that; a process's number may be anybody's by then, or one of another machine.)
+Conventions: a file is written beside its target under a hidden name, ``.<name>.<random>.part``, and is locked while its
+writer lives. The next writer of that target removes such files that nobody locks. (The system releases a lock when its
+process ends, however it ends; a process id in the name could by then be another process's, or of another machine.)
 """
 
 from __future__ import annotations
@@ -13,76 +13,80 @@ import re
 import secrets
 import shutil
 import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dstbench.errors import DstbenchError, DstbenchWarning
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks: what is left behind stays there
+except ImportError:  # Windows has no such locks: what killed writers leave stays there
     fcntl = None  # type: ignore[assignment]
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block ends well, and is removed when it does not.
+    """A temporary path beside `path` that replaces it if the block succeeds, and is removed if it fails.
 
     Raises:
         DstbenchError: The folder does not exist or cannot be written to, or the disk is full.
     """
-    target = Path(os.path.realpath(path))  # a link stays, and what it points to is replaced
+    target = Path(os.path.realpath(path))  # a link stays, and the file it points to is replaced
     if os.path.exists(target) and not os.path.isfile(target):
         raise DstbenchError("not a file that can be replaced", file=str(path), hint="name a file, or use > or |")
-    try:
-        with _part_of(target) as part:
-            part.touch()
-            with _locked(part):
-                yield part
-                with part.open("rb") as written:
-                    os.fsync(written.fileno())
-                part.replace(target)
-    except OSError as error:
-        raise cannot_write(path, error) from None
+    with _replacing(path, target, Path.touch) as temporary:
+        yield temporary
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
 
 
 @contextmanager
 def replacing_folder(path: str | Path) -> Iterator[Path]:
-    """A temporary folder beside `path` that takes its name when the block ends well, and is removed when it does not.
+    """A temporary folder beside `path` that is renamed to it if the block succeeds, and is removed if it fails.
 
     Raises:
-        DstbenchError: There is something of that name that is not an empty folder, or it cannot be written.
+        DstbenchError: `path` exists and is not an empty folder, or it cannot be written.
     """
     target = Path(os.path.realpath(path))
     if os.path.exists(target) and (not os.path.isdir(target) or os.listdir(target)):
         raise DstbenchError("is there already", file=str(path), hint="name a folder that is new, or empty")
+    with _replacing(path, target, Path.mkdir) as temporary:
+        yield temporary
+
+
+@contextmanager
+def _replacing(path: str | Path, target: Path, create: Callable[[Path], None]) -> Iterator[Path]:
+    """A new hidden name beside the target, created and locked for the block, then renamed to the target."""
+    _remove_abandoned(target.parent, re.escape(target.name))
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
     try:
-        with _part_of(target) as part:
-            part.mkdir()
-            with _locked(part):
-                yield part
-                part.replace(target)
+        create(temporary)
+        with _locked(temporary):
+            yield temporary
+            temporary.replace(target)
     except OSError as error:
         raise cannot_write(path, error) from None
+    finally:
+        _remove(temporary)
 
 
 @contextmanager
 def sharing(folder: Path, path: str | Path) -> Iterator[None]:
-    """A folder, made if need be, in which one process at a time works to write `path`; the others are told, and wait.
+    """Work in a folder, made if need be, to write `path`: one process at a time, while others wait and say so.
 
-    It is removed when the block ends well; when it does not, what is finished in it is kept.
+    The folder is removed if the block succeeds; if it fails, finished files in it are kept.
 
     Raises:
-        DstbenchError: It cannot be made.
+        DstbenchError: The folder cannot be made.
     """
     is_ours, waits = False, False
-    while not is_ours:  # who has waited finds it removed
+    while not is_ours:  # a process that has waited for the folder finds it removed, and makes it again
         try:
-            _make(folder, path)
+            try:
+                folder.mkdir(exist_ok=True)
+            except OSError as error:
+                raise cannot_write(path, error) from None
             with _locked(folder, wait=waits) as locked:
                 is_ours = locked is not False
                 if is_ours:
@@ -96,7 +100,7 @@ def sharing(folder: Path, path: str | Path) -> Iterator[None]:
 
 
 def cannot_write(path: str | Path, error: OSError) -> DstbenchError:
-    """What is said of a file that cannot be written, with what can be done about it."""
+    """The error for a file that cannot be written: why, and what to do about it."""
     reason = os.strerror(error.errno) if error.errno else str(error)
     hint = "is the folder there, and writable?"
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
@@ -104,65 +108,47 @@ def cannot_write(path: str | Path, error: OSError) -> DstbenchError:
     return DstbenchError(f"cannot be written: {reason}", file=str(path), hint=hint)
 
 
-@contextmanager
-def _part_of(target: Path) -> Iterator[Path]:
-    """A new hidden name beside the target; what killed writers of this target have left is removed, and what has it."""
-    _sweep(target.parent, re.escape(target.name))
-    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
-    try:
-        yield part
-    finally:
-        _remove(part)
-
-
-def _make(folder: Path, path: str | Path) -> None:
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise cannot_write(path, error) from None
-
-
 def _tidy(folder: Path) -> None:
-    """Remove what is not finished in a folder that nobody works in, and the folder if nothing is left in it."""
+    """Unless a process works in the folder, remove its unfinished files, and the folder if it is then empty."""
     with _locked(folder) as is_ours, suppress(OSError):
         if is_ours is not False:
-            _sweep(folder, ".*")
+            _remove_abandoned(folder, ".*")
             folder.rmdir()
 
 
-def _sweep(folder: Path, name: str) -> None:
+def _remove_abandoned(folder: Path, name: str) -> None:
     """Remove what killed writers of targets of this name (a pattern) have left in a folder."""
     left = re.compile(rf"\.{name}\.[0-9a-f]{{16}}\.part")
-    with suppress(OSError):  # a folder that is not there is told when it is written to, or may be removed already
-        for part in map(folder.joinpath, filter(left.fullmatch, os.listdir(folder))):
-            with _locked(part) as is_ours:
+    with suppress(OSError):  # a missing folder is reported when it is written to; or another process removed it
+        for path in map(folder.joinpath, filter(left.fullmatch, os.listdir(folder))):
+            with _locked(path) as is_ours:
                 if is_ours:
-                    _remove(part)
+                    _remove(path)
 
 
 def _remove(path: Path) -> None:
-    with suppress(OSError):
-        if os.path.isdir(path):
-            shutil.rmtree(path, ignore_errors=True)
-        else:
+    if os.path.isdir(path):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
             path.unlink()
 
 
 @contextmanager
 def _locked(path: Path, *, wait: bool = False) -> Iterator[bool | None]:
-    """Lock a file or folder for the block; True: it is ours, False: another's, or gone, None: here are no locks."""
+    """Lock a file or folder for the block. True: done; False: another's, or gone; None: locks are not available."""
     if fcntl is None:
         yield None
         return
-    file = None
+    file, is_ours = None, None
     try:
         file = os.open(path, os.O_RDONLY)
         fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        is_ours: bool | None = os.path.samestat(os.fstat(file), os.stat(path))
+        is_ours = os.path.samestat(os.fstat(file), os.stat(path))
     except (BlockingIOError, FileNotFoundError):
         is_ours = False
     except OSError:
-        is_ours = None
+        pass
     try:
         yield is_ours
     finally:

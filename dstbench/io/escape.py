@@ -1,4 +1,4 @@
-r"""Users' texts as text only: what a terminal, a page or a spreadsheet would take for a command is spelt out.
+r"""Users' texts, escaped so that no terminal, page or spreadsheet takes any of them for a command.
 
 >>> print(visible("a\x1b[2Jb"), latex_text("50 % of a_b"))
 a\x1b[2Jb 50 \% of a\_b
@@ -14,10 +14,10 @@ import polars as pl
 
 from dstbench.errors import shortened
 
-# Control characters, and those that turn the direction of what follows or cannot be seen.
+# Control characters, invisible ones, and those that change the direction of writing.
 _RANGES: Final = "\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
-_UNSEEN: Final = re.compile(f"[{_RANGES}\ud800-\udfff]")  # and halves of characters, which no column can hold
-_LATEX: Final = {
+_UNSEEN: Final = re.compile(f"[{_RANGES}\ud800-\udfff]")  # and surrogates, which no column can hold
+_LATEX: Final[dict[str, str | int | None]] = {
     "\\": r"\textbackslash{}",
     **{letter: f"\\{letter}" for letter in "{}$&#_%"},
     "^": r"\textasciicircum{}",
@@ -25,61 +25,60 @@ _LATEX: Final = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\char34{}",  # a quotation mark of its own in some languages
+    '"': r"\char34{}",  # some languages make it a shorthand
     "`": r"\textasciigrave{}",
     "'": r"\textquotesingle{}",
-    "[": "{[}",  # at the beginning of a row it would be an option of the one before
+    "[": "{[}",  # at the start of a row, it would be an option of the row before
     "]": "{]}",
     "*": "{*}",
     "±": r"\textpm{}",
     "→": r"$\rightarrow$",
 }
-_SPECIAL: Final = re.compile(f"[{re.escape(''.join(_LATEX))}]")
-# What Markdown takes for markup, HTML included: underscores only where a word does not go on, as slots have some.
+# What Markdown takes for markup, HTML included; underscores only at the edge of words, as slots contain some.
 _MARKS: Final = re.compile(r"[\\`*\[\]~$]|(?<![^\W_])_|_(?![^\W_])|(?<=:)//|(?<=www)\.", re.IGNORECASE)
 _HTML: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _TEXTS: Final = (pl.String, pl.Categorical, pl.Enum)
-# Of these (the last four are wide ones), spreadsheets make a formula; of a number, they do not. In Rust's syntax.
+# Spreadsheets take a text that begins so for a formula (the last four are full-width), unless it is a number.
 _FORMULA: Final = r"^[=+\-@\t\n\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]"
 _NUMBER: Final = r"^[-+]?[0-9.,]*(?:[eE][-+]?[0-9]+)?$"
-_LIGATURE: Final = re.compile(r"([-,])(?=\1)")  # two of them would become a dash, or a quotation mark
+_LIGATURE: Final = re.compile(r"([-,])(?=\1)")  # two of them would become a dash or a quotation mark
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""The text with control characters as their escapes (``\x1b``), but for those to keep: no terminal obeys them."""
-    return _UNSEEN.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
+    r"""The text with control characters as escapes (``\x1b``), except those in `keep`."""
+    return _UNSEEN.sub(lambda char: char[0] if char[0] in keep else _escape(char[0]), text)
 
 
 def plain_text(text: str, most: int = 1000) -> str:
-    """The text in one line of a terminal, shortened if it is longer than anyone reads."""
+    """The text for one line of a terminal, shortened to `most` characters."""
     return visible(shortened(text, most))
 
 
 def markdown_text(text: str, most: int = 1000) -> str:
-    r"""The text as Markdown that shows it: no markup, no HTML, no link.
+    r"""The text as Markdown that shows it literally: no markup, no HTML, no link.
 
     >>> print(markdown_text("hotel_area, *not* <b> ![x](http://y)"))
     hotel_area, \*not\* &lt;b&gt; !\[x\](http:\//y)
     """
-    marked = _MARKS.sub(lambda found: f"\\{found[0]}", plain_text(text, most))
-    return re.sub(r"[<>]|&(?=#|\w+;)", lambda found: _HTML[found[0]], marked)
+    marked = _MARKS.sub(lambda mark: f"\\{mark[0]}", plain_text(text, most))
+    return re.sub(r"[<>]|&(?=#|\w+;)", lambda mark: _HTML[mark[0]], marked)
 
 
 def json_text(content: object, **how: Any) -> str:
-    r"""One JSON document, indented, with what is not to be seen as its escapes: it means the same.
+    r"""One JSON document, indented, with control and invisible characters as JSON escapes.
 
     >>> print(json_text(["\x9b", "é"], indent=None))
     ["\u009b", "é"]
     """
     text = json.dumps(content, ensure_ascii=False, **{"indent": 1, **how})
-    return _UNSEEN.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text) + "\n"
+    return _UNSEEN.sub(lambda char: char[0] if char[0] == "\n" else f"\\u{ord(char[0]):04x}", text) + "\n"
 
 
 def csv_text(table: pl.DataFrame) -> str:
-    r"""A table as CSV whose texts are texts in a spreadsheet, too.
+    r"""A table as CSV whose texts a spreadsheet does not take for formulas.
 
-    What would begin a formula stands behind an apostrophe; numbers stay, negative ones also in columns of texts.
-    Control characters are shown as their escapes. Who needs a text to the letter takes JSON.
+    Such texts get an apostrophe in front; numbers stay, also negative ones in columns of texts. Control characters
+    become escapes. For the exact texts, use JSON.
 
     >>> print(csv_text(pl.DataFrame({"value": ["=1+1", "-0.5", "a\x1b"]})), end="")
     value
@@ -102,8 +101,8 @@ def _inert(texts: pl.Series) -> pl.Series:
 
 
 def latex_text(text: str) -> str:
-    """The text as LaTeX that typesets it, in any font encoding."""
-    return _LIGATURE.sub(r"\1{}", _SPECIAL.sub(lambda found: _LATEX[found[0]], plain_text(text)))
+    """The text as LaTeX that typesets it literally, in any font encoding."""
+    return _LIGATURE.sub(r"\1{}", plain_text(text).translate(str.maketrans(_LATEX)))
 
 
 def _escape(letter: str) -> str:

@@ -1,32 +1,29 @@
-"""Where bytes come from: a file, a pipe, a file in a zip; and what is in a folder."""
+"""Where bytes come from: a file, a pipe, a file in a zip; and the files of a folder."""
 
 from __future__ import annotations
 
 import io
 import logging
 import os
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
+from typing import Any, BinaryIO, Final, Self, TypeVar
 
 from dstbench.errors import DstbenchError
 from dstbench.io import archives
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Self
-
 T = TypeVar("T")
 
 _BOM: Final = b"\xef\xbb\xbf"
-_LOG: Final = logging.getLogger(__name__)  # what takes long says so here; the command line shows it as progress
+_LOG: Final = logging.getLogger(__name__)  # the command line shows it as progress
 
 
 class File:
-    """A file, packed or not; or a folder, or a zip of several files, which is the same.
+    """A file, packed or not; or a folder, or a zip of several files, which is treated like one.
 
     Args:
-        path: Where it is; its name as given appears in messages. The path may lead into a zip.
+        path: Its path, which may lead into a zip; messages show it as given.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -38,15 +35,15 @@ class File:
         return DstbenchError(what, file=self.name, hint=hint, **where)
 
     def check(self) -> None:
-        """Raise a `DstbenchError` if there is no file or folder that can be opened."""
+        """Raise a `DstbenchError` if no file or folder can be opened."""
         if not self.is_folder and not self.is_pipe:
             self.open().close()
 
     @property
     def title(self) -> str:
-        """The name without folders and endings: what a run is called that nobody has named."""
+        """The name without folders and endings, the default name of a run."""
         path = self.path.absolute()
-        if os.path.isdir(self.path):  # not Path.is_dir, which fails where nothing may be looked at
+        if os.path.isdir(self.path):  # not Path.is_dir, which raises if permission is denied
             return path.resolve().name
         return path.with_suffix("").stem if path.suffix in (".gz", ".zip") else path.stem
 
@@ -61,19 +58,19 @@ class File:
         if self._archive is None:
             paths = sorted(path.relative_to(self.path) for path in self._walk())
             return [type(self)(self.path / path) for path in paths if not archives.is_hidden(path.as_posix())]
-        found = [type(self)(self._place[0] / member) for member in self._members]
-        for file, member in zip(found, self._members, strict=True):  # the table of contents is read once
+        files = [type(self)(self._place[0] / member) for member in self._members]
+        for file, member in zip(files, self._members, strict=True):  # they share the table of contents
             file.__dict__ |= {"_archive": self._archive, "_members": [member]}
-        return found
+        return files
 
     def stamps(self) -> list[tuple[str, int, int]]:
-        """(path, bytes, time of change in ns) of the file, or of each in the folder: they tell if it has changed."""
+        """(path, bytes, modification time in ns) of the file, or of each in the folder, to tell if it has changed."""
         paths = [self._place[0]] if not os.path.isdir(self.path) else sorted(self._walk())
-        found = [(os.path.abspath(path), self._guarded(path.stat)) for path in paths]
-        return [(path, stat.st_size, stat.st_mtime_ns) for path, stat in found]
+        stats = [(os.path.abspath(path), self._guarded(path.stat)) for path in paths]
+        return [(path, stat.st_size, stat.st_mtime_ns) for path, stat in stats]
 
     def sibling(self, *names: str) -> Self | None:
-        """The first of these names that a file in the same folder, or zip, has."""
+        """The file of the first of these names that exists in the same folder or zip."""
         for name in names:
             file = type(self)(self.path.with_name(name))
             if os.path.isfile(file.path) or file._members == [file._place[1]]:
@@ -98,7 +95,7 @@ class File:
 
     @cached_property
     def _mark(self) -> bytes:
-        """The first four bytes as they are on disk; the rest is not read, unless it is a pipe."""
+        """The first four bytes on disk."""
         with self._disk() as file:
             return self._guarded(lambda: file.read(4))
 
@@ -109,17 +106,17 @@ class File:
                 return self._guarded(stream.read)
             size = self._guarded(self._place[0].stat).st_size
             _LOG.info("reading %s (%.1f MB)", self.name, size / 1e6)
-            content = self._guarded(lambda: stream.read(size))  # not copied once more, as it would be without a size
+            content = self._guarded(lambda: stream.read(size))  # without a size, the bytes would be copied once more
             return content + self._guarded(stream.read)
 
     @cached_property
     def is_parquet(self) -> bool:
-        """Whether the file starts as Parquet does; the rest of it is not read."""
+        """Whether the file starts as Parquet does."""
         return not self.is_folder and self._mark == b"PAR1"
 
     @cached_property
     def _place(self) -> tuple[Path, str]:
-        """The file on disk, and the path inside of it, which is empty unless the path leads into a zip."""
+        """The file on disk, and the path inside it, which is empty unless the path leads into a zip."""
         for outer in (self.path, *self.path.parents):
             if os.path.isfile(outer):
                 return outer, "" if outer == self.path else self.path.relative_to(outer).as_posix()
@@ -145,7 +142,7 @@ class File:
         return archives.members(self._archive, self._place[1]) if self._archive else []
 
     def _member(self, archive: archives.Archive) -> tuple[io.BufferedReader, int]:
-        """The content and the packed size of the zip's one file that is meant."""
+        """The content and the packed size of the zip's only file, or of the one that the path leads to."""
         if not self._members:
             raise self.error("no such file in the zip" if self._place[1] else "a zip without a file")
         name = self._members[0]
@@ -155,12 +152,12 @@ class File:
 
     @property
     def is_pipe(self) -> bool:
-        """Whether this is neither a file nor a folder, so that it can be read only once."""
+        """Whether this exists but is neither a file nor a folder, so it can be read only once."""
         return os.path.exists(self.path) and not os.path.isfile(self.path) and not os.path.isdir(self.path)
 
     @cached_property
     def _piped(self) -> bytes:
-        """A pipe's content: it can be read only once."""
+        """A pipe's content."""
         with self.path.open("rb") as file:
             return file.read()
 
@@ -175,9 +172,9 @@ class File:
         seen = {os.path.realpath(self.path)}
         for folder, folders, names in os.walk(self.path, onerror=self._refuse, followlinks=True):
             new = {name: os.path.realpath(Path(folder, name)) for name in folders}
-            folders[:] = [name for name in folders if new[name] not in seen]  # links may go round in circles
+            folders[:] = [name for name in folders if new[name] not in seen]  # links may form a circle
             seen.update(new.values())
-            paths = (Path(folder, name) for name in names)  # without pipes, which may never end; a broken link is told
+            paths = (Path(folder, name) for name in names)  # no pipes, as they may never end; broken links are reported
             yield from (path for path in paths if os.path.isfile(path) or not os.path.exists(path))
 
     def _refuse(self, error: OSError) -> None:

@@ -8,10 +8,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dstbench.readers.format import Format
     from dstbench.readers.registry import FORMATS, find_files, find_format, read, sniff
-    from dstbench.readers.source import Format, Source
+    from dstbench.readers.source import Source
 
-_HOME = {"Format": "source", "Source": "source"}
+_HOME = {"Format": "format", "Source": "source"}
 
 __all__ = ["FORMATS", "Format", "Source", "find_files", "find_format", "read", "sniff"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -12,68 +13,48 @@ import numpy as np
 import polars as pl
 
 from dstbench.errors import DstbenchError
-from dstbench.readers.builder import Listed, Words, assemble, checked_turns
-from dstbench.readers.tokens import Kind, Tokens, tokens
+from dstbench.readers.source import Source
+from dstbench.readers.tokens import Kind, Tokens, Unusual, tokens
+from dstbench.readers.words import Columns, Listed, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from dstbench.arrays import Integers, Numbers
 
-    from numpy.typing import NDArray
+#: What a format's layout needs, in one place.
+__all__ = ["Columns", "Objects", "Tokens", "Unusual", "by_key", "columns_of", "without_collection"]
 
-    from dstbench.readers.source import Source
-    from dstbench.readers.states import States
-
-#: Bytes from which the short way is the shorter one.
+#: Bytes from which the short way is the faster one.
 LARGE: Final = 1 << 20
 
 
-@dataclass(frozen=True)
-class Columns:
-    """What a file says, as columns: each turn's dialogue and number, and what the sides list."""
-
-    dialogue: Words
-    turn: pl.Series
-    gold: Listed | None
-    pred: Listed | None
-
-
-def states_of(source: Source, form: str, layout: Callable[[Tokens], Columns | None]) -> States | None:
-    """The states of a large file of the most usual kind.
+def columns_of(source: Source, layout: Callable[[Tokens], Columns]) -> Columns | None:
+    """What a large file says, as columns.
 
     Args:
         source: The file.
-        form: Name of its format.
-        layout: Finds the columns among the tokens; None if anything is not as it mostly is.
+        layout: Finds the columns among the tokens; raises `Unusual` if the file is not of the usual form.
 
     Returns:
-        None if the file is small, or anything in it is rare, or wrong: the reader goes the way of objects then.
+        None if the file is small, or anything in it is rare or wrong: then it must be read as objects.
     """
-    if len(source.raw) < LARGE or source.kind not in ("json", "jsonl") or not _is_json(source):
+    if len(source.raw) < LARGE or source.kind not in ("json", "jsonl"):
         return None
-    found = tokens(source.raw, lines=source.kind == "jsonl")
-    columns = None if found is None else layout(found)
-    if columns is None:
-        return None
+    lines = source.kind == "jsonl"
     try:
-        turns = checked_turns(source.name, columns.dialogue, columns.turn)
-        return assemble(source.name, form, turns, columns.gold, columns.pred)
-    except DstbenchError:
+        if lines:
+            msgspec.json.Decoder(msgspec.Raw).decode_lines(source.raw)  # is it valid?
+        elif not isinstance(source.entries, (dict, list)):
+            return None
+        return layout(tokens(source.raw, lines=lines))
+    except (msgspec.DecodeError, RecursionError, DstbenchError, Unusual):
         return None
-
-
-def _is_json(source: Source) -> bool:
-    try:
-        if source.kind == "jsonl":
-            msgspec.json.Decoder(msgspec.Raw).decode_lines(source.raw)
-            return True
-        return isinstance(source.entries, (dict, list))
-    except (msgspec.DecodeError, RecursionError, DstbenchError):
-        return False
 
 
 @dataclass(frozen=True)
 class Objects:
     """The objects of a file that is a list of them, or lines: each is a turn, and has fields.
+
+    The methods raise `Unusual` where a field is not as they expect it.
 
     Attributes:
         tokens: The file.
@@ -86,104 +67,108 @@ class Objects:
 
     tokens: Tokens
     depth: int
-    row: NDArray[np.int32]
+    row: Numbers
     height: int
-    at: NDArray[np.int64]
+    at: Integers
     field: Words
 
     @staticmethod
-    def of(found: Tokens) -> Objects | None:
-        """The objects; None if the file is something else."""
-        depth = 1 if found.lines else 2
-        if found.depth[0] != depth or any(kind == Kind.ITEM for at, kind in found.shapes() if at <= depth):
-            return None
-        row = np.cumsum(found.low < depth, dtype=np.int32)
+    def of(file: Tokens) -> Objects:
+        """The objects."""
+        depth = 1 if file.lines else 2
+        if file.depth[0] != depth or any(kind == Kind.ITEM for at, kind in file.shapes() if at <= depth):
+            raise Unusual
+        row = np.cumsum(file.low < depth, dtype=np.int32)
         row -= 1
-        at = np.flatnonzero((found.depth == depth) & (found.kind < Kind.VALUE))
-        return Objects(found, depth, row, int(row[-1]) + 1, at, found.words.only(at))
+        at = np.flatnonzero((file.depth == depth) & (file.kind < Kind.VALUE))
+        return Objects(file, depth, row, int(row[-1]) + 1, at, file.words.only(at))
 
-    def named(self, name: str) -> NDArray[np.int64]:
-        """The tokens that are fields of this name."""
+    def named(self, name: str, *, in_all: bool = False) -> Integers:
+        """The tokens that are fields of this name; `in_all`: every object must have it."""
         word = self.field.words.index_of(name)
-        return self.at[self.field.code == word] if word is not None else self.at[:0]
+        at = self.at[self.field.code == word] if word is not None else self.at[:0]
+        if in_all and len(at) != self.height:
+            raise Unusual
+        return at
 
-    def strings(self, name: str) -> Words | None:
+    def strings(self, name: str) -> Words:
         """A field that every object has, a string."""
-        at = self.named(name)
-        if len(at) != self.height or (self.tokens.kind[at] != Kind.TO_STRING).any():
-            return None
+        at = self.named(name, in_all=True)
+        self.expect_strings(name)
         return self.tokens.words.only(at + 1)
 
-    def flat(self, name: str) -> Listed | None:
-        """The states {slot: value} that stand in a field, of objects that have it."""
-        return self.tokens.flat(self.row, self.named(name), self.depth + 1)
-
-    def nested(self, name: str, *, under: str | None = None) -> Listed | None:
-        """The states {domain: {slot: value}} that stand in a field, or in a field of the field `under`."""
-        if under is None:
-            return self.tokens.nested(self.row, self.named(name), self.depth + 1)
-        found = self.tokens
-        inner = np.flatnonzero((found.depth == self.depth + 1) & (found.kind < Kind.VALUE))
-        inner = inner[np.isin(found.key(self.depth)[inner], self.named(under))]
-        at = inner[found.words.code[inner] == found.word(name)]
-        return found.nested(self.row, at, self.depth + 2)
-
-    def are_strings(self, *names: str) -> bool:
-        """Whether these fields, where an object has them, are strings."""
-        return all((self.tokens.kind[self.named(name)] == Kind.TO_STRING).all() for name in names)
-
-    def integers(self, name: str) -> pl.Series | None:
+    def integers(self, name: str) -> pl.Series:
         """A field that every object has, an integer."""
-        at = self.named(name)
-        found = self.tokens.integers(at) if len(at) == self.height else None
-        return None if found is None else pl.Series(found)
+        return pl.Series(self.tokens.integers(self.named(name, in_all=True)))
+
+    def expect_strings(self, *names: str) -> None:
+        """Check that these fields, where an object has them, are strings."""
+        if not all((self.tokens.kind[self.named(name)] == Kind.TO_STRING).all() for name in names):
+            raise Unusual
+
+    def flat(self, name: str, *, in_all: bool = True) -> Listed:
+        """The states {slot: value} that stand in a field."""
+        return self.tokens.flat(self.row, self.named(name, in_all=in_all), self.depth + 1)
+
+    def nested(self, name: str, *, under: str | None = None) -> Listed:
+        """The states {domain: {slot: value}} that stand in a field of every object, or in one of its field `under`."""
+        if under is None:
+            return self.tokens.nested(self.row, self.named(name, in_all=True), self.depth + 1)
+        file = self.tokens
+        inner = np.flatnonzero((file.depth == self.depth + 1) & (file.kind < Kind.VALUE))
+        inner = inner[np.isin(file.key(self.depth)[inner], self.named(under))]
+        at = inner[file.words.code[inner] == file.word(name)]
+        if len(at) != self.height:
+            raise Unusual
+        return file.nested(self.row, at, self.depth + 2)
 
 
 def by_key(
-    found: Tokens,
-    *,
     gold: Callable[[str], bool],
     pred: Callable[[str], bool],
-    states: Callable[..., Listed | None],
+    states: Callable[..., Listed],
     under: str | None = None,
-) -> Columns | None:
-    """Files of the form {dialogue: {turn: {gold, pred}}}.
+) -> Callable[[Tokens], Columns]:
+    """The layout of files of the form {dialogue: {turn: {gold, pred}}}.
 
     Args:
-        found: The tokens.
         gold: Whether a turn's key is that of the gold state.
         pred: The same of the predicted state.
         states: `Tokens.flat`, `Tokens.nested` or `Tokens.pairs`: what reads them.
         under: The key of a dialogue under which its turns stand; beside it are only strings.
     """
     depth = 2 if under is None else 3  # of the turns
-    is_turn = (found.depth == depth) & (found.kind == Kind.TO_OBJECT)
     shapes = {(1, Kind.TO_OBJECT), (depth, Kind.TO_OBJECT)}
     if under is not None:
         shapes |= {(2, Kind.TO_OBJECT), (2, Kind.TO_STRING), (2, Kind.VALUE)}
-        above = (found.depth == 2) & (found.kind == Kind.TO_OBJECT)
-        if (found.words.code[above] != found.word(under)).any():
-            return None
-    at, row = np.flatnonzero(is_turn), np.cumsum(is_turn, dtype=np.int32)
-    row -= 1
-    if not len(at) or not found.shapes(found.depth <= depth) <= shapes:
-        return None
-    named = np.flatnonzero((found.depth == depth + 1) & (found.kind < Kind.VALUE))
-    keys = found.words.only(named)
-    sides = []
-    for is_wanted in (gold, pred):
-        wanted = [number for number, key in enumerate(keys.words) if is_wanted(key)]
-        of_side = named[keys.code == wanted[0]] if len(wanted) == 1 else named[:0]
-        sides.append(states(found, row, of_side, depth + 2) if len(of_side) == len(at) else None)
-    gold_side, pred_side = sides
-    if gold_side is None or pred_side is None or len(named) != 2 * len(at):
-        return None
-    return Columns(found.words.only(found.key(1)[at]), found.words.only(at).strings(), gold_side, pred_side)
+
+    def layout(file: Tokens) -> Columns:
+        if under is not None:
+            above = (file.depth == 2) & (file.kind == Kind.TO_OBJECT)
+            if (file.words.code[above] != file.word(under)).any():
+                raise Unusual
+        is_turn = (file.depth == depth) & (file.kind == Kind.TO_OBJECT)
+        at, row = np.flatnonzero(is_turn), np.cumsum(is_turn, dtype=np.int32)
+        row -= 1
+        fields = np.flatnonzero((file.depth == depth + 1) & (file.kind < Kind.VALUE))
+        if not len(at) or len(fields) != 2 * len(at) or not file.shapes(file.depth <= depth) <= shapes:
+            raise Unusual
+        keys = file.words.only(fields)
+        sides = []
+        for is_wanted in (gold, pred):
+            wanted = [code for code, key in enumerate(keys.words) if is_wanted(key)]
+            of_side = fields[keys.code == wanted[0]] if len(wanted) == 1 else fields[:0]
+            if len(of_side) != len(at):
+                raise Unusual
+            sides.append(states(file, row, of_side, depth + 2))
+        return Columns(file.words.only(file.key(1)[at]), file.words.only(at).strings(), *sides)
+
+    return layout
 
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """What is decoded has no cycles, and to look for them again and again takes longer than to decode it."""
+    """Pause the garbage collector: decoded JSON has no cycles, and looking for them takes longer than decoding it."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,21 +1,16 @@
 """What was said: the table of contexts, made only when it is asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from os import PathLike, fspath
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from dstbench.errors import DstbenchError
-from dstbench.readers import Source, find_files, read
+from dstbench.readers import Format, Source, find_files, read
 from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.registry import WITH_UTTERANCES
+from dstbench.readers.states import sides_of
 from dstbench.schema.core import CONTEXTS
-
-if TYPE_CHECKING:
-    from dstbench.readers import Format
 
 _KEY = ["dialogue", "turn"]
 
@@ -31,7 +26,7 @@ def contexts(
     Args:
         path: A file or folder, or several; or the table that was written of them.
         split: The split to read, where there are several; None: all.
-        format: Native format; None: find out.
+        format: Native format; None: detect it.
 
     Returns:
         (dialogue, turn, system, user), schema `schema.CONTEXTS`, sorted by dialogue and turn.
@@ -43,13 +38,12 @@ def contexts(
     parts = []
     for source in sources:
         if source.is_parquet:
-            part = _written(source)
+            part = _from_parquet(source)
         else:
             part = pl.concat([_said(file, form) for file, form in find_files(source, format, split)])
         if split is not None and not source.is_parquet:
-            states = read(source, format, split)
-            sides = [side.turns.select("dialogue") for side in (states.gold, states.pred) if side is not None]
-            part = part.join(pl.concat(sides), on="dialogue", how="semi")
+            dialogues = [side.turns.select("dialogue") for side in sides_of(read(source, format, split))]
+            part = part.join(pl.concat(dialogues), on="dialogue", how="semi")
         if part.select(pl.all_horizontal(pl.col("system", "user").is_null().all())).item():
             raise source.error("no turn has its utterances")
         parts.append(part)
@@ -61,8 +55,7 @@ def contexts(
     return table
 
 
-def _written(source: Source) -> pl.DataFrame:
-    """A table of contexts as it was written."""
+def _from_parquet(source: Source) -> pl.DataFrame:
     try:
         table = pl.read_parquet(source.path)
         return table.select(pl.col(name).cast(dtype) for name, dtype in CONTEXTS.schema.items())
@@ -72,7 +65,6 @@ def _written(source: Source) -> pl.DataFrame:
 
 
 def _said(source: Source, form: Format) -> pl.DataFrame:
-    """One file's contexts."""
     if form.said is None:
         raise source.error(
             f"files of format {form.name} hold no utterances",
@@ -80,7 +72,7 @@ def _said(source: Source, form: Format) -> pl.DataFrame:
         )
     turns = StatesBuilder(source.name, form.name)
     texts: list[tuple[str | None, str | None]] = []
-    for dialogue, turn, system, user in form.said(source):
+    for dialogue, turn, system, user in form.spoken(source):
         turns.turn(dialogue, turn)
         texts.append((system or None, user or None))
     said = pl.DataFrame(texts, schema={"system": pl.String, "user": pl.String}, orient="row")

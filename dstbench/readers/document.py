@@ -2,41 +2,36 @@
 
 Conventions: a document is the file as it was decoded, and only what is edited in it changes. Slots are asked for by
 their canonical names and keep the file's spelling; a slot that a turn does not have is spelled as elsewhere in the
-file, and one that the file never has as usual in its format. Taken out, a slot is left out in the format's way (a
+file, and one that the file never has as usual in its format. A slot that is removed is left out in the format's way (a
 literal, or not there at all). What else is annotated (dialogue acts, spans, goals) stays as it is, but for the
-``turn_label`` of TRADE's and WOZ 2.0's files, which says once more what changes in the state.
+``turn_label`` of TRADE's and WOZ 2.0's files, which repeats what changes in the state.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 
 from dstbench.conventions.slots import domain_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
-    from dstbench.readers.source import Source
+from dstbench.readers.format import Said
+from dstbench.readers.source import Source
 
 #: Where a value or a text stands: a list or an object, and the index or key in it.
-Place: TypeAlias = "tuple[Any, Any]"
+Place: TypeAlias = tuple[Any, Any]
 #: A slot of a state: its canonical name, its place, and what `Document.make` takes to make such a place elsewhere.
-Cell: TypeAlias = "tuple[str, Place, Any]"
+Cell: TypeAlias = tuple[str, Place, Any]
 
 
 @dataclass(frozen=True)
 class DocumentTurn:
-    """A user turn of a document, or what the dialogue ends with.
+    """A user turn of a document, or what the system says last.
 
     Attributes:
         dialogue: Its dialogue, as the file spells it.
         number: Its number, as the file spells it.
-        state: Its state, in the format's own shape; None: it has none, as it is what the system says last of all.
+        state: What holds its state, for `Document.cells`; None: it has no state, as the user says nothing in it.
         texts: The places of what is said: by the ``user``, and by the ``system`` before.
     """
 
@@ -45,13 +40,18 @@ class DocumentTurn:
     state: Any = None
     texts: Mapping[str, Place] = field(default_factory=dict)
 
+    def text(self, speaker: str) -> Any:
+        """What a speaker says; None if there is nothing."""
+        holder, key = self.texts.get(speaker, ({}, None))
+        return holder.get(key) if isinstance(holder, dict) else holder[key]
+
 
 class Document:
     """A decoded file; one subclass per shape of formats."""
 
-    #: What stands where a slot is left out; None: nothing does, the slot is not there.
+    #: What stands in place of a slot that is left out; None: nothing.
     absent: ClassVar[str | None] = None
-    #: Spellings of slots that differ from the canonical ones, for those that the file does not have.
+    #: Spellings of slots that differ from the canonical ones, for slots that the file does not have.
     usual: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, source: Source) -> None:
@@ -59,7 +59,7 @@ class Document:
         self._spellings: dict[str, Any] | None = None
 
     def turns(self) -> Iterator[DocumentTurn]:
-        """The turns, dialogue by dialogue."""
+        """The turns, dialogue by dialogue; states are not looked at."""
         raise NotImplementedError
 
     def drop(self, dialogues: Collection[str]) -> None:
@@ -92,21 +92,15 @@ class Document:
         else:
             holder[key] = self.absent if value is None else value
 
-    def say(self, place: Place, text: str) -> None:
-        """Write a text."""
-        holder, key = place
-        holder[key] = text
-
     def edit(self, turn: DocumentTurn, changes: Mapping[str, str | None]) -> None:
-        """Set slots of a turn's state, by canonical names; None takes a slot out."""
-        there: dict[str, list[Place]] = {}
+        """Set slots of a turn's state, by canonical names; None removes a slot."""
+        places: dict[str, list[Place]] = {}
         for slot, place, _ in self.cells(turn.state):
-            there.setdefault(slot, []).append(place)
+            places.setdefault(slot, []).append(place)
         for slot, value in changes.items():
-            places = there.get(slot, [])
-            if not places and value is not None:
-                places = [self.make(turn.state, slot, self._spelling(slot))]
-            for place in places:
+            if slot not in places and value is not None:
+                places[slot] = [self.make(turn.state, slot, self._spelling(slot))]
+            for place in places.get(slot, ()):
                 self.put(place, value)
 
     def _spelling(self, slot: str) -> Any:
@@ -117,23 +111,44 @@ class Document:
                     self._spellings.setdefault(name, spelling)
         return self._spellings.get(slot)
 
-    def _usual(self, slot: str) -> str:
+    def usual_name(self, slot: str) -> str:
         """The usual spelling of the slot's name, without its domain."""
         name = slot.removeprefix(f"{domain_of(slot)}-")
         return self.usual.get(name, name)
 
 
-def exchanges(turns: Iterable[Any], user: Callable[[Any], bool]) -> Iterator[tuple[int, Any, Any]]:
-    """(number, the user's turn, the system's turn before or None); at last (number, None, what the system says)."""
-    number, system = 0, None
+def said_in(
+    document: Callable[[Source], Document], check: Callable[[Source], object]
+) -> Callable[[Source], Iterator[Said]]:
+    """The `Format.said` of a format that has documents.
+
+    Args:
+        document: The kind of document.
+        check: Raises a `DstbenchError` if the texts of a source, or what leads to them, are not of the right type.
+    """
+
+    def said(source: Source) -> Iterator[Said]:
+        check(source)
+        for turn in document(source).turns():
+            if turn.state is not None:
+                yield turn.dialogue, turn.number, turn.text("system"), turn.text("user")
+
+    return said
+
+
+def exchanges(
+    dialogue: str, turns: Iterable[dict[str, Any]], user: Callable[[dict[str, Any]], bool]
+) -> Iterator[DocumentTurn]:
+    """The turns of a dialogue in which both speakers' turns are objects with an ``utterance``; `user`: whose is one."""
+    number, texts = 0, dict[str, Place]()
     for turn in turns:
         if user(turn):
-            yield number, turn, system
-            number, system = number + 1, None
+            yield DocumentTurn(dialogue, number, turn, texts | {"user": (turn, "utterance")})
+            number, texts = number + 1, {}
         else:
-            system = turn
-    if system is not None:
-        yield number, None, system
+            texts = {"system": (turn, "utterance")}
+    if texts:
+        yield DocumentTurn(dialogue, number, None, texts)
 
 
 class JsonDocument(Document):
@@ -152,14 +167,13 @@ class JsonDocument(Document):
 
     def dialogues(self) -> Iterator[tuple[str, Any]]:
         """(name, dialogue), in the order of the file."""
-        if self.name:  # also where an object's keys name them once more
+        if self.name:  # even if the keys of an object are names too
             items = self.content.values() if isinstance(self.content, dict) else self.content
             yield from ((self.title(item), item) for item in items)
         else:
             yield from self.content.items()
 
     def drop(self, dialogues: Collection[str]) -> None:
-        """Leave dialogues out."""
         kept = [name not in dialogues for name, _ in self.dialogues()]
         if isinstance(self.content, dict):
             self.content = {key: item for (key, item), keep in zip(self.content.items(), kept, strict=True) if keep}

@@ -1,10 +1,8 @@
 """DSTC10's second track: predictions, and the ``labels.json`` that they follow.
 
 Conventions: items name no turn; they are joined with the gold file's turns in order, of which there must be exactly as
-many. States are cumulative. An empty list leaves a slot out; several values are joined by ``|``.
+many. States are cumulative. An empty list says that a slot is not in the state; several values are joined by ``|``.
 """
-
-from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
@@ -12,9 +10,8 @@ from typing import Final
 
 import msgspec
 
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.source import Format, Source, values
-from dstbench.readers.states import States, in_order
+from dstbench.readers.format import Format, Source, StatesBuilder
+from dstbench.readers.states import in_order
 from dstbench.schema.core import BETWEEN
 
 
@@ -25,30 +22,15 @@ class Dstc10Domain(msgspec.Struct):
     book: dict[str, list[str]] = {}
 
 
-def sniff(source: Source) -> bool:
-    """Whether items hold domains with ``semi`` or ``book``."""
-    return (
-        source.kind == "json"
-        and isinstance(source.sample, list)
-        and any(
-            isinstance(part, dict) and part and part.keys() <= {"semi", "book"} for part in values(source.sample, 2)
-        )
-    )
+_SHAPE: Final = list[dict[str, Dstc10Domain]]
 
 
-def read(source: Source) -> States:
-    """Read predictions, or the ``labels.json`` that they follow; each item stands for a dialogue's only turn."""
-    items: list[dict[str, Dstc10Domain]] = source.convert(
-        source.json, FORMAT.shape, ("dialogue", "slot", "slot", "slot"), hint=FORMAT.hint
-    )
-    states = StatesBuilder(source.name, FORMAT.name)
-    for number, item in enumerate(items):
-        at = states.turn(str(number), 0)
+def _read(source: Source, states: StatesBuilder) -> None:
+    """Read the items; each stands for a dialogue's only turn."""
+    for number, item in enumerate(source.whole(_SHAPE, "dialogue", "slot", "slot", "slot")):
         semi = [(f"{d}-{slot}", BETWEEN.join(v)) for d, part in item.items() for slot, v in part.semi.items() if v]
         book = [(f"{d}-book {slot}", BETWEEN.join(v)) for d, part in item.items() for slot, v in part.book.items() if v]
-        states.pred.cells(at, semi + book)
-    items_read = states.build()
-    return replace(items_read, gold=items_read.pred, pred=None, complete=partial(in_order, items_read))
+        states.pred.cells(states.turn(str(number), 0), semi + book)
 
 
 FORMAT: Final = Format(
@@ -56,7 +38,8 @@ FORMAT: Final = Format(
     title="DSTC10 track 2, predictions and labels.json; need --gold, in its order",
     holds=("pred",),
     example='[{"hotel": {"semi": {"area": ["north"]}, "book": {"people": ["3"]}}}]',
-    shape=list[dict[str, Dstc10Domain]],
-    sniff=sniff,
-    read=read,
+    shape=_SHAPE,
+    sniff=lambda source: any(part and part.keys() <= {"semi", "book"} for part in source.objects_at(2, list)),
+    reader=_read,
+    finish=lambda items: replace(items, gold=items.pred, pred=None, complete=partial(in_order, items)),
 )

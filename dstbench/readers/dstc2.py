@@ -5,21 +5,13 @@ Cumulative goals only: what the user asks for (a phone number) is no slot. There
 folder of its own.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 import msgspec
 
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.source import Format, Source
-from dstbench.readers.states import States
+from dstbench.readers.format import Format, Said, Source, StatesBuilder
 from dstbench.readers.woz import with_domain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dstbench.readers.source import Said
 
 
 class LabelTurn(msgspec.Struct):
@@ -36,18 +28,14 @@ class LabelCall(msgspec.Struct):
     turns: list[LabelTurn]
 
 
-class SpokenTurn(msgspec.Struct):
-    """A turn of a DSTC2 call."""
-
+class _SpokenTurn(msgspec.Struct):
     turn: int = msgspec.field(name="turn-index")
     transcription: str = ""
 
 
-class SpokenCall(msgspec.Struct):
-    """A DSTC2 call."""
-
+class _SpokenCall(msgspec.Struct):
     session: str = msgspec.field(name="session-id")
-    turns: list[SpokenTurn]
+    turns: list[_SpokenTurn]
 
 
 class Hypothesis(msgspec.Struct):
@@ -88,48 +76,33 @@ class TrackerOutput(msgspec.Struct):
 
 def _whole(source: Source) -> dict[str, Any]:
     """The one object that the file is; empty if it is none."""
-    return source.sample if source.kind == "json" and isinstance(source.sample, dict) else {}
+    return next(iter(source.objects_at(0)), {})
 
 
-def sniff_gold(source: Source) -> bool:
-    """Whether the file has a ``session-id`` and turns with ``goal-labels``."""
-    turns = _whole(source).get("turns")
-    return (
-        "session-id" in _whole(source)
-        and isinstance(turns, list)
-        and any(isinstance(t, dict) and "goal-labels" in t for t in turns[:4])
-    )
+def _sniff_gold(source: Source) -> bool:
+    call = _whole(source)
+    turns = call.get("turns") if "session-id" in call else None
+    return isinstance(turns, list) and any(isinstance(turn, dict) and "goal-labels" in turn for turn in turns[:4])
 
 
-def read_gold(source: Source) -> States:
-    """Read the labels of one call."""
-    call: LabelCall = source.convert(source.json, LabelCall, (None, "turn", None, "slot"), hint=GOLD.hint)
-    states = StatesBuilder(source.name, GOLD.name)
+def _read_gold(source: Source, states: StatesBuilder) -> None:
+    call = source.whole(LabelCall, None, "turn", None, "slot")
     for turn in call.turns:
         states.gold.cells(states.turn(call.session, turn.turn), with_domain(turn.goals.items()))
-    return states.build()
 
 
-def said(source: Source) -> Iterator[Said]:
-    """What was said in each turn of one call."""
-    call: SpokenCall = source.convert(source.json, SpokenCall, (None, "turn"), hint=GOLD.hint)
+def _said(source: Source) -> Iterator[Said]:
+    call = source.whole(_SpokenCall, None, "turn")
     for turn in call.turns:
         yield call.session, turn.turn, None, turn.transcription
 
 
-def sniff(source: Source) -> bool:
-    """Whether the file has ``sessions``."""
-    return isinstance(_whole(source).get("sessions"), list)
-
-
-def read(source: Source) -> States:
+def _read(source: Source, states: StatesBuilder) -> None:
     """Read a tracker's output: of each distribution the best."""
     sessions = _whole(source).get("sessions")
-    states = StatesBuilder(source.name, FORMAT.name)
-    for call in source.objects(TrackerCall, "session-id", (None, "turn", None, "slot"), sessions, hint=FORMAT.hint):
+    for call in source.objects(TrackerCall, "session-id", None, "turn", None, "slot", items=sessions):
         for number, turn in enumerate(call.turns):
             states.pred.cells(states.turn(call.session, number), with_domain(turn.best().items()))
-    return states.build()
 
 
 GOLD: Final = Format(
@@ -138,10 +111,10 @@ GOLD: Final = Format(
     holds=("gold",),
     example='{"session-id": "voip-1", "turns": [{"turn-index": 0, "goal-labels": {"pricerange": "cheap"}}]}',
     shape=LabelCall,
-    sniff=sniff_gold,
-    read=read_gold,
+    sniff=_sniff_gold,
+    reader=_read_gold,
     sharded=True,
-    said=said,
+    said=_said,
 )
 FORMAT: Final = Format(
     name="dstc2",
@@ -152,6 +125,6 @@ FORMAT: Final = Format(
         '"goal-labels-joint": [{"score": 0.9, "slots": {"pricerange": "cheap"}}]}]}]}'
     ),
     shape=TrackerOutput,
-    sniff=sniff,
-    read=read,
+    sniff=lambda source: isinstance(_whole(source).get("sessions"), list),
+    reader=_read,
 )

@@ -7,24 +7,17 @@ named as splits are, say which dialogue is of which split.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from dstbench.readers.source import Format, Source
+if TYPE_CHECKING:  # as formats need the names of splits
+    from dstbench.readers.format import Format, Source
 
 #: How datasets call their splits.
 SPLITS: Final = {
-    "train": "train",
-    "training": "train",
-    "dev": "dev",
-    "val": "dev",
-    "valid": "dev",
-    "validate": "dev",
-    "validation": "dev",
-    "test": "test",
-}
+    "train": "train", "training": "train", "test": "test",
+    "dev": "dev", "val": "dev", "valid": "dev", "validate": "dev", "validation": "dev",
+}  # fmt: skip
 # Predictions once more, with the scores of each: what the official evaluation of SGD writes beside them.
 _EVALUATED: Final = "dialogues_and_metrics.json"
 _SHOWN: Final = 8
@@ -48,29 +41,30 @@ def data_files(
     if split is not None and split in splits:
         files = [file for file, named in zip(files, splits, strict=True) if named == split]
     number = len(files)
-    found: list[tuple[str, str]] = []
+    data: list[tuple[str, str]] = []
     first: Format | None = None
     while files:
         file = files.pop(0)  # and with it, once it is read, what it keeps of its content
-        form = None if file.is_parquet or _is_empty(file) else sniff(file)
+        is_empty = not file.beginning(1 << 16).strip()
+        form = None if file.is_parquet or is_empty else sniff(file)
         if form is None and not file.is_parquet:
             continue
         kind = form.name if form else "long table"
-        found.append((file.name, kind))
+        data.append((file.name, kind))
         first = first or form
-        if form is not None and form is first and (form.sharded or len(found) == 1):
+        if form is not None and form is first and (form.sharded or len(data) == 1):
             yield file, form
-    if not found:
+    if not data:
         raise folder.error(
             f"a folder without a file of a known format ({number} files)" if number else "an empty folder",
             "`dstbench ls formats` shows each with an example",
         )
-    kinds = {kind for _, kind in found}
-    if len(kinds) > 1 or first is None or not (first.sharded or len(found) == 1):
-        listed = [f"{name} ({kind})" for name, kind in found[:_SHOWN]]
-        more = [f"{len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
+    kinds = {kind for _, kind in data}
+    if len(kinds) > 1 or first is None or not (first.sharded or len(data) == 1):
+        listed = [f"{name} ({kind})" for name, kind in data[:_SHOWN]]
+        more = [f"{len(data) - _SHOWN} more"] if len(data) > _SHOWN else []
         raise folder.error(
-            f"a folder with {len(found)} files of data that are not parts of one run: {', '.join(listed + more)}",
+            f"a folder with {len(data)} files of data that are not parts of one run: {', '.join(listed + more)}",
             "name the one that is meant; several files that are named are scored as a run each",
         )
 
@@ -79,8 +73,3 @@ def split_of(folder: Source, file: Source) -> str | None:
     """The split that the nearest of a file's subfolders names."""
     inside = file.path.relative_to(folder.path).parts[:-1]
     return next((SPLITS[part.lower()] for part in reversed(inside) if part.lower() in SPLITS), None)
-
-
-def _is_empty(file: Source) -> bool:
-    """Whether there is nothing in a file but white space (a list of no dialogues, say)."""
-    return not file.beginning(1 << 16).strip()

@@ -70,8 +70,8 @@ def count_frames(gold: pl.Series, pred: pl.Series) -> dict[str, int]:
             f"{side}_intent": ~value.str.contains(rf"^(\{BETWEEN}|$)"),
             f"{side}_requested": value.str.contains(BETWEEN, literal=True),
         }
-    found = pairs.select(flag.sum().cast(pl.Int64).alias(name) for name, flag in counts.items())
-    return found.row(0, named=True)
+    totals = pairs.select(flag.sum().cast(pl.Int64).alias(name) for name, flag in counts.items())
+    return totals.row(0, named=True)
 
 
 def all_say(counts: dict[str, Any], what: str) -> bool:
@@ -103,9 +103,9 @@ def requested_f1(gold: str, pred: str | None) -> float:
     >>> requested_f1("NONE|price|city", "NONE|price"), requested_f1("NONE|", "NONE|"), requested_f1("NONE|", "NONE|a")
     (0.6666666666666666, 1.0, 0.0)
     """
-    wanted, found = _requested(gold), _requested(pred or "")
-    sizes = wanted.total() + found.total()
-    return 2 * (wanted & found).total() / sizes if sizes else 1.0
+    wanted, predicted = _requested(gold), _requested(pred or "")
+    sizes = wanted.total() + predicted.total()
+    return 2 * (wanted & predicted).total() / sizes if sizes else 1.0
 
 
 def _requested(value: str) -> Counter[str]:

@@ -52,13 +52,12 @@ class _Window:
                 return self.data[self.at : self.at + 1]
 
 
-def items(source: Source, keep: tuple[str, ...], hint: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+def items(source: Source, keep: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The objects of a top-level JSON list, of each only some keys.
 
     Args:
         source: The file.
         keep: What the keys to keep start with; other values are passed over.
-        hint: What to say where the file is no list of objects.
 
     Yields:
         (``item N: ``, the kept keys with their values).
@@ -69,28 +68,28 @@ def items(source: Source, keep: tuple[str, ...], hint: str | None = None) -> Ite
     with source.stream() as file:
         window = _Window(source, file)
         if window.peek() != b"[":
-            raise source.error("not a JSON list", hint)
+            raise source.misshapen("not a JSON list")
         window.at += 1
         number, mark = 0, window.peek()
         while mark != b"]":
             place = f"item {number}: "
             if mark not in (b"{", b""):
-                raise source.error(f"{place}expected an object", hint)
+                raise source.misshapen(f"{place}expected an object")
             try:
                 yield place, _kept(source, window, keep)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                raise source.malformed(error, place, window.passed + window.at) from None
+                raise source.broken(error, place, window.passed + window.at) from None
             mark = window.peek()
             if mark == b",":
                 window.at += 1
                 number, mark = number + 1, window.peek()
                 if mark == b"]":
-                    raise source.malformed("trailing comma in array", place)
+                    raise source.broken("trailing comma in array", place)
             elif mark != b"]":
-                raise source.malformed("expected ',' or ']'" if mark else "truncated", place)
+                raise source.broken("expected ',' or ']'" if mark else "truncated", place)
         window.at += 1
         if window.peek():
-            raise source.malformed("trailing characters")
+            raise source.broken("trailing characters")
 
 
 def _kept(source: Source, window: _Window, keep: tuple[str, ...]) -> dict[str, Any]:

@@ -6,27 +6,16 @@ states ``{"hotel-area": "north"}``. A slot that is not in the state is left out.
 system turn before the user turn, and the user turn. The same objects in one JSON list, or in memory, are the same.
 """
 
-from __future__ import annotations
-
 import operator
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 import msgspec
 import numpy as np
 
 from dstbench.errors import did_you_mean
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.columns import Columns, Objects, states_of
-from dstbench.readers.source import Format, Source
-from dstbench.readers.states import States
-from dstbench.readers.tokens import Tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dstbench.readers.source import Said
+from dstbench.readers.columns import Columns, Objects, Tokens, Unusual
+from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
 
 State = dict[str, str]
 
@@ -46,46 +35,31 @@ _KEYS: Final = frozenset(Turn.__struct_fields__)
 _HINT: Final = 'a line is {"dialogue_id": "MUL1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {…}}'
 
 
-class SpokenTurn(msgspec.Struct):
-    """What was said in a turn, and before."""
-
+class _SpokenTurn(msgspec.Struct):
     dialogue_id: str
     turn: int
     system: str | None = None
     user: str | None = None
 
 
-def sniff(source: Source) -> bool:
-    """Whether lines (or list items) have a ``dialogue_id`` and a ``turn``."""
+def _sniff(source: Source) -> bool:
     if source.kind == "jsonl":
-        _, item = next(source.json_lines())
-        return isinstance(item, dict) and "dialogue_id" in item
-    return any("dialogue_id" in item and "turn" in item for item in source.first_objects)
+        return source.first_line_has("dialogue_id")
+    return any("dialogue_id" in item and "turn" in item for item in source.objects_at(1, list))
 
 
-def _columns(found: Tokens) -> Columns | None:
-    turns = Objects.of(found)
-    if turns is None or not {*turns.field.words} <= _KEYS:
-        return None
-    dialogue, turn = turns.strings("dialogue_id"), turns.integers("turn")
-    gold, pred = turns.flat("gold"), turns.flat("pred")
-    if dialogue is None or turn is None or gold is None or pred is None:
-        return None
+def _layout(file: Tokens) -> Columns:
+    turns = Objects.of(file)
+    turns.expect_strings("system", "user")
+    gold, pred = (turns.flat(side, in_all=False) for side in ("gold", "pred"))
     has_state = np.zeros(turns.height, dtype=np.bool_)
     has_state[gold.present] = has_state[pred.present] = True
-    if not has_state.all() or not turns.are_strings("system", "user"):
-        return None
-    return Columns(dialogue, turn, *(side if len(side.present) else None for side in (gold, pred)))
+    if not has_state.all() or not {*turns.field.words} <= _KEYS:
+        raise Unusual
+    return Columns(turns.strings("dialogue_id"), turns.integers("turn"), gold, pred)
 
 
-def read(source: Source) -> States:
-    """Read the file."""
-    if (quick := states_of(source, FORMAT.name, _columns)) is not None:
-        return quick
-    return _collect(source, items(source))
-
-
-def items(source: Source) -> Iterator[tuple[str, Any]]:
+def _items(source: Source) -> Iterator[tuple[str, Any]]:
     """(its place in words, what stands there) of every turn, unchecked."""
     if source.kind == "jsonl":
         return source.json_lines()
@@ -94,64 +68,62 @@ def items(source: Source) -> Iterator[tuple[str, Any]]:
     raise source.error("neither JSON Lines nor a JSON list of turns", _HINT)
 
 
+def _numbered(items: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    return ((f"item {number}: ", item) for number, item in enumerate(items))
+
+
 def from_memory(states: Iterable[Any], name: str) -> States:
     """States given as Python objects with the keys of a line; `name` stands for a file name in messages."""
-    return _collect(Source(name), _numbered(map(_plain, states)))
+    source, builder = Source(name), StatesBuilder(name, FORMAT.name)
+    _collect(source, builder, _numbered(map(_with_plain_turn, states)))
+    return builder.build()
 
 
-def _numbered(items: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    return ((f"item {number}", item) for number, item in enumerate(items))
-
-
-def _plain(item: Any) -> Any:
+def _with_plain_turn(item: Any) -> Any:
     """An item whose turn may be a NumPy integer, as it comes out of a training loop."""
     if isinstance(item, Mapping) and not isinstance(item.get("turn"), int) and hasattr(item.get("turn"), "__index__"):
         return {**item, "turn": operator.index(item["turn"])}
     return item
 
 
-def _collect(source: Source, items: Iterable[tuple[str, Any]]) -> States:
-    states = StatesBuilder(source.name, FORMAT.name)
+def _collect(source: Source, states: StatesBuilder, items: Iterable[tuple[str, Any]]) -> None:
+    source.hint = _HINT
     unknown: dict[str, None] = {}
     for place, item in items:
-        known = {"dialogue": item.get("dialogue_id"), "turn": item.get("turn")} if isinstance(item, dict) else {}
-        turn: Turn = source.convert(item, Turn, (None, "slot"), place=f"{place}: ", hint=_HINT, **known)
+        where = {"dialogue": item.get("dialogue_id"), "turn": item.get("turn")} if isinstance(item, dict) else {}
+        turn = source.convert(item, Turn, None, "slot", place=place, **where)
         unknown.update(dict.fromkeys(item.keys() - _KEYS))
         if turn.gold is msgspec.UNSET and turn.pred is msgspec.UNSET:
-            found = ", ".join(sorted(map(str, item.keys() - _KEYS))) or "none"
-            raise source.error(
-                f"{place}: neither gold nor pred; unknown keys: {found}", _near(unknown) or _HINT, **known
-            )
+            keys = ", ".join(sorted(map(str, item.keys() - _KEYS))) or "none"
+            what = f"{place}neither gold nor pred; unknown keys: {keys}"
+            raise source.error(what, _suggestions(unknown) or _HINT, **where)
         at = states.turn(turn.dialogue_id, turn.turn)
         if turn.gold is not msgspec.UNSET:
             states.gold.flat(at, turn.gold)
         if turn.pred is not msgspec.UNSET:
             states.pred.flat(at, turn.pred)
-    built = states.build()
-    if (near := _near(unknown)) and (built.gold is None or built.pred is None):
-        return replace(built, notes=(*built.notes, f"{source.name}: unknown keys; {near}"))
-    return built
+    if (suggestions := _suggestions(unknown)) and not (states.gold.present and states.pred.present):
+        states.note(f"unknown keys; {suggestions}")
 
 
-def _near(unknown: Iterable[str]) -> str:
+def _suggestions(unknown: Iterable[str]) -> str:
     """Which of our keys the unknown ones may be meant to be."""
     return " ".join(f"{key!r}: {hint}" for key in sorted(unknown) if (hint := did_you_mean(key, _KEYS)))
 
 
-def said(source: Source) -> Iterator[Said]:
-    """What was said in each turn."""
-    for place, item in items(source):
-        turn: SpokenTurn = source.convert(item, SpokenTurn, (), place=f"{place}: ", hint=FORMAT.hint)
+def _said(source: Source) -> Iterator[Said]:
+    for place, item in _items(source):
+        turn = source.convert(item, _SpokenTurn, place=place)
         yield turn.dialogue_id, turn.turn, turn.system, turn.user
 
 
 FORMAT: Final = Format(
     name="jsonl",
     title="dstbench's own: one JSON object per line and turn",
-    holds=("gold", "pred"),
     example='{"dialogue_id": "MUL9901", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}}',
     shape=Turn,
-    sniff=sniff,
-    read=read,
-    said=said,
+    sniff=_sniff,
+    reader=lambda source, states: _collect(source, states, _items(source)),
+    layout=_layout,
+    said=_said,
 )

@@ -1,31 +1,23 @@
 """Gold states as MultiWOZ itself has them: ``data.json`` of 2.0, 2.1, 2.3 and 2.4 (Budzianowski et al. 2018).
 
 Conventions: user and system turns alternate; the state after user turn t stands in the system turn that follows it,
-``log[2t+1]``, as its ``metadata``. Every slot is always there: the empty string and ``not mentioned`` are how these
-files leave one out, and such a value is no value; any other is kept as written, also ``none``. MultiWOZ-zh (Zhu et
-al. 2020) says it in Chinese, in the three spellings that ConvLab-2's ``evaluate.py`` drops. Alternatives that stand in
-lists (2.2, converted to this layout) are joined by ``|``. What was ``booked`` is no slot. The dictionaries of raw
-dialogues that TripPy and 2.4 cut by split (``test_dials.json``) are the same. ``testListFile.json`` and
-``valListFile.json`` beside the file, plain text in spite of their names, say which dialogue is of which split.
+``log[2t+1]``, as its ``metadata``. Every slot is always there: the empty string and ``not mentioned`` say that one is
+not in the state; any other value is kept as written, also ``none``. MultiWOZ-zh (Zhu et al. 2020) says it in Chinese,
+in the three spellings that ConvLab-2's ``evaluate.py`` drops. Alternatives that stand in lists (2.2, converted to this
+layout) are joined by ``|``. What was ``booked`` is no slot. The dictionaries of raw dialogues that TripPy and 2.4 cut
+by split (``test_dials.json``) are the same. ``testListFile.json`` and ``valListFile.json`` beside the file, plain text
+in spite of their names, say which dialogue is of which split.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, Final
 
 import msgspec
 
 from dstbench.conventions.slots import canonical_slot, domain_of
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place
-from dstbench.readers.source import Format, Source, values
-from dstbench.readers.states import States
+from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
+from dstbench.readers.format import Format, Source, StatesBuilder
 from dstbench.schema.core import BETWEEN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dstbench.readers.source import Said
 
 #: A value, or the alternatives of one; of ``booked``, what was booked.
 Value = str | list[Any]
@@ -50,43 +42,32 @@ class Dialogue(msgspec.Struct):
     log: list[LogTurn]
 
 
-SHAPE: Final = dict[str, Dialogue]
-# How these files say that a slot is not in the state; the last three are MultiWOZ-zh's.
-_LEAVES_OUT: Final = ("", "not mentioned", "未提及", "未提到", "没有提到")
-_BOOKED: Final = "booked"
-
-
-class SpokenTurn(msgspec.Struct):
-    """A turn of raw MultiWOZ."""
-
+class _SpokenTurn(msgspec.Struct):
     text: str = ""
 
 
-class SpokenDialogue(msgspec.Struct):
-    """A dialogue of raw MultiWOZ."""
-
-    log: list[SpokenTurn]
+class _SpokenDialogue(msgspec.Struct):
+    log: list[_SpokenTurn]
 
 
-def sniff(source: Source) -> bool:
-    """Whether dialogues have a ``log`` whose turns have ``metadata``."""
-    return source.kind == "json" and any(
-        isinstance(dialogue, dict)
-        and isinstance(log := dialogue.get("log"), list)
+_SHAPE: Final = dict[str, Dialogue]
+_OMITTED: Final = ("", "not mentioned", "未提及", "未提到", "没有提到")
+_BOOKED: Final = "booked"
+
+
+def _sniff(source: Source) -> bool:
+    return any(
+        isinstance(log := dialogue.get("log"), list)
         and any(isinstance(turn, dict) and "metadata" in turn for turn in log[:4])
-        for dialogue in values(source.sample)
-        if isinstance(source.sample, dict)
+        for dialogue in source.objects_at(1, dict)
     )
 
 
-def read(source: Source) -> States:
-    """Read the file."""
-    levels = ("dialogue", None, None, None, "slot", None, "slot")
-    dialogues: dict[str, Dialogue] = source.convert(source.json, SHAPE, levels, hint=FORMAT.hint)
-    states = StatesBuilder(source.name, FORMAT.name)
-    cut, bare = 0, 0
+def _read(source: Source, states: StatesBuilder) -> None:
+    dialogues = source.whole(_SHAPE, "dialogue", None, None, None, "slot", None, "slot")
+    unanswered, bare = 0, 0
     for dialogue, content in dialogues.items():
-        cut += len(content.log) % 2
+        unanswered += len(content.log) % 2
         for number, turn in enumerate(content.log[1::2]):
             bare += not turn.metadata
             slots = [
@@ -94,55 +75,38 @@ def read(source: Source) -> States:
                 for domain, parts in turn.metadata.items()
                 for prefix, part in ((f"{domain}-", parts.semi), (f"{domain}-book ", parts.book))
                 for slot, value in part.items()
-                if slot != _BOOKED
+                if slot != _BOOKED and value not in _OMITTED
             ]
             cells = [
                 (slot, value if isinstance(value, str) else _joined(source, value, dialogue, number, slot))
                 for slot, value in slots
             ]
-            at = states.turn(dialogue, number)
-            states.gold.cells(at, [cell for cell in cells if cell[1] not in _LEAVES_OUT])
-    if cut:
-        states.note(f"{cut:,} dialogues end with a user turn, which has no state; it is left out")
+            states.gold.cells(states.turn(dialogue, number), cells)
+    if unanswered:
+        states.note(f"{unanswered:,} dialogues end with a user turn, which has no state; it is left out")
     if bare:
         states.note(f"{bare:,} system turns without metadata: the state is read as empty")
     states.splits = _splits(source, dialogues)
-    return states.build()
 
 
 def _joined(source: Source, value: list[Any], dialogue: str, turn: int, slot: str) -> str:
     """Alternatives in one string; none: the empty string, as elsewhere in these files."""
     if not all(isinstance(item, str) for item in value):
-        raise source.error(
-            f"expected a list of strings, found {value}", FORMAT.hint, dialogue=dialogue, turn=turn, slot=slot
-        )
+        what = f"expected a list of strings, found {value}"
+        raise source.misshapen(what, dialogue=dialogue, turn=turn, slot=slot)
     return BETWEEN.join(value)
 
 
-def _splits(source: Source, dialogues: dict[str, Dialogue]) -> dict[str, str]:
+def _splits(source: Source, dialogues: Iterable[str]) -> dict[str, str]:
     """The split of every dialogue, if both lists are beside the file: what is in neither is for training."""
-    names = (("dev", "val"), ("test", "test"))
-    lists = {split: source.sibling(f"{name}ListFile.json", f"{name}ListFile.txt") for split, name in names}
-    if None in lists.values():
-        return {}
-    listed_in = {
-        name.strip().removesuffix(".json"): split
-        for split, file in lists.items()
-        if file is not None
-        for name in file.read().decode(errors="replace").splitlines()
-    }
-    return {dialogue: listed_in.get(dialogue.removesuffix(".json"), "train") for dialogue in dialogues}
-
-
-def said(source: Source) -> Iterator[Said]:
-    """What was said in each turn."""
-    dialogues: dict[str, SpokenDialogue] = source.convert(
-        source.json, dict[str, SpokenDialogue], ("dialogue",), hint=FORMAT.hint
-    )
-    for dialogue, content in dialogues.items():
-        texts = [turn.text for turn in content.log]
-        for number in range(len(texts) // 2):
-            yield dialogue, number, texts[2 * number - 1] if number else None, texts[2 * number]
+    split_by_name: dict[str, str] = {}
+    for split, name in (("dev", "val"), ("test", "test")):
+        file = source.sibling(f"{name}ListFile.json", f"{name}ListFile.txt")
+        if file is None:
+            return {}
+        lines = file.read().decode(errors="replace").splitlines()
+        split_by_name |= {line.strip().removesuffix(".json"): split for line in lines}
+    return {dialogue: split_by_name.get(dialogue.removesuffix(".json"), "train") for dialogue in dialogues}
 
 
 class _Document(JsonDocument):
@@ -156,7 +120,7 @@ class _Document(JsonDocument):
                 at = 2 * number  # where the user speaks; the state is in what the system answers
                 texts = {
                     speaker: (log[place], "text")
-                    for speaker, place in (("user", at), ("system", at - 1))
+                    for speaker, place in (("system", at - 1), ("user", at))
                     if 0 <= place < len(log)
                 }
                 yield DocumentTurn(name, number, log[at + 1] if at + 1 < len(log) else None, texts)
@@ -165,17 +129,17 @@ class _Document(JsonDocument):
         for domain, parts in state["metadata"].items():
             for part, prefix in (("semi", ""), ("book", "book ")):
                 for slot in parts.get(part, ()):
-                    if slot != "booked":
+                    if slot != _BOOKED:
                         place = (parts[part], slot)
                         yield canonical_slot(f"{domain}-{prefix}{slot}"), place, (domain, part, slot)
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
         if spelling is None:
-            name = self._usual(slot)
+            name = self.usual_name(slot)
             part = "book" if name.startswith("book ") else "semi"
             spelling = domain_of(slot), part, name.removeprefix("book ")
         domain, part, name = spelling
-        parts = state["metadata"].setdefault(domain, {"book": {"booked": []}, "semi": {}})
+        parts = state["metadata"].setdefault(domain, {"book": {_BOOKED: []}, "semi": {}})
         return parts.setdefault(part, {}), name
 
     def put(self, place: Place, value: str | None) -> None:
@@ -194,9 +158,10 @@ FORMAT: Final = Format(
         '{"MUL9901.json": {"log": [{"metadata": {}}, {"metadata": {"hotel": {"semi": {"area": "north", '
         '"name": "not mentioned"}, "book": {"booked": [], "day": "friday"}}}}]}}'
     ),
-    shape=SHAPE,
-    sniff=sniff,
-    read=read,
-    said=said,
+    shape=_SHAPE,
+    sniff=_sniff,
+    reader=_read,
+    omits=_OMITTED,
+    said=said_in(_Document, lambda source: source.whole(dict[str, _SpokenDialogue], "dialogue")),
     document=_Document,
 )

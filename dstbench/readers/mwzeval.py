@@ -5,16 +5,12 @@ a state, the ``state`` nested by domain, cumulative. No gold inside. A turn with
 is not the same as an empty one.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import msgspec
 
-from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.fga_gca import NestedState
-from dstbench.readers.source import Format, Source, values
-from dstbench.readers.states import States
+from dstbench.readers.format import Format, Source, StatesBuilder
 
 
 class Turn(msgspec.Struct):
@@ -23,40 +19,29 @@ class Turn(msgspec.Struct):
     state: NestedState | msgspec.UnsetType = msgspec.UNSET
 
 
-SHAPE: Final = dict[str, list[Turn]]
+_SHAPE: Final = dict[str, list[Turn]]
 
 
-def sniff(source: Source) -> bool:
-    """Whether dialogues are lists of turns with ``response`` or ``state``."""
-    return source.kind == "json" and any(
+def _sniff(source: Source) -> bool:
+    """Whether dialogues are lists of turns with ``response`` or ``state``, and without FnCTOD's ``bspn_gen``."""
+    return any(
         isinstance(dialogue, list)
         and any(isinstance(turn, dict) and turn.keys() & {"response", "state"} for turn in dialogue[:20])
-        and not any(isinstance(turn, dict) and "bspn_gen" in turn for turn in dialogue[:20])  # FnCTOD's
-        for dialogue in values(source.sample)
-        if isinstance(source.sample, dict)
+        and not any(isinstance(turn, dict) and "bspn_gen" in turn for turn in dialogue[:20])
+        for dialogue in source.values(1, dict)
     )
 
 
-def read(source: Source) -> States:
-    """Read the file."""
-    dialogues: dict[str, list[Turn]] = source.convert(
-        source.json,
-        SHAPE,
-        ("dialogue", "turn", None, "slot", "slot"),
-        hint=FORMAT.hint,
-    )
-    states = StatesBuilder(source.name, FORMAT.name)
+def _read(source: Source, states: StatesBuilder) -> None:
+    dialogues = source.whole(_SHAPE, "dialogue", "turn", None, "slot", "slot")
     for dialogue, turns in dialogues.items():
         for number, turn in enumerate(turns):
             at = states.turn(dialogue, number)
             if turn.state is not msgspec.UNSET:
                 states.pred.nested(at, turn.state)
     if not states.pred.present and dialogues:
-        raise source.error(
-            "no turn has a state: the file holds responses only",
-            "systems without a state tracker cannot be scored",
-        )
-    return states.build()
+        hint = "systems without a state tracker cannot be scored"
+        raise source.error("no turn has a state: the file holds responses only", hint)
 
 
 FORMAT: Final = Format(
@@ -64,7 +49,7 @@ FORMAT: Final = Format(
     title="MultiWOZ_Evaluation (mwzeval) predictions; need --gold",
     holds=("pred",),
     example='{"mul9901": [{"response": "…", "state": {"hotel": {"area": "north"}}}]}',
-    shape=SHAPE,
-    sniff=sniff,
-    read=read,
+    shape=_SHAPE,
+    sniff=_sniff,
+    reader=_read,
 )

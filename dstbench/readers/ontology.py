@@ -8,26 +8,23 @@ each a list of entities with their attributes. Values are kept as written; none 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from dstbench.conventions.files import read_json
 from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import DstbenchError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 _FORM: Final = '{"hotel-area": ["north", "south"]}'
 _DATABASE: Final = "_db.json"
 
 
-def read_ontology(given: str | Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
+def read_ontology(source: str | Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
     """The values of each slot, from a JSON file or a mapping in memory.
 
     Args:
-        given: The mapping, or the path of an ontology or of a schema.
+        source: The mapping, or the path of an ontology or of a schema.
 
     Raises:
         DstbenchError: The file cannot be read, or is neither.
@@ -35,18 +32,18 @@ def read_ontology(given: str | Mapping[str, Iterable[str]]) -> dict[str, frozens
     >>> read_ontology({"hotel-semi-area": ["north", "north"]})
     {'hotel-area': frozenset({'north'})}
     """
-    document: Any = read_json(given, (dict, list)) if isinstance(given, str) else given
+    document: Any = read_json(source, (dict, list)) if isinstance(source, str) else source
     try:
-        pairs = document.items() if isinstance(document, Mapping) else _of_schema(document)
-        found: dict[str, frozenset[str]] = {}
-        for slot, values in pairs:
-            whole = frozenset(_no_text(values))
-            if not all(isinstance(value, str) for value in whole):
+        ontology: dict[str, frozenset[str]] = {}
+        for slot, values in document.items() if isinstance(document, Mapping) else _of_schema(document):
+            whole = frozenset(values)
+            if isinstance(values, str) or not all(isinstance(value, str) for value in whole):
                 raise TypeError
-            found[canonical_slot(slot)] = found.get(canonical_slot(slot), frozenset()) | whole
+            name = canonical_slot(slot)
+            ontology[name] = ontology.get(name, frozenset()) | whole
     except (AttributeError, KeyError, TypeError):
-        raise DstbenchError("no ontology", file=str(given), hint=_FORM) from None
-    return found
+        raise DstbenchError("no ontology", file=str(source), hint=_FORM) from None
+    return ontology
 
 
 def read_database(folder: str) -> dict[str, frozenset[str]]:
@@ -65,25 +62,21 @@ def read_database(folder: str) -> dict[str, frozenset[str]]:
     path = Path(folder)
     files = sorted(path.glob(f"*{_DATABASE}")) if path.is_dir() else [path]
     if not files:
-        raise DstbenchError(
-            f"a folder without a file named …{_DATABASE}", file=folder, hint="hotel_db.json, train_db.json, …"
-        )
-    found: dict[str, set[str]] = defaultdict(set)
+        what = f"a folder without a file named …{_DATABASE}"
+        raise DstbenchError(what, file=folder, hint="hotel_db.json, train_db.json, …")
+    values_by_slot: dict[str, set[str]] = defaultdict(set)
     for file in files:
         if not file.name.endswith(_DATABASE):
-            raise DstbenchError(
-                f"a file of a database is named DOMAIN{_DATABASE}",
-                file=str(file),
-                hint="name the folder that has them, or give it as --ontology",
-            )
+            hint = "name the folder that has them, or give it as --ontology"
+            raise DstbenchError(f"a file of a database is named DOMAIN{_DATABASE}", file=str(file), hint=hint)
         domain = file.name.removesuffix(_DATABASE)
         for entity in read_json(file, list):
             if not isinstance(entity, Mapping):
                 raise DstbenchError("not a list of entities", file=str(file), hint='[{"name": "…", "area": "…"}, …]')
             for name, value in entity.items():
                 if isinstance(value, str):
-                    found[canonical_slot(f"{domain}-{name}")].add(value)
-    return {slot: frozenset(values) for slot, values in found.items()}
+                    values_by_slot[canonical_slot(f"{domain}-{name}")].add(value)
+    return {slot: frozenset(values) for slot, values in values_by_slot.items()}
 
 
 def _of_schema(services: Iterable[Any]) -> Iterable[tuple[str, Iterable[str]]]:
@@ -93,10 +86,3 @@ def _of_schema(services: Iterable[Any]) -> Iterable[tuple[str, Iterable[str]]]:
         for slot in service["slots"]:
             prefixed = slot["name"] if slot["name"].startswith(f"{name}-") else f"{name}-{slot['name']}"
             yield prefixed, slot.get("possible_values") or ()
-
-
-def _no_text(values: Any) -> Iterable[str]:
-    """What is a list of values, and not one string, which is one of letters."""
-    if isinstance(values, str):
-        raise TypeError
-    return values  # type: ignore[no-any-return]

@@ -1,46 +1,25 @@
 """PPTOD's states (Su et al. 2022), and FnCTOD's in the same notation (Li et al. 2024).
 
 Conventions: cumulative states as spans ``[hotel] day friday area north``. ``not mentioned`` (in FnCTOD's also ``not
-present``) is how these files leave a slot out, and is no value; a literal ``none`` and ``dontcare`` are kept as
-written. A value that contains a slot's name reads as two, as it does upstream.
+present``) says that a slot is not in the state; a literal ``none`` and ``dontcare`` are kept as written. A value that
+contains a slot's name reads as two, as it does upstream. PPTOD's code loses the last turn of the last dialogue, which
+only a gold file shows.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import Any, Final
 
 import msgspec
 
 from dstbench.conventions.slots import canonical_slot
-from dstbench.readers.source import Format, Source, values
-from dstbench.readers.states import States
-from dstbench.readers.text_states import LEAVES_OUT, Pairs, TextStates
+from dstbench.readers.format import Format, Pairs, Source, StatesBuilder
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-_FNCTOD_LEAVES_OUT: Final = (*LEAVES_OUT, "not present")
-_SPAN_SLOTS: Final = frozenset(
-    [
-        "area",
-        "arrive",
-        "day",
-        "department",
-        "departure",
-        "destination",
-        "food",
-        "internet",
-        "leave",
-        "name",
-        "parking",
-        "people",
-        "pricerange",
-        "stars",
-        "stay",
-        "time",
-        "type",
-    ]
-)
+# fmt: off
+_SPAN_SLOTS: Final = frozenset((
+    "area", "arrive", "day", "department", "departure", "destination", "food", "internet", "leave", "name", "parking",
+    "people", "pricerange", "stars", "stay", "time", "type",
+))
+# fmt: on
 
 
 class SpanTurn(msgspec.Struct):
@@ -79,69 +58,52 @@ def split_span(span: str) -> tuple[Pairs, int]:
     return [(slot, " ".join(value)) for slot, value in pairs if slot], lost
 
 
-def _sniff_span(kind: type) -> Callable[[Source], bool]:
-    def sniff(source: Source) -> bool:
-        return (
-            source.kind == "json"
-            and any(isinstance(dialogue, kind) for dialogue in values(source.sample))
-            and isinstance(source.sample, dict)
-            and any(isinstance(turn, dict) and "bspn_gen" in turn for turn in values(source.sample, 2))
-        )
-
-    return sniff
-
-
-def read(source: Source) -> States:
-    """Read PPTOD's file: turns keyed by their number.
-
-    Its authors' code loses the last turn of the last dialogue, which only a gold file shows.
-    """
-    dialogues: dict[str, dict[str, SpanTurn]] = source.convert(
-        source.json, FORMAT.shape, ("dialogue", "turn"), hint=FORMAT.hint
+def _sniff(source: Source, kind: type) -> bool:
+    return any(isinstance(dialogue, kind) for dialogue in source.values(1, dict)) and any(
+        "bspn_gen" in turn for turn in source.objects_at(2)
     )
-    return _add_spans(TextStates(source, FORMAT), {d: list(turns.items()) for d, turns in dialogues.items()})
 
 
-def read_fnctod(source: Source) -> States:
-    """Read FnCTOD's file: turns in order."""
-    dialogues: dict[str, list[FnctodTurn]] = source.convert(
-        source.json, FNCTOD.shape, ("dialogue", "turn"), hint=FNCTOD.hint
-    )
-    numbered = {d: [(str(n), turn) for n, turn in enumerate(turns)] for d, turns in dialogues.items()}
-    open_turns = sum(not t.bspn_gen and t.bspn_dict_gen is msgspec.UNSET for turns in dialogues.values() for t in turns)
-    texts = TextStates(source, FNCTOD, _FNCTOD_LEAVES_OUT)
-    if open_turns:
-        texts.states.note(
-            f"{open_turns:,} turns have no generated state and no bspn_dict_gen, and are scored as empty: "
+def _add(states: StatesBuilder, dialogue: str, number: int | str, turn: SpanTurn) -> None:
+    at = states.turn(dialogue, number)
+    states.gold.cells(at, *split_span(turn.bspn))
+    states.pred.cells(at, *split_span(turn.bspn_gen))
+
+
+def _read(source: Source, states: StatesBuilder) -> None:
+    for dialogue, turns in source.whole(dict[str, dict[str, SpanTurn]], "dialogue", "turn").items():
+        for number, turn in turns.items():
+            _add(states, dialogue, number, turn)
+
+
+def _read_fnctod(source: Source, states: StatesBuilder) -> None:
+    unreached = 0
+    for dialogue, turns in source.whole(dict[str, list[FnctodTurn]], "dialogue", "turn").items():
+        for number, turn in enumerate(turns):
+            unreached += not turn.bspn_gen and turn.bspn_dict_gen is msgspec.UNSET
+            _add(states, dialogue, number, turn)
+    if unreached:
+        states.note(
+            f"{unreached:,} turns have no generated state and no bspn_dict_gen, and are scored as empty: "
             "has the run finished?"
         )
-    return _add_spans(texts, numbered)
-
-
-def _add_spans(texts: TextStates, dialogues: Mapping[str, Sequence[tuple[str, SpanTurn]]]) -> States:
-    for dialogue, turns in dialogues.items():
-        for number, turn in turns:
-            at = texts.states.turn(dialogue, number)
-            texts.pairs(at, texts.states.gold, *split_span(turn.bspn))
-            texts.pairs(at, texts.states.pred, *split_span(turn.bspn_gen))
-    return texts.build()
 
 
 FORMAT: Final = Format(
     name="pptod",
     title="PPTOD (test_joint_accuracy_<x>.json)",
-    holds=("gold", "pred"),
     example='{"mul9901": {"0": {"bspn": "[hotel] area north", "bspn_gen": "[hotel] area north"}}}',
     shape=dict[str, dict[str, SpanTurn]],
-    sniff=_sniff_span(dict),
-    read=read,
+    sniff=partial(_sniff, kind=dict),
+    reader=_read,
+    omits=("not mentioned",),
 )
 FNCTOD: Final = Format(
     name="fnctod",
     title="FnCTOD (test…-<model>.json)",
-    holds=("gold", "pred"),
     example='{"mul9901": [{"bspn": "[hotel] area north", "bspn_gen": "[hotel] area north"}]}',
     shape=dict[str, list[FnctodTurn]],
-    sniff=_sniff_span(list),
-    read=read_fnctod,
+    sniff=partial(_sniff, kind=list),
+    reader=_read_fnctod,
+    omits=("not mentioned", "not present"),
 )

@@ -1,9 +1,8 @@
-"""Which format a file has, by its content, and what it says: the registry of formats, and the one verb."""
+"""The registry of formats; which of them a file has, by its content; and `read`."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.io import archives
@@ -33,13 +32,8 @@ from dstbench.readers import (
 )
 from dstbench.readers.columns import without_collection
 from dstbench.readers.folder import data_files, split_of
-from dstbench.readers.source import Format, Source
+from dstbench.readers.format import Format, Source, States
 from dstbench.readers.states import in_split, merge_states, only_split
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dstbench.readers.states import States
 
 #: The native formats, by the name that ``--from`` takes. Sniffing asks them in this order.
 FORMATS: Final[dict[str, Format]] = {
@@ -106,10 +100,8 @@ def find_format(source: Source, name: str | None = None) -> Format:
     """
     if name is not None:
         if name not in FORMATS:
-            raise UsageError(
-                f"there is no format {name!r}",
-                hint=did_you_mean(name, FORMATS) or f"one of {', '.join(FORMATS)}",
-            )
+            hint = did_you_mean(name, FORMATS) or f"one of {', '.join(FORMATS)}"
+            raise UsageError(f"there is no format {name!r}", hint=hint)
         return FORMATS[name]
     if form := sniff(source):
         return form
@@ -126,7 +118,7 @@ def find_files(source: Source, name: str | None = None, split: str | None = None
 
     Args:
         source: A file or a folder.
-        name: Name of the format; None: find out.
+        name: Name of the format; None: detect it.
         split: In a folder with one subfolder per split, only the files of this one.
 
     Raises:
@@ -134,9 +126,11 @@ def find_files(source: Source, name: str | None = None, split: str | None = None
     """
     if not source.is_folder:
         yield source, find_format(source, name)
-        return
-    wanted = name and find_format(source, name)
-    yield from data_files(source, (lambda file: wanted if wanted.sniff(file) else None) if wanted else sniff, split)
+    elif name is None:
+        yield from data_files(source, sniff, split)
+    else:
+        wanted = find_format(source, name)
+        yield from data_files(source, lambda file: wanted if wanted.sniff(file) else None, split)
 
 
 def read(
@@ -148,7 +142,7 @@ def read(
 
     Args:
         source: The file, or its path.
-        format: Name of its format; None: find out.
+        format: Name of its format; None: detect it.
         split: The split to read: ``train``, ``dev`` or ``test``, where the data say which dialogue is of which; None:
             all.
 
@@ -164,7 +158,7 @@ def read(
     with without_collection():
         for file, form in find_files(source, format, split):
             states = form.read(file)
-            file.forget()  # now, so that nobody looks through millions of objects for garbage
+            file.forget()  # before the garbage collector is back and looks at millions of objects
             if states.splits is None and source.is_folder and (named := split_of(source, file)) is not None:
                 states = in_split(states, named)
             parts.append(states)
@@ -173,18 +167,14 @@ def read(
 
 
 def _unknown(source: Source) -> tuple[str, str]:
-    """What a file that no reader knows looks like, in a few words, and what to do."""
+    """What a file of no known format looks like, in a few words, and what to do."""
     if packing := next((name for name, at, mark in _PACKINGS if source.raw[at:].startswith(mark)), None):
         return f"packed ({packing})", "unpack it first; gzip and zip are read as they are, once and not in each other"
     if source.kind == "json" and isinstance(source.json, dict) and source.json.keys() >= {"class_types", "slots"}:
-        return (
-            "TripPy's configuration, not its predictions",
-            "score pred_res.*.json; this file is what --label-map takes",
-        )
-    return (
-        f"no known format: {_describe(source)}",
-        "`dstbench ls formats` shows each with an example; --from FORMAT says which it is",
-    )
+        what = "TripPy's configuration, not its predictions"
+        return what, "score pred_res.*.json; this file is what --label-map takes"
+    hint = "`dstbench ls formats` shows each with an example; --from FORMAT says which it is"
+    return f"no known format: {_describe(source)}", hint
 
 
 def _describe(source: Source) -> str:

@@ -1,19 +1,15 @@
 """Dumps of models that predict a value per slot and turn but write none, such as SAVN (Wang et al. 2020).
 
 Conventions: ours, as there is no file of theirs (README, *Models that write nothing*): the slots once, and per
-dialogue and turn one value for each, in their order, cumulative. Every slot is always there, so ``none`` leaves one
-out, and such a value is no value; ``dontcare`` is kept as written. No gold inside.
+dialogue and turn one value for each, in their order, cumulative. Every slot is always there, so ``none`` says that one
+is not in the state; ``dontcare`` is kept as written. No gold inside.
 """
-
-from __future__ import annotations
 
 from typing import Final
 
 import msgspec
 
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.source import Format, Source
-from dstbench.readers.states import States, listed
+from dstbench.readers.format import Format, Source, StatesBuilder
 
 
 class Dump(msgspec.Struct):
@@ -23,30 +19,16 @@ class Dump(msgspec.Struct):
     predictions: dict[str, dict[str, list[str]]]
 
 
-_LEAVES_OUT: Final = ("none",)
-
-
-def sniff(source: Source) -> bool:
-    """Whether there are ``slots`` and ``predictions`` at the top."""
-    return (
-        source.kind == "json" and isinstance(source.sample, dict) and source.sample.keys() >= {"slots", "predictions"}
-    )
-
-
-def read(source: Source) -> States:
-    """Read the dump."""
-    dump: Dump = source.convert(source.json, Dump, (None, "dialogue", "turn"), hint=FORMAT.hint)
-    states = StatesBuilder(source.name, FORMAT.name)
+def _read(source: Source, states: StatesBuilder) -> None:
+    dump = source.whole(Dump, None, "dialogue", "turn")
     if len(set(dump.slots)) < len(dump.slots):
-        raise source.error("a slot is listed twice in slots", FORMAT.hint)
+        raise source.misshapen("a slot is listed twice in slots")
     for dialogue, turns in dump.predictions.items():
-        for turn, found in turns.items():
-            if len(found) != len(dump.slots):
-                what = f"{len(found)} values for {len(dump.slots)} slots"
-                raise source.error(what, FORMAT.hint, dialogue=dialogue, turn=turn)
-            at = states.turn(dialogue, turn)
-            states.pred.flat(at, listed(dict(zip(dump.slots, found, strict=True)), _LEAVES_OUT))
-    return states.build()
+        for turn, state in turns.items():
+            if len(state) != len(dump.slots):
+                what = f"{len(state)} values for {len(dump.slots)} slots"
+                raise source.misshapen(what, dialogue=dialogue, turn=turn)
+            states.pred.flat(states.turn(dialogue, turn), dict(zip(dump.slots, state, strict=True)))
 
 
 FORMAT: Final = Format(
@@ -55,6 +37,7 @@ FORMAT: Final = Format(
     holds=("pred",),
     example='{"slots": ["hotel-area", "hotel-name"], "predictions": {"MUL9901.json": {"0": ["north", "none"]}}}',
     shape=Dump,
-    sniff=sniff,
-    read=read,
+    sniff=lambda source: any(document.keys() >= {"slots", "predictions"} for document in source.objects_at(0)),
+    reader=_read,
+    omits=("none",),
 )

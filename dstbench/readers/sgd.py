@@ -11,26 +11,19 @@ Gold and predictions have the same shape, so both sides are read: a file given a
 predictions. Files may be a list of dialogues, or a dictionary of them by id.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 import msgspec
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, exchanges
+from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, exchanges, said_in
+from dstbench.readers.format import Format, StatesBuilder
 from dstbench.readers.frames import frame_slot, frame_value
-from dstbench.readers.source import Format, Source, values
-from dstbench.readers.states import States
+from dstbench.readers.source import Source, T
 from dstbench.schema.core import BETWEEN
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dstbench.readers.source import Said
-
-USER: Final = "USER"
+_USER: Final = "USER"
 
 
 class State(msgspec.Struct):
@@ -77,67 +70,40 @@ class SpokenDialogue(msgspec.Struct):
     original_id: str | msgspec.UnsetType = msgspec.UNSET
 
 
-def is_dialogue(dialogue: Any) -> bool:
-    """Whether a JSON value has turns with ``speaker`` and ``frames``."""
-    return (
-        isinstance(dialogue, dict)
-        and "dialogue_id" in dialogue
+def _sniff(source: Source) -> bool:
+    return any(
+        "dialogue_id" in dialogue
         and isinstance(turns := dialogue.get("turns"), list)
         and any(isinstance(turn, dict) and turn.keys() >= {"speaker", "frames"} for turn in turns[:4])
+        for dialogue in source.objects_at(1)
     )
 
 
-def sniff(source: Source) -> bool:
-    """Whether dialogues have turns with ``speaker`` and ``frames``."""
-    return source.kind == "json" and any(map(is_dialogue, values(source.sample)))
-
-
-def read(source: Source) -> States:
-    """Read the file."""
-    states = StatesBuilder(source.name, FORMAT.name)
+def _read(source: Source, states: StatesBuilder) -> None:
     states.either = states.has_frames = True
-    for position, dialogue in enumerate(dialogues_of(source, Dialogue)):
-        states.place(dialogue.dialogue_id, source.path.name.removesuffix(".gz"), position)
-        users = (turn for turn in dialogue.turns if turn.speaker.upper() == USER)
+    for position, dialogue in enumerate(_dialogues(source, Dialogue)):
+        states.places.append((dialogue.dialogue_id, source.path.name.removesuffix(".gz"), position))
+        users = (turn for turn in dialogue.turns if turn.speaker.upper() == _USER)
         for number, turn in enumerate(users):
             at = states.turn(dialogue.dialogue_id, number)
-            cells = [
-                (slot if "-" in slot else f"{frame.service}-{slot}", value)
-                for frame in turn.frames
-                if frame.state is not msgspec.UNSET
-                for slot, value in frame.state.slot_values.items()
-                if value
-            ]
-            frames = [
-                (frame_slot(frame.service), frame_value(frame.state.active_intent, frame.state.requested_slots))
-                for frame in turn.frames
-                if frame.state is not msgspec.UNSET
-            ]
+            cells, frames = [], []
+            for frame in turn.frames:
+                service, state = frame.service, frame.state
+                if state is not msgspec.UNSET:
+                    cells += [
+                        (slot if "-" in slot else f"{service}-{slot}", value)
+                        for slot, value in state.slot_values.items()
+                        if value
+                    ]
+                    frames.append((frame_slot(service), frame_value(state.active_intent, state.requested_slots)))
             states.gold.cells(at, [*((slot, BETWEEN.join(value)) for slot, value in cells), *frames])
             states.pred.cells(at, [*((slot, value[0]) for slot, value in cells), *frames])
-    return states.build()
 
 
-def dialogues_of(source: Source, shape: Any) -> Iterator[Any]:
-    """The dialogues, checked, in the order of the file."""
+def _dialogues(source: Source, shape: type[T]) -> Iterator[T]:
     by_id = source.kind == "json" and isinstance(source.json, dict)
     items = list(source.json.values()) if by_id else None
-    levels = (None, "turn", None, None, None, None, "slot")
-    return source.objects(shape, "dialogue_id", levels, items, hint=FORMAT.hint)
-
-
-def user_turns(turns: Iterable[Spoken]) -> Iterator[tuple[int, str | None, str]]:
-    """(number, what the system said before, what the user said) of each user turn."""
-    for number, user, system in exchanges(turns, lambda turn: bool(turn.speaker.upper() == USER)):
-        if user is not None:
-            yield number, system and system.utterance, user.utterance
-
-
-def said(source: Source) -> Iterator[Said]:
-    """What was said in each turn."""
-    for dialogue in dialogues_of(source, SpokenDialogue):
-        for number, system, user in user_turns(dialogue.turns):
-            yield dialogue.dialogue_id, number, system, user
+    return source.objects(shape, "dialogue_id", None, "turn", None, None, None, None, "slot", items=items)
 
 
 class _Document(JsonDocument):
@@ -145,14 +111,10 @@ class _Document(JsonDocument):
 
     def turns(self) -> Iterator[DocumentTurn]:
         for name, dialogue in self.dialogues():
-            spoken = exchanges(dialogue["turns"], lambda turn: bool(turn["speaker"].upper() == USER))
-            for number, user, system in spoken:
-                texts = {"user": (user, "utterance"), "system": (system, "utterance")}
-                there = {speaker: place for speaker, place in texts.items() if place[0] is not None}
-                yield DocumentTurn(name, number, user and user["frames"], there)
+            yield from exchanges(name, dialogue["turns"], lambda turn: bool(turn["speaker"].upper() == _USER))
 
     def cells(self, state: Any) -> Iterator[Cell]:
-        for frame in state:
+        for frame in state["frames"]:
             values = frame.get("state", {}).get("slot_values", {})
             for slot in values:
                 name = slot if "-" in slot else f"{frame['service']}-{slot}"
@@ -164,10 +126,10 @@ class _Document(JsonDocument):
             is_prefixed = slot in KNOWN_SLOTS or "-" in name  # MultiWOZ 2.2's, or a name that would be cut
             spelling = service, slot.replace(" ", "") if is_prefixed else name
         service, name = spelling
-        frame = next((frame for frame in state if frame["service"] == service), None)
+        frame = next((frame for frame in state["frames"] if frame["service"] == service), None)
         if frame is None:
             frame = {"service": service, "slots": []}
-            state.append(frame)
+            state["frames"].append(frame)
         empty = {"active_intent": "NONE", "requested_slots": [], "slot_values": {}}
         return frame.setdefault("state", empty)["slot_values"], name
 
@@ -180,15 +142,14 @@ class _Document(JsonDocument):
 FORMAT: Final = Format(
     name="sgd",
     title="SGD, MultiWOZ 2.2: the dataset, or predictions in its layout (as --gold: gold)",
-    holds=("gold", "pred"),
     example=(
         '[{"dialogue_id": "1_00000", "turns": [{"speaker": "USER", "frames": [{"service": "Hotels_1", "state": '
         '{"slot_values": {"destination": ["Palo Alto"]}}}]}]}]'
     ),
     shape=list[Dialogue] | dict[str, Dialogue],
-    sniff=sniff,
-    read=read,
+    sniff=_sniff,
+    reader=_read,
     sharded=True,
-    said=said,
+    said=said_in(_Document, lambda source: [*_dialogues(source, SpokenDialogue)]),
     document=_Document,
 )

@@ -8,55 +8,46 @@ With ``--eval_all`` SOM-DST writes one file eight times over, and the run that i
 which nearly every turn is right is reported: no tracker comes near that on any version of MultiWOZ.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from itertools import islice
 from typing import Final
 
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.source import Format, Source
-from dstbench.readers.states import States
+from dstbench.readers.format import Format, Source, StatesBuilder
 
-SHAPE: Final = dict[str, tuple[list[str], list[str]]]
+_SHAPE: Final = dict[str, tuple[list[str], list[str]]]
 _TOO_GOOD: Final = 0.99  # share of right turns from which a run is suspected
-_ENOUGH: Final = 100  # turns below which no share tells anything
+_ENOUGH: Final = 100  # turns below which no share is suspicious
 _KEY: Final = re.compile(r"(.+)_([0-9]+)", re.DOTALL)
 
 
-def sniff(source: Source) -> bool:
-    """Whether keys end in ``_<turn>`` and values are two lists."""
+def _sniff(source: Source) -> bool:
     if source.kind != "json" or not isinstance(source.sample, dict):
         return False
-    head = [item for item, _ in zip(source.sample.items(), range(20), strict=False)]
+    head = islice(source.sample.items(), 20)
     return any(_KEY.fullmatch(key) and isinstance(value, list) and len(value) == 2 for key, value in head)
 
 
-def read(source: Source) -> States:
-    """Read the file."""
-    turns: dict[str, tuple[list[str], list[str]]] = source.convert(source.json, SHAPE, ("dialogue",), hint=FORMAT.hint)
-    states = StatesBuilder(source.name, "som")
+def _read(source: Source, states: StatesBuilder) -> None:
+    turns = source.whole(_SHAPE, "dialogue")
     wrong = (1 for pred, gold in turns.values() if pred != gold and set(pred) != set(gold))
     most = len(turns) - math.ceil(_TOO_GOOD * len(turns))
-    if len(turns) >= _ENOUGH and (found := sum(islice(wrong, most + 1))) <= most:
+    if len(turns) >= _ENOUGH and (wrong_turns := sum(islice(wrong, most + 1))) <= most:
         states.note(
-            f"{len(turns) - found:,} of {len(turns):,} turns are right: was this run given the gold states? "
+            f"{len(turns) - wrong_turns:,} of {len(turns):,} turns are right: was this run given the gold states? "
             "(what --eval_all leaves on disk was)"
         )
     for key in turns:
-        states.turn(*source.dialogue_and_turn(key, "_"))
+        states.turn(*source.split_key(key, "_"))
     states.pred.all_pairs([pred for pred, _ in turns.values()])
     states.gold.all_pairs([gold for _, gold in turns.values()])
-    return states.build()
 
 
 FORMAT: Final = Format(
     name="som",
     title="SOM-DST, Transformer-DST (preds_<epoch>.json)",
-    holds=("gold", "pred"),
     example='{"MUL9901.json_0": [["hotel-area-north"], ["hotel-area-north"]]}',
-    shape=SHAPE,
-    sniff=sniff,
-    read=read,
+    shape=_SHAPE,
+    sniff=_sniff,
+    reader=_read,
 )

@@ -5,46 +5,52 @@ from __future__ import annotations
 import io
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 from types import UnionType
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeAlias, TypeVar, get_args, get_origin
+from typing import Any, BinaryIO, Final, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
-from dstbench.errors import first_repeated
+from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io.files import File
 from dstbench.readers.json_stream import items
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from dstbench.errors import DstbenchError
-    from dstbench.readers.document import Document
-    from dstbench.readers.states import States
-
 T = TypeVar("T")
-#: Dialogue and turn as the file spells them, what the system said before, what the user said.
-Said: TypeAlias = "tuple[str, int | str, str | None, str | None]"
 Kind = Literal["json", "jsonl", "tsv", "text"]
 _ANYTHING: Final = re.compile(rb"\S")
-# As many entries of a document as any format is known by.
-_SAMPLE: Final = 200
+_SAMPLE: Final = 200  # entries of a document; no format needs more to be recognised
+_NOT_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+#: What msgspec calls a type, and what our messages call it.
+_TYPES: Final = {
+    "str": "a string",
+    "object": "an object",
+    "array": "a list",
+    "str | array": "a string or a list",
+    "array` of length": "a list of length",
+    "int": "an integer",
+}
 
 
 class Source(File):
-    """A file, read once and decoded once."""
+    """A file, read once and decoded once.
+
+    Attributes:
+        hint: What a file of the format looks like as which this one is read: the hint of messages about its shape.
+    """
+
+    hint: str | None = None
 
     @classmethod
     def of(cls, file: File) -> Source:
-        """The same file, with what is known of it by now: a pipe cannot be opened twice."""
+        """The same file, with what has been read of it: a pipe cannot be opened twice."""
         source = cls(file.path)
         source.__dict__ |= file.__dict__
         return source
 
     def forget(self) -> None:
-        """Let go of the content, in whatever form; it is read anew if it is asked for again."""
+        """Free the content, in whatever form; it is read anew if it is asked for again."""
         for name in ("raw", "text", "entries", "sample", "json"):
             self.__dict__.pop(name, None)
 
@@ -65,13 +71,13 @@ class Source(File):
         with self.stream() as stream:
             return stream.read(size)
 
-    def items(self, *keep: str, hint: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
-        """(``item N: ``, object) of a JSON list, one by one, in bounded memory; see `stream.items`."""
-        return items(self, keep, hint)
+    def items(self, *keep: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(``item N: ``, object) of a JSON list, one by one, in bounded memory; see `json_stream.items`."""
+        return items(self, keep)
 
     @cached_property
     def kind(self) -> Kind:
-        """What the bytes look like; the file's name is never asked."""
+        """What the bytes look like; the file's name does not matter."""
         text = self.raw.lstrip()  # no copy, where nothing is to be taken away
         if text.startswith(b"# Dialogue ID\t"):
             return "tsv"
@@ -84,7 +90,7 @@ class Source(File):
             return "jsonl" if "dialogue_id" in self.entries else "json"
         try:
             msgspec.json.decode(text[:end])
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except _NOT_JSON:
             return "json"
         return "jsonl"
 
@@ -94,31 +100,33 @@ class Source(File):
         try:
             return self.raw.decode()
         except UnicodeDecodeError as error:
-            raise self._not_utf8(error.start) from None
+            line = self.raw.count(b"\n", 0, error.start) + 1
+            what = f"not UTF-8: byte 0x{self.raw[error.start]:02x} in line {line}"
+            raise self.error(what, "save the file as UTF-8 (iconv -f LATIN1 -t UTF-8)") from None
 
     @cached_property
     def entries(self) -> Any:
         """The JSON document, of which an object's or list's entries are not decoded yet (``msgspec.Raw``).
 
         Raises:
-            DstbenchError: As `json`, but a key that is there twice is not seen.
+            DstbenchError: As `json`, but a repeated key is not noticed.
         """
         if "json" in self.__dict__:
             return self.json
         try:
             return msgspec.json.decode(self.raw, type=dict[str, msgspec.Raw] | list[msgspec.Raw])
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the other says what is wrong, if it is
+        except _NOT_JSON:  # `json` says what is wrong, if anything is
             return self.json
 
     @cached_property
     def sample(self) -> Any:
-        """The JSON document, of whose entries only the first are there: enough to know a format by."""
+        """The JSON document with its first entries only: enough to recognise a format."""
         entries = self.entries
         try:
             if isinstance(entries, dict):
                 return {key: _decoded(entry) for key, entry in islice(entries.items(), _SAMPLE)}
             return [_decoded(entry) for entry in entries[:_SAMPLE]] if isinstance(entries, list) else entries
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except _NOT_JSON:
             return self.json
 
     @cached_property
@@ -131,40 +139,49 @@ class Source(File):
         """
         return self._decode(self.raw)
 
-    @property
-    def first_objects(self) -> list[dict[str, Any]]:
-        """The first objects of a JSON list, for sniffing; none if the file is anything else."""
-        there = self.kind == "json" and isinstance(self.sample, list)
-        return [item for item in values(self.sample) if isinstance(item, dict)] if there else []
+    def values(self, depth: int, top: type = object) -> list[Any]:
+        """Some of the values `depth` levels down in a JSON document, for sniffing.
 
-    def lists(self, *keys: str) -> bool:
-        """Whether it is a JSON list of objects that have these keys, for sniffing."""
-        return any(item.keys() >= {*keys} for item in self.first_objects)
+        Args:
+            depth: How many levels down; 0: the document itself.
+            top: What the document must be, ``dict`` or ``list``; if it is not, there are no values.
+        """
+        return values(self.sample, depth) if self.kind == "json" and isinstance(self.sample, top) else []
 
-    def dialogue_and_turn(self, key: str, separator: str, what: str = "the key") -> tuple[str, str]:
-        """The parts of a key such as ``MUL0484.json_3`` or ``mul0484-3``: the turn follows the last separator."""
-        dialogue, found, turn = key.rpartition(separator)
-        if not (found and dialogue and turn.isdecimal()):
+    def objects_at(self, depth: int, top: type = object) -> list[dict[str, Any]]:
+        """Those of `values` that are objects."""
+        return [value for value in self.values(depth, top) if isinstance(value, dict)]
+
+    def first_line_has(self, *keys: str) -> bool:
+        """Whether the first of the JSON Lines is an object with these keys, for sniffing."""
+        if self.kind not in ("jsonl", "json"):
+            return False
+        item = next(self.json_lines())[1] if self.kind == "jsonl" else self.sample
+        return isinstance(item, dict) and item.keys() >= {*keys}
+
+    def split_key(self, key: str, separator: str, what: str = "the key") -> tuple[str, str]:
+        """Dialogue and turn of a key such as ``MUL0484.json_3`` or ``mul0484-3``, split at the last separator."""
+        dialogue, _, turn = key.rpartition(separator)
+        if not (dialogue and turn.isdecimal()):
             raise self.error(f"{what} {key!r} is not of the form <dialogue>{separator}<turn>")
         return dialogue, turn
 
     def json_lines(self) -> Iterator[tuple[str, Any]]:
-        """(``line N``, decoded value) of every line that is not blank, one by one: sniffing takes only the first."""
+        """(``line N: ``, decoded value) of every line that is not blank, one by one: sniffing takes only the first."""
         for number, line in enumerate(io.BytesIO(self.raw), start=1):
             if line.strip():
-                yield f"line {number}", self._decode(line, f"line {number}: ")
+                yield f"line {number}: ", self._decode(line, f"line {number}: ")
+
+    def lines(self, shape: type[T]) -> Iterator[tuple[str, T]]:
+        """(``line N: ``, checked value) of every one of the JSON Lines."""
+        if self.kind not in ("jsonl", "json"):
+            raise self.misshapen("not JSON Lines")
+        for place, item in self.json_lines() if self.kind == "jsonl" else [("line 1: ", self.json)]:
+            yield place, self.convert(item, shape, place=place)
 
     def objects(
-        self,
-        shape: Any,
-        dialogue: str,
-        levels: tuple[str | None, ...],
-        items: Any = None,
-        *,
-        turn: str | None = None,
-        of: str = "dialogues",
-        hint: str,
-    ) -> Iterator[Any]:
+        self, shape: type[T], dialogue: str, *levels: str | None, items: Any = None, turn: str | None = None
+    ) -> Iterator[T]:
         """The objects of a JSON list, checked one by one; each is a dialogue, or a turn.
 
         Args:
@@ -173,37 +190,29 @@ class Source(File):
             levels: What each level of keys in an object is (see `convert`).
             items: The objects; None: those of the file.
             turn: The key under which the turn's number stands, for messages; None: there is none.
-            of: What they are, for messages: ``dialogues`` or ``turns``.
-            hint: What the user can do.
         """
         if items is None:
             items = self.json if self.kind == "json" else None
         if not isinstance(items, list):
-            raise self.error(f"not a JSON list of {of}", hint)
+            raise self.misshapen("not a JSON list")
+        keys = {"dialogue": dialogue, **({"turn": turn} if turn else {})}
         for number, item in enumerate(items):
-            keys = {"dialogue": dialogue} if turn is None else {"dialogue": dialogue, "turn": turn}
-            where = {what: item.get(key) for what, key in keys.items()} if isinstance(item, dict) else {}
-            yield self.convert(item, shape, levels, place=f"item {number}: ", hint=hint, **where)
+            where = {name: item.get(key) for name, key in keys.items()} if isinstance(item, dict) else {}
+            yield self.convert(item, shape, *levels, place=f"item {number}: ", **where)
 
-    def convert(
-        self,
-        document: Any,
-        shape: Any,
-        levels: tuple[str | None, ...],
-        *,
-        place: str = "",
-        hint: str | None = None,
-        **where: Any,
-    ) -> Any:
-        """Check a decoded document against a type, strictly.
+    def whole(self, shape: type[T], *levels: str | None) -> T:
+        """The JSON document, checked (see `convert`)."""
+        return self.convert(self.json, shape, *levels)
+
+    def convert(self, document: Any, shape: type[T], *levels: str | None, place: str = "", **where: Any) -> T:
+        """Convert decoded JSON to a type, strictly.
 
         Args:
-            document: What `json` gave.
+            document: The decoded JSON.
             shape: A type, in msgspec's sense.
             levels: What each level of keys is: ``dialogue``, ``turn``, ``slot`` (several are joined by a hyphen), or
-                None for one that need not be said.
+                None for one that need not be named.
             place: Where in the file the document is, to start the message with.
-            hint: What the user can do.
             **where: The dialogue and turn, where they are already known.
 
         Raises:
@@ -218,24 +227,14 @@ class Source(File):
                     where[level] = f"{where[level]}-{key}" if level in where else str(key)
             shown = repr(value) if isinstance(value, str) else str(value)
             shown = shown if len(shown) <= 60 else shown[:57] + "..."
-            raise self.error(f"{place}{reason}, found {shown}", hint, **where) from None
+            raise self.misshapen(f"{place}{reason}, found {shown}", **where) from None
 
-    def _decode(self, data: bytes, place: str = "") -> Any:
-        try:
-            document = msgspec.json.decode(data)
-            # A key that was lost makes the document shorter than its text. Escapes and numbers may be spelled in
-            # more ways than one, so a difference is a suspicion, and the slow decoder decides.
-            if len(msgspec.json.format(data, indent=-1)) != len(msgspec.json.encode(document)):
-                json.loads(data, object_pairs_hook=self.refuse_repeated_keys)
-            return document
-        except UnicodeDecodeError:
-            self.text  # noqa: B018 (raises, with the position in the file)
-            raise self.error(f"{place}not UTF-8") from None
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise self.malformed(error, place) from None
+    def misshapen(self, what: str, **where: Any) -> DstbenchError:
+        """An error about the file's shape, with the format's example as a hint."""
+        return self.error(what, self.hint, **where)
 
-    def malformed(self, error: Exception | str, place: str = "", before: int = 0) -> DstbenchError:
-        """What a JSON decoder said, in words; the bytes it counts begin `before` bytes into the file."""
+    def broken(self, error: Exception | str, place: str = "", before: int = 0) -> DstbenchError:
+        """What a JSON decoder said, in words; the bytes that it counts begin `before` bytes into the file."""
         reason = str(error).removeprefix("JSON is malformed: ")
         if "truncated" in reason:
             return self.error(f"{place}the JSON ends too early", "the file is cut off; write it again")
@@ -246,22 +245,26 @@ class Source(File):
         reason = re.sub(r"(?<=\(byte )\d+", lambda byte: str(int(byte[0]) + before), reason)
         return self.error(f"{place}broken JSON: {reason}")
 
-    def _not_utf8(self, position: int) -> DstbenchError:
-        line = self.raw.count(b"\n", 0, position) + 1
-        return self.error(
-            f"not UTF-8: byte 0x{self.raw[position]:02x} in line {line}",
-            "save the file as UTF-8 (iconv -f LATIN1 -t UTF-8)",
-        )
+    def _decode(self, data: bytes, place: str = "") -> Any:
+        try:
+            document = msgspec.json.decode(data)
+            # A key that was lost makes the document shorter than its text. Escapes and numbers have several
+            # spellings, so a difference is only a suspicion, which the slow decoder confirms or not.
+            if len(msgspec.json.format(data, indent=-1)) != len(msgspec.json.encode(document)):
+                json.loads(data, object_pairs_hook=self.refuse_repeated_keys)
+            return document
+        except _NOT_JSON as error:
+            if isinstance(error, UnicodeDecodeError):
+                self.text  # noqa: B018 (raises, with the position in the file)
+            raise self.broken(error, place) from None
 
     def refuse_repeated_keys(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """An object of these keys and values; for ``json.loads``, which alone shows a key that is there twice."""
+        """An object of these keys and values; for ``json.loads``, as msgspec does not show repeated keys."""
         document = dict(pairs)
         if len(document) != len(pairs):
             again = first_repeated([key for key, _ in pairs])
-            raise self.error(
-                f"the key {again!r} twice in one object",
-                "the same dialogue, turn or slot is there twice; keep one",
-            )
+            hint = "the same dialogue, turn or slot is there twice; keep one"
+            raise self.error(f"the key {again!r} twice in one object", hint)
         return document
 
 
@@ -291,63 +294,19 @@ def _locate(value: Any, shape: Any, reason: str, path: tuple[Any, ...] = ()) -> 
     reason = reason.partition(" - at ")[0].partition(", got ")[0]
     if reason.startswith("Object missing required field"):
         reason = f"no {reason.rpartition(' ')[2]} here"
-    names = {
-        "str": "a string",
-        "object": "an object",
-        "array": "a list",
-        "str | array": "a string or a list",
-        "array` of length": "a list of length",
-        "int": "an integer",
-    }
-    for kind, spoken in names.items():
-        reason = reason.replace(f"Expected `{kind}`", f"expected {spoken}")
+    for kind, name in _TYPES.items():
+        reason = reason.replace(f"Expected `{kind}`", f"expected {name}")
     return path, value, reason.replace("`", "")
 
 
-@dataclass(frozen=True)
-class Format:
-    """A native file format.
-
-    Attributes:
-        name: What ``--from`` calls it.
-        title: Who writes it.
-        holds: Which sides it can hold: ``gold``, ``pred``, or both.
-        example: A few characters that show the shape.
-        shape: The type of the decoded file (for JSON Lines and TSV: of one line).
-        sniff: Whether a source looks like this format.
-        read: Reads a source.
-        sharded: Whether several files of a folder are parts of one run.
-        said: What was said in each turn of a source; None: the format does not hold it. What the system said is what
-            stands before the user's turn; where it said nothing, or the file does not know, it is empty or None. Only
-            what is asked for is looked at: states are the business of `read`.
-        document: Opens a source, which `read` (and `said`) have checked, for changes; None: it cannot be written again.
-    """
-
-    name: str
-    title: str
-    holds: tuple[str, ...]
-    example: str
-    shape: Any
-    sniff: Callable[[Source], bool]
-    read: Callable[[Source], States]
-    sharded: bool = False
-    said: Callable[[Source], Iterator[Said]] | None = None
-    document: Callable[[Source], Document] | None = None
-
-    @property
-    def hint(self) -> str:
-        """What to say where a file of this format is malformed."""
-        return f"a {self.name} file looks like {self.example}"
-
-
-def values(document: Any, depth: int = 1, most: int = 20) -> list[Any]:
-    """Some of the values `depth` levels down in a JSON document: what sniffing looks at."""
+def values(document: Any, depth: int, most: int = 20) -> list[Any]:
+    """Some of the values `depth` levels down in decoded JSON."""
     level = [document]
     for _ in range(depth):
         below: list[Any] = []
         for item in level:
             inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
-            below.extend(value for value, _ in zip(inner, range(most), strict=False))
+            below.extend(islice(inner, most))
             if len(below) >= most:
                 break
         level = below[:most]

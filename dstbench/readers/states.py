@@ -5,15 +5,13 @@ A state may be empty, so the turns are kept apart from the cells: a turn is neve
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import polars as pl
 
 from dstbench.errors import DstbenchError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
 
 
 @dataclass(frozen=True)
@@ -41,14 +39,14 @@ class States:
         gold: The gold side; None if the file holds no gold.
         pred: The predicted side; None if the file holds no predictions.
         notes: What a reader of the numbers should know (a slot listed twice, …), one sentence each.
-        either: Whether the file does not say if it is gold or predictions: both sides are there, and the one that is
-            meant is known by how the file was given.
+        either: Whether the file may be gold or predictions: then both sides are there, and the way in which the user
+            gave the file says which is meant.
         places: (dialogue: String, file: String name without folders, position: UInt32 in that file), where predictions
             may name dialogues by their place; None if they never do.
         splits: (dialogue: String, split: String ``train``, ``dev`` or ``test``), one row per dialogue; None if that is
             not known.
-        complete: Where the predictions are whole only beside gold, what makes them so: it takes the gold states and
-            gives the states with a predicted side. None if they are whole.
+        complete: Where the file alone does not say what is predicted: takes the gold states and returns the states
+            with a predicted side. None if the predictions are whole.
         only: The metrics that mean something, in dstbench's notation, where the file holds less than states; None: all.
     """
 
@@ -64,9 +62,31 @@ class States:
     only: tuple[str, ...] | None = None
 
 
-def listed(state: Mapping[str, str], leaves_out: Collection[str]) -> dict[str, str]:
-    """A state without the values with which its format, that always names every slot, leaves one out."""
-    return {slot: value for slot, value in state.items() if value not in leaves_out}
+def sides_of(states: States) -> list[Side]:
+    """Gold and predictions, as far as the file has them."""
+    return [side for side in (states.gold, states.pred) if side is not None]
+
+
+def error_in(states: States, what: str, hint: str | None = None, **where: Any) -> DstbenchError:
+    """A `DstbenchError` about the file of these states."""
+    return DstbenchError(what, file=states.source, hint=hint, **where)
+
+
+def with_note(states: States, text: str) -> States:
+    """The states with a note before the others."""
+    return replace(states, notes=(f"{states.source}: {text}", *states.notes))
+
+
+def noting_gaps(cause: str) -> Callable[[States], States]:
+    """A `Format.finish` that notes how many turns are missing though later turns of their dialogue are there."""
+
+    def finish(states: States) -> States:
+        turns = pl.concat([side.turns for side in sides_of(states)]).unique()
+        dialogues = turns.group_by("dialogue").agg(last=pl.col("turn").max().cast(pl.Int64), there=pl.len())
+        gaps = dialogues.select((pl.col("last") + 1 - pl.col("there")).sum()).item()
+        return with_note(states, f"{gaps:,} turns between others are not in the file{cause}") if gaps else states
+
+    return finish
 
 
 def merge_states(parts: Sequence[States], source: str | None = None) -> States:
@@ -79,27 +99,24 @@ def merge_states(parts: Sequence[States], source: str | None = None) -> States:
         return parts[0]
     source = source or f"{parts[0].source} and {len(parts) - 1} more"
     if any(part.complete for part in parts):
-        return replace(
-            parts[0],
-            source=source,
-            complete=lambda gold: merge_states(
-                [part.complete(gold) if part.complete else part for part in parts], source
-            ),
-        )
-    notes = tuple(note for part in parts for note in part.notes)
-    sides: dict[str, Side | None] = {}
+
+        def complete(gold: States) -> States:
+            return merge_states([part.complete(gold) if part.complete else part for part in parts], source)
+
+        return replace(parts[0], source=source, complete=complete)
+    merged: dict[str, Any] = {}
     for name in ("gold", "pred"):
-        given = [(part, side) for part in parts if (side := getattr(part, name)) is not None]
-        if given and len(given) < len(parts):
+        having = [part for part in parts if getattr(part, name) is not None]
+        if having and len(having) < len(parts):
             without = next(part for part in parts if getattr(part, name) is None)
-            raise DstbenchError(f"no {name} inside, unlike in {given[0][0].source}", file=without.source)
-        sides[name] = _concat([side for _, side in given], source) if given else None
-    either = any(part.either for part in parts)
-    tables = {}
+            raise error_in(without, f"no {name} inside, unlike in {having[0].source}")
+        merged[name] = _concat([getattr(part, name) for part in having], source) if having else None
     for name in ("places", "splits"):
-        known = [table for part in parts if (table := getattr(part, name)) is not None]
-        tables[name] = pl.concat(known) if known else None
-    return States(source, parts[0].format, sides["gold"], sides["pred"], notes, either, **tables, only=parts[0].only)
+        tables = [table for part in parts if (table := getattr(part, name)) is not None]
+        merged[name] = pl.concat(tables) if tables else None
+    notes = tuple(note for part in parts for note in part.notes)
+    either = any(part.either for part in parts)
+    return States(source, parts[0].format, **merged, notes=notes, either=either, only=parts[0].only)
 
 
 def in_order(states: States, gold: States) -> States:
@@ -109,20 +126,20 @@ def in_order(states: States, gold: States) -> States:
         DstbenchError: There are more or fewer of them.
     """
     if states.pred is None or gold.gold is None:
-        raise DstbenchError(f"no {'gold' if states.pred else 'predictions'} inside", file=states.source)
+        raise error_in(states, f"no {'gold' if states.pred else 'predictions'} inside")
     if states.pred.turns.height != gold.gold.turns.height:
-        raise DstbenchError(
+        option = " (--split)" if gold.splits is not None else ""
+        raise error_in(
+            states,
             f"{states.pred.turns.height:,} predicted turns for {gold.gold.turns.height:,} in {gold.source}",
-            file=states.source,
-            hint="they have no ids and are joined in order, so there must be as many: is it the same split"
-            + (" (--split)?" if gold.splits is not None else "?"),
+            f"they have no ids and are joined in order, so there must be as many: is it the same split{option}?",
         )
     return replace(states, gold=None, pred=replace(states.pred, turns=gold.gold.turns), complete=None)
 
 
 def in_split(states: States, split: str) -> States:
     """The states, all of them of one split."""
-    turns = pl.concat([side.turns for side in (states.gold, states.pred) if side is not None])
+    turns = pl.concat([side.turns for side in sides_of(states)])
     return replace(states, splits=turns.select("dialogue").unique().with_columns(split=pl.lit(split)))
 
 
@@ -133,23 +150,19 @@ def only_split(states: States, split: str) -> States:
         DstbenchError: The file does not say which dialogues these are, or there are none.
     """
     if states.splits is None:
-        raise DstbenchError(
-            "it does not say which dialogue is of which split",
-            file=states.source,
-            hint="leave --split away, or give the file of that split",
-        )
+        hint = "omit --split, or give the file of that split"
+        raise error_in(states, "it does not say which dialogue is of which split", hint)
     kept = states.splits.filter(pl.col("split") == split)
     gold, pred = (
         side and only_turns(side, side.turns["dialogue"].is_in(kept["dialogue"].implode()))
         for side in (states.gold, states.pred)
     )
     if not any(side is not None and side.turns.height for side in (gold, pred)):
-        known = sorted(states.splits["split"].unique())
-        raise DstbenchError(
-            f"no dialogue of the split {split!r}", file=states.source, hint=f"there are: {', '.join(known)}"
-        )
+        splits = ", ".join(sorted(states.splits["split"].unique()))
+        raise error_in(states, f"no dialogue of the split {split!r}", f"there are: {splits}")
     places = states.places
-    places = places if places is None else places.join(kept, on="dialogue", how="semi", maintain_order="left")
+    if places is not None:
+        places = places.join(kept, on="dialogue", how="semi", maintain_order="left")
     return replace(states, gold=gold, pred=pred, places=places, splits=kept)
 
 
@@ -182,5 +195,5 @@ def _concat(sides: list[Side], source: str) -> Side:
         if side.frames is not None:
             frames.append(side.frames.with_columns(behind))
         offset += side.turns.height
-    # Where only some of the files have frames, it is not known of all turns which frames they have.
+    # If only some of the files have frames, those of the other files' turns are unknown.
     return Side(turns, pl.concat(cells), pl.concat(frames) if len(frames) == len(sides) else None)

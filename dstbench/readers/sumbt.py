@@ -3,44 +3,22 @@
 Conventions: those of `tsv`. Gold only.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 import msgspec
 
 from dstbench.readers import tsv
-from dstbench.readers.source import Format, Source
-from dstbench.readers.states import States
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dstbench.readers.source import Said
+from dstbench.readers.document import said_in
+from dstbench.readers.format import Format
 
 
 class SumbtLine(msgspec.Struct):
     """A line's first columns, as strings; one column per slot follows."""
 
-    dialogue: str = msgspec.field(name=tsv.KEYS[0])
-    turn: str = msgspec.field(name=tsv.KEYS[1])
-    user: str = msgspec.field(name="User Utterance")
-    system: str = msgspec.field(name="System Response")
-
-
-def sniff(source: Source) -> bool:
-    """Whether the first columns are SUMBT's."""
-    return tsv.sniff(source, SumbtLine)
-
-
-def read(source: Source) -> States:
-    """Read the file."""
-    return tsv.read(source, FORMAT)
-
-
-def said(source: Source) -> Iterator[Said]:
-    """What was said in each turn."""
-    return tsv.said(source, FORMAT)
+    dialogue: str = msgspec.field(name=tsv.DIALOGUE)
+    turn: str = msgspec.field(name=tsv.TURN)
+    user: str = msgspec.field(name=tsv.USER)
+    system: str = msgspec.field(name=tsv.SYSTEM)
 
 
 class _Document(tsv.TsvDocument):
@@ -53,8 +31,8 @@ FORMAT: Final = Format(
     holds=("gold",),
     example="# Dialogue ID⇥Turn Index⇥User Utterance⇥System Response⇥attraction-area⇥…",
     shape=SumbtLine,
-    sniff=sniff,
-    read=read,
-    said=said,
+    sniff=tsv.sniff(SumbtLine),
+    reader=tsv.reader(SumbtLine),
+    said=said_in(_Document, tsv.table(SumbtLine)),
     document=_Document,
 )

@@ -1,30 +1,22 @@
 """TRADE's ``all_prediction_TRADE.json`` and its descendants', and TRADE's preprocessed MultiWOZ (Wu et al. 2019).
 
-Conventions: predictions are one list of ``domain-slot-value`` per turn and side; gold is a JSON list of dialogues with
-slot-value pairs per turn, and what was said. States are cumulative; a slot that is not in the state is not listed.
-TRADE's gold may list a literal ``none``, which is kept as written. Turns count user turns from 0.
+Conventions: predictions are one list of ``domain-slot-value`` per turn and side; descendants name the predicted list
+``pred_bs_`` and something else than ``ptr``. Gold is a JSON list of dialogues with slot-value pairs per turn, and what
+was said. States are cumulative; a slot that is not in the state is not listed. TRADE's gold may list a literal
+``none``, which is kept as written. Turns count user turns from 0.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import msgspec
 
 from dstbench.conventions.slots import canonical_slot
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.columns import Columns, by_key, states_of
-from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place
-from dstbench.readers.source import Format, Source, values
-from dstbench.readers.states import States
-from dstbench.readers.tokens import Tokens
+from dstbench.readers.columns import Tokens, by_key
+from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
+from dstbench.readers.format import Format, Pairs, Source, StatesBuilder
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dstbench.readers.source import Said
-
-SHAPE: Final = dict[str, dict[str, dict[str, list[str]]]]
+_SHAPE: Final = dict[str, dict[str, dict[str, list[str]]]]
 _PREDICTED: Final = "pred_bs_"
 
 
@@ -49,81 +41,47 @@ class TradeDialogue(msgspec.Struct):
     dialogue: list[TradeTurn]
 
 
-class SpokenTurn(msgspec.Struct):
-    """A turn of TRADE's file, and of WOZ 2.0."""
-
+class _SpokenTurn(msgspec.Struct):
     turn_idx: int
     transcript: str = ""
     system_transcript: str = ""
 
 
-class SpokenDialogue(msgspec.Struct):
-    """A dialogue of TRADE's file, or of WOZ 2.0."""
-
+class _SpokenDialogue(msgspec.Struct):
     dialogue_idx: str | int
-    dialogue: list[SpokenTurn]
+    dialogue: list[_SpokenTurn]
 
 
-def _is_turn(turn: object) -> bool:
-    return isinstance(turn, dict) and any(key.startswith(_PREDICTED) for key in turn)
+def _is_predicted(key: str) -> bool:
+    return key.startswith(_PREDICTED)
 
 
-def sniff(source: Source) -> bool:
-    """Whether turns hold a key that starts with ``pred_bs_``."""
-    return source.kind == "json" and any(map(_is_turn, values(source.sample, 2)))
-
-
-def _columns(found: Tokens) -> Columns | None:
-    return by_key(found, gold="turn_belief".__eq__, pred=lambda key: key.startswith(_PREDICTED), states=Tokens.pairs)
-
-
-def read(source: Source) -> States:
-    """Read the file; descendants name the predicted list ``pred_bs_`` and something else than ``ptr``."""
-    if (quick := states_of(source, FORMAT.name, _columns)) is not None:
-        return quick
-    dialogues: dict[str, dict[str, dict[str, list[str]]]] = source.convert(
-        source.json, SHAPE, ("dialogue", "turn"), hint=FORMAT.hint
-    )
-    states = StatesBuilder(source.name, FORMAT.name)
-    for dialogue, turns in dialogues.items():
+def _read(source: Source, states: StatesBuilder) -> None:
+    for dialogue, turns in source.whole(_SHAPE, "dialogue", "turn").items():
         for turn, state in turns.items():
             at = states.turn(dialogue, turn)
-            predicted = [key for key in state if key.startswith(_PREDICTED)]
+            predicted = list(filter(_is_predicted, state))
             if "turn_belief" not in state or len(predicted) != 1:
-                raise source.error(
-                    f"a turn needs turn_belief and one {_PREDICTED}* list, found {', '.join(state) or 'nothing'}",
-                    dialogue=dialogue,
-                    turn=turn,
-                )
+                what = f"a turn needs turn_belief and one {_PREDICTED}* list, found {', '.join(state) or 'nothing'}"
+                raise source.error(what, dialogue=dialogue, turn=turn)
             states.gold.pairs(at, state["turn_belief"])
             states.pred.pairs(at, state[predicted[0]])
-    return states.build()
 
 
-def informed(state: list[TradeEntry]) -> list[tuple[str, str]]:
+def informed(state: list[TradeEntry]) -> Pairs:
     """What the user informs: what is asked for, such as a phone number, is no slot."""
     return [pair for entry in state if entry.act == "inform" for pair in entry.slots]
 
 
-def sniff_gold(source: Source) -> bool:
-    """Whether dialogues have a ``dialogue_idx`` and a ``dialogue``."""
-    return any(isinstance(d.get("dialogue_idx"), str) and "dialogue" in d for d in source.first_objects)
+def sniff_gold(source: Source, name: type) -> bool:
+    """Whether dialogues have a ``dialogue_idx`` (text in TRADE's files, a number in WOZ 2.0's) and a ``dialogue``."""
+    return any(isinstance(d.get("dialogue_idx"), name) and "dialogue" in d for d in source.objects_at(1, list))
 
 
-def read_gold(source: Source) -> States:
-    """Read the preprocessed MultiWOZ."""
-    states = StatesBuilder(source.name, GOLD.name)
-    for dialogue in source.objects(TradeDialogue, "dialogue_idx", (None, "turn"), hint=GOLD.hint):
+def _read_gold(source: Source, states: StatesBuilder) -> None:
+    for dialogue in source.objects(TradeDialogue, "dialogue_idx", None, "turn"):
         for turn in dialogue.dialogue:
             states.gold.cells(states.turn(dialogue.dialogue_idx, turn.turn_idx), informed(turn.belief_state))
-    return states.build()
-
-
-def said(source: Source) -> Iterator[Said]:
-    """What was said in each turn of the preprocessed MultiWOZ."""
-    for dialogue in source.objects(SpokenDialogue, "dialogue_idx", (None, "turn"), hint=GOLD.hint):
-        for turn in dialogue.dialogue:
-            yield str(dialogue.dialogue_idx), turn.turn_idx, turn.system_transcript, turn.transcript
 
 
 class Document(JsonDocument):
@@ -140,17 +98,17 @@ class Document(JsonDocument):
                 yield DocumentTurn(name, turn["turn_idx"], (turn, before), texts)
                 before = turn
 
-    def _named(self, pair: Any) -> str:
+    def _slot(self, pair: Any) -> str:
         return canonical_slot(f"{self.domain}{pair[0]}")
 
     def cells(self, state: Any) -> Iterator[Cell]:
         turn, _ = state
         for entry in turn["belief_state"]:
             for pair in entry["slots"] if entry["act"] == "inform" else ():
-                yield self._named(pair), (pair, 1), pair[0]
+                yield self._slot(pair), (pair, 1), pair[0]
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
-        pair = [spelling or (self._usual(slot) if self.domain else slot), None]
+        pair = [spelling or (self.usual_name(slot) if self.domain else slot), None]
         state[0]["belief_state"].append({"slots": [pair], "act": "inform"})
         return pair, 1
 
@@ -167,8 +125,8 @@ class Document(JsonDocument):
         if _is_pairs(content.get("turn_label")):
             old = {name: place[0][1] for name, place, _ in self.cells((before, None))}
             added = [place[0] for name, place, _ in self.cells(turn.state) if name in changes.keys() - had]
-            label = [[pair[0], changes.get(self._named(pair), pair[1])] for pair in content["turn_label"]]
-            label += [[*pair] for pair in added if old.get(self._named(pair)) != pair[1]]
+            label = [[pair[0], changes.get(self._slot(pair), pair[1])] for pair in content["turn_label"]]
+            label += [[*pair] for pair in added if old.get(self._slot(pair)) != pair[1]]
             content["turn_label"] = [pair for pair in label if pair[1] is not None]
 
 
@@ -176,14 +134,20 @@ def _is_pairs(label: Any) -> bool:
     return isinstance(label, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in label)
 
 
+def check_texts(source: Source) -> None:
+    """Check the types of the texts of TRADE's file, or WOZ 2.0's."""
+    for _ in source.objects(_SpokenDialogue, "dialogue_idx", None, "turn"):
+        pass
+
+
 FORMAT: Final = Format(
     name="trade",
     title="TRADE (all_prediction_TRADE.json) and descendants",
-    holds=("gold", "pred"),
     example='{"MUL9901.json": {"0": {"turn_belief": ["hotel-area-north"], "pred_bs_ptr": ["hotel-area-north"]}}}',
-    shape=SHAPE,
-    sniff=sniff,
-    read=read,
+    shape=_SHAPE,
+    sniff=lambda source: any(_is_predicted(key) for turn in source.objects_at(2) for key in turn),
+    reader=_read,
+    layout=by_key("turn_belief".__eq__, _is_predicted, Tokens.pairs),
 )
 GOLD: Final = Format(
     name="trade-gold",
@@ -194,8 +158,8 @@ GOLD: Final = Format(
         '"belief_state": [{"slots": [["hotel-area", "north"]], "act": "inform"}]}]}]'
     ),
     shape=list[TradeDialogue],
-    sniff=sniff_gold,
-    read=read_gold,
-    said=said,
+    sniff=lambda source: sniff_gold(source, str),
+    reader=_read_gold,
+    said=said_in(Document, check_texts),
     document=Document,
 )

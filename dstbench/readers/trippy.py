@@ -1,9 +1,9 @@
 """TripPy's ``pred_res.<split>.<step>.json`` and its forks' (Heck et al. 2020).
 
 Conventions: one JSON list of turns in order; per slot the running prediction and the cumulative gold, and nine further
-keys that are not read, so that files of a gigabyte pass through little memory. ``none`` is how these files, which
-always name every slot, leave one out, and such a value is no value; ``dontcare``, ``true`` and ``false`` are kept as
-written. A slot without a domain gets that of its dataset: ``restaurant`` in WOZ 2.0 and sim-R, ``movie`` in sim-M.
+keys that are not read, so that files of a gigabyte need little memory. As every slot is always there, ``none`` says
+that one is not in the state; ``dontcare``, ``true`` and ``false`` are kept as written. A slot without a domain gets
+that of its dataset: ``restaurant`` in WOZ 2.0 and sim-R, ``movie`` in sim-M.
 
 A prediction is the text that was meant, not its tokens: without the mark ``§§`` of a value that the system informed;
 ``09 : 45`` is ``09:45``; pieces with ``Ġ`` are joined at it. Nothing else is undone (``rosa ' s`` stays). ``§§none``
@@ -11,17 +11,13 @@ keeps the slot's value of the turn before, as in the authors' own scoring, whose
 its numbers are higher.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Final
 
 import msgspec
 
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.source import Format, Source
-from dstbench.readers.states import States, listed
+from dstbench.readers.format import Format, Source, StatesBuilder
 
 
 class Turn(msgspec.Struct):
@@ -34,11 +30,11 @@ class Turn(msgspec.Struct):
 
 
 _PRED, _GOLD = "slot_prediction_", "slot_groundtruth_"
-_LEAVES_OUT: Final = ("none",)
+_OMITTED: Final = "none"
 _INFORMED: Final = "§§"
 _KEPT: Final = f"{_INFORMED}none"
 _LIST: Final = re.compile(rb"\s*\[\s*\{")
-#: Slots that tell, where slots have no domain, which dataset it is.
+#: Slots that show, where slots have no domain, which dataset it is.
 _TELLING: Final = {"food": "restaurant", "restaurant_name": "restaurant", "movie": "movie"}
 
 
@@ -55,7 +51,7 @@ def detokenised(value: str) -> str:
     return re.sub(r"(?<=[0-9]) : (?=[0-9])", ":", value)
 
 
-def sniff(source: Source) -> bool:
+def _sniff(source: Source) -> bool:
     """Whether the first turn has a list as ``guid``, and predicted slots; the rest of the file is not read."""
     if not _LIST.match(source.beginning(1024)):
         return False
@@ -63,54 +59,46 @@ def sniff(source: Source) -> bool:
     return isinstance(turn.pop("guid", None), list) and len(turn) > 0
 
 
-def read(source: Source) -> States:
-    """Read the file, turn by turn."""
-    states = StatesBuilder(source.name, FORMAT.name)
+def _read(source: Source, states: StatesBuilder) -> None:
     last, before = "", dict[str, str]()
     tokens = kept = 0
-    for place, item in source.items("guid", _PRED, _GOLD, hint=FORMAT.hint):
-        guid = source.convert(item, Turn, (), place=place, hint=FORMAT.hint).guid
+    for place, item in source.items("guid", _PRED, _GOLD):
+        guid = source.convert(item, Turn, place=place).guid
         if len(guid) < 3 or not guid[-1].isdecimal():
-            raise source.error(f"{place}the guid {guid} is not of the form [split, dialogue, turn]", FORMAT.hint)
+            raise source.misshapen(f"{place}the guid {guid} is not of the form [split, dialogue, turn]")
         dialogue, turn = "-".join(guid[1:-1]), guid[-1]
         del item["guid"]
-        cells: dict[str, str] = source.convert(
-            item, dict[str, str], ("slot",), place=place, hint=FORMAT.hint, dialogue=dialogue, turn=turn
-        )
+        cells = source.convert(item, dict[str, str], "slot", place=place, dialogue=dialogue, turn=turn)
         pred = {key.removeprefix(_PRED): value for key, value in cells.items() if key.startswith(_PRED)}
         gold = {key.removeprefix(_GOLD): value for key, value in cells.items() if key.startswith(_GOLD)}
         if not pred or pred.keys() != gold.keys():
             odd = min(pred.keys() ^ gold.keys(), default="any slot")
-            raise source.error(
-                f"{place}not both {_PRED}… and {_GOLD}… of {odd}", FORMAT.hint, dialogue=dialogue, turn=turn
-            )
+            raise source.misshapen(f"{place}not both {_PRED}… and {_GOLD}… of {odd}", dialogue=dialogue, turn=turn)
         if dialogue != last:
             last, before = dialogue, {}
         kept += sum(value == _KEPT for value in pred.values())
         tokens += sum(value != detokenised(value) for value in pred.values() if value != _KEPT)
         before = {
-            slot: before.get(slot, "none") if value == _KEPT else detokenised(value) for slot, value in pred.items()
+            slot: before.get(slot, _OMITTED) if value == _KEPT else detokenised(value) for slot, value in pred.items()
         }
         domain = next((f"{_TELLING[slot]}-" for slot in pred if slot in _TELLING), "")
         at = states.turn(dialogue, turn)
         for side, state in ((states.pred, before), (states.gold, gold)):
-            side.flat(at, listed({domain + slot: value for slot, value in state.items()}, _LEAVES_OUT))
+            side.flat(at, {domain + slot: value for slot, value in state.items() if value != _OMITTED})
     if tokens:
         states.note(f"{tokens:,} predicted values with marks of tokens ({_INFORMED}, Ġ, spaces around :), without them")
     if kept:
         states.note(f"{kept:,} predicted values {_KEPT}, in whose place the value of the turn before is kept")
-    return states.build()
 
 
 FORMAT: Final = Format(
     name="trippy",
     title="TripPy and forks (pred_res.<split>.<step>.json)",
-    holds=("gold", "pred"),
     example=(
         '[{"guid": ["test", "MUL9901.json", "0"], "slot_prediction_hotel-area": "north", '
         '"slot_groundtruth_hotel-area": "north"}]'
     ),
     shape=list[Turn],
-    sniff=sniff,
-    read=read,
+    sniff=_sniff,
+    reader=_read,
 )

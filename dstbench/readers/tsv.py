@@ -1,14 +1,12 @@
-"""Gold states as TSV: what STAR's and SUMBT's preprocessed MultiWOZ share.
+"""Lines of fields with tabs between: what STAR's and SUMBT's preprocessed MultiWOZ and SUMBT's WOZ 2.0 share.
 
-Conventions: one line per turn, cumulative, one column per tracked slot after the text columns. As every slot has a
-column, ``none`` is how these files leave a slot out, and such a cell is no value; ``do not care`` is kept as written.
-No quoting. Lines that start with ``#`` are comments.
+Conventions: gold only; one line per turn, cumulative, one column per tracked slot after the text columns. As every
+slot has a column, ``none`` says that a slot is not in the state; ``do not care`` is kept as written. No quoting. Lines
+that start with ``#`` are comments.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -16,80 +14,85 @@ import numpy as np
 import polars as pl
 
 from dstbench.conventions.slots import canonical_slot, domain_of
-from dstbench.readers.builder import Listed, Words, assemble, checked_turns
+from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.document import Cell, Document, DocumentTurn, Place
-from dstbench.readers.source import Format, Said, Source
-from dstbench.readers.states import States
+from dstbench.readers.source import Source
+from dstbench.readers.words import Columns, Listed, Words
 
-LEAVES_OUT: Final = "none"
-KEYS: Final = "# Dialogue ID", "Turn Index"
-SPEAKERS: Final = {"system": "System Response", "user": "User Utterance"}
-
-
-def sniff(source: Source, line: type[msgspec.Struct]) -> bool:
-    """Whether the first columns are those of a type of lines."""
-    header = "\t".join(field.encode_name for field in msgspec.structs.fields(line))
-    return source.kind == "tsv" and source.raw.lstrip().startswith(header.encode())
+OMITTED: Final = "none"
+#: What to do about a line of too few or too many fields.
+CUT_OFF: Final = "is the file cut off, or a tab in a text?"
+DIALOGUE: Final = "# Dialogue ID"
+TURN: Final = "Turn Index"
+SYSTEM: Final = "System Response"
+USER: Final = "User Utterance"
 
 
-def table(source: Source, form: Format) -> tuple[pl.DataFrame, list[str]]:
-    """A file's lines, a column of strings for each of its own, and which of these are slots."""
-    if source.kind != "tsv":
-        raise source.error("no header line that starts with `# Dialogue ID`", form.hint)
-    header, _, body = source.text.lstrip().partition("\n")
-    columns = header.rstrip("\r").split("\t")
-    slots = [name for name in columns if "-" in name]
-    named = [name for name in columns if name]
-    if not slots or KEYS[1] not in columns or len(set(named)) < len(named):
-        raise source.error("the header lacks slots or the turn index, or names a column twice", form.hint)
-    known = {field.encode_name for field in msgspec.structs.fields(form.shape)}
-    if other := [name for name in named if name not in slots and name not in known]:
-        raise source.error(f"the header has columns that are no slots: {', '.join(other)}", form.hint)
-    width = columns.index(slots[-1]) + 1
-    lines = pl.DataFrame({"line": body.split("\n")}).with_columns(pl.col("line").str.strip_chars_end("\r"))
-    lines = lines.with_row_index("number", offset=2).filter(
-        (pl.col("line") != "") & ~pl.col("line").str.starts_with("#")
-    )
-    if lines.is_empty():
-        raise source.error("no dialogue in the file")
-    ragged = lines.select("number", fields=pl.col("line").str.count_matches("\t", literal=True) + 1).filter(
-        pl.col("fields").is_between(width, len(columns)).not_()
-    )
-    if ragged.height:
-        number, fields = ragged.row(0)
-        raise source.error(
-            f"line {number} has {fields} fields, the header {len(columns)}",
-            "is the file cut off, or a tab in a text?",
+def sniff(line: type[msgspec.Struct]) -> Callable[[Source], bool]:
+    """Whether a file's first columns are those of a type of lines."""
+    header = "\t".join(_names(line)).encode()
+    return lambda source: source.kind == "tsv" and source.raw.lstrip().startswith(header)
+
+
+def table(line: type[msgspec.Struct]) -> Callable[[Source], tuple[pl.DataFrame, list[str]]]:
+    """What gives a file's lines, a column of strings for each of its own, and which of these are slots.
+
+    Args:
+        line: The columns beside the slots.
+    """
+
+    def read_table(source: Source) -> tuple[pl.DataFrame, list[str]]:
+        if source.kind != "tsv":
+            raise source.misshapen(f"no header line that starts with `{DIALOGUE}`")
+        header, _, body = source.text.lstrip().partition("\n")
+        columns = header.rstrip("\r").split("\t")
+        slots = [name for name in columns if "-" in name]
+        named = [name for name in columns if name]
+        if not slots or TURN not in columns or len(set(named)) < len(named):
+            raise source.misshapen("the header lacks slots or the turn index, or names a column twice")
+        if other := [name for name in named if name not in slots and name not in _names(line)]:
+            raise source.misshapen(f"the header has columns that are no slots: {', '.join(other)}")
+        width = columns.index(slots[-1]) + 1
+        lines = pl.DataFrame({"line": body.split("\n")}).with_columns(pl.col("line").str.strip_chars_end("\r"))
+        lines = lines.with_row_index("number", offset=2).filter(
+            (pl.col("line") != "") & ~pl.col("line").str.starts_with("#")
         )
-    cells = pl.col("line").str.split_exact("\t", width - 1).struct.rename_fields(columns[:width])
-    return lines.select(cells).unnest("line"), slots
+        if lines.is_empty():
+            raise source.error("no dialogue in the file")
+        ragged = lines.select("number", fields=pl.col("line").str.count_matches("\t", literal=True) + 1).filter(
+            pl.col("fields").is_between(width, len(columns)).not_()
+        )
+        if ragged.height:
+            number, fields = ragged.row(0)
+            raise source.error(f"line {number} has {fields} fields, the header {len(columns)}", CUT_OFF)
+        cells = pl.col("line").str.split_exact("\t", width - 1).struct.rename_fields(columns[:width])
+        return lines.select(cells).unnest("line"), slots
+
+    return read_table
 
 
-def said(source: Source, form: Format) -> Iterator[Said]:
-    """What was said in each turn of a file of this format."""
-    lines, _ = table(source, form)
-    return lines.select(*KEYS, *SPEAKERS.values()).iter_rows()
+def reader(line: type[msgspec.Struct]) -> Callable[[Source, StatesBuilder], None]:
+    """What reads files of these columns."""
+
+    def read(source: Source, states: StatesBuilder) -> None:
+        lines, slots = table(line)(source)
+        cells = lines.select(slots).with_row_index("at").unpivot(index="at", variable_name="slot", value_name="value")
+        listed = cells.filter(pl.col("value") != OMITTED)
+        slot, value = (Words.of(listed[name]) for name in ("slot", "value"))
+        gold = Listed(np.arange(lines.height), listed["at"].to_numpy(), slot, value)
+        states.take(Columns(Words.of(lines[DIALOGUE]), lines[TURN], gold, None))
+
+    return read
 
 
-def read(source: Source, form: Format) -> States:
-    """Read a file of this format."""
-    lines, slots = table(source, form)
-    dialogue, number = lines.select(KEYS)
-    turns = checked_turns(source.name, Words.of(dialogue), number)
-    cells = (
-        lines.select(slots)
-        .with_row_index("at")
-        .unpivot(index="at", variable_name="slot", value_name="value")
-        .filter(pl.col("value") != LEAVES_OUT)
-    )
-    gold = Listed(np.arange(turns.height), cells["at"].to_numpy(), Words.of(cells["slot"]), Words.of(cells["value"]))
-    return assemble(source.name, form.name, turns, gold, None)
+def _names(line: type[msgspec.Struct]) -> list[str]:
+    return [field.encode_name for field in msgspec.structs.fields(line)]
 
 
 class LinesDocument(Document):
-    """Lines of fields with tabs between, a column for each slot."""
+    """Lines of fields, of which the first is the dialogue's name."""
 
-    absent = LEAVES_OUT
+    absent = OMITTED
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
@@ -119,21 +122,12 @@ class LinesDocument(Document):
     def cells(self, state: Any) -> Iterator[Cell]:
         yield from ((slot, (state, column), None) for slot, column in self.columns)
 
-    def put(self, place: Place, value: str | None) -> None:
-        super().put(place, value if value is None else self._field(value))
-
-    def say(self, place: Place, text: str) -> None:
-        super().say(place, self._field(text))
-
-    def _field(self, text: str) -> str:
-        if re.search(r"[\t\r\n]", text):
-            raise self.source.error(f"{text!r} has a tab or a line break, which these files cannot hold")
-        return text
-
     def drop(self, dialogues: Collection[str]) -> None:
         self.lines = [line for line in self.lines if not line[0] or line[0][0] not in dialogues]
 
     def dump(self) -> bytes:
+        for text in (field for fields, _ in self.lines for field in fields if re.search(r"[\t\r\n]", field)):
+            raise self.source.error(f"{text!r} has a tab or a line break, which these files cannot hold")
         return "\n".join("\t".join(fields) + end for fields, end in self.lines).encode()
 
 
@@ -144,18 +138,19 @@ class TsvDocument(LinesDocument):
         head, _, body = text.lstrip().partition("\n")
         self._header = head.rstrip("\r").split("\t")
         self._header_end = head[len(head.rstrip("\r")) :] + "\n"
-        self.number = self._header.index(KEYS[1])
-        self.speakers = {speaker: self._header.index(name) for speaker, name in SPEAKERS.items()}
+        self.number = self._header.index(TURN)
+        columns = {"system": SYSTEM, "user": USER}.items()
+        self.speakers = {speaker: self._header.index(name) for speaker, name in columns if name in self._header}
         self.columns = [(canonical_slot(name), column) for column, name in enumerate(self._header) if "-" in name]
         return body
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
         column = self.columns[-1][1] + 1
         self.columns.append((slot, column))
-        self._header.insert(column, f"{domain_of(slot)}-{self._usual(slot)}")
+        self._header.insert(column, f"{domain_of(slot)}-{self.usual_name(slot)}")
         for fields, _ in self.lines:
             if fields:
-                fields.insert(column, LEAVES_OUT)  # in all lines
+                fields.insert(column, OMITTED)
         return state, column
 
     def dump(self) -> bytes:

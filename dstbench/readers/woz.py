@@ -2,31 +2,20 @@
 
 Conventions: one domain, so slots have no domain in these files and are given one: ``food`` is ``restaurant-food``.
 Cumulative goals only: what the user asks for (a phone number) is no slot. Dialogues are numbers; values are kept as
-written, also misspelled ones that SUMBT's copy mends.
+written, also misspelled ones that SUMBT's copy corrects. That copy has no header line and follows `tsv` in all else.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, Final
 
 import msgspec
 
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.document import Place
-from dstbench.readers.source import Format, Source
-from dstbench.readers.states import States
-from dstbench.readers.trade import Document, TradeEntry, informed, said
-from dstbench.readers.tsv import LinesDocument
+from dstbench.readers.document import Place, said_in
+from dstbench.readers.format import Format, Pairs, Source, StatesBuilder
+from dstbench.readers.trade import Document, TradeEntry, check_texts, informed, sniff_gold
+from dstbench.readers.tsv import CUT_OFF, OMITTED, LinesDocument
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dstbench.readers.source import Said
-
-_DOMAIN: Final = "restaurant"
-# SUMBT's copy of WOZ 2.0 has no header line.
-COLUMNS: Final = ("dialogue", "turn", "user", "system", "area", "food", "pricerange")
-_LEAVES_OUT: Final = "none"
+_DOMAIN: Final = "restaurant-"
 
 
 class WozTurn(msgspec.Struct):
@@ -55,80 +44,60 @@ class WozLine(msgspec.Struct):
     pricerange: str
 
 
-def with_domain(state: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+_COLUMNS: Final = WozLine.__struct_fields__
+_SLOTS: Final = _COLUMNS[4:]
+
+
+def with_domain(state: Iterable[tuple[str, str]]) -> Pairs:
     """Slots and values, with the one domain before each slot."""
-    return [(f"{_DOMAIN}-{slot}", value) for slot, value in state]
+    return [(f"{_DOMAIN}{slot}", value) for slot, value in state]
 
 
-def sniff(source: Source) -> bool:
-    """Whether dialogues have a ``dialogue_idx`` that is a number, and a ``dialogue``."""
-    return any(isinstance(d.get("dialogue_idx"), int) and "dialogue" in d for d in source.first_objects)
-
-
-def read(source: Source) -> States:
-    """Read WOZ 2.0."""
-    states = StatesBuilder(source.name, FORMAT.name)
-    for dialogue in source.objects(WozDialogue, "dialogue_idx", (None, "turn"), hint=FORMAT.hint):
+def _read(source: Source, states: StatesBuilder) -> None:
+    for dialogue in source.objects(WozDialogue, "dialogue_idx", None, "turn"):
         for turn in dialogue.dialogue:
             at = states.turn(str(dialogue.dialogue_idx), turn.turn_idx)
             states.gold.cells(at, with_domain(informed(turn.belief_state)))
-    return states.build()
 
 
-def _line(line: str) -> list[str]:
-    """A line's columns; those of other files by SUMBT end with a tab."""
-    columns = line.rstrip("\r").split("\t")
-    return columns[:-1] if len(columns) > len(COLUMNS) and not columns[-1] else columns
+def _fields(line: str) -> list[str]:
+    """A line's fields; lines of other files by SUMBT end with a tab."""
+    fields = line.rstrip("\r").split("\t")
+    return fields[:-1] if len(fields) > len(_COLUMNS) and not fields[-1] else fields
 
 
-def sniff_tsv(source: Source) -> bool:
-    """Whether the first line has seven columns, the second of which is a number."""
-    first = _line(source.raw.lstrip().split(b"\n", 1)[0].decode(errors="replace")) if source.kind == "text" else []
-    return len(first) == len(COLUMNS) and first[1].isdecimal()
+def _sniff_tsv(source: Source) -> bool:
+    first = _fields(source.raw.lstrip().split(b"\n", 1)[0].decode(errors="replace")) if source.kind == "text" else []
+    return len(first) == len(_COLUMNS) and first[1].isdecimal()
 
 
-def read_tsv(source: Source) -> States:
-    """Read SUMBT's copy of WOZ 2.0."""
-    states = StatesBuilder(source.name, TSV.name)
-    for dialogue, turn, _, _, *found in lines(source):
-        cells = [cell for cell in zip(COLUMNS[4:], found, strict=True) if cell[1] != _LEAVES_OUT]
-        states.gold.cells(states.turn(dialogue, turn), with_domain(cells))
-    return states.build()
-
-
-def lines(source: Source) -> Iterator[list[str]]:
-    """The columns of every line of SUMBT's copy."""
+def _lines(source: Source) -> Iterator[list[str]]:
     for number, line in enumerate(source.text.split("\n"), start=1):
-        columns = _line(line)
-        if columns == [""] or line.startswith("#"):
+        fields = _fields(line)
+        if fields == [""] or line.startswith("#"):
             continue
-        if len(columns) != len(COLUMNS):
-            raise source.error(
-                f"line {number} has {len(columns)} fields, not {len(COLUMNS)}",
-                "is the file cut off, or a tab in a text?",
-            )
-        yield columns
+        if len(fields) != len(_COLUMNS):
+            raise source.error(f"line {number} has {len(fields)} fields, not {len(_COLUMNS)}", CUT_OFF)
+        yield fields
 
 
-def said_tsv(source: Source) -> Iterator[Said]:
-    """What was said in each turn of SUMBT's copy."""
-    for dialogue, turn, user, system, *_ in lines(source):
-        yield dialogue, turn, system, user
+def _read_tsv(source: Source, states: StatesBuilder) -> None:
+    for dialogue, turn, _, _, *values in _lines(source):
+        states.gold.cells(states.turn(dialogue, turn), with_domain(zip(_SLOTS, values, strict=True)))
 
 
 class _Document(Document):
-    domain = "restaurant-"
+    domain = _DOMAIN
     usual: ClassVar = {"pricerange": "price range"}
 
 
 class _Lines(LinesDocument):
     def body(self, text: str) -> str:
         self.speakers = {"user": 2, "system": 3}
-        self.columns = [(f"restaurant-{name}", column) for column, name in enumerate(COLUMNS) if column >= 4]
+        self.columns = [(f"{_DOMAIN}{name}", column) for column, name in enumerate(_SLOTS, start=4)]
         return text
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
-        """There is none: these files have no header."""
         raise self.source.error("no column for this slot, and no header to add one to", slot=slot)
 
 
@@ -141,9 +110,9 @@ FORMAT: Final = Format(
         '[{"slots": [["price range", "cheap"]], "act": "inform"}]}]}]'
     ),
     shape=list[WozDialogue],
-    sniff=sniff,
-    read=read,
-    said=said,
+    sniff=lambda source: sniff_gold(source, int),
+    reader=_read,
+    said=said_in(_Document, check_texts),
     document=_Document,
 )
 TSV: Final = Format(
@@ -152,8 +121,9 @@ TSV: Final = Format(
     holds=("gold",),
     example="9901⇥0⇥cheap food⇥⇥none⇥none⇥cheap",
     shape=WozLine,
-    sniff=sniff_tsv,
-    read=read_tsv,
-    said=said_tsv,
+    sniff=_sniff_tsv,
+    reader=_read_tsv,
+    omits=(OMITTED,),
+    said=said_in(_Lines, lambda source: [*_lines(source)]),
     document=_Lines,
 )

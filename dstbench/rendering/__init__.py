@@ -1,1 +1,1 @@
-"""Scores as something to read: text, Markdown, LaTeX, CSV, JSON, charts."""
+"""Results as text, Markdown, LaTeX, CSV, JSON, charts and HTML pages."""

@@ -11,181 +11,185 @@ import polars as pl
 
 from dstbench.analysis.associations import POOLED
 from dstbench.rendering.tables import (
+    UNDEFINED,
     Page,
     counts,
-    plain,
-    render_frames,
-    render_page,
+    interval_text,
+    pivoted,
+    renderer,
     share_text,
+    side_by_side,
     signature_lines,
+    texts,
+    three_decimals,
     value_text,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     from dstbench.analysis.correlate import Correlations
     from dstbench.analysis.diagnose import Diagnosis
     from dstbench.analysis.traits import Traits
-    from dstbench.typing import TableFormat
 
-#: What the text says of the dialogues that correlations are over.
+#: Which dialogues correlations are over, by `rows`.
 _TAKEN: Final = {
     "pairwise": "",
     "complete": " over dialogues in which all are defined",
     "released": " over dialogues as the authors of GCA took them",
 }
-_PAIR: Final = ("first", "second")
-_PLACE: Final = ("run", "other_run", *_PAIR)
-_KINDS: Final = (("missed", "of_gold"), ("wrong", "of_gold"), ("over", "of_predicted"), ("over", "of_inactive"))
+# What a difference of correlations is between: r(first) in `run` and r(second) in `other_run`.
+_COMPARED: Final = ("run", "other_run", "first", "second")
+_ERROR_RATES: Final = (("missed", "gold"), ("wrong", "gold"), ("over", "predicted"), ("over", "inactive"))
+# The range of a bin.
+_BIN: Final = pl.format("{} to {}", pl.col("low").round(3), pl.col("high").round(3))
 
 
-def render_diagnosis(found: Diagnosis, form: TableFormat) -> str:
-    """Where runs fail, in one of the formats."""
-    return render_frames(found, form) if form in ("json", "csv") else render_page(*diagnosis_page(found), form)
+# --- diagnoses --------------------------------------------------------------------------------------------------------
 
 
-def diagnosis_page(found: Diagnosis) -> Page:
-    """Their tables, each with its title, and what is to be said below them."""
-    few = found.runs["few_slots"].item(0)
-    failing = share_text(pl.col("failing") / pl.col("dialogues"), "% failing")
-    runs = found.runs.select(
+def diagnosis_page(diagnosis: Diagnosis) -> Page:
+    """Where runs fail: dialogues that fail, when they first fail, JGA by turn and length, and errors by class."""
+    few = diagnosis.runs["few_slots"].item(0)
+    runs = diagnosis.runs.select(
         "run",
-        *plain("dialogues", "turns", "failing"),
-        failing,
-        *plain("recovered"),
-        pl.col("with_few_slots").cast(pl.String).alias(f"< {few} gold slots"),
-        share_text(pl.col("share_with_few_slots"), f"% < {few}"),
+        *texts("dialogues", "turns", "failing"),
+        share_text(pl.col("failing") / pl.col("dialogues"), "% failing"),
+        *texts("recovered", **{f"< {few} gold slots": "with_few_slots"}),
+        share_text("share_with_few_slots", f"% < {few}"),
     )
-    failures = found.first_failures.select("run", _interval().alias("t/n"), *plain("dialogues"))
-    slots = found.gold_slots.select("run", pl.col("n_gold_max").alias("slots"), *plain("dialogues"))
+    failures = diagnosis.first_failures.select("run", _BIN.alias("t/n"), *texts("dialogues"))
+    slots = diagnosis.gold_slots.select("run", pl.col("n_gold_max").alias("slots"), *texts("dialogues")).sort("slots")
+    classes = diagnosis.errors.select(
+        "run", "class", "kind", *texts("n"), *(share_text(name) for name in ("of_gold", "of_predicted", "of_inactive"))
+    )
     sections = [
         ("Dialogues; failing: the last turn is wrong; recovered: of these, right again in between", runs),
-        ("First wrong turn t of n, of failing dialogues: dialogues", _beside(failures, "t/n", "dialogues")),
-        ("Largest number of gold slots in a turn: dialogues", _beside(slots.sort("slots"), "slots", "dialogues")),
-        ("JGA by turn, in percent", _scores(found.by_turn, "turn")),
-        ("JGA by number of turns, in percent", _scores(found.by_length, "length")),
-        ("Slots of turns by class, and percent of gold's, of the predicted, of those not in gold", _errors(found)),
-        ("By domain: slots of turns, and percent by kind of error", _kinds(found.errors_by_domain, "domain")),
-        ("By slot", _kinds(found.errors_by_slot, "slot")),
+        (
+            "First wrong turn t of n: number of dialogues that fail (Kim et al. 2022, Fig 1)",
+            _by_run(failures, "t/n", "dialogues"),
+        ),
+        (
+            "Largest number of gold slots in a turn: number of dialogues (Kim et al. 2022, Fig 2)",
+            _by_run(slots, "slots", "dialogues"),
+        ),
+        ("JGA by turn, in percent", _scores_by_run(diagnosis.by_turn, "turn")),
+        ("JGA by number of turns, in percent", _scores_by_run(diagnosis.by_length, "length")),
+        ("Slots of turns by class; percent of gold slots, of predicted slots, of slots not in gold", classes),
+        ("By domain: slots of turns, and percent by kind of error", _rates(diagnosis.errors_by_domain, "domain")),
+        ("By slot", _rates(diagnosis.errors_by_slot, "slot")),
     ]
-    return sections, signature_lines(found.runs.with_columns(metric=pl.lit("jga")))
+    return Page(sections, signature_lines(diagnosis.runs.with_columns(metric=pl.lit("jga"))))
 
 
-def render_traits(found: Traits, form: TableFormat) -> str:
-    """Traits of dialogues, in one of the formats; text, Markdown and LaTeX do not list dialogues."""
-    return render_frames(found, form) if form in ("json", "csv") else render_page(*traits_page(found), form)
+render_diagnosis = renderer(diagnosis_page)
 
 
-def traits_page(found: Traits) -> Page:
-    """Their tables, each with its title, and what is to be said below them."""
-    sections, counted = [], counts(found.signatures)
-    for trait in found.bins["trait"].unique(maintain_order=True):
-        title = f"Mean scores by {trait}, of dialogues that have both; n: how many"
-        sections.append((title, _binned(found.bins.filter(trait=trait), counted)))
-    sections += [*_matrices(found.correlations), *_differences(found.differences)]
-    for higher, lower in found.disagreements.select("higher", "lower").unique(maintain_order=True).iter_rows():
-        shown = found.disagreements.filter(higher=higher, lower=lower).select(
+def _by_run(table: pl.DataFrame, index: str, values: str) -> pl.DataFrame:
+    """A column per run; where a run has no row, a dash."""
+    return pivoted(table, "run", index, values).select(pl.all().cast(pl.String).fill_null(UNDEFINED))
+
+
+def _scores_by_run(rows: pl.DataFrame, by: str) -> pl.DataFrame:
+    """A column of scores per run, and of how many dialogues each score is."""
+    shown = rows.sort(by, maintain_order=True).select("run", by, *texts("dialogues"), share_text("value"))
+    sizes = _by_run(shown, by, "dialogues").drop(by)
+    return _by_run(shown, by, "value").hstack(sizes.rename(lambda run: f"n of {run}"))
+
+
+def _rates(errors: pl.DataFrame, by: str) -> pl.DataFrame:
+    """A row per run and group: how many slots there are, and which share of them has each kind of error."""
+    rates = (
+        share_text(
+            pl.when(pl.col(slots).first() > 0).then(pl.col(f"of_{slots}").filter(pl.col("kind") == kind).sum()),
+            f"{kind} of_{slots}",
+        )
+        for kind, slots in _ERROR_RATES
+    )
+    sizes = pl.col("gold", "predicted", "inactive").first().cast(pl.String)
+    return (
+        errors.group_by("run", by, maintain_order=True).agg(sizes, *rates).with_columns(pl.col(by).fill_null(UNDEFINED))
+    )
+
+
+# --- traits -----------------------------------------------------------------------------------------------------------
+
+
+def traits_page(traits: Traits) -> Page:
+    """Mean scores by trait, correlations, and dialogues on which metrics disagree; no list of all dialogues."""
+    counted = counts(traits.signatures)
+    sections = [
+        (
+            f"Mean scores by {trait}, over dialogues in which both are defined; n: number of dialogues",
+            _binned(bins, counted),
+        )
+        for (trait,), bins in traits.bins.group_by("trait", maintain_order=True)
+    ]
+    sections += [*_matrices(traits.correlations), *_differences(traits.differences)]
+    for (higher, lower), dialogues in traits.disagreements.group_by("higher", "lower", maintain_order=True):
+        shown = dialogues.select(
             "run",
-            *plain("place"),
+            *texts("place"),
             "dialogue",
             value_text("high", is_count=higher in counted),
             value_text("low", is_count=lower in counted),
-            *plain("turns", "mistakes"),
+            *texts("turns", "mistakes"),
         )
         sections.append((f"Dialogues that {higher} scores highest above {lower}", shown))
-    below = [
-        "shares in percent; --format csv or json lists every dialogue",
-        *_below(found.correlations),
-        *signature_lines(found.signatures),
-    ]
-    return sections, below
+    below = ["shares in percent; --format csv or json lists every dialogue", *_about_intervals(traits.correlations)]
+    return Page(sections, [*below, *signature_lines(traits.signatures)])
 
 
-def render_correlations(found: Correlations, form: TableFormat) -> str:
-    """Correlations and their differences, in one of the formats."""
-    return render_frames(found, form) if form in ("json", "csv") else render_page(*correlations_page(found), form)
-
-
-def correlations_page(found: Correlations) -> Page:
-    """Their tables, each with its title, and what is to be said below them."""
-    sections = [*_matrices(found.matrix), *_differences(found.differences, found.tests)]
-    below = _below(found.matrix)
-    if found.tests.height > 1:
-        below.append("p are two-sided, and not adjusted for their number")
-    return sections, [*below, *signature_lines(found.signatures)]
-
-
-def _interval() -> pl.Expr:
-    return pl.format("{} to {}", pl.col("low").round(3), pl.col("high").round(3))
-
-
-def _beside(table: pl.DataFrame, index: str, values: str) -> pl.DataFrame:
-    """The runs side by side; where a run has no row, a dash."""
-    runs = table["run"].unique(maintain_order=True).to_list()
-    wide = table.pivot(on="run", on_columns=runs, index=index, values=values, maintain_order=True)
-    return wide.select(pl.all().cast(pl.String).fill_null("-"))
-
-
-def _scores(rows: pl.DataFrame, by: str) -> pl.DataFrame:
-    """The runs side by side, and of how many dialogues each score is."""
-    texts = rows.sort(by, maintain_order=True).select(
-        "run", by, *plain("dialogues"), share_text(pl.col("value"), "value")
-    )
-    values, sizes = _beside(texts, by, "value"), _beside(texts, by, "dialogues")
-    names = values.columns[1:]
-    return values.hstack(sizes.select(pl.col(name).alias(f"n of {name}") for name in names))
-
-
-def _errors(found: Diagnosis) -> pl.DataFrame:
-    shares = (share_text(pl.col(name), name) for name in ("of_gold", "of_predicted", "of_inactive"))
-    return found.errors.select("run", "class", "kind", *plain("n"), *shares)
-
-
-def _kinds(errors: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Rates of whole kinds: a row per run and group."""
-    rates = [
-        share_text(pl.col(rate).filter(pl.col("kind") == kind).sum(), f"{kind} {rate}", pl.col(size).first() > 0)
-        for kind, rate in _KINDS
-        for size in [rate.removeprefix("of_")]
-    ]
-    sizes = (pl.col(name).first().cast(pl.String) for name in ("gold", "predicted", "inactive"))
-    grouped = errors.group_by("run", by, maintain_order=True).agg(*sizes, *rates)
-    return grouped.with_columns(pl.col(by).fill_null("-"))
+render_traits = renderer(traits_page)
 
 
 def _binned(bins: pl.DataFrame, counted: Collection[str]) -> pl.DataFrame:
+    """A row per run and bin: the mean of each metric, and of how many dialogues it is."""
     metrics = bins["metric"].unique(maintain_order=True).to_list()
-    wide = bins.pivot(
-        on="metric",
-        on_columns=metrics,
-        index=["run", "low", "high"],
-        values=["value", "dialogues"],
-        maintain_order=True,
-    )
-    return wide.select(
-        "run",
-        _interval().alias("bin"),
-        *(value_text(f"value_{metric}", is_count=metric in counted).alias(metric) for metric in metrics),
-        *(pl.col(f"dialogues_{metric}").cast(pl.String).alias(f"n of {metric}") for metric in metrics),
-    )
+    means = (value_text(f"value_{metric}", is_count=metric in counted).alias(metric) for metric in metrics)
+    sizes = texts(**{f"n of {metric}": f"dialogues_{metric}" for metric in metrics})
+    table = pivoted(bins, "metric", ["run", "low", "high"], ["value", "dialogues"])
+    return table.select("run", _BIN.alias("bin"), *means, *sizes)
 
 
-def _matrices(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Per run, correlations below the diagonal and their intervals above; and how many rows, where they differ."""
-    for (run, taken), part in rows.group_by("run", "rows", maintain_order=True):
-        pairs = {(first, second): rest for first, second, *rest in part.select(*_PAIR, "r", "n", "low", "high").rows()}
-        sizes = part["n"].unique()
-        same = f", n = {sizes.item():,}" if len(sizes) == 1 else ""
-        title = f"{run}: correlations{_TAKEN[taken]}{same}; above the diagonal their {_percent(part)} intervals"
-        below = {pair: _three(r) for pair, (r, *_) in pairs.items()}
-        above = {pair: _limits(low, high) for pair, (_, _, low, high) in pairs.items()}
-        yield title, _triangles(below, above)
-        if len(sizes) > 1:
-            yield f"{run}: of how many", _triangles({pair: f"{n}" for pair, (_, n, *_) in pairs.items()}, {})
+# --- correlations -----------------------------------------------------------------------------------------------------
+
+
+def correlations_page(correlations: Correlations) -> Page:
+    """A matrix per run, and the differences of correlations with their tests."""
+    sections = [*_matrices(correlations.matrix), *_differences(correlations.differences, correlations.tests)]
+    below = _about_intervals(correlations.matrix)
+    if correlations.tests.height > 1:
+        below.append("p are two-sided, and not adjusted for their number")
+    return Page(sections, [*below, *signature_lines(correlations.signatures)])
+
+
+render_correlations = renderer(correlations_page)
+
+
+def _matrices(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    """Per run, correlations below the diagonal, intervals above; and how many rows each is of, where that differs."""
+    sections = []
+    for (run, taken), pairs in rows.group_by("run", "rows", maintain_order=True):
+        r, limits, sizes = (
+            {(first, second): text for first, second, text in pairs.select("first", "second", column).iter_rows()}
+            for column in (
+                three_decimals("r"),
+                interval_text(three_decimals).alias("limits"),
+                pl.col("n").cast(pl.String),
+            )
+        )
+        same = len(set(sizes.values())) == 1
+        n = f", n = {pairs['n'][0]:,}" if same else ""
+        title = f"{run}: correlations{_TAKEN[taken]}{n}; above the diagonal their {_percent(pairs)} intervals"
+        sections.append((title, _triangles(r, limits)))
+        if not same:
+            sections.append((f"{run}: number of rows", _triangles(sizes, {})))
+    return sections
 
 
 def _triangles(below: dict[tuple[str, str], str], above: dict[tuple[str, str], str]) -> pl.DataFrame:
+    """A square table of pairs of names, with a text per pair below and above the diagonal."""
     names = list(dict.fromkeys(name for pair in below for name in pair))
     columns = {
         second: [below.get((second, first)) or above.get((first, second), "") for first in names] for second in names
@@ -193,66 +197,45 @@ def _triangles(below: dict[tuple[str, str], str], above: dict[tuple[str, str], s
     return pl.DataFrame({"": names, **columns})
 
 
-def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Differences with Zou's interval and, where each has one test, that; else the tests in a table of their own."""
+def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[tuple[str, pl.DataFrame]]:
+    """Differences with Zou's interval; their tests beside them or, where one has several, in a table of their own."""
     if rows.is_empty():
-        return
+        return []
+    same_n = pl.col("n_first") == pl.col("n_second")
+    n = pl.when(same_n).then(pl.col("n_first").cast(pl.String)).otherwise(pl.format("{} and {}", "n_first", "n_second"))
     shown = rows.select(
-        *_PLACE,
-        *(pl.col(name).map_elements(_three, pl.String, skip_nulls=False) for name in ("r_first", "r_second")),
-        pl.col("difference").map_elements(_three, pl.String, skip_nulls=False),
-        pl.struct("low", "high")
-        .map_elements(lambda limits: _limits(limits["low"], limits["high"]), pl.String)
-        .alias(f"{_percent(rows)} interval"),
-        pl.when(pl.col("n_first") == pl.col("n_second"))
-        .then(pl.col("n_first").cast(pl.String))
-        .otherwise(pl.format("{} and {}", "n_first", "n_second"))
-        .alias("n"),
+        *_COMPARED,
+        *(three_decimals(name) for name in ("r_first", "r_second", "difference")),
+        interval_text(three_decimals).alias(f"{_percent(rows)} interval"),
+        n.alias("n"),
     )
-    one_each = tests is not None and not tests.is_empty() and not tests.select(_PLACE).is_duplicated().any()
-    if tests is not None and one_each:
-        shown = shown.join(_tests(tests), on=_PLACE, how="left", maintain_order="left")
-    named = [pl.col(name).alias(name.replace("_", " ")) for name in shown.columns if name not in _PLACE]
-    yield f"Differences of correlations{_TAKEN[rows['rows'].item(0)]}", shown.select(*_names(), *named).fill_null("-")
-    if tests is not None and not one_each and tests.height:
-        yield "Tests of them", _tests(tests).select(*_names(), pl.exclude(_PLACE))
+    tested = None
+    if tests is not None and tests.height:
+        df = pl.col("df").cast(pl.String).fill_null(UNDEFINED)
+        p = pl.col("p").map_elements(lambda p: f"{p:.3g}", pl.String)
+        tested = tests.select(*_COMPARED, "test", three_decimals("statistic"), df, p)
+    if tested is not None and not tested.select(_COMPARED).is_duplicated().any():
+        shown, tested = side_by_side([shown, tested], on=_COMPARED), None
+    sections = [(f"Differences of correlations{_TAKEN[rows['rows'].item(0)]}", _named(shown).fill_null(UNDEFINED))]
+    return sections if tested is None else [*sections, ("Tests of them", _named(tested))]
 
 
-def _names() -> list[pl.Expr]:
-    """Run or runs, and what is compared, from the columns of `_PLACE`."""
-    same_run, same_pair = pl.col("run") == pl.col("other_run"), pl.col("first") == pl.col("second")
-    first, second = (pl.format("r({})", pl.col(name).str.replace(",", ", ")) for name in _PAIR)
-    return [
-        pl.when(same_run).then("run").otherwise(pl.format("{} - {}", "run", "other_run")).alias("run"),
-        pl.when(same_pair).then(first).otherwise(pl.format("{} - {}", first, second)).alias("of"),
-    ]
+def _named(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with what is compared in two columns, `run` and `of`, in place of four."""
+    first, second = (pl.format("r({})", pl.col(name).str.replace(",", ", ")) for name in ("first", "second"))
+    run = pl.when(pl.col("run") == pl.col("other_run")).then("run").otherwise(pl.format("{} - {}", "run", "other_run"))
+    of = pl.when(pl.col("first") == pl.col("second")).then(first).otherwise(pl.format("{} - {}", first, second))
+    others = pl.exclude(_COMPARED).name.map(lambda name: name.replace("_", " "))
+    return table.select(run.alias("run"), of.alias("of"), others)
 
 
-def _tests(tests: pl.DataFrame) -> pl.DataFrame:
-    return tests.select(
-        *_PLACE,
-        "test",
-        pl.col("statistic").map_elements(_three, pl.String),
-        pl.col("df").cast(pl.String).fill_null("-"),
-        pl.col("p").map_elements(lambda p: f"{p:.3g}", pl.String),
-    )
-
-
-def _below(rows: pl.DataFrame) -> list[str]:
-    """What is to be known of the intervals."""
-    told = ["intervals of correlations by Fisher's z, of differences by Zou (2007)"]
+def _about_intervals(rows: pl.DataFrame) -> list[str]:
+    """How the intervals were computed."""
+    lines = ["intervals of correlations by Fisher's z, of differences by Zou (2007)"]
     if POOLED in rows["run"]:
-        told.append(f"{POOLED}: a dialogue that several runs have counts as often, and intervals are too narrow")
-    return told
+        lines.append(f"{POOLED}: a dialogue that several runs have counts as often, and intervals are too narrow")
+    return lines
 
 
 def _percent(rows: pl.DataFrame) -> str:
     return f"{100 * rows['level'].item(0):g} %"
-
-
-def _three(value: float | None) -> str:
-    return "-" if value is None else f"{round(value, 3) + 0.0:.3f}"  # the sum makes -0.0 a 0.0
-
-
-def _limits(low: float | None, high: float | None) -> str:
-    return "-" if low is None else f"{_three(low)} to {_three(high)}"

@@ -1,7 +1,7 @@
 """Charts drawn as files for papers: SVG, PDF or PNG, by vl-convert, without a browser and without a network.
 
-They are as wide as a column of text (3.3 inches), with letters of 7 and 8 points, and have no title: that is for the
-caption to say.
+They are as wide as a column of text (3.3 inches), with type of 7 and 8 points, and have no title, as papers have
+captions.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from dstbench.rendering.charts import Chart
     from dstbench.typing import FigureFormat
 
-# Points, of which 72 are an inch.
+# In points (1/72 inch): the width of a figure, and the smallest one of its plot, whatever the labels beside it.
 _WIDTH: Final = 238
-# Less than this holds nothing, whatever the labels beside it.
-_LEAST: Final = 60
+_NARROWEST: Final = 60
 _DOTS_PER_INCH: Final = 300
 _VEGA_LITE: Final = "5.20"
+# The opening tag of an SVG, up to each size.
+_SIZE: Final = re.compile(r'(<svg [^>]*?width=")([0-9.]+)(" height=")([0-9.]+)"')
 _CONFIG: Final[dict[str, Any]] = {
     "font": "Helvetica, Arial, sans-serif",
     "background": "white",
@@ -50,7 +51,7 @@ _CONFIG: Final[dict[str, Any]] = {
 
 
 def check_drawing() -> None:
-    """Say it before the work is done if figures cannot be drawn.
+    """Check that figures can be drawn, before the work is done.
 
     Raises:
         DstbenchError: vl-convert is not installed.
@@ -65,7 +66,7 @@ def draw_figure(chart: Chart, form: FigureFormat) -> bytes:
     """A chart as the content of a file.
 
     Args:
-        chart: What `charts` gives.
+        chart: A specification from `charts`.
         form: ``svg``, ``pdf``, or ``png`` with 300 dots per inch.
 
     Raises:
@@ -74,17 +75,16 @@ def draw_figure(chart: Chart, form: FigureFormat) -> bytes:
     check_drawing()
     import vl_convert
 
-    offline: Any = {"vl_version": _VEGA_LITE, "allowed_base_urls": []}
-    fitted = _fit(chart, _WIDTH)
-    # What stands beside the plot (labels, legends) is known when it is drawn.
-    beside = _width(vl_convert.vegalite_to_svg(fitted, **offline)) - _WIDTH
-    fitted = _fit(chart, max(_LEAST, _WIDTH - beside))
+    options: Any = {"vl_version": _VEGA_LITE, "allowed_base_urls": []}  # it may fetch nothing
+    # The first drawing shows how much room labels and legends take beside the plot; the second leaves it to them.
+    size = _SIZE.search(vl_convert.vegalite_to_svg(_fit(chart, _WIDTH), **options))
+    beside = float(size[2]) - _WIDTH if size else 0
+    fitted = _fit(chart, max(_NARROWEST, _WIDTH - beside))
     if form == "pdf":
-        return vl_convert.vegalite_to_pdf(fitted, **offline)
+        return vl_convert.vegalite_to_pdf(fitted, **options)
     if form == "png":
-        return vl_convert.vegalite_to_png(fitted, ppi=_DOTS_PER_INCH, **offline)
-    svg = vl_convert.vegalite_to_svg(fitted, **offline)
-    return re.sub(r'(<svg [^>]*?width="[0-9.]+)(" height="[0-9.]+)"', r'\1pt\2pt"', svg, count=1).encode()
+        return vl_convert.vegalite_to_png(fitted, ppi=_DOTS_PER_INCH, **options)
+    return _SIZE.sub(r'\1\2pt\3\4pt"', vl_convert.vegalite_to_svg(fitted, **options), count=1).encode()
 
 
 def _fit(chart: Chart, width: float) -> Chart:
@@ -92,16 +92,10 @@ def _fit(chart: Chart, width: float) -> Chart:
     fitted = copy.deepcopy(chart)
     fitted.pop("title", None)
     fitted["config"] = {**_CONFIG, **fitted.get("config", {})}
-    plot = fitted
-    if "facet" in fitted:
-        plot = fitted["spec"]
-        fitted |= {"columns": 1} if "columns" in fitted else {}
+    if "columns" in fitted:
+        fitted["columns"] = 1
+    plot = fitted["spec"] if "facet" in fitted else fitted
     if plot.get("height") == plot.get("width", 0):  # a square remains one
         plot["height"] = width
     plot["width"] = width
     return fitted
-
-
-def _width(svg: str) -> float:
-    found = re.search(r'<svg [^>]*?width="([0-9.]+)"', svg)
-    return float(found[1]) if found else _WIDTH

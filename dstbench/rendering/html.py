@@ -1,7 +1,7 @@
-"""HTML and SVG of which no part can come from a user: every string that is not `Markup` is text, and is escaped.
+"""HTML and SVG in which nothing of a user's becomes markup: every string that is not `Markup` is text, and is escaped.
 
-Conventions: characters that no eye sees and that change how others are read (controls, marks that turn the direction
-of writing) are shown as their escapes.
+Invisible characters that change how others are read (controls, marks that turn the direction of writing) are shown as
+their escapes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-# What is seen as space; page.js has the same, and what else is shown as its escape.
+# White space that is not escaped, as in page.js.
 _KEPT: Final = "\t\n"
 _VOID: Final = frozenset({"meta", "input", "br"})
 _NUMBER: Final = re.compile(r"[-+]?[\d.,]+|-|")
@@ -36,17 +36,14 @@ def element(name: str, /, *children: str, **attributes: str | float | bool | Non
     Args:
         name: Its name.
         children: Text, which is escaped, and markup.
-        attributes: By name, with ``_`` for a hyphen (one at the end is dropped: ``class_``). None and False: no such
-            attribute; True: one without a value.
+        attributes: By name, with ``_`` for a hyphen (one at the end is dropped: ``class_``). None and False leave the
+            attribute out; True writes it without a value.
 
     >>> element("td", "<script>", class_="n", title='" onclick="')
     '<td class="n" title="&quot; onclick=&quot;">&lt;script&gt;</td>'
     """
-    given = "".join(
-        _attribute(key, value) for key, value in attributes.items() if value is not None and value is not False
-    )
-    opened = f"<{name}{given}>"
-    return Markup(opened if name in _VOID else f"{opened}{join(children)}</{name}>")
+    shown = "".join(_attribute(key, value) for key, value in attributes.items())
+    return Markup(f"<{name}{shown}>" if name in _VOID else f"<{name}{shown}>{join(children)}</{name}>")
 
 
 def join(parts: Iterable[str]) -> Markup:
@@ -68,41 +65,25 @@ def json_text(content: Any) -> Markup:
     return Markup(text)
 
 
-def table(texts: pl.DataFrame, caption: str, *, name: str | None = None) -> Markup:
-    """A table of texts: a caption, a header per column, and the first column as headers of rows.
-
-    Args:
-        texts: All columns are strings.
-        caption: What it is.
-        name: The element's id.
-    """
-    numeric = [all(_NUMBER.fullmatch(text) for text in texts[column]) for column in texts.columns]
-    head = [
-        element("th", title, scope="col", class_=_number(is_number))
-        for title, is_number in zip(texts.columns, numeric, strict=True)
-    ]
+def table(texts: pl.DataFrame, caption: str) -> Markup:
+    """A table of texts under a caption: a header per column, and the first column as headers of rows."""
+    looks = ["n" if all(map(_NUMBER.fullmatch, texts[name])) else None for name in texts.columns]
+    head = [element("th", name, scope="col", class_=look) for name, look in zip(texts.columns, looks, strict=True)]
     rows = [
         element(
             "tr",
             element("th", first, scope="row"),
-            *(
-                element("td", text, class_=_number(is_number))
-                for text, is_number in zip(rest, numeric[1:], strict=True)
-            ),
+            *(element("td", text, class_=look) for text, look in zip(rest, looks[1:], strict=True)),
         )
         for first, *rest in texts.iter_rows()
     ]
-    inner = element(
-        "table", element("caption", caption), element("thead", element("tr", *head)), element("tbody", *rows), id=name
-    )
-    return element("div", inner, class_="wide", tabindex="0", role="region", aria_label=caption)
+    inner = [element("caption", caption), element("thead", element("tr", *head)), element("tbody", *rows)]
+    return element("div", element("table", *inner), class_="wide", tabindex="0", role="region", aria_label=caption)
 
 
-def _number(is_number: bool) -> str | None:
-    return "n" if is_number else None
-
-
-def _attribute(key: str, value: str | float | bool) -> str:
+def _attribute(key: str, value: str | float | bool | None) -> str:
+    if value is None or value is False:
+        return ""
     name = key.rstrip("_").replace("_", "-")
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return f" {name}" if value is True else f' {name}="{escape(visible(text, _KEPT))}"'

@@ -1,7 +1,7 @@
-r"""Tables as LaTeX, in the style of the package booktabs, with captions that say how their numbers were made.
+r"""Tables as LaTeX, in the style of the package booktabs, with captions that say how their numbers were computed.
 
-A table that is too wide for a column goes over both, and is scaled down where that does not do; one that is too long
-for a page goes on on the next.
+A table that is too wide for a column spans both, and is scaled down if it is still too wide; one that is too long for a
+page continues on the next.
 """
 
 from __future__ import annotations
@@ -12,22 +12,43 @@ from typing import TYPE_CHECKING, Final
 from dstbench.io.escape import latex_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import polars as pl
 
-# More rows than this do not fit on a page.
+# A table with more rows does not fit on a page.
 _LONGEST: Final = 45
-# What a line says of the command line, which a paper's reader does not have.
+# What a line says about the command line, which readers of a paper do not use.
 _OPTION: Final = re.compile(r"(?:; --\w[^;]*| \([^()]*--\w[^()]*\))$")
 _SIGNATURE: Final = re.compile(r"^(signature.*): (\S+)$", re.DOTALL)
 # Numbers and intervals.
 _NUMERIC: Final = r"^(?:-?[0-9.]+(?: to -?[0-9.]+)?|-|)$"
-# Letters of the small font that fit a column of text.
+# Characters of the small font that fit into a column of text.
 _COLUMN: Final = 60
-# A column with longer texts than this breaks them.
+# A column with longer texts breaks them into lines.
 _WIDEST: Final = 60
-_SHRUNK: Final = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+_LONG_TABLE: Final = r"""\begingroup\footnotesize
+\begin{longtable}{%(columns)s}
+%(caption)s\toprule
+%(head)s
+\midrule
+\endhead
+%(rows)s\bottomrule
+\end{longtable}
+\endgroup
+"""
+_TABLE: Final = r"""\begin{%(place)s}[t]
+\centering\footnotesize
+%(caption)s\smallskip
+\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%%
+\begin{tabular}{%(columns)s}
+\toprule
+%(head)s
+\midrule
+%(rows)s\bottomrule
+\end{tabular}}
+\end{%(place)s}
+"""
 
 
 def latex_page(tables: Sequence[tuple[pl.DataFrame, Sequence[str]]]) -> str:
@@ -40,54 +61,30 @@ def latex_table(table: pl.DataFrame, caption: Sequence[str]) -> str:
     """One table of texts.
 
     Args:
-        table: Its texts; columns of numbers are flush right.
-        caption: What it shows, and then how that was found; a signature may be broken between its parts.
+        table: Its texts; columns of numbers are aligned to the right.
+        caption: What it shows, and then how that was computed; a signature may be broken between its parts.
     """
     numeric = [table[name].str.contains(_NUMERIC).all() for name in table.columns]
-    columns = "".join("r" if n else _text_column(table[name]) for name, n in zip(table.columns, numeric, strict=True))
     rows = [
-        _row([_number(text) if n else latex_text(text) for text, n in zip(row, numeric, strict=True)])
+        _row(_number(text) if is_number else latex_text(text) for text, is_number in zip(row, numeric, strict=True))
         for row in table.iter_rows()
     ]
-    head = [r"\toprule", _row([latex_text(name) for name in table.columns]), r"\midrule"]
-    told = [rf"\caption{{{_caption(caption)}}}"] if caption else []
-    widths = (max([len(name), *table[name].str.len_chars().to_list()]) + 2 for name in table.columns)
-    place = "table*" if sum(widths) > _COLUMN else "table"
-    if table.height > _LONGEST:
-        lines = [
-            r"\begingroup\footnotesize",
-            rf"\begin{{longtable}}{{{columns}}}",
-            *(line + r"\\" for line in told),
-            *head,
-            r"\endhead",
-            *rows,
-            r"\bottomrule",
-            r"\end{longtable}",
-            r"\endgroup",
-        ]
-    else:
-        lines = [
-            rf"\begin{{{place}}}[t]",
-            r"\centering\footnotesize",
-            *told,
-            r"\smallskip",
-            _SHRUNK,
-            rf"\begin{{tabular}}{{{columns}}}",
-            *head,
-            *rows,
-            r"\bottomrule",
-            r"\end{tabular}}",
-            rf"\end{{{place}}}",
-        ]
-    return "".join(f"{line}\n" for line in lines)
+    widths = [max(texts.str.len_chars().to_list(), default=0) for texts in table]
+    columns = zip(numeric, widths, strict=True)
+    total_width = sum(max(len(name), width) + 2 for name, width in zip(table.columns, widths, strict=True))
+    is_long = table.height > _LONGEST
+    caption_text = rf"\caption{{{_caption(caption)}}}" + (r"\\" if is_long else "") + "\n" if caption else ""
+    return (_LONG_TABLE if is_long else _TABLE) % {
+        "place": "table*" if total_width > _COLUMN else "table",
+        "columns": "".join("r" if n else r"p{.4\linewidth}" if width > _WIDEST else "l" for n, width in columns),
+        "caption": caption_text,
+        "head": _row(map(latex_text, table.columns)),
+        "rows": "".join(f"{row}\n" for row in rows),
+    }
 
 
-def _row(cells: Sequence[str]) -> str:
+def _row(cells: Iterable[str]) -> str:
     return " & ".join(cells) + r" \\"
-
-
-def _text_column(texts: pl.Series) -> str:
-    return r"p{.4\linewidth}" if (texts.str.len_chars().max() or 0) > _WIDEST else "l"  # type: ignore[operator]
 
 
 def _number(text: str) -> str:
@@ -96,13 +93,12 @@ def _number(text: str) -> str:
 
 
 def _caption(lines: Sequence[str]) -> str:
-    title, *rest = (_line(_OPTION.sub("", line)) for line in lines)
-    return f"{title}: {'; '.join(rest)}." if rest else f"{title}."
-
-
-def _line(line: str) -> str:
-    found = _SIGNATURE.match(line)
-    if not found:
-        return latex_text(line)
-    parts = re.sub(r"(\\textbar\{\}|[+,])", r"\1\\allowbreak{}", latex_text(found[2]))
-    return rf"{latex_text(found[1])}: \texttt{{{parts}}}"
+    shown = []
+    for line in lines:
+        text = _OPTION.sub("", line)
+        if signature := _SIGNATURE.match(text):
+            parts = re.sub(r"(\\textbar\{\}|[+,])", r"\1\\allowbreak{}", latex_text(signature[2]))
+            shown.append(rf"{latex_text(signature[1])}: \texttt{{{parts}}}")
+        else:
+            shown.append(latex_text(text))
+    return f"{shown[0]}: {'; '.join(shown[1:])}." if len(shown) > 1 else f"{shown[0]}."

@@ -1,8 +1,8 @@
 """A report as one HTML file: chapters of tables and figures that need no script, and dialogues to look at.
 
-The file asks the network for nothing, and its content policy forbids it; its one script and one style are allowed by
-their hashes. Nothing of a user's becomes markup: here by `markup`, in the browser as the script only ever sets text, to
-which the policy (trusted types) holds it.
+The file requests nothing from the network, and its content policy forbids it; the policy allows its one script and its
+one style by their hashes. Nothing of a user's becomes markup: `html.element` escapes it here, and in the browser the
+script only ever sets text; the policy (trusted types) allows nothing else.
 """
 
 from __future__ import annotations
@@ -16,28 +16,27 @@ from string import Template
 from typing import TYPE_CHECKING, Any, Final
 
 from dstbench.rendering.html import Markup, element, join, json_text, table
-from dstbench.rendering.tables import draw, lines
+from dstbench.rendering.tables import draw, escape_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
 
-# A table with more rows is unfolded only when it is asked for.
+# A table with more rows is folded.
 _LONGEST: Final = 40
-_SIGNATURE: Final = "signature"
 
 
 @dataclass(frozen=True)
 class Block:
-    """A table of texts, and the figure of the same numbers.
+    """A table of texts, and a figure of the same numbers.
 
     Attributes:
         title: What it shows.
         table: The table.
-        figure: The figure; None: there is none.
-        lead: What is to be known of it.
-        folded: Whether the table is only unfolded when it is asked for; a long one always is.
+        figure: The figure, if there is one.
+        lead: What a reader should know about it.
+        folded: Whether the table is hidden until the reader opens it; long tables always are.
     """
 
     title: str
@@ -49,15 +48,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Chapter:
-    """A part of a report.
-
-    Attributes:
-        name: Its name in links.
-        title: Its title.
-        lead: What it shows, in a sentence or two.
-        blocks: Its tables and figures.
-        below: Lines below them.
-    """
+    """A part of a report: its name in links, its title, what it shows in a sentence or two, and what is in it."""
 
     name: str
     title: str
@@ -71,10 +62,10 @@ def render_markdown(title: str, chapters: Sequence[Chapter], notes: Sequence[str
     parts = [f"# {title}\n"]
     for chapter in chapters:
         parts.append(f"## {chapter.title}\n\n{chapter.lead}\n")
-        parts += [f"### {lines([block.title], 'md')}\n{draw(block.table, 'md')}" for block in chapter.blocks]
-        parts.append(lines(chapter.below, "md"))
+        parts += [f"### {escape_lines([block.title], 'md')}\n{draw(block.table, 'md')}" for block in chapter.blocks]
+        parts.append(escape_lines(chapter.below, "md"))
     if notes:
-        parts.append("## Notes\n\n" + "".join(f"- {lines([note], 'md')}" for note in notes))
+        parts.append("## Notes\n\n" + "".join(f"- {escape_lines([note], 'md')}" for note in notes))
     return "\n".join(part for part in parts if part)
 
 
@@ -89,20 +80,29 @@ def render_html(
 
     Args:
         title: Its title.
-        facts: What it is of: name and value.
+        facts: What the report is about: names and values.
         chapters: Its parts.
-        notes: What is to be known of the data.
-        explorer: Which dialogues can be looked at, and their data (`explorer.Explorer`); None: none.
+        notes: What a reader should know about the data.
+        explorer: Which dialogues are on the page, and their data (`explorer.Explorer`); None: without dialogues.
     """
     links = [(chapter.name, chapter.title) for chapter in chapters]
-    sections = [_section(chapter) for chapter in chapters]
+    sections = [_chapter(chapter) for chapter in chapters]
     if explorer is not None:
         links.append(("dialogues", "Dialogues"))
-        sections.append(_explorer(*explorer))
+        lead = f"Here are {explorer[0]}. Choose one to see what was said, and what each run made of it."
+        off = "The script of this page shows the dialogues, but scripts are switched off."
+        sections.append(
+            _section(
+                *links[-1],
+                element("p", lead, class_="lead"),
+                element("noscript", element("p", off)),
+                element("div", id="explorer"),  # the script shows the dialogues here
+                element("div", id="dialogue"),
+            )
+        )
     if notes:
         links.append(("notes", "Notes"))
-        listed = element("ul", *(element("li", note) for note in notes))
-        sections.append(element("section", element("h2", "Notes", id="notes"), listed))
+        sections.append(_section(*links[-1], element("ul", *(element("li", note) for note in notes))))
     style, script = _file("page.css"), _file("page.js")
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
@@ -121,55 +121,34 @@ def render_html(
 
 
 def render_frame(page: str, title: str) -> str:
-    """A document as an element that a notebook shows, shut off from it: no script, no form, no way to its page."""
+    """A document as an element for a notebook, isolated from it: no script, no form, no access to its page."""
     return element("iframe", srcdoc=page, title=title, sandbox="", width="100%", height="640", class_="dstbench")
 
 
-def _section(chapter: Chapter) -> Markup:
-    lines = [
-        element("p", _breakable(line), class_=_SIGNATURE if line.startswith(_SIGNATURE) else "below")
-        for line in chapter.below
-    ]
-    return element(
-        "section",
-        element("h2", chapter.title, id=chapter.name),
-        element("p", chapter.lead, class_="lead"),
-        *(_block(block) for block in chapter.blocks),
-        *lines,
-    )
+def _section(name: str, title: str, *inside: Markup) -> Markup:
+    return element("section", element("h2", title, id=name), *inside)
+
+
+def _chapter(chapter: Chapter) -> Markup:
+    lead = element("p", chapter.lead, class_="lead")
+    below = []
+    for line in chapter.below:
+        breakable = Markup("<wbr>|".join(join([part]) for part in line.split("|")))  # between the parts of a signature
+        below.append(element("p", breakable, class_="signature" if line.startswith("signature") else "below"))
+    return _section(chapter.name, chapter.title, lead, *map(_block, chapter.blocks), *below)
 
 
 def _block(block: Block) -> Markup:
-    shown = table(block.table, block.title)
+    numbers = table(block.table, block.title)
     lead = [element("p", block.lead)] if block.lead else []
-    if block.figure is None:
-        folded = block.folded or block.table.height > _LONGEST
-        inner = element("details", element("summary", block.title), *lead, shown) if folded else join([*lead, shown])
-        return element("div", inner, class_="folded" if folded else "block")
-    caption = element("figcaption", block.title)
-    numbers = element("details", element("summary", "The numbers"), shown)
-    return element("figure", caption, *lead, element("div", block.figure, class_="panels"), numbers, class_="block")
-
-
-def _explorer(told: str, content: dict[str, Any]) -> Markup:
-    """The place of the dialogues, which the script fills."""
-    without = element(
-        "noscript", element("p", "The dialogues are shown by the script of this page, which is switched off.")
-    )
-    return element(
-        "section",
-        element("h2", "Dialogues", id="dialogues"),
-        element("p", f"Here are {told}. Choose one to see what was said, and what each run made of it.", class_="lead"),
-        without,
-        element("div", id="explorer"),
-        element("div", id="dialogue"),
-    )
-
-
-def _breakable(line: str) -> Markup:
-    """A line that may break between the parts of a signature."""
-    first, *rest = line.split("|")
-    return join([first, *(part for piece in rest for part in (Markup("<wbr>"), f"|{piece}"))])
+    if block.figure is not None:
+        figure = element("div", block.figure, class_="panels")
+        folded = element("details", element("summary", "The numbers"), numbers)
+        return element("figure", element("figcaption", block.title), *lead, figure, folded, class_="block")
+    if block.folded or block.table.height > _LONGEST:
+        details = element("details", element("summary", block.title), *lead, numbers)
+        return element("div", details, class_="folded")
+    return element("div", *lead, numbers, class_="block")
 
 
 @cache

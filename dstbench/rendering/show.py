@@ -1,184 +1,170 @@
 """One dialogue of one or several runs, turn by turn, to be read in a terminal.
 
-What a slot is shows in its mark, so that colours only help.
+A slot's mark says what became of it, so that colours only help.
 """
 
 from __future__ import annotations
 
 import textwrap
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
 from dstbench.io.escape import plain_text
-from dstbench.rendering.tables import counts, draw, render_frames, render_page, signature_lines, text_table, value_text
+from dstbench.rendering.tables import (
+    UNDEFINED,
+    Page,
+    counts,
+    draw,
+    pivoted,
+    render_frames,
+    render_page,
+    side_by_side,
+    signature_lines,
+    text_table,
+    texts,
+    value_text,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dstbench.analysis.show import Walkthrough
     from dstbench.typing import TableFormat
 
-#: Kind to its mark and its colour.
-_MARKS: Final = {"correct": ("=", "green"), "missed": ("-", "yellow"), "wrong": ("x", "red"), "over": ("+", "magenta")}
-_EVENTS: Final = ("correct", "wrong", "missed", "over")
+#: Kind of error to its mark and its colour.
+_MARKS: Final = {"correct": ("=", "green"), "wrong": ("x", "red"), "missed": ("-", "yellow"), "over": ("+", "magenta")}
 _CARRIED: Final = "~"
 _LEGEND: Final = f"= correct, - missed, x wrong, + over-predicted; {_CARRIED} as in the turn before"
 _COUNTED: Final = "changes as the GCA authors' code counts them; scores in percent, counts as they are"
-_UNSAID: Final = "what was said is not known; --context FILE says it"
+_UNSAID: Final = "the utterances are not known: --context FILE names their file"
 _UNSCORED: Final = "not scored under this convention"
 _NO_SLOT: Final = "(no prediction)"
+# What was said is wrapped to lines of at least this many characters, however narrow the terminal.
+_NARROWEST: Final = 40
 
 
-def render_walkthrough(found: Walkthrough, form: TableFormat, *, width: int = 120, colour: bool = False) -> str:
+def render_walkthrough(walkthrough: Walkthrough, form: TableFormat, *, width: int = 120, colour: bool = False) -> str:
     """A dialogue in one of the formats.
 
     Args:
-        found: What `walk_through` gives.
-        form: ``json`` and ``csv`` give the frames; the others a table of the dialogue's scores, then one per turn.
-        width: Letters of a line, for what was said.
+        walkthrough: What `walk_through` returns.
+        form: ``json`` and ``csv`` have the frames; the others a table of the dialogue's scores, then one per turn.
+        width: Characters per line, for what was said.
         colour: Whether the text may be coloured.
     """
     if form in ("json", "csv"):
-        return render_frames(found, form)
-    found, runs = _lettered(found)
-    turns = pl.concat([found.changes["turn"], found.said["turn"]]).unique().sort().to_list()
-    whole = found.scores.filter(pl.col("turn").is_null())
-    title = f"{found.changes['dialogue'][0]}: {len(turns)} turn{'s' if len(turns) > 1 else ''}"
-    overview = _side_by_side(
-        whole, found.signatures, found.changes.group_by("run", maintain_order=True).agg(pl.col(_EVENTS).sum())
-    )
-    if len(runs) > 1:
-        named = pl.Series("run", found.signatures["run"].unique(maintain_order=True))
-        overview = overview.with_columns(pl.format("{}: {}", "run", named))
-    signed = signature_lines(found.signatures)
-    above = [_LEGEND, _COUNTED, *([_UNSAID] if found.said.is_empty() else [])]
-    pages: list[tuple[str, Sequence[str], pl.DataFrame | None]] = [
-        (f"turn {turn}", _told(found, turn), _slots(found.slots.filter(turn=turn), runs)) for turn in turns
+        return render_frames(walkthrough, form)
+    width = max(_NARROWEST + 4, width)
+    walkthrough, runs = _lettered(walkthrough)
+    turns = pl.concat([walkthrough.changes["turn"], walkthrough.said["turn"]]).unique().sort().to_list()
+    title = f"{walkthrough.changes['dialogue'][0]}: {len(turns)} turn{'s' if len(turns) > 1 else ''}"
+    overview = _overview(walkthrough, runs)
+    above = [_LEGEND, _COUNTED, *([_UNSAID] if walkthrough.said.is_empty() else [])]
+    signatures = signature_lines(walkthrough.signatures)
+    of_turns = [
+        (f"turn {turn}", _events(walkthrough, turn), _slots(walkthrough.slots.filter(turn=turn), runs))
+        for turn in turns
     ]
     if form != "text":
-        tables = [(_one_line(head, told), table) for head, told, table in pages if table is not None]
-        return render_page([(title, overview), *tables], [*above, *signed], form)
+        tables = [("; ".join([head, *lines]), slots) for head, lines, slots in of_turns if slots.height]
+        return render_page(Page([(title, overview), *tables], [*above, *signatures]), form)
     text = f"{plain_text(title)}\n\n{draw(overview, form)}" + "".join(f"{line}\n" for line in above)
-    for head, told, table in pages:
-        lines = [line for part in told for line in _wrapped(plain_text(part), width)]
-        shown = (
-            ("" if _UNSCORED in told else "  no slot\n")
-            if table is None
-            else textwrap.indent(_table(table, colour=colour).rstrip("\n"), "  ") + "\n"
-        )
-        text += f"\n{head}\n" + "".join(f"  {line}\n" for line in lines) + shown
-    return text + "\n" + "".join(f"{plain_text(line)}\n" for line in signed)
+    for head, lines, slots in of_turns:
+        wrapped = (textwrap.wrap(plain_text(line), width - 4, subsequent_indent="    ") or [""] for line in lines)
+        shown = list(chain.from_iterable(wrapped))
+        if slots.height:
+            shown += _slot_table(slots, colour=colour).rstrip("\n").split("\n")
+        elif _UNSCORED not in lines:
+            shown.append("no slot")
+        text += f"\n{head}\n" + "".join(f"  {line}\n" for line in shown)
+    return text + "\n" + "".join(f"{plain_text(line)}\n" for line in signatures)
 
 
-def _lettered(found: Walkthrough) -> tuple[Walkthrough, list[str]]:
-    """Several runs under letters, as names are too long to head columns; and what they are called now."""
-    runs = found.changes["run"].unique(maintain_order=True).to_list()
+def _lettered(walkthrough: Walkthrough) -> tuple[Walkthrough, list[str]]:
+    """Several runs under letters, as names are too long to head columns; and the runs' names or letters."""
+    runs = walkthrough.changes["run"].unique(maintain_order=True).to_list()
     if len(runs) == 1:
-        return found, runs
-    letters = {run: chr(ord("A") + number) for number, run in enumerate(runs)}
-    called = pl.col("run").replace_strict(letters, return_dtype=pl.String)
-    parts = {name: getattr(found, name).with_columns(called) for name in ("slots", "changes", "scores")}
-    return replace(found, **parts), list(letters.values())
+        return walkthrough, runs
+    letters = [chr(ord("A") + number) for number in range(len(runs))]
+    letter = pl.col("run").replace_strict(runs, letters, return_dtype=pl.String)
+    frames = {name: getattr(walkthrough, name).with_columns(letter) for name in ("slots", "changes", "scores")}
+    return replace(walkthrough, **frames), letters
 
 
-def _side_by_side(scores: pl.DataFrame, signatures: pl.DataFrame, changes: pl.DataFrame) -> pl.DataFrame:
+def _overview(walkthrough: Walkthrough, runs: list[str]) -> pl.DataFrame:
+    """The scores of the whole dialogue; where letters stand for runs, with their names."""
+    changes = walkthrough.changes.group_by("run", maintain_order=True).agg(pl.col(*_MARKS).sum())
+    table = _scores(walkthrough.scores.filter(pl.col("turn").is_null()), changes, counts(walkthrough.signatures))
+    names = walkthrough.signatures["run"].unique(maintain_order=True)
+    return table if len(runs) == 1 else table.with_columns(pl.format("{}: {}", "run", names))
+
+
+def _scores(scores: pl.DataFrame, changes: pl.DataFrame, counted: frozenset[str]) -> pl.DataFrame:
     """A row per run: its scores, and its changes of state."""
-    metrics = scores["metric"].unique(maintain_order=True).to_list()
-    wide = scores.pivot(on="metric", on_columns=metrics, index="run", values="value", maintain_order=True)
-    counted = changes.select(
-        "run",
-        *(pl.col(kind).cast(pl.String).alias(f"{kind} changes") for kind in _EVENTS),
-    )
-    return wide.select("run", *(value_text(name, is_count=name in counts(signatures)) for name in metrics)).join(
-        counted, on="run", how="left", maintain_order="left"
-    )
+    wide = pivoted(scores, "metric", "run", "value")
+    values = wide.select("run", *(value_text(name, is_count=name in counted) for name in wide.columns[1:]))
+    return side_by_side([values, changes.select("run", *texts(**{f"{kind} changes": kind for kind in _MARKS}))], "run")
 
 
-def _told(found: Walkthrough, turn: int) -> list[str]:
+def _events(walkthrough: Walkthrough, turn: int) -> list[str]:
     """What was said in a turn, and how each run scores."""
-    said = [
-        f"{who}: {words}"
-        for row in found.said.filter(turn=turn).select("system", "user").iter_rows(named=True)
-        for who, words in row.items()
-        if words is not None
-    ]
-    changes = found.changes.filter(turn=turn)
-    scores = found.scores.filter(turn=turn)
+    said = walkthrough.said.filter(turn=turn).select("system", "user").rows(named=True)
+    lines = [f"{speaker}: {words}" for row in said for speaker, words in row.items() if words is not None]
+    scores, changes = walkthrough.scores.filter(turn=turn), walkthrough.changes.filter(turn=turn)
     if scores.is_empty():
-        return [*said, _UNSCORED]
-    several = changes["run"].n_unique() > 1
-    lines = []
-    for row in _side_by_side(scores, found.signatures, changes).iter_rows(named=True):
-        run = row.pop("run")
-        events = [
-            f"{number} {name.partition(' ')[0]}"
-            for name, number in row.items()
-            if name.endswith(" changes") and number != "0"
-        ]
-        values = ", ".join(f"{name} {value}" for name, value in row.items() if not name.endswith(" changes"))
-        happened = f"changes: {', '.join(events)}" if events else "no change"
-        lines.append(f"{f'{run}: ' if several else ''}{values}; {happened}")
-    return [*said, *lines]
+        return [*lines, _UNSCORED]
+    table = _scores(scores, changes, counts(walkthrough.signatures))
+    metrics = table.columns[1 : -len(_MARKS)]
+    for run, *cells in table.iter_rows():
+        values = ", ".join(f"{name} {value}" for name, value in zip(metrics, cells, strict=False))
+        numbers = zip(_MARKS, cells[len(metrics) :], strict=True)
+        events = ", ".join(f"{number} {kind}" for kind, number in numbers if number != "0")
+        name = f"{run}: " if changes["run"].n_unique() > 1 else ""
+        lines.append(f"{name}{values}; {f'changes: {events}' if events else 'no change'}")
+    return lines
 
 
-def _slots(slots: pl.DataFrame, runs: Sequence[str]) -> pl.DataFrame | None:
-    """The slots of a turn: gold once, and per run its mark, prediction and class; None: there are none."""
-    if slots.is_empty():
-        return None
+def _slots(slots: pl.DataFrame, runs: list[str]) -> pl.DataFrame:
+    """The slots of a turn: gold once, and per run its mark (under a blank title), prediction and class."""
+    marks = {kind: mark for kind, (mark, _) in _MARKS.items()}
     shown = slots.select(
         "run",
         pl.col("slot").cast(pl.String).fill_null(_NO_SLOT),
-        *(_value(name) for name in ("gold", "pred")),
+        *map(_value, ("gold", "pred")),
         pl.col("class").cast(pl.String),
-        mark=pl.col("kind").cast(pl.String).replace_strict({kind: mark for kind, (mark, _) in _MARKS.items()})
+        mark=pl.col("kind").cast(pl.String).replace_strict(marks)
         + pl.when("carried").then(pl.lit(_CARRIED)).otherwise(pl.lit("")),
     )
     gold = pl.col("gold").unique(maintain_order=True).str.join(" / ")
-    table = shown.group_by("slot", maintain_order=True).agg(gold).sort("slot")
+    columns = [shown.group_by("slot").agg(gold).sort("slot")]
     for number, run in enumerate(runs):
-        names = {
-            "mark": " " * (number + 1),
-            "pred": f"predicted {run}" if len(runs) > 1 else "predicted",
-            "class": f"class{' ' * number}",
-        }
-        part = shown.filter(run=run).select("slot", *(pl.col(name).alias(new) for name, new in names.items()))
-        table = table.join(part, on="slot", how="left", maintain_order="left")
-    marks = [" " * (number + 1) for number in range(len(runs))]
-    order = [marks[0], "slot", "gold", *[name for name in table.columns if name not in (marks[0], "slot", "gold")]]
-    return table.select(pl.col(order).fill_null(""))
+        predicted = f"predicted {run}" if len(runs) > 1 else "predicted"
+        titles = {"mark": " " * (number + 1), "pred": predicted, "class": f"class{' ' * number}"}
+        columns.append(shown.filter(run=run).select("slot", *texts(**{title: name for name, title in titles.items()})))
+    return side_by_side(columns, on="slot").select(pl.col(" "), pl.exclude(" ")).fill_null("")
 
 
 def _value(name: str) -> pl.Expr:
     """A value as text; one that could be taken for none, or whose ends are not seen, in quotation marks."""
     value = pl.col(name).cast(pl.String)
-    hidden = value.is_in(["", "-"]) | value.str.contains(r"^\s|\s$")
-    mark = pl.col("slot").is_null()
+    hidden = value.is_in(["", UNDEFINED]) | value.str.contains(r"^\s|\s$")
     quoted = pl.when(hidden).then(pl.format("'{}'", value)).otherwise(value)
-    return pl.when(mark).then(pl.lit("-")).otherwise(quoted).fill_null("-").alias(name)
+    return pl.when(pl.col("slot").is_not_null()).then(quoted).fill_null(UNDEFINED).alias(name)
 
 
-def _table(table: pl.DataFrame, *, colour: bool) -> str:
+def _slot_table(table: pl.DataFrame, *, colour: bool) -> str:
     """The slots of a turn as text; a run's columns in the colour of its mark."""
     if not colour:
         return text_table(table)
     colours = dict(_MARKS.values())
     styles = []
     for row in table.iter_rows():
-        style, looks = "", []
+        style, row_styles = "", []
         for name, text in zip(table.columns, row, strict=True):
-            if not name.strip():
-                carried = "dim " if text.endswith(_CARRIED) else ""
-                style = f"{carried}{colours[text[0]]}" if text else ""
-            looks.append("" if name in ("slot", "gold") else style)
-        styles.append(looks)
+            if not name.strip():  # the mark, which the run's other columns follow
+                dim = "dim " if text.endswith(_CARRIED) else ""
+                style = f"{dim}{colours[text[0]]}" if text else ""
+            row_styles.append("" if name in ("slot", "gold") else style)
+        styles.append(row_styles)
     return text_table(table, styles)
-
-
-def _wrapped(line: str, width: int) -> list[str]:
-    return textwrap.wrap(line, max(40, width - 4), subsequent_indent="    ", break_long_words=True) or [""]
-
-
-def _one_line(head: str, told: Sequence[str]) -> str:
-    return "; ".join([head, *told])

@@ -1,15 +1,15 @@
-"""The papers' figures as SVG, drawn from the same frames as the Vega-Lite specifications of `charts`.
+"""The papers' figures as SVG for the page, drawn from the same frames as the Vega-Lite specifications of `charts`.
 
-Conventions: runs and metrics are told apart by colour, dash and shape of the mark, so that no figure needs colour.
-Looks are classes (page.css), as a strict content policy allows no styles inside. A figure of several runs is small
-multiples on one scale.
+Runs and metrics differ in colour, dash and the shape of the mark, so that no figure needs colour. All colours and
+dashes are in page.css, under the classes used here: the page's content policy allows no styles inside elements. A
+figure of several runs is small multiples on one scale.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
@@ -18,22 +18,17 @@ from dstbench.rendering.html import Markup, element, join
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: How many looks there are; after them they come again.
-LOOKS: Final = 8
+# How many kinds of line page.css has (classes s0, s1 …); after them they come again.
+_LINES: Final = 8
+# The margins of a panel with two axes, in pixels.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 10, 22, 40
+# The shapes of marks: circle, square, triangle, diamond.
 _SHAPES: Final = ("M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0", "M-3-3h6v6h-6z", "M0-4L4 3H-4z", "M0-4L4 0L0 4L-4 0z")
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A scale from numbers to pixels.
-
-    Attributes:
-        title: What it shows.
-        low: The least number.
-        high: The largest.
-        percent: Whether numbers are shares that are shown in percent.
-    """
+    """A scale from numbers between `low` and `high` to pixels; `percent`: the numbers are shares, shown in percent."""
 
     title: str
     low: float
@@ -50,8 +45,12 @@ class Axis:
         low, high = self.low * unit, self.high * unit
         step = 10 ** floor(log10((high - low or 1) / about))
         step = next((step * by for by in (1, 2, 5, 10) if (high - low) / (step * by) <= about + 1.5), step * 10)
-        found = [n * step for n in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
-        return [(number / unit, f"{number:.10g}") for number in found]
+        numbers = [n * step for n in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+        return [(number / unit, f"{number:.10g}") for number in numbers]
+
+    def text(self, value: float) -> str:
+        """A number as it is shown."""
+        return f"{100 * value:.2f} %" if self.percent else f"{value:g}"
 
 
 def histograms(rows: pl.DataFrame, x: str, width: float, title: str, part: str | None = None) -> Markup:
@@ -59,157 +58,119 @@ def histograms(rows: pl.DataFrame, x: str, width: float, title: str, part: str |
     y = Axis("dialogues", 0, max(_limits(rows["dialogues"])[1], 1))
     low, high = _limits(rows[x])
     figures = []
-    for (run,), mine in rows.group_by("run", maintain_order=True):
-        frame = _Frame(Axis(title, low, high + width), y)
+    for (run,), of_run in rows.group_by("run", maintain_order=True):
+        panel = _Panel(Axis(title, low, high + width), y)
         bars = []
-        for at, height, lower in mine.select(x, "dialogues", part or pl.lit(0)).iter_rows():
-            told = f"{at:g}: {height}" + (f", {part} {lower}" if part else "")
-            bars.append(frame.bar(at, width, height, told, "bar"))
-            bars.append(frame.bar(at, width, lower, told, "bar part"))
-        figures.append(frame.draw(str(run), join(bars)))
+        for start, height, lower in of_run.select(x, "dialogues", part or pl.lit(0)).iter_rows():
+            tip = f"{start:g}: {height}" + (f", {part} {lower}" if part else "")
+            bars += [panel.bar(start, width, height, tip, "bar"), panel.bar(start, width, lower, tip, "bar part")]
+        figures.append(panel.draw(str(run), bars))
     return join(figures)
 
 
-def ranked(rows: pl.DataFrame, name: str, value: str, look: str) -> Markup:
-    """Horizontal bars per run: of each row its `name`, its `value` as a number too, and its kind `look` by shade."""
+def ranked(rows: pl.DataFrame, name: str, value: str, kind: str) -> Markup:
+    """Horizontal bars per run: of each row its `name`, its `value` as a number too, and its `kind` by shade."""
+    left, width, step = 120, 330, 17
+    axis = Axis("", 0, _limits(rows[value])[1] or 1)
     figures = []
-    _, largest = _limits(rows[value])
-    for (run,), mine in rows.group_by("run", maintain_order=True):
-        left, width, step = 120, 330, 17
-        axis = Axis("", 0, largest or 1)
+    for (run,), of_run in rows.group_by("run", maintain_order=True):
         parts = [_text(left, 14, str(run), "title")]
-        for number, (text, amount, kind) in enumerate(mine.select(name, value, look).iter_rows()):
+        for number, (text, amount, shade) in enumerate(of_run.select(name, value, kind).iter_rows()):
             y, end = _TOP + step * number, axis.at(amount, left, width - 50)
-            told = element("title", f"{text}: {amount:,}")
+            bar = {"x": left, "y": y, "width": end - left, "height": step - 4, "class_": f"kind-{shade}"}
             parts.append(_text(left - 6, y + 11, text, "tick end"))
-            parts.append(element("rect", told, x=left, y=y, width=end - left, height=step - 4, class_=f"kind-{kind}"))
+            parts.append(_shape("rect", f"{text}: {amount:,}", **bar))
             parts.append(_text(end + 5, y + 11, f"{amount:,}", "tick"))
-        figures.append(_svg(f"{run}: {value} by {name}", width, _TOP + step * mine.height + 6, parts))
+        figures.append(_svg(f"{run}: {value} by {name}", width, _TOP + step * of_run.height + 6, parts))
     return join(figures)
 
 
 def lines(rows: pl.DataFrame, x: str, series: str, title: str, *, panels: str | None = None) -> Markup:
     """A line per value of `series` over the columns `x` and `value` (shares), a panel per value of `panels`."""
     names = rows[series].unique(maintain_order=True).to_list()
-    known = rows.drop_nulls("value")
-    low, high = _limits(rows[x])
+    defined = rows.drop_nulls("value")
+    panel = _Panel(Axis(title, *_limits(rows[x])), Axis("percent", 0, 1, percent=True), width=300 if panels else 560)
     figures = []
-    for name in rows[panels].unique(maintain_order=True) if panels else [""]:
-        shown = known.filter(pl.col(panels) == name) if panels else known
-        frame = _Frame(Axis(title, low, high), Axis("percent", 0, 1, percent=True), width=300 if panels else 560)
+    for panel_name in rows[panels].unique(maintain_order=True) if panels else [""]:
+        shown = defined.filter(pl.col(panels) == panel_name) if panels else defined
         drawn = []
-        for number, one in enumerate(names):
-            points = shown.filter(pl.col(series) == one).sort(x).select(x, "value").rows()
-            drawn.append(frame.line(points, number, one))
-        figures.append(frame.draw(name, join(drawn)))
-    return join([*figures, legend(names)])
+        for number, name in enumerate(names):
+            points = shown.filter(pl.col(series) == name).sort(x).select(x, "value").rows()
+            drawn.append(panel.line(points, number, name))
+        figures.append(panel.draw(panel_name, drawn))
+    return join([*figures, _legend(names)])
 
 
 def intervals(rows: pl.DataFrame) -> Markup:
     """Scores with their intervals, a panel per metric, the runs below each other, the highest first."""
-    runs = (
-        rows.filter(pl.col("metric") == rows["metric"][0])
-        .sort("value", descending=True, nulls_last=True, maintain_order=True)["run"]
-        .to_list()
-    )
+    first = rows.filter(pl.col("metric") == rows["metric"][0])
+    runs = first.sort("value", descending=True, nulls_last=True, maintain_order=True)["run"].to_list()
     figures = []
-    for (metric,), mine in rows.group_by("metric", maintain_order=True):
-        limits = pl.concat([mine["low"], mine["high"], mine["value"]]).drop_nulls().to_list()
-        room = (max(limits) - min(limits)) * 0.06 or 0.01 if limits else 0
-        is_share = mine["unit"].item(0) == "share"
-        axis = Axis(
-            "percent" if is_share else "count",
-            min(limits, default=0) - room,
-            max(limits, default=1) + room,
-            percent=is_share,
-        )
-        numbers = {run: rest for run, *rest in mine.select("run", "value", "low", "high").iter_rows()}
-        figures.append(_forest(str(metric), axis, [(run, *numbers[run]) for run in runs]))
+    for (metric,), scores in rows.group_by("metric", maintain_order=True):
+        numbers = pl.concat([scores["low"], scores["high"], scores["value"]]).drop_nulls().to_list()
+        low, high = min(numbers, default=0), max(numbers, default=1)
+        margin = (high - low) * 0.06 or 0.01 if numbers else 0
+        percent = scores["unit"].item(0) == "share"
+        axis = Axis("percent" if percent else "count", low - margin, high + margin, percent=percent)
+        of_run = {run: rest for run, *rest in scores.select("run", "value", "low", "high").iter_rows()}
+        figures.append(_forest_plot(str(metric), axis, [(run, *of_run[run]) for run in runs]))
     return join(figures)
 
 
-def _forest(title: str, axis: Axis, rows: Sequence[tuple[str, float | None, float | None, float | None]]) -> Markup:
+def _forest_plot(
+    title: str, axis: Axis, rows: Sequence[tuple[str, float | None, float | None, float | None]]
+) -> Markup:
+    """A value with its interval per name, below each other."""
     left, width, step = 110, 330, 20
     height = _TOP + step * len(rows) + _BOTTOM
     right, bottom = width - _RIGHT, height - _BOTTOM
     parts = [_text(left, 14, title, "title")]
     for number, text in axis.ticks():
-        at = axis.at(number, left, right)
-        parts += [
-            element("path", d=f"M{at} {_TOP}V{bottom}", class_="grid"),
-            _text(at, bottom + 14, text, "tick middle"),
-        ]
+        x = axis.at(number, left, right)
+        parts += [_line(f"M{x} {_TOP}V{bottom}", "grid"), _text(x, bottom + 14, text, "tick middle")]
     parts.append(_text((left + right) / 2, height - 8, axis.title, "tick middle"))
     for number, (run, value, low, high) in enumerate(rows):
         y = _TOP + step * (number + 0.5)
         parts.append(_text(left - 8, y + 4, _short(run), "tick end"))
         if value is None:
             continue
-        told = element(
-            "title",
-            f"{run}: {_percent(value, axis)}"
-            + ("" if low is None or high is None else f" ({_percent(low, axis)} to {_percent(high, axis)})"),
-        )
+        tip = f"{run}: {axis.text(value)}"
         if low is not None and high is not None:
-            parts.append(
-                element(
-                    "path", told, d=f"M{axis.at(low, left, right)} {y}H{axis.at(high, left, right)}", class_="whisker"
-                )
-            )
-        parts.append(
-            element("path", told, d=_SHAPES[0], transform=f"translate({axis.at(value, left, right)} {y})", class_="dot")
-        )
+            tip += f" ({axis.text(low)} to {axis.text(high)})"
+            parts.append(_line(f"M{axis.at(low, left, right)} {y}H{axis.at(high, left, right)}", "whisker", tip))
+        parts.append(_mark(0, axis.at(value, left, right), y, "dot", tip))
     return _svg(title, width, height, parts)
 
 
 def heat_maps(rows: pl.DataFrame) -> Markup:
-    """Correlations as squares with their numbers, a panel per run, the diagonal left out."""
+    """Correlations as squares with their numbers, a panel per run, without the diagonal."""
+    size, left, top = 42, 74, 40
     figures = []
-    for (run,), mine in rows.group_by("run", maintain_order=True):
-        names = pl.concat([mine["first"], mine["second"]]).unique(maintain_order=True).to_list()
-        size, left, top = 42, 74, 40
+    for (run,), of_run in rows.group_by("run", maintain_order=True):
+        names = pl.concat([of_run["first"], of_run["second"]]).unique(maintain_order=True).to_list()
         parts = [_text(left, 14, str(run), "title")]
         for number, name in enumerate(names):
-            parts.append(_text(left + size * (number + 0.5), top - 6, _short(name, 7), "tick middle"))
-            parts.append(_text(left - 6, top + size * (number + 0.5) + 4, _short(name, 10), "tick end"))
-        for first, second, r in mine.select("first", "second", "r").iter_rows():
-            told = element("title", f"{first}, {second}: {'undefined' if r is None else f'{r:.3f}'}")
-            for one, other in ((first, second), (second, first)):
-                x, y = left + size * names.index(one), top + size * names.index(other)
-                look = "undefined" if r is None else f"{'minus' if r < 0 else 'plus'} h{min(9, int(abs(r) * 10))}"
-                parts.append(element("rect", told, x=x, y=y, width=size - 1, height=size - 1, class_=f"cell {look}"))
-                shown = "" if r is None else f"{r:.2f}".replace("0.", ".")
-                parts.append(_text(x + size / 2, y + size / 2 + 4, shown, "middle on " + look))
-        figures.append(_svg(f"Correlations, {run}", left + size * len(names) + 10, top + size * len(names) + 10, parts))
+            middle = size * (number + 0.5)
+            parts.append(_text(left + middle, top - 6, _short(name, 7), "tick middle"))
+            parts.append(_text(left - 6, top + middle + 4, _short(name, 10), "tick end"))
+        for first, second, r in of_run.select("first", "second", "r").iter_rows():
+            look, shown, text = "undefined", "", "undefined"
+            if r is not None:
+                look = f"{'minus' if r < 0 else 'plus'} h{min(9, int(abs(r) * 10))}"
+                shown, text = f"{r:.2f}".replace("0.", "."), f"{r:.3f}"
+            for column, row in ((first, second), (second, first)):
+                x, y = left + size * names.index(column), top + size * names.index(row)
+                square = {"x": x, "y": y, "width": size - 1, "height": size - 1, "class_": f"cell {look}"}
+                parts.append(_shape("rect", f"{first}, {second}: {text}", **square))
+                parts.append(_text(x + size / 2, y + size / 2 + 4, shown, f"middle on {look}"))
+        side = size * len(names) + 10
+        figures.append(_svg(f"Correlations, {run}", left + side, top + side, parts))
     return join(figures)
 
 
-def legend(names: Sequence[str]) -> Markup:
-    """What the looks of lines mean."""
-    items = []
-    for number, name in enumerate(names):
-        drawn = join(
-            [
-                element("path", d="M0 6H28", class_=_look(number)),
-                element(
-                    "path",
-                    d=_SHAPES[number % len(_SHAPES)],
-                    transform="translate(14 6)",
-                    class_=f"mark {_look(number)}",
-                ),
-            ]
-        )
-        items.append(
-            element(
-                "li", element("svg", drawn, width=28, height=12, viewbox="0 0 28 12", aria_hidden="true"), " ", name
-            )
-        )
-    return element("ul", *items, class_="legend")
-
-
 @dataclass(frozen=True)
-class _Frame:
-    """A panel with two axes."""
+class _Panel:
+    """A plot with two axes."""
 
     x: Axis
     y: Axis
@@ -219,64 +180,68 @@ class _Frame:
     def place(self, x: float, y: float) -> tuple[float, float]:
         return self.x.at(x, _LEFT, self.width - _RIGHT), self.y.at(y, self.height - _BOTTOM, _TOP)
 
-    def bar(self, x: float, width: float, height: float, told: str, look: str) -> Markup:
+    def bar(self, x: float, width: float, height: float, tip: str, look: str) -> Markup:
         left, top = self.place(x, height)
         right, bottom = self.place(x + width, 0)
         if top >= bottom:
             return Markup()
         size = {"width": round(max(right - left - 1, 0.5), 1), "height": round(bottom - top, 1)}
-        return element("rect", element("title", told), x=left, y=top, class_=look, **size)
+        return _shape("rect", tip, x=left, y=top, class_=look, **size)
 
     def line(self, points: Sequence[tuple[float, float]], number: int, name: str) -> Markup:
-        placed = [self.place(x, y) for x, y in points]
-        if not placed:
+        if not points:
             return Markup()
-        path = element("path", d="M" + "L".join(f"{x} {y}" for x, y in placed), class_=_look(number))
+        placed = [self.place(x, y) for x, y in points]
         marks = [
-            element(
-                "path",
-                element("title", f"{name}, {x:g}: {_percent(value, self.y)}"),
-                d=_SHAPES[number % len(_SHAPES)],
-                transform=f"translate({at} {up})",
-                class_=f"mark {_look(number)}",
-            )
-            for (x, value), (at, up) in zip(points, placed, strict=True)
+            _mark(number, left, top, f"mark {_look(number)}", f"{name}, {x:g}: {self.y.text(value)}")
+            for (x, value), (left, top) in zip(points, placed, strict=True)
         ]
-        return join([path, *marks])
+        return join([_line("M" + "L".join(f"{left} {top}" for left, top in placed), _look(number)), *marks])
 
-    def draw(self, title: str, inside: Markup) -> Markup:
+    def draw(self, title: str, inside: Sequence[Markup]) -> Markup:
+        """The axes, and what is inside."""
         left, right, bottom = _LEFT, self.width - _RIGHT, self.height - _BOTTOM
         parts = [_text(left, 14, title, "title")]
         for number, text in self.y.ticks():
             _, y = self.place(self.x.low, number)
-            parts += [
-                element("path", d=f"M{left} {y}H{right}", class_="grid"),
-                _text(left - 6, y + 4, text, "tick end"),
-            ]
+            parts += [_line(f"M{left} {y}H{right}", "grid"), _text(left - 6, y + 4, text, "tick end")]
         for number, text in self.x.ticks(6):
             parts.append(_text(self.place(number, 0)[0], bottom + 14, text, "tick middle"))
         parts.append(_text((left + right) / 2, self.height - 8, self.x.title, "tick middle"))
-        parts.append(
-            element(
-                "text",
-                self.y.title,
-                x=-(self.height - _BOTTOM + _TOP) / 2,
-                y=11,
-                transform="rotate(-90)",
-                class_="tick middle",
-            )
-        )
-        parts.append(element("path", d=f"M{left} {bottom}H{right}", class_="axis"))
-        return _svg(
-            f"{title}: {self.y.title} by {self.x.title}".removeprefix(": "), self.width, self.height, [*parts, inside]
-        )
+        middle = -(bottom + _TOP) / 2
+        parts.append(element("text", self.y.title, x=middle, y=11, transform="rotate(-90)", class_="tick middle"))
+        parts.append(_line(f"M{left} {bottom}H{right}", "axis"))
+        label = f"{title}: {self.y.title} by {self.x.title}".removeprefix(": ")
+        return _svg(label, self.width, self.height, [*parts, *inside])
+
+
+def _legend(names: Sequence[str]) -> Markup:
+    """Which line and mark is whose."""
+    items = []
+    for number, name in enumerate(names):
+        drawn = _line("M0 6H28", _look(number)), _mark(number, 14, 6, f"mark {_look(number)}")
+        sample = element("svg", *drawn, width=28, height=12, viewBox="0 0 28 12", aria_hidden="true")
+        items.append(element("li", sample, " ", name))
+    return element("ul", *items, class_="legend")
 
 
 def _svg(label: str, width: float, height: float, parts: Sequence[str]) -> Markup:
-    drawn = element(
-        "svg", *parts, viewbox=f"0 0 {width:g} {height:g}", width=width, height=height, role="img", aria_label=label
-    )
-    return Markup(drawn.replace(" viewbox=", " viewBox=", 1))
+    box = f"0 0 {width:g} {height:g}"
+    return element("svg", *parts, viewBox=box, width=width, height=height, role="img", aria_label=label)
+
+
+def _shape(name: str, tip: str, **attributes: Any) -> Markup:
+    """An element with the text to show when the mouse is over it."""
+    return element(name, *([element("title", tip)] if tip else []), **attributes)
+
+
+def _line(path: str, look: str, tip: str = "") -> Markup:
+    return _shape("path", tip, d=path, class_=look)
+
+
+def _mark(number: int, x: float, y: float, look: str, tip: str = "") -> Markup:
+    """The mark of the line of this number."""
+    return _shape("path", tip, d=_SHAPES[number % len(_SHAPES)], transform=f"translate({x} {y})", class_=look)
 
 
 def _text(x: float, y: float, text: str, look: str) -> Markup:
@@ -285,17 +250,13 @@ def _text(x: float, y: float, text: str, look: str) -> Markup:
 
 def _limits(numbers: pl.Series) -> tuple[float, float]:
     """The least and the largest; 0 and 0 of none."""
-    known = numbers.drop_nulls().to_list()
-    return min(known, default=0.0), max(known, default=0.0)
+    defined = numbers.drop_nulls().to_list()
+    return min(defined, default=0.0), max(defined, default=0.0)
 
 
 def _look(number: int) -> str:
-    return f"line s{number % LOOKS}"
+    return f"line s{number % _LINES}"
 
 
 def _short(text: str, most: int = 16) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def _percent(value: float, axis: Axis) -> str:
-    return f"{100 * value:.2f} %" if axis.percent else f"{value:g}"

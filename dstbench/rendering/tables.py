@@ -1,119 +1,104 @@
-"""A frame of scores, or any frame, as text, Markdown, LaTeX, CSV or JSON."""
+"""Results as text, Markdown, LaTeX, CSV or JSON: which format shows what, and how a table is drawn.
+
+A module per kind of result says what people see of it, as a `Page`: tables of texts with their titles. JSON and CSV
+hold the rows of the result as they are.
+"""
 
 from __future__ import annotations
 
 import io
 import json
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 import polars as pl
 
 from dstbench.io.escape import csv_text, json_text, markdown_text, plain_text
 from dstbench.rendering.latex import latex_page
-from dstbench.schema.core import SCORES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dstbench.typing import TableFormat
 
-#: Tables of texts, each with its title, and the lines below them.
-Page: TypeAlias = "tuple[list[tuple[str, pl.DataFrame]], list[str]]"
+_Result = TypeVar("_Result")
+_Options = ParamSpec("_Options")
 
-_UNDEFINED: Final = "-"
-# The column of scores with exact matching, beside fuzzy ones.
-_EXACT: Final = "exact"
-# What JGA of a single slot is called.
-_OF_A_SLOT: Final = {"jga": "accuracy (jga)", f"jga {_EXACT}": f"accuracy (jga) {_EXACT}"}
-# What a line of standard errors begins with.
-_ERROR: Final = "±"
+#: What stands for an undefined number.
+UNDEFINED: Final = "-"
 #: Whether a row with a column `unit` is of a count.
 IS_COUNT: Final = pl.col("unit") == "count"
-# A line may name many runs.
-_LONGEST: Final = 100_000
-# Text wider than this goes on in the next line of its cell; numbers never do.
-_WIDEST: Final = 60
+# A line may name many runs: it is cut only after this many characters.
+_LONGEST_LINE: Final = 100_000
+# A cell with a longer text breaks it into lines. Numbers are never broken.
+_WIDEST_CELL: Final = 60
 
 
-def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
-    """Score rows in one of the formats.
+class Page(NamedTuple):
+    """What people see of a result.
 
-    Args:
-        scores: What `dstbench.score` gives.
-        form: ``json`` (one object, its ``scores`` the rows) and ``csv`` give the rows as they are: fractions, empty
-            or null where undefined. The others give a table with a column per metric, in percent (counts as they
-            are), the runs ordered by the first metric and below each its standard errors, and the signature below.
-            It is as wide as need be, on a terminal too: no number is ever cut.
+    Attributes:
+        sections: Tables of texts, each after its title.
+        below: Lines below the tables.
+        captions: For LaTeX, where tables are pasted one by one: the lines to put into the caption, by title. A title
+            that is not in it gets all lines `below`.
     """
+
+    sections: list[tuple[str, pl.DataFrame]]
+    below: list[str]
+    captions: Mapping[str, list[str]] | None = None
+
+
+# --- results of one kind each -----------------------------------------------------------------------------------------
+
+
+def renderer(
+    lay_out: Callable[Concatenate[_Result, _Options], Page],
+) -> Callable[Concatenate[_Result, TableFormat, _Options], str]:
+    """Decorate a function that lays results out as a page: it becomes one that renders them in any format.
+
+    The new function takes the format as its second argument. Results are dataclasses of frames: in JSON one object
+    with a list of rows per frame, in CSV one table of all rows, whose first column, `table`, names the frame.
+    """
+
+    def render(result: _Result, form: TableFormat, /, *args: _Options.args, **options: _Options.kwargs) -> str:
+        if form in ("json", "csv"):
+            return render_frames(result, form)
+        return render_page(lay_out(result, *args, **options), form)
+
+    return render
+
+
+def render_frames(result: Any, form: TableFormat) -> str:
+    """A dataclass of frames as JSON or CSV, see `renderer`."""
     if form == "json":
-        return render_object({"scores": scores.to_dicts()})
-    if form == "csv":
-        return csv_text(scores)
-    table, told = wide(scores), "values in percent, counts as they are"
-    if table.select((pl.first() == _ERROR).any()).item():
-        told += f"; {_ERROR} one standard error over dialogues"
-    below = [told]
-    sizes = scores.select("turns", "dialogues").unique()
-    if sizes.height == 1:  # one line says it for all
-        turns, dialogues = sizes.row(0)
-        in_frames = scores["signature"].str.contains("|unit:frame|", literal=True).all()
-        unit = "frames" if in_frames and "slot" not in scores.columns else "turns"
-        table, below = table.drop("turns", "dialogues"), [f"{below[0]}; {turns:,} {unit}, {dialogues:,} dialogues"]
-    if "slot" in scores.columns:
-        below.append("by slot every scored turn counts, and a slot that neither side has is right")
-    below += signature_lines(scores)
-    if form == "latex":
-        by = [name for name in _groups(scores) if name != "run"]
-        return latex_page([(table, ["Scores" + (f" by {' and '.join(by)}" if by else ""), *below])])
-    text = lines(below, form)
-    return f"{_markdown(table)}\n\n{text}" if form == "md" else f"{text_table(table)}{text}"
+        return render_object(as_rows(result))
+    frames: dict[str, pl.DataFrame] = {f.name: getattr(result, f.name) for f in fields(result)}
+    named = [frame.select(pl.lit(name).alias("table"), pl.all()) for name, frame in frames.items()]
+    return csv_text(pl.concat(named, how="diagonal_relaxed"))
 
 
-def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
-    """A sweep over profiles in one of the formats; as text and Markdown, a table per run with its spread.
-
-    Args:
-        rows: What `dstbench.sweep` gives.
-        form: ``json`` and ``csv`` give the rows as they are, the others a column per metric, in percent.
-    """
-    if form in ("json", "csv"):
-        return render_rows(rows, "sweep", form)
-    if form == "latex":
-        return render_page(*sweep_page(rows), form)
-    return "\n".join(
-        f"{draw(texts, form)}\n{lines([told], form)}" if form == "md" else draw(texts, form) + lines([told], form)
-        for told, texts in sweep_page(rows)[0]
-    )
+def as_rows(value: Any) -> Any:
+    """A frame as a list of rows; a dataclass of frames as a dictionary of such lists; lists as they are."""
+    if isinstance(value, pl.DataFrame):
+        return value.to_dicts()
+    return value if isinstance(value, list) else {f.name: as_rows(getattr(value, f.name)) for f in fields(value)}
 
 
-def sweep_page(rows: pl.DataFrame) -> Page:
-    """Its tables, a run's each, with what is to be said of them for titles."""
-    sections = []
-    for (run,), part in rows.group_by("run", maintain_order=True):
-        metrics = part["metric"].unique(maintain_order=True).to_list()
-        table = part.pivot(
-            on="metric", on_columns=metrics, index=["profile", "changed"], values="value", maintain_order=True
-        )
-        numbers = [_number(metric, is_count=metric in counts(part)) for metric in metrics]
-        texts = (
-            table.select(pl.struct(metrics).rle_id().alias("line"), "profile", "changed", *numbers)
-            .group_by("line", maintain_order=True)  # profiles that agree stand in one line
-            .agg(pl.col(metrics).first(), pl.col("profile").str.join(", "), pl.col("changed").first())
-            .select(*metrics, "profile", pl.col("changed").alias("changed from the line above"))
-        )
-        spread = table.select("profile", value=metrics[0]).drop_nulls()
-        told = "undefined under every profile"
-        if spread.height:
-            least, most = spread["value"][-1], spread["value"][0]
-            ends = {end: spread.filter(pl.col("value") == end)["profile"].to_list() for end in (least, most)}
-            named = {
-                end: names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "") for end, names in ends.items()
-            }
-            apart = f"{100 * (most - least):.2f} points apart"
-            told = f"{100 * least:.2f} ({named[least]}) to {100 * most:.2f} ({named[most]}): {apart}"
-        sections.append((f"{run}: the same predictions, {metrics[0]} {told} by convention alone", texts))
-    return sections, []
+def render_page(page: Page, form: TableFormat) -> str:
+    """A page as text, Markdown or LaTeX."""
+    if form == "latex" and page.sections:
+        captions = page.captions or {}
+        return latex_page([(table, [title, *captions.get(title, page.below)]) for title, table in page.sections])
+    mark = "### " if form == "md" else ""
+    parts = [f"{mark}{escape_lines([title], form)}\n{draw(table, form)}" for title, table in page.sections]
+    return "\n".join([*parts, escape_lines(page.below, form) or "\n"])
+
+
+def render_object(content: dict[str, object]) -> str:
+    """One JSON object, indented."""
+    return json_text(content, allow_nan=False)
 
 
 def render_rows(rows: pl.DataFrame, name: str, form: TableFormat) -> str:
@@ -122,14 +107,14 @@ def render_rows(rows: pl.DataFrame, name: str, form: TableFormat) -> str:
         return render_object({name: rows.to_dicts()})
     if form == "csv":
         return csv_text(rows)
-    return draw(rows.select(pl.all().cast(pl.String).fill_null(_UNDEFINED)), form)
+    return draw(rows.select(pl.all().cast(pl.String).fill_null(UNDEFINED)), form)
 
 
 def render_answer(rows: pl.DataFrame, form: TableFormat) -> str:
     """What a query selects, whatever its types, in one of the formats.
 
-    Numbers have six significant digits where they are to be read. Other types than numbers, texts and lists are
-    written as texts; NaN and infinities, which JSON does not have, are null.
+    Text, Markdown and LaTeX show six significant digits. Types other than numbers, texts and lists become texts; NaN
+    and infinities, which JSON does not have, become null.
     """
     kept = (pl.String(), pl.Boolean(), pl.Null())
     rows = rows.with_columns(
@@ -142,89 +127,33 @@ def render_answer(rows: pl.DataFrame, form: TableFormat) -> str:
     if form == "json":
         return json_text({"rows": rows.to_dicts()}, default=str)
     lists = [name for name, dtype in rows.schema.items() if dtype.is_nested()]
-    texts = (pl.Series(name, [_as_json(value) for value in rows[name].to_list()], pl.String) for name in lists)
-    rows = rows.with_columns(*texts)
-    return csv_text(rows) if form == "csv" else render_rows(rows.with_columns(floats.round_sig_figs(6)), "rows", form)
+    rows = rows.with_columns(pl.Series(name, map(_as_json, rows[name].to_list()), pl.String) for name in lists)
+    return render_rows(rows if form == "csv" else rows.with_columns(floats.round_sig_figs(6)), "rows", form)
 
 
 def _as_json(value: Any) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def render_frames(found: Any, form: TableFormat) -> str:
-    """A dataclass of frames as data.
-
-    Args:
-        found: Its fields are frames.
-        form: ``json``: one object with a list of rows per frame. ``csv``: one table of all their rows, whose first
-            column, `table`, says of which frame a row is.
-    """
-    frames: dict[str, pl.DataFrame] = {f.name: getattr(found, f.name) for f in fields(found)}
-    if form == "json":
-        return render_object({name: frame.to_dicts() for name, frame in frames.items()})
-    named = [frame.select(pl.lit(name).alias("table"), pl.all()) for name, frame in frames.items()]
-    return csv_text(pl.concat(named, how="diagonal_relaxed"))
+# --- columns of texts -------------------------------------------------------------------------------------------------
 
 
-def render_page(
-    sections: Sequence[tuple[str, pl.DataFrame]],
-    below: Sequence[str],
-    form: TableFormat,
-    captions: Mapping[str, Sequence[str]] | None = None,
-) -> str:
-    """Tables of texts, each under its title, and lines below them, as text, Markdown or LaTeX.
-
-    In LaTeX, where tables are pasted one by one, the lines stand in each caption, or those of `captions` for its title.
-    """
-    if form == "latex":
-        told = captions or {}
-        return latex_page([(table, [title, *told.get(title, below)]) for title, table in sections])
-    marks = "### " if form == "md" else ""
-    pages = [f"{marks}{lines([title], form)}\n{draw(table, form)}" for title, table in sections]
-    return "\n".join([*pages, lines(below, form) or "\n"])
-
-
-def lines(texts: Sequence[str], form: TableFormat) -> str:
-    """Lines of text or of Markdown, each with its end."""
-    escaped = markdown_text if form == "md" else plain_text
-    return "".join(f"{escaped(line, _LONGEST)}\n" for text in texts for line in text.split("\n"))
-
-
-def draw(texts: pl.DataFrame, form: TableFormat) -> str:
-    """A table of texts, as LaTeX, as Markdown or as text."""
-    if form == "latex":
-        return latex_page([(texts, ())])
-    return f"{_markdown(texts)}\n" if form == "md" else text_table(texts)
-
-
-def render_object(content: dict[str, object]) -> str:
-    """One JSON object, indented."""
-    return json_text(content, allow_nan=False)
-
-
-def wide(scores: pl.DataFrame) -> pl.DataFrame:
-    """Score rows as a table of texts: a row per run and group, a column per metric."""
-    metrics = scores["metric"].unique(maintain_order=True).to_list()
-    by = _groups(scores)
-    if _EXACT in scores.columns:
-        beside = scores.with_columns(pl.format("{} exact", "metric").alias("metric"), value=pl.col(_EXACT))
-        scores = pl.concat([scores, beside])
-        metrics = [name for metric in metrics for name in (metric, f"{metric} exact")]
-    table = scores.pivot(
-        on="metric",
-        on_columns=metrics,
-        index=[*by, "turns", "dialogues"],
-        values="value",
-        maintain_order=True,
+def signature_lines(scores: pl.DataFrame) -> list[str]:
+    """The distinct signatures, those of one run's metrics folded into one line."""
+    heads_and_settings = pl.col("signature").str.splitn("|", 2).struct.unnest()
+    folded = (
+        scores.select("run", "metric", heads_and_settings)
+        .unique(maintain_order=True)
+        .group_by("run", "field_1", maintain_order=True)
+        .agg(heads=pl.col("field_0").unique(maintain_order=True).str.join("+"))
+        .group_by("heads", "field_1", maintain_order=True)
+        .agg(pl.col("run").str.join(", "))
     )
-    if by == ["run"]:
-        table = table.sort(metrics[0], descending=True, nulls_last=True, maintain_order=True)
-    texts = [_number(metric, is_count=metric in counts(scores)) for metric in metrics]
-    plain = [pl.col(name).cast(pl.String) for name in (*by, "turns", "dialogues")]
-    shown = table.select(*plain[: len(by)], *texts, *plain[len(by) :])
-    if "slot" in by:
-        shown = shown.rename(_OF_A_SLOT, strict=False)
-    return _with_errors(shown, scores) if by == ["run"] and scores["se"].is_not_null().any() else shown
+    several = folded.height > 1
+    return [
+        f"signature{f' of {runs}' if several else ''}: {heads}|{settings}"
+        for heads, settings, runs in folded.iter_rows()
+    ]
 
 
 def counts(rows: pl.DataFrame) -> frozenset[str]:
@@ -232,84 +161,85 @@ def counts(rows: pl.DataFrame) -> frozenset[str]:
     return frozenset(rows.filter(IS_COUNT)["metric"])
 
 
-def _groups(scores: pl.DataFrame) -> list[str]:
-    """What scores are grouped by, the run first."""
-    return [name for name in scores.columns if name not in (*SCORES.columns, _EXACT) or name == "run"]
+def texts(*names: str, **renamed: str) -> list[pl.Expr]:
+    """Columns as texts; those given as ``title="column"`` under their titles."""
+    columns = {**dict(zip(names, names, strict=True)), **renamed}
+    return [pl.col(name).cast(pl.String).alias(title) for title, name in columns.items()]
 
 
-def _with_errors(shown: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
-    """The table with a second line per run, its standard errors."""
-    lines = shown.with_row_index("line")
-    given = scores.filter(pl.col("se").is_not_null())
-    metrics = given["metric"].unique(maintain_order=True).to_list()
-    errors = given.pivot(on="metric", on_columns=metrics, index="run", values="se")
-    below = lines.select("line", "run").join(errors, on="run").with_columns(share_text(pl.col(m), m) for m in metrics)
-    below = below.with_columns(run=pl.lit(_ERROR))
-    both = pl.concat([lines, below], how="diagonal").sort("line", maintain_order=True).drop("line")
-    return both.with_columns(pl.all().fill_null(""))
+def share_text(share: str | pl.Expr, title: str | None = None) -> pl.Expr:
+    """Shares (a column or an expression) as texts in percent, with two decimals; undefined ones as a dash."""
+    value = pl.col(share) if isinstance(share, str) else share
+    text = pl.format("{}", (100 * value).round(2)).str.replace(r"\.(\d)$", ".${1}0")  # so that columns line up
+    text = text.str.replace(r"^-0\.00$", "0.00")
+    return pl.when(value.is_not_null()).then(text).otherwise(pl.lit(UNDEFINED)).alias(title or value.meta.output_name())
 
 
-def value_text(column: str, *, is_count: bool | pl.Expr) -> pl.Expr:
-    """Values of a metric, or their means, with two decimals: shares in percent, counts as they are.
+def value_text(column: str, *, is_count: bool | pl.Expr = IS_COUNT) -> pl.Expr:
+    """A column of scores, or of their means, as texts with two decimals: shares in percent, counts as they are.
 
     Args:
-        column: The column that has them.
-        is_count: Whether the metric is a count: of all rows, or of each (`IS_COUNT`, where rows have `unit`).
+        column: The column.
+        is_count: Whether the scores are counts: of all rows, or of each; by default rows say so in a column `unit`.
     """
     return share_text(pl.when(is_count).then(pl.col(column) / 100).otherwise(pl.col(column)), column)
 
 
-def _number(metric: str, *, is_count: bool) -> pl.Expr:
-    value = pl.col(metric)
-    if not is_count:
-        return share_text(value, metric)
-    return value.cast(pl.Int64).cast(pl.String).fill_null(_UNDEFINED).alias(metric)
-
-
-def share_text(share: pl.Expr, name: str, where: pl.Expr | None = None) -> pl.Expr:
-    """Shares as texts in percent; undefined ones, and those where a condition does not hold, as a dash."""
-    text = pl.format("{}", (100 * share).round(2)).str.replace(r"\.(\d)$", ".${1}0")  # so that columns line up
-    text = text.str.replace(r"^-0\.00$", "0.00")
-    known = share.is_not_null() if where is None else share.is_not_null() & where
-    return pl.when(known).then(text).otherwise(pl.lit(_UNDEFINED)).alias(name)
-
-
-def plain(*names: str) -> list[pl.Expr]:
-    """Columns as texts."""
-    return [pl.col(name).cast(pl.String) for name in names]
-
-
-def signature_lines(scores: pl.DataFrame) -> list[str]:
-    """The distinct signatures, those of one run's metrics folded into one line."""
-    parts = scores.select("run", "metric", pl.col("signature").str.splitn("|", 2).struct.unnest()).unique(
-        maintain_order=True
+def three_decimals(name: str) -> pl.Expr:
+    """A column as texts with three decimals; undefined numbers as a dash."""
+    text = (
+        pl.format("{}", pl.col(name).round(3))
+        .str.replace(r"\.(\d{1,2})$", ".${1}00")
+        .str.replace(r"(\.\d{3})\d$", "$1")
     )
-    folded = (
-        parts.group_by("run", "field_1", maintain_order=True)
-        .agg(heads=pl.col("field_0").unique(maintain_order=True).str.join("+"))
-        .group_by("heads", "field_1", maintain_order=True)
-        .agg(pl.col("run"))
-    )
-    several = folded.height > 1
-    return [
-        f"signature{' of ' + ', '.join(runs) if several else ''}: {heads}|{settings}"
-        for heads, settings, runs in folded.iter_rows()
-    ]
+    text = text.str.replace(r"^-0\.000$", "0.000")
+    return pl.when(pl.col(name).is_null()).then(pl.lit(UNDEFINED)).otherwise(text).alias(name)
 
 
-def _markdown(table: pl.DataFrame) -> str:
-    names = [_cell(name) for name in table.columns]
+def interval_text(shown: Callable[[str], pl.Expr] = value_text) -> pl.Expr:
+    """The columns `low` and `high` as one text, each as `shown`; a dash where there is no interval."""
+    text = pl.format("{} to {}", shown("low"), shown("high"))
+    return pl.when(pl.col("low").is_null()).then(pl.lit(UNDEFINED)).otherwise(text)
+
+
+def pivoted(rows: pl.DataFrame, on: str, index: str | Sequence[str], values: str | Sequence[str]) -> pl.DataFrame:
+    """Long rows as a wide table: a column per value of `on`, in the order in which the values first occur."""
+    columns = rows[on].unique(maintain_order=True).to_list()
+    return rows.pivot(on=on, on_columns=columns, index=index, values=values, maintain_order=True)
+
+
+def side_by_side(tables: Iterable[pl.DataFrame], on: str | Sequence[str]) -> pl.DataFrame:
+    """The rows of the first table with the columns of all; null where a table does not have the row."""
+    return reduce(lambda left, right: left.join(right, on=on, how="left", maintain_order="left"), tables)
+
+
+# --- drawing ----------------------------------------------------------------------------------------------------------
+
+
+def escape_lines(paragraphs: Iterable[str], form: TableFormat) -> str:
+    """Lines of text or of Markdown, each with its end; what users wrote in them is text only."""
+    escaped = markdown_text if form == "md" else plain_text
+    return "".join(f"{escaped(line, _LONGEST_LINE)}\n" for text in paragraphs for line in text.split("\n"))
+
+
+def draw(table: pl.DataFrame, form: TableFormat) -> str:
+    """A table of texts, as LaTeX, as Markdown or as text."""
+    if form == "latex":
+        return latex_page([(table, ())])
+    if form != "md":
+        return text_table(table)
+    names = [_markdown_cell(name) for name in table.columns]
     rows = [names, ["---" if i == 0 else "---:" for i in range(len(names))]]
-    rows += [[_cell(text) for text in row] for row in table.iter_rows()]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    rows += [[_markdown_cell(text) for text in row] for row in table.iter_rows()]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def _cell(text: str) -> str:
+def _markdown_cell(text: str) -> str:
     return markdown_text(text.replace("\n", " ")).replace("|", "\\|")
 
 
 def text_table(table: pl.DataFrame, styles: Sequence[Sequence[str]] | None = None) -> str:
-    """A table by Rich, without markup: a run may well be called ``[red]``, and no value commands the terminal.
+    """A table for the terminal, drawn by Rich, without markup: a run may well be called ``[red]``.
 
     Args:
         table: Its texts.
@@ -323,22 +253,17 @@ def text_table(table: pl.DataFrame, styles: Sequence[Sequence[str]] | None = Non
     rule = Box("    \n" * 2 + " -- \n" + "    \n" * 5, ascii=True)  # one under the header, in ASCII
     drawn = Table(box=rule, pad_edge=False)
     for name in table.columns:
-        numeric = _is_numeric(table[name])
+        numeric = table[name].str.contains(rf"^(?:[-0-9.]*|{UNDEFINED})$").all()
         drawn.add_column(
             Text(plain_text(name)),
             justify="right" if numeric else "left",
             no_wrap=numeric,
             overflow="fold",
-            max_width=_WIDEST,
+            max_width=_WIDEST_CELL,
         )
-    for number, row in enumerate(table.iter_rows()):
-        looks = styles[number] if styles else [""] * len(row)
-        drawn.add_row(*(Text(plain_text(text), style=look) for text, look in zip(row, looks, strict=True)))
+    for row, row_styles in zip(table.iter_rows(), styles or [[""] * table.width] * table.height, strict=True):
+        drawn.add_row(*(Text(plain_text(text), style=style) for text, style in zip(row, row_styles, strict=True)))
     page = io.StringIO()
     colours: Any = {"color_system": "standard", "force_terminal": True} if styles else {"color_system": None}
     Console(file=page, width=1_000_000, legacy_windows=False, **colours).print(drawn)
     return "".join(f"{line.rstrip()}\n" for line in page.getvalue().split("\n") if line.strip()) + "\n"
-
-
-def _is_numeric(column: pl.Series) -> bool:
-    return column.str.contains(rf"^(?:[-0-9.]*|{_UNDEFINED})$").all()

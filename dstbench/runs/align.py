@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Final, get_args
 
 import polars as pl
@@ -16,23 +17,23 @@ from dstbench.runs.spread import spread, spread_frames
 from dstbench.typing import Missing
 
 _KEY: Final = ["dialogue", "turn"]
-# Letters of a slot that may be a slip of one that is known.
+# Characters of an unknown slot that are shown; a longer one is no misspelling of a known slot.
 _LONGEST: Final = 100
 
 
 class MissingTurnsError(DstbenchError):
-    """Gold turns have no prediction, and nothing has been said of what to do then."""
+    """Gold turns have no prediction, and that is an error."""
 
 
 @dataclass(frozen=True)
 class Aligned:
-    """A long table in memory and what became of the input's turns.
+    """A long table in memory, and counts of the input's turns.
 
     Attributes:
         table: The long table, schema `LONG`, sorted.
         coverage: Counts of turns and dialogues: scored, missing from the predictions, extra in them.
-        left_out: Dialogues of both sides of which no turn is in the table (``intersect``).
-        frames: What gold's frames and the predicted ones say (`frames.count_frames`); None: gold has none.
+        left_out: Dialogues that both sides have, but of which no turn is in the table (``intersect``).
+        frames: Counts of gold's and predicted frames (`frames.count_frames`); None: gold has none.
     """
 
     table: pl.DataFrame
@@ -48,22 +49,31 @@ def to_long(
 
     Args:
         states: The predictions (and their gold, where `gold` is not given).
-        gold: Where the gold comes from; its own predictions, if any, are not looked at.
+        gold: Where the gold comes from; its own predictions, if any, are ignored.
         missing: A gold turn without a prediction is an ``error``, counts as ``wrong`` (in every metric that scores
             turns, also where its gold state is empty), is scored as an ``empty`` state, or is left out
             (``intersect``).
-        is_part: Whether the predictions are one of several files of a run: gold's dialogues that are not in it are
-            left to the others (and in the end to `unpredicted`).
+        is_part: Whether the predictions are one of several files of a run: then gold's dialogues that are not in this
+            file are ignored (and in the end handled by `unpredicted`).
 
     Returns:
-        The long table. Predicted turns that gold does not know are left out, with a warning.
+        The long table. Predicted turns that gold does not have are left out, with a warning.
 
     Raises:
-        DstbenchError: A side is missing, turns are missing under ``error``, or nothing matches at all.
+        DstbenchError: A side is missing, turns are missing under ``error``, or no turn is in both.
     """
     check_missing(missing)
-    gold = split_of_predictions(states, gold, say=not is_part)
-    states = _completed(states, gold)
+    if gold is not None and states.pred is not None:
+        gold = _predicted_split(states.source, states.pred.turns["dialogue"], gold, warn=not is_part)
+    if states.complete is not None:
+        if gold is None:
+            raise DstbenchError(
+                f"its predictions say something only beside the gold states ({states.format})",
+                file=states.source,
+                hint="name the file that has them: --gold FILE",
+            )
+        _gold_of(gold)  # there has to be one
+        states = states.complete(gold)
     for note in states.notes:
         _warn(note)
     gold_side, pred_side = _sides(states, gold)
@@ -80,17 +90,17 @@ def to_long(
     return _lay_out(states.source, gold_side, pred_side, missing, embedded=gold is None)
 
 
-def unpredicted(source: str, gold: States, dialogues: pl.Series, *, missing: Missing) -> Aligned:
-    """What `to_long` makes of gold's dialogues that no file of a run has.
+def unpredicted(source: str, gold: States, predicted: pl.Series, *, missing: Missing) -> Aligned:
+    """The part of a run that no file has: gold's other dialogues.
 
     Args:
         source: What the files are called together.
-        gold: The gold states, of one split.
-        dialogues: The dialogues that the files have.
+        gold: The gold states.
+        predicted: The dialogues that the files have.
         missing: What to do with gold turns that have no prediction.
     """
-    side = _gold_of(gold)
-    absent = only_turns(side, ~side.turns["dialogue"].is_in(dialogues.implode()))
+    side = _gold_of(_predicted_split(source, predicted, gold))
+    absent = only_turns(side, ~side.turns["dialogue"].is_in(predicted.implode()))
     nothing = Side(side.turns.clear(), side.cells.clear())
     return _lay_out(source, absent, nothing, missing, embedded=False)
 
@@ -111,41 +121,25 @@ def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, embedded:
 
 
 def check_missing(missing: str) -> None:
-    """Refuse a policy for missing turns that there is not.
-
-    Raises:
-        UsageError: `missing` is none of `typing.Missing`.
-    """
+    """Raise a `UsageError` if `missing` is none of `typing.Missing`."""
     if missing not in get_args(Missing):
         raise UsageError(f"missing={missing!r} is none of {', '.join(get_args(Missing))}")
 
 
 def from_long(table: pl.DataFrame, source: str) -> States:
-    """A long table's states: the way back, to read gold or predictions out of a file that dstbench wrote."""
+    """The states in a long table: the inverse of `to_long`."""
     turns = table.select(_KEY).unique().sort(_KEY)
-    unpredicted = table.filter(pl.col("slot").is_null() & pl.col("pred").is_not_null())
+    has_slot = pl.col("slot").is_not_null()
+    unpredicted_turns = table.filter(~has_slot & pl.col("pred").is_not_null())
+    predicted_turns = turns.join(unpredicted_turns, on=_KEY, how="anti", maintain_order="left")
     sides = {}
-    for name, there in (("gold", turns), ("pred", turns.join(unpredicted, on=_KEY, how="anti", maintain_order="left"))):
-        listed = table.filter(pl.col(name).is_not_null() & pl.col("slot").is_not_null())
-        at = listed.join(there.with_row_index("at"), on=_KEY, maintain_order="left")
-        cells = at.select("at", "slot", value=name)
+    for name, side_turns in (("gold", turns), ("pred", predicted_turns)):
+        listed = table.filter(pl.col(name).is_not_null() & has_slot)
+        cells = listed.join(side_turns.with_row_index("at"), on=_KEY, maintain_order="left")
+        cells = cells.select("at", "slot", value=name)
         frames = cells.filter(IS_FRAME)
-        sides[name] = Side(there, cells.filter(~IS_FRAME), frames if frames.height else None)
+        sides[name] = Side(side_turns, cells.filter(~IS_FRAME), frames if frames.height else None)
     return States(source, "long table", sides["gold"], sides["pred"])
-
-
-def _completed(states: States, gold: States | None) -> States:
-    """The states with their predictions whole, where that takes gold."""
-    if states.complete is None:
-        return states
-    if gold is None:
-        raise DstbenchError(
-            f"its predictions say something only beside the gold states ({states.format})",
-            file=states.source,
-            hint="name the file that has them: --gold FILE",
-        )
-    _gold_of(gold)
-    return states.complete(gold)
 
 
 def _gold_of(gold: States) -> Side:
@@ -156,28 +150,26 @@ def _gold_of(gold: States) -> Side:
     return gold.gold
 
 
-def split_of_predictions(states: States, gold: States | None, *, say: bool = True) -> States | None:
-    """The gold of the one split in which there are predictions, where gold has several; `say` which, if so.
+def _predicted_split(source: str, predicted: pl.Series, gold: States, *, warn: bool = True) -> States:
+    """If gold has several splits: the only one that has some of the predicted dialogues; `warn` which one it is.
 
     Raises:
-        DstbenchError: There are predictions in several; nothing says which of them is meant.
+        DstbenchError: Several splits have predicted dialogues.
     """
-    if gold is None or gold.splits is None or states.pred is None or gold.splits["split"].n_unique() == 1:
+    if gold.splits is None or gold.splits["split"].n_unique() == 1:
         return gold
-    there = gold.splits.join(states.pred.turns, on="dialogue", how="semi")["split"].unique().sort()
-    if len(there) > 1:
+    splits = gold.splits.filter(pl.col("dialogue").is_in(predicted.implode()))["split"].unique().sort()
+    if len(splits) > 1:
         raise DstbenchError(
-            f"predictions in the splits {', '.join(there)} of {gold.source}",
-            file=states.source,
-            hint=f"choose one: --split {there[-1]}",
+            f"predictions in the splits {', '.join(splits)} of {gold.source}",
+            file=source,
+            hint=f"choose one: --split {splits[-1]}",
         )
-    if there.is_empty():  # nothing is in both; that is said where they are laid beside each other
+    if splits.is_empty():  # an error later on
         return gold
-    if say:
-        _warn(
-            f"{states.source}: scored on the split {there[0]}, the only one of {gold.source} in which it has dialogues"
-        )
-    return only_split(gold, there[0])
+    if warn:
+        _warn(f"{source}: scored on the split {splits[0]}, the only one of {gold.source} in which it has dialogues")
+    return only_split(gold, splits[0])
 
 
 def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
@@ -187,21 +179,20 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
             file=states.source,
             hint="name the prediction file, and this one as --gold",
         )
+    own_gold = None if states.either else states.gold
     if gold is None:
-        if states.gold is None or states.either:
+        if own_gold is None:
             raise DstbenchError(
-                f"no gold inside ({states.format})",
-                file=states.source,
-                hint="name the file that has it: --gold FILE",
+                f"no gold inside ({states.format})", file=states.source, hint="name the file that has it: --gold FILE"
             )
-        return states.gold, states.pred
+        return own_gold, states.pred
     gold_side = _gold_of(gold)
-    if states.gold is not None and not states.either:
+    if own_gold is not None:
         _warn(f"{states.source}: its own gold is not used, but that of {gold.source}")
-    if states.either and states.gold is not None:
+    elif states.gold is not None:
         several = int((states.gold.cells["value"] != states.pred.cells["value"]).sum())
         if several:
-            _warn(f"{states.source}: {_number(several, 'prediction')} with several values, of which the first is taken")
+            _warn(f"{states.source}: {_count(several, 'prediction')} with several values, of which the first is taken")
     return gold_side, states.pred
 
 
@@ -209,9 +200,9 @@ def _spine(
     source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage."""
-    spine = gold.turns.with_row_index("at")
+    spine, extra = gold.turns.with_row_index("at"), pred.turns.clear()
     if same_turns(gold, pred):
-        spine, extra = spine.with_columns(predicted=True).sort(_KEY), pred.turns.clear()
+        spine = spine.with_columns(predicted=True).sort(_KEY)
     else:
         spine = spine.join(pred.turns.with_columns(predicted=True), on=_KEY, how="left", maintain_order="left")
         spine = spine.with_columns(pl.col("predicted").fill_null(False)).sort(_KEY)
@@ -219,77 +210,76 @@ def _spine(
     absent = spine.filter(~pl.col("predicted"))
     coverage = {
         "missing_turns": absent.height,
-        "missing_dialogues": _new_dialogues(absent, pred),
+        "missing_dialogues": _dialogues_without(absent, pred),
         "extra_turns": extra.height,
-        "extra_dialogues": _new_dialogues(extra, gold),
+        "extra_dialogues": _dialogues_without(extra, gold),
     }
-    if extra.height and embedded:
-        dialogue, turn = extra.row(0)
-        raise DstbenchError(
-            f"{_number(extra.height, 'turn')} without gold, the first of them",
-            file=source,
-            dialogue=dialogue,
-            turn=turn,
-            hint="give every turn a gold state (an empty one is {}), or name a gold file: --gold FILE",
-        )
     if extra.height:
+        dialogue, turn = extra.row(0)
+        if embedded:
+            raise DstbenchError(
+                f"{_count(extra.height, 'turn')} without gold, the first of them",
+                file=source,
+                dialogue=dialogue,
+                turn=turn,
+                hint="give every turn a gold state (an empty one is {}), or name a gold file: --gold FILE",
+            )
         _warn(
-            f"{source}: {_number(extra.height, 'predicted turn')} in "
-            f"{_number(extra['dialogue'].n_unique(), 'dialogue')} without gold, left out "
-            f"(first: dialogue {extra['dialogue'][0]}, turn {extra['turn'][0]})"
+            f"{source}: {_count(extra.height, 'predicted turn')} in "
+            f"{_count(extra['dialogue'].n_unique(), 'dialogue')} without gold, left out "
+            f"(first: dialogue {dialogue}, turn {turn})"
         )
     if absent.height:
         dialogue, turn = absent.select(_KEY).row(0)
         what = (
-            f"{_number(absent.height, 'gold turn')} without a prediction "
-            f"({_number(coverage['missing_dialogues'], 'whole dialogue')}), the first of them"
+            f"{_count(absent.height, 'gold turn')} without a prediction "
+            f"({_count(coverage['missing_dialogues'], 'whole dialogue')}), the first of them"
         )
         if missing == "error":
-            raise MissingTurnsError(
-                what,
-                file=source,
-                dialogue=dialogue,
-                turn=turn,
-                hint=_numbering(gold, pred)
-                or "--missing wrong counts them as wrong, --missing empty scores them as empty states, "
-                "--missing intersect leaves them out",
+            hint = (
+                "--missing wrong counts them as wrong, --missing empty scores them as empty states, "
+                "--missing intersect leaves them out"
             )
-        became = {"wrong": "counted as wrong", "empty": "scored as empty", "intersect": "left out"}[missing]
-        _warn(f"{source}: {what} dialogue {dialogue}, turn {turn}; {became} (--missing {missing})")
+            hint = _hint_at_numbering(gold.turns["turn"], pred.turns["turn"]) or hint
+            raise MissingTurnsError(what, file=source, dialogue=dialogue, turn=turn, hint=hint)
+        treatment = {"wrong": "counted as wrong", "empty": "scored as empty", "intersect": "left out"}[missing]
+        _warn(f"{source}: {what} dialogue {dialogue}, turn {turn}; {treatment} (--missing {missing})")
     if missing == "intersect":
         spine = spine.filter("predicted")
     elif missing == "empty":
         spine = spine.with_columns(predicted=True)
     _report_gaps(source, spine)
-    coverage = {"turns": spine.height, "dialogues": spine["dialogue"].n_unique(), **coverage}
-    return spine, coverage
+    return spine, {"turns": spine.height, "dialogues": spine["dialogue"].n_unique(), **coverage}
 
 
-def _numbering(gold: Side, pred: Side) -> str | None:
-    """What to say if the predictions number their turns in another way than gold does."""
-    turns, wanted = pred.turns["turn"], gold.turns["turn"]
-    if wanted.min() == 0 and turns.min() == 1:
+def _dialogues_without(turns: pl.DataFrame, other: Side) -> int:
+    """Number of dialogues in `turns` of which the other side has no turn."""
+    return turns.select(pl.col("dialogue").unique()).join(other.turns, on="dialogue", how="anti").height
+
+
+def _hint_at_numbering(gold: pl.Series, pred: pl.Series) -> str | None:
+    """A hint if the predictions seem to number turns in another way than gold does."""
+    if gold.min() == 0 and pred.min() == 1:
         return "the predicted turns start at 1; number user turns from 0"
-    if len(turns) > 1 and (turns % 2).n_unique() == 1 and (wanted % 2).n_unique() == 2:
+    if len(pred) > 1 and (pred % 2).n_unique() == 1 and (gold % 2).n_unique() == 2:
         return "the predicted turns are numbered in twos; count user turns only: 0, 1, 2"
     return None
 
 
 def _report_gaps(source: str, spine: pl.DataFrame) -> None:
-    gap = spine.filter(
-        (pl.col("turn") != pl.col("turn").shift(1) + 1) & (pl.col("dialogue") == pl.col("dialogue").shift(1))
-        | (pl.col("turn") != 0) & (pl.col("dialogue") != pl.col("dialogue").shift(1)).fill_null(True)
-    )
+    dialogue, turn = pl.col("dialogue"), pl.col("turn")
+    is_first = (dialogue != dialogue.shift(1)).fill_null(True)
+    gap = spine.filter(turn != pl.when(is_first).then(0).otherwise(turn.shift(1) + 1))
     if gap.height:
         _warn(
-            f"{source}: turn numbers have gaps in {_number(gap['dialogue'].n_unique(), 'dialogue')} "
+            f"{source}: turn numbers have gaps in {_count(gap['dialogue'].n_unique(), 'dialogue')} "
             f"(first: dialogue {gap['dialogue'][0]} before turn {gap['turn'][0]}); "
             "the turns that are there are scored"
         )
 
 
 def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
-    """Say which slots are not MultiWOZ's, how often they occur and what they may be meant to be."""
+    """Warn about slots that MultiWOZ does not have: how often they occur, and which known slots are spelled alike."""
     counts = (
         table.lazy()
         .filter(pl.col("slot").is_not_null())
@@ -303,28 +293,21 @@ def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
     if unknown.is_empty():
         return
     if unknown.height == counts.height:
-        _warn(f"{source}: none of the {_number(counts.height, 'slot')} is MultiWOZ's; their names are kept as written")
+        _warn(f"{source}: none of the {_count(counts.height, 'slot')} is MultiWOZ's; their names are kept as written")
         return
-    from difflib import get_close_matches
-
-    said = []
-    for slot, n_gold, n_pred in unknown.head(5).iter_rows():
+    shown = []
+    for slot, in_gold, in_pred in unknown.head(5).iter_rows():
         near = get_close_matches(slot, sorted(KNOWN_SLOTS), n=2) if len(slot) <= _LONGEST else []
-        named = shortened(slot, _LONGEST)
-        said.append(f"{named} ({n_gold} in gold, {n_pred} predicted{'; near: ' + ', '.join(near) if near else ''})")
+        hint = f"; near: {', '.join(near)}" if near else ""
+        shown.append(f"{shortened(slot, _LONGEST)} ({in_gold} in gold, {in_pred} predicted{hint})")
     more = f" and {unknown.height - 5} more" if unknown.height > 5 else ""
     _warn(
-        f"{source}: {_number(unknown.height, 'slot')} that MultiWOZ does not have, kept as written: "
-        f"{', '.join(said)}{more}"
+        f"{source}: {_count(unknown.height, 'slot')} that MultiWOZ does not have, kept as written: "
+        f"{', '.join(shown)}{more}"
     )
 
 
-def _new_dialogues(turns: pl.DataFrame, other: Side) -> int:
-    """How many dialogues of `turns` the other side does not know at all."""
-    return turns.select(pl.col("dialogue").unique()).join(other.turns, on="dialogue", how="anti").height
-
-
-def _number(n: int, noun: str) -> str:
+def _count(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 

@@ -1,7 +1,7 @@
-"""Dictionary codes: numbers in place of the strings of dictionary columns, to be worked on as arrays.
+"""Dictionary codes: numbers that stand for the strings of dictionary columns, so that arrays can hold them.
 
-Conventions: codes are those of Polars' global dictionary, so that equal strings have equal codes in all columns and
-tables of a process; they mean nothing in another one.
+Conventions: codes are those of Polars' global dictionary: equal strings have equal codes in all columns and tables of a
+process, but not in another process.
 """
 
 from __future__ import annotations
@@ -20,21 +20,20 @@ if TYPE_CHECKING:
     from dstbench.arrays import Codes
 
 
-# The dictionary is forgotten with the last column that uses it, and codes with it: this one keeps it.
+# Polars drops the dictionary, and with it the codes, with the last column that uses it: this column keeps it alive.
 _KEPT: Final = pl.Series([""], dtype=pl.Categorical)
 #: The code of what is not in a state.
 ABSENT: Final = 2**32 - 1
 
 
 def codes(column: pl.Series) -> Codes:
-    """The codes of a dictionary column; `ABSENT` for null. Equal strings have equal codes in all columns."""
+    """The codes of a dictionary column; `ABSENT` for null."""
     return all_codes(column.to_frame())[0]
 
 
 def all_codes(columns: pl.DataFrame) -> list[Codes]:
-    """The codes of dictionary columns: at once, as asking costs more than the answer."""
-    physical = columns.select_seq(pl.all().to_physical().fill_null(ABSENT))
-    return [column.to_numpy() for column in physical]
+    """The codes of several dictionary columns, in one query as the query costs more than its work."""
+    return [column.to_numpy() for column in columns.select_seq(pl.all().to_physical().fill_null(ABSENT))]
 
 
 def to_codes(strings: list[str]) -> Codes:
@@ -55,38 +54,38 @@ def to_strings(column: Codes) -> list[str]:
 
 
 def distinct(column: Codes) -> Codes:
-    """The distinct codes of a column but `ABSENT`, ascending; codes are small numbers, so that nothing is sorted."""
-    return np.flatnonzero(np.bincount(column + np.uint32(1))[1:]).astype(np.uint32)  # `ABSENT` becomes 0
+    """The distinct codes of a column, ascending, without `ABSENT`."""
+    # Codes are small numbers, so counting is faster than sorting; `ABSENT` + 1 is 0.
+    return np.flatnonzero(np.bincount(column + np.uint32(1))[1:]).astype(np.uint32)
 
 
 class PerCode:
-    """What a function gives for each code's string, asked once per code of the process; safe in several threads.
+    """Results of a function of strings, computed once per code of the process; safe in several threads.
 
     Args:
-        function: From strings (String) to an array of their length.
-        absent: What `ABSENT` has.
+        function: Takes strings (String), returns an array of their length.
+        absent: The result for `ABSENT`.
     """
 
     def __init__(self, function: Callable[[pl.Series], NDArray[Any]], absent: Any) -> None:
         self._function = function
-        self._found: NDArray[Any] = np.array([absent])  # of all codes so far, and at the end of `ABSENT`
+        self._results: NDArray[Any] = np.array([absent])  # of all codes so far, and last of `ABSENT`
         self._lock = Lock()
 
     def of(self, column: Codes) -> NDArray[Any]:
-        """What is known of these codes."""
+        """The results for these codes."""
         return self.up_to(column).take(column, mode="clip")
 
     def up_to(self, column: Codes) -> NDArray[Any]:
-        """What is known of all codes, at least up to the largest of these; and at the end of `ABSENT`."""
-        most = int((column + np.uint32(1)).max(initial=0)) - 1  # `ABSENT` becomes 0, then −1
-        found = self._found
-        return found if most < len(found) - 1 else self._learn(most)
-
-    def _learn(self, most: int) -> NDArray[Any]:
+        """The results for all codes, at least up to the largest of these, and last for `ABSENT`."""
+        largest = int((column + np.uint32(1)).max(initial=0)) - 1  # `ABSENT` becomes 0, then −1
+        results = self._results
+        if largest < len(results) - 1:
+            return results
         with self._lock:
-            found = self._found
-            new = np.arange(len(found) - 1, most + 1, dtype=np.uint32)
+            results = self._results  # another thread may have added to them
+            new = np.arange(len(results) - 1, largest + 1, dtype=np.uint32)
             if len(new):
-                learnt = self._function(pl.Series(to_strings(new), dtype=pl.String))
-                self._found = np.concatenate([found[:-1], learnt, found[-1:]])
-            return self._found
+                added = self._function(pl.Series(to_strings(new), dtype=pl.String))
+                self._results = np.concatenate([results[:-1], added, results[-1:]])
+            return self._results

@@ -1,8 +1,8 @@
-"""Fingerprints of gold: numbers that two corpora share only if they have the same turns and the same gold.
+"""Fingerprints of gold: two corpora have the same one only if they have the same turns and the same gold.
 
-Conventions: a fingerprint is the sum, modulo 2⁶⁴, of one number per turn and one per change of a gold value *under a
-convention*. A sum depends neither on the order of rows nor on where a table is cut nor on what was predicted. Strings
-are hashed by arithmetic of our own, so that the fingerprint is the same with any version of any library.
+Conventions: a fingerprint is the sum, modulo 2⁶⁴, of one hash per turn and one per change of a gold value *under a
+convention*. So it depends neither on the order of rows nor on where a table is cut nor on the predictions. The hash
+function is our own, so that fingerprints are the same with any version of any library.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ _ODD: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 def of_strings(strings: pl.Series) -> Hashes:
-    """A number per string: a polynomial over its UTF-8 bytes, mixed."""
+    """A hash per string: a polynomial over its UTF-8 bytes, mixed."""
     data = np.frombuffer(strings.str.join().item().encode(), np.uint8)
     length = strings.str.len_bytes().to_numpy().astype(np.int64)
     start = np.cumsum(length) - length
     position = np.arange(len(data)) - np.repeat(start, length)
-    powers = np.cumprod(np.full(int(length.max(initial=0)) + 1, _PRIME, np.uint64))  # wraps, as it shall
+    powers = np.cumprod(np.full(int(length.max(initial=0)) + 1, _PRIME, np.uint64))  # overflows on purpose
     terms = np.concatenate([(data + np.uint64(1)) * powers[position], np.zeros(1, np.uint64)])
     sums = np.where(length > 0, np.add.reduceat(terms, start), np.uint64(0))
     return _mix(sums)
 
 
 def of_codes(codes: Codes) -> Hashes:
-    """A number per dictionary code, that of its string; one of its own for `ABSENT`."""
-    return _known.of(codes)
+    """A hash per dictionary code, that of its string; `ABSENT` has one too."""
+    return _HASHES.of(codes)
 
 
 def of_turns(dialogue: Hashes, turn: NDArray[Any]) -> Hashes:
-    """A number per turn, from its dialogue's."""
+    """A hash per turn, from its dialogue's hash and its number."""
     return _mix(dialogue + turn.astype(np.uint64) * _ODD)
 
 
 def of_cells(turn: Hashes, slot: Hashes, value: Hashes) -> Hashes:
-    """A number per cell, from its turn's, its slot's and its value's."""
+    """A hash per cell, from the hashes of its turn, slot and value."""
     return _mix(turn + slot * _ODD ^ value)
 
 
@@ -58,4 +58,4 @@ def _mix(x: Hashes) -> Hashes:
     return x ^ (x >> np.uint64(31))
 
 
-_known: Final = PerCode(of_strings, np.uint64(1))
+_HASHES: Final = PerCode(of_strings, np.uint64(1))

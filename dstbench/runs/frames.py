@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from dstbench.arrays import Codes, Flags, Numbers
 
 
-_OF_CODES: Final = PerCode(are_frames, absent=False)
+_IS_FRAME: Final = PerCode(are_frames, absent=False)
 
 
 class Frames(NamedTuple):
-    """Gold's frames: their rows, and the codes of what gold and prediction say of them (`ABSENT`: not predicted)."""
+    """Gold's frames: their rows, and the codes of their gold and predicted values (`ABSENT`: not predicted)."""
 
     row: Numbers
     gold: Codes
@@ -28,10 +28,10 @@ class Frames(NamedTuple):
 
 
 def rows_of_frames(slot: Codes) -> Flags | None:
-    """Which rows with these codes of slots are frames'; None: none of them."""
-    if not _OF_CODES.up_to(slot).any():  # in no table of this process
+    """Which rows are frames', given the codes of their slots; None: no row is."""
+    if not _IS_FRAME.up_to(slot).any():  # no table of this process has frames
         return None
-    flags = _OF_CODES.of(slot)
+    flags = _IS_FRAME.of(slot)
     return flags if flags.any() else None
 
 
@@ -42,31 +42,31 @@ def states_only(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def turn_keys(number: Numbers, turn: Numbers) -> Numbers:
-    """A number per turn of a dialogue of this number, in the order of both."""
+    """A number per (dialogue number, turn), ascending in both."""
     keys: Numbers = number.astype(np.int64) * (MAX_TURN + 1) + turn
     return keys
 
 
 def set_apart(slot: Codes, gold: Codes, pred: Codes, keys: Numbers, marks: tuple[Numbers, Codes]) -> Frames:
-    """Gold's frames, whose rows become rows without a slot, with the marks of turns that have no prediction.
+    """Gold's frames, with the marks of turns without a prediction; their rows' slots and values become `ABSENT`.
 
     Args:
-        slot: The rows' slots, of which those of frames are taken out; likewise `gold` and `pred`.
+        slot: The rows' slots, changed in place; likewise `gold` and `pred`, their values.
         gold: Their gold values.
         pred: Their predicted values.
-        keys: The rows' turns, as `turn_keys` numbers them.
-        marks: The turns that have no prediction, in their order, and what marks them.
+        keys: The rows' turns, numbered by `turn_keys`.
+        marks: The turns without a prediction, ascending, and their marks.
     """
     flags = rows_of_frames(slot)
     if flags is None:
         return Frames(np.zeros(0, np.int64), gold[:0], pred[:0])
-    there = np.flatnonzero(flags & (gold != ABSENT))
-    frames = Frames(there, gold[there], pred[there])
+    row = np.flatnonzero(flags & (gold != ABSENT))
+    frames = Frames(row, gold[row], pred[row])
     for column in (slot, gold, pred):
         column[flags] = ABSENT
     marked, mark = marks
-    at = np.searchsorted(marked, keys[there])
+    at = np.searchsorted(marked, keys[row])
     is_marked = at < len(marked)
-    is_marked[is_marked] = marked[at[is_marked]] == keys[there[is_marked]]
-    pred[there[is_marked]] = mark[at[is_marked]]
+    is_marked[is_marked] = marked[at[is_marked]] == keys[row[is_marked]]
+    pred[row[is_marked]] = mark[at[is_marked]]
     return frames

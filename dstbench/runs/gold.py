@@ -1,4 +1,4 @@
-"""What a layout says of gold alone: its slots, and the fingerprint of its values."""
+"""What a layout says about gold alone: its slots, and the fingerprint of its values."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ if TYPE_CHECKING:
 
 
 def gold_hashes(rows: Layout, place: Numbers, first: Flags, slot: Codes, gold: Codes) -> Hashes:
-    """Of each turn: its part of the fingerprint that says what changed in gold.
+    """For each turn: its share of the fingerprint, the sum of a hash per gold value that changes in it.
 
     Args:
-        rows: Where rows stand.
-        place: The places of some rows, such that all others are like the last of these before them.
-        first: Of these rows: whether a slot's rows begin with them.
+        rows: The layout.
+        place: The places of some rows, such that any other row equals the last of these before it.
+        first: Whether each of these rows is its slot's first.
         slot: Codes of their slots.
         gold: Codes of their gold values, `ABSENT` where gold has none.
     """
     new = np.flatnonzero(gold != before(gold, first))
-    hashed = fingerprint.of_cells(
+    hashes = fingerprint.of_cells(
         rows.hash_of_place[place[new]], fingerprint.of_codes(slot[new]), fingerprint.of_codes(gold[new])
     )
     sums = np.zeros(rows.total, np.uint64)
-    np.add.at(sums, place[new], hashed)
+    np.add.at(sums, place[new], hashes)
     return rows.of_turns(sums)
 
 
 def gold_slots(rows: Layout) -> frozenset[str]:
-    """The slots that have a value in gold: one that does not mean "not in the state" in most files."""
+    """The slots that have a value in gold other than those that mean "not in the state" in most files."""
     slot, gold, _ = rows.cells
-    there = gold != ABSENT
-    for nothing in to_codes(list(NOTHING)):
-        there &= gold != nothing
-    return frozenset(to_strings(distinct(slot[there])))
+    return frozenset(to_strings(distinct(slot[~np.isin(gold, _absent())])))
 
 
 def gold_fingerprint(long: pl.DataFrame) -> int:
     """The fingerprint of a long table's gold as written (`fingerprint`), over all turns."""
     rows = lay_out(long)
     slot, gold, _ = rows.cells
-    for nothing in to_codes(list(NOTHING)):
-        gold[gold == nothing] = ABSENT
+    gold[np.isin(gold, _absent())] = ABSENT
     turns = rows.of_turns(rows.hash_of_place)
     changes = gold_hashes(rows, rows.place, rows.first[rows.changed], slot, gold)
-    return sum(int(np.add.reduce(part, dtype=np.uint64)) for part in (turns, changes)) % 2**64
+    return sum(int(np.add.reduce(hashes, dtype=np.uint64)) for hashes in (turns, changes)) % 2**64
+
+
+def _absent() -> Codes:
+    return np.append(to_codes(list(NOTHING)), np.uint32(ABSENT))

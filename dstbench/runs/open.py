@@ -1,7 +1,7 @@
-"""Runs: long tables on disk and in memory, written, opened and scanned.
+"""Runs: opened from whatever the user has, scanned, and written.
 
-A run is one model on one dataset: one long table. It comes from a Parquet file that dstbench wrote, from a native
-prediction file, from a frame, or from states in memory; whatever it comes from, it leaves here as a `Run`.
+A run is one model on one dataset: one long table. It may come from a Parquet file that dstbench wrote, a native
+prediction file, a frame, or states in memory; this module turns each of them into a `Run`.
 """
 
 from __future__ import annotations
@@ -10,26 +10,23 @@ import logging
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
+from typing import Any, Final, TypeAlias, TypedDict
 
 import polars as pl
 
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, first_repeated
 from dstbench.io.files import File
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.states import States, merge_states, only_split
-from dstbench.runs.align import Aligned, check_missing, from_long, report_unknown_slots, to_long
+from dstbench.runs.align import check_missing, from_long, report_unknown_slots, to_long
 from dstbench.runs.frames import states_only
-from dstbench.runs.parquet import fits, read_footer, write_groups
+from dstbench.runs.parquet import ForeignError, fits, read_footer, write_table
 from dstbench.runs.rules import check_long, conform_long
-from dstbench.runs.run import UNREADABLE, Run, collect, stamp_of, unreadable
+from dstbench.runs.run import UNREADABLE, Run, collect, run_meta, stamp_of, unreadable
 from dstbench.schema.core import SCHEMA_VERSION
-
-if TYPE_CHECKING:
-    from dstbench.typing import Missing
+from dstbench.typing import Missing
 
 #: What dstbench takes for data: a path, several paths (one run each), a frame (Polars, or anything with
 #: ``__arrow_c_stream__``) with the long table's columns, a list of states, opened runs, or a mapping from run name to
@@ -37,10 +34,9 @@ if TYPE_CHECKING:
 Data: TypeAlias = Any
 
 _LOG: Final = logging.getLogger(__name__)
-# Rows after which a row group ends, at the next dialogue. Each has dictionaries of its own, which cost a tenth of the
-# whole in groups of 65,536; larger ones than this are decoded no faster, and a partition that is scored is one group.
+# A row group ends at the first dialogue boundary after so many rows. Each has its own dictionaries (in groups of 65,536
+# rows, a tenth of the file); larger groups decode no faster, and scoring takes one group at a time.
 _ROW_GROUP: Final = 393_216
-_SORTED: Final = ("dialogue", "slot", "turn")
 
 
 def write_long(run: Run, path: str | PathLike[str]) -> None:
@@ -56,8 +52,7 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
         DstbenchError: The file cannot be written.
     """
     _LOG.info("writing %s (%s rows)", path, f"{run.cuts[-1]:,}")
-    table = run.read()
-    write_groups(path, (table.slice(start, end - start) for start, end in pairwise(run.cuts)), run.meta, run.cuts)
+    write_table(path, run.read(), run.meta, run.cuts)
 
 
 class Reading(TypedDict, total=False):
@@ -106,10 +101,9 @@ def open_runs(
         if len(names) != len(parts):
             raise UsageError(f"{len(names)} names for {len(parts)} runs", hint="one name for each run, in their order")
         parts = list(zip(names, (item for _, item in parts), strict=True))
-    repeated = {name for name, _ in parts if [n for n, _ in parts].count(name) > 1}
-    if repeated:
-        raise UsageError(f"two runs are called {sorted(repeated)[0]!r}", hint="give each a name of its own")
-    for _, item in parts:  # before the first of them takes its time
+    if repeated := first_repeated(name for name, _ in parts):
+        raise UsageError(f"two runs are called {repeated!r}", hint="give each a name of its own")
+    for _, item in parts:  # all of them, before reading the first takes its time
         if isinstance(item, (str, PathLike)):
             File(str(item)).check()
     gold_states = None if gold is None else open_gold(gold, split)
@@ -153,18 +147,14 @@ def open_gold(gold: Data, split: str | None = None) -> States:
     if len(parts) != 1:
         raise UsageError(f"gold comes from one place, not from {len(parts)}")
     name, item = parts[0]
+    loaded = _load("gold" if name == "states" else name, item, split=split)
     if isinstance(item, (str, PathLike)):
-        file = File(str(item))
-        if not file.is_parquet:
-            states = _read(file, split=split)
-            for note in states.notes:
+        if isinstance(loaded, States):  # of that split already
+            for note in loaded.notes:
                 warnings.warn(note, DstbenchWarning, stacklevel=2)
-            return states
-        states = from_long(_parquet(name, file).read(), file.name)
-    elif _is_frame(item):
-        states = from_long(_foreign(name, _only(item), name).table.collect(), name)
-    else:
-        states = _from_memory(item, "gold")
+            return loaded
+        name = str(item)
+    states = from_long(loaded.read(), name) if isinstance(loaded, Run) else loaded
     return states if split is None else only_split(states, split)
 
 
@@ -201,22 +191,22 @@ def scan(
 
 
 def named_parts(data: Data) -> list[tuple[str, Any]]:
-    """(name, one run's or one dataset's data) for each of those in `data`."""
+    """(name, data) of each run or dataset in `data`."""
     if isinstance(data, Mapping):
         return [(str(name), item) for name, item in data.items()]
     if isinstance(data, (str, PathLike)):
         data = [data]
     if _is_frame(data):
-        return _frames(data)
+        return _named_frames(data)
     if isinstance(data, Sequence) and data and all(isinstance(item, (str, PathLike)) for item in data):
-        return _named([Path(item) for item in data])
+        return _named_paths([Path(item) for item in data])
     if isinstance(data, Sequence) and data and all(isinstance(item, Run) for item in data):
         return [(run.name, run) for run in data]
     return [("states", data)]
 
 
-def _named(paths: list[Path]) -> list[tuple[str, Path]]:
-    """Each path with its title, and as many parent folders as it takes to tell them apart."""
+def _named_paths(paths: list[Path]) -> list[tuple[str, Path]]:
+    """Each path with its title, preceded by as many parent folders as it takes to tell the paths apart."""
     parts = [[*path.absolute().parts[:-1], File(path).title] for path in paths]
     for depth in range(1, max(map(len, parts))):
         names = ["/".join(part[-depth:]) for part in parts]
@@ -229,42 +219,56 @@ def _is_frame(data: Any) -> bool:
     return isinstance(data, pl.LazyFrame) or hasattr(data, "__arrow_c_stream__")
 
 
-def _frames(data: Any) -> list[tuple[str, pl.LazyFrame]]:
+def _named_frames(data: Any) -> list[tuple[str, pl.LazyFrame]]:
+    """The frame of each run in a column `run`; without one, the whole frame is the run `table`."""
     frame = (pl.DataFrame(data) if not isinstance(data, (pl.DataFrame, pl.LazyFrame)) else data).lazy()
     if "run" not in frame.collect_schema():
         return [("table", frame)]
-    runs = frame.select(pl.col("run").cast(pl.String).unique(maintain_order=True)).collect().to_series()
-    return [(run, frame.filter(pl.col("run").cast(pl.String) == run)) for run in runs]
+    names = frame.select(pl.col("run").cast(pl.String).unique(maintain_order=True)).collect().to_series()
+    return [(name, frame.filter(pl.col("run").cast(pl.String) == name)) for name in names]
 
 
-def _only(frame: Any) -> pl.LazyFrame:
-    runs = _frames(frame)
-    if len(runs) != 1:
-        raise UsageError(f"a frame with {len(runs)} runs where one is meant", hint="filter it by its column run")
-    return runs[0][1]
-
-
-def _open(name: str, item: Any, gold: States | None, form: str | None, missing: Missing, *, split: str | None) -> Run:
+def _load(name: str, item: Any, form: str | None = None, split: str | None = None) -> Run | States:
+    """The run, if the data are a long table; else the states."""
     if isinstance(item, (str, PathLike)):
         file = File(str(item))
         if not file.is_parquet:
-            return _aligned(name, of_split(_read(file, form), split, gold), gold, missing)
+            return _read(file, form, split)
         if form is not None:
             raise file.error(f"a Parquet file, not one of format {form}", "omit --from: it is a long table")
-        run = _parquet(name, file)
-    elif isinstance(item, Run):
-        run = replace(item, name=name)
-    elif _is_frame(item):
-        run = _foreign(name, _only(item), name)
-    else:
-        return _aligned(name, of_split(_from_memory(item, name), split, gold), gold, missing)
+        return _parquet(name, file)
+    if isinstance(item, Run):
+        return replace(item, name=name)
+    if _is_frame(item):
+        frames = _named_frames(item)
+        if len(frames) != 1:
+            raise UsageError(f"a frame with {len(frames)} runs where one is meant", hint="filter it by its column run")
+        return _checked(name, frames[0][1], name)
+    if not isinstance(item, Sequence) or isinstance(item, (str, bytes)):
+        hint = "give a path, a frame, or a list of states; see dstbench.scan"
+        raise UsageError(f"{type(item).__name__} is no data", hint=hint)
+    from dstbench.readers.jsonl import from_memory
+
+    return from_memory(item, name)
+
+
+def _read(file: File, form: str | None, split: str | None = None) -> States:
+    from dstbench.readers import Source, read  # many modules, and a long table needs none of them
+
+    return read(Source.of(file), form, split)
+
+
+def _open(name: str, item: Any, gold: States | None, form: str | None, missing: Missing, *, split: str | None) -> Run:
+    run = _load(name, item, form)
+    if isinstance(run, States):
+        return _aligned(name, of_split(run, split, gold), gold, missing)
     if split is not None and gold is None:
         raise UsageError(f"{name}: a long table knows no splits", hint="omit --split, or give --gold")
     before = run.meta["missing"]
     if gold is not None:
-        # What was scored as empty is there as empty turns: the signature must go on to say so.
-        again = _aligned(name, from_long(run.read(), name), gold, missing)
-        return replace(again, meta={**again.meta, "missing": f"{before}+{missing}"}) if before == "empty" else again
+        run = _aligned(name, from_long(run.read(), name), gold, missing)
+        # Turns that were scored as empty are now turns with an empty state: the signature must still say so.
+        return replace(run, meta={**run.meta, "missing": f"{before}+{missing}"}) if before == "empty" else run
     if missing not in ("error", before):
         warnings.warn(
             f"{name}: --missing {missing} changes nothing; it is a long table, made with --missing {before}",
@@ -275,22 +279,22 @@ def _open(name: str, item: Any, gold: States | None, form: str | None, missing: 
 
 
 def of_split(states: States, split: str | None, gold: States | None) -> States:
-    """A run's states of one split; where gold, of that split already, is beside them, they need not know of splits."""
+    """A run's states of one split; states that know no splits are kept if gold is given, as it has only that split."""
     return states if split is None or (gold is not None and states.splits is None) else only_split(states, split)
 
 
 def _parquet(name: str, file: File) -> Run:
-    """A Parquet file: one that dstbench wrote is taken at its word, any other is sorted and checked."""
-    path = str(file.path.absolute())  # whoever reads it later may be somewhere else
+    """The run in a Parquet file: one that dstbench wrote is scanned as it is, any other is sorted and checked."""
+    path = str(file.path.absolute())  # as the working folder may change before it is read
     try:
         stamp = stamp_of(path)
         table = pl.scan_parquet(path, glob=False)
-        footer = read_footer(file.path)
         conformed = conform_long(table, source=file.name)
+        footer = read_footer(file.path)
     except UNREADABLE as error:
         raise unreadable(file.name, error) from None
-    if footer is None:  # not ours, or edited since
-        return _foreign(name, table, file.name)
+    except ForeignError:
+        return _checked(name, table, file.name)
     version = footer.meta.get("schema_version", SCHEMA_VERSION)
     if version not in range(1, SCHEMA_VERSION + 1):
         raise file.error(
@@ -298,15 +302,16 @@ def _parquet(name: str, file: File) -> Run:
             "it needs a newer dstbench; or convert it again with this one",
         )
     height = collect(table.select(pl.len()), file.name).item()
-    if not fits(footer, height=height, size=stamp.size):  # edited since
-        return _foreign(name, table, file.name)
+    if not fits(footer, height=height, size=stamp.size):  # the table was edited later
+        return _checked(name, table, file.name)
     meta, cuts, sums, gold = footer
-    fingerprint = None if gold is None or sums is None else int(gold, 16)  # as sums say that it is of these rows
+    fingerprint = None if gold is None or sums is None else int(gold, 16)  # without sums, it may be of other rows
     return Run(name, conformed, meta, cuts, path=path, stamp=stamp, checksums=sums, fingerprint=fingerprint)
 
 
-def _foreign(name: str, frame: pl.LazyFrame, source: str) -> Run:
-    table = collect(conform_long(frame, source=source).sort(_SORTED), source)
+def _checked(name: str, frame: pl.LazyFrame, source: str) -> Run:
+    """A run from any table with the long table's columns, which is sorted and checked."""
+    table = collect(conform_long(frame, source=source).sort("dialogue", "slot", "turn"), source)
     broken = check_long(table.lazy())
     if broken.height:
         rule, rows, dialogue, turn, slot = broken.row(0)
@@ -322,67 +327,64 @@ def _foreign(name: str, frame: pl.LazyFrame, source: str) -> Run:
         raise DstbenchError("no dialogue in the table", file=source)
     report_unknown_slots(source, states_only(table))
     turns = table.select("dialogue", "turn").unique()
-    coverage = {"turns": turns.height, "dialogues": turns["dialogue"].n_unique()}
     of_frames = table.filter(IS_FRAME)
-    frames = count_frames(of_frames["gold"], of_frames["pred"]) if of_frames.height else None
-    marked = table.select((pl.col("slot").is_null() & pl.col("pred").is_not_null()).any()).item()
-    missing = "wrong" if marked else "error"
-    return _run(
-        name, Aligned(table, coverage, frames=frames), files=[source], format="long table", gold=None, missing=missing
+    lacks_prediction = pl.col("slot").is_null() & pl.col("pred").is_not_null()
+    meta = run_meta(
+        name,
+        count_frames(of_frames["gold"], of_frames["pred"]) if of_frames.height else None,
+        files=[source],
+        format="long table",
+        gold=None,
+        missing="wrong" if table.select(lacks_prediction.any()).item() else "error",
+        coverage={"turns": turns.height, "dialogues": turns["dialogue"].n_unique()},
     )
-
-
-def _read(file: File, form: str | None = None, split: str | None = None) -> States:
-    from dstbench.readers import Source, read  # many modules, and a long table needs none of them
-
-    return read(Source.of(file), form, split)
-
-
-def _from_memory(item: Any, name: str) -> States:
-    if not isinstance(item, Sequence) or isinstance(item, (str, bytes)):
-        raise UsageError(
-            f"{type(item).__name__} is no data",
-            hint="give a path, a frame, or a list of states; see dstbench.scan",
-        )
-    from dstbench.readers.jsonl import from_memory
-
-    return from_memory(item, name)
+    return _in_memory(name, table, meta)
 
 
 def _aligned(
     name: str, states: States, gold: States | None, missing: Missing, *, files: Sequence[str] | None = None
 ) -> Run:
     aligned = to_long(states, gold, missing=missing)
-    files = list(files or [states.source])
-    only = {"only": list(states.only)} if states.only else {}
-    return _run(name, aligned, files=files, format=states.format, gold=gold and gold.source, missing=missing, **only)
-
-
-def _run(name: str, aligned: Aligned, **read: Any) -> Run:
-    meta = run_meta(name, aligned.frames, coverage=aligned.coverage, **read)
-    return Run(name, aligned.table.lazy(), meta, _cuts_of(aligned.table))
-
-
-def _cuts_of(table: pl.DataFrame) -> tuple[int, ...]:
-    begins = table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series()
-    return cuts_at(begins, table.height)
+    meta = run_meta(
+        name,
+        aligned.frames,
+        files=list(files or [states.source]),
+        format=states.format,
+        gold=gold and gold.source,
+        missing=missing,
+        coverage=aligned.coverage,
+        **({"only": list(states.only)} if states.only else {}),
+    )
+    return _in_memory(name, aligned.table, meta)
 
 
 def only_dialogues(run: Run, dialogues: pl.Series) -> Run:
     """A run cut down to some of its dialogues, in memory."""
     table = run.read(run.table.filter(pl.col("dialogue").is_in(dialogues.implode())))
-    return Run(run.name, table.lazy(), run.meta, _cuts_of(table), run.derive)
+    return replace(_in_memory(run.name, table, run.meta), derive=run.derive)
 
 
-def run_meta(name: str, frames: Mapping[str, int] | None, **read: Any) -> dict[str, Any]:
-    """A run's `Run.meta`: `read` is what was read and how; a table without rows of frames is of version 1."""
-    if frames is None:
-        return {"schema_version": 1, "run": name, **read}
-    return {"schema_version": SCHEMA_VERSION, "run": name, **read, "frames": dict(frames)}
+def _in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:
+    return Run(name, table.lazy(), meta, cuts_of(table))
+
+
+def cuts_of(table: pl.DataFrame, rows: int | None = None) -> tuple[int, ...]:
+    """Where to cut a long table: see `cuts_at`."""
+    begins = table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series()
+    return cuts_at(begins, table.height, rows)
 
 
 def cuts_at(begins: pl.Series, height: int, rows: int | None = None) -> tuple[int, ...]:
-    """Where a table may be cut: at dialogues' beginnings, every so many rows or a little more; 0 and its end too."""
+    """Where to cut a table: at 0, at its end, and at the first dialogue's beginning after each so many `rows`.
+
+    Args:
+        begins: The rows at which dialogues begin, except the first.
+        height: The table's number of rows.
+        rows: Rows between cuts, at the least; None: those of a row group.
+
+    >>> cuts_at(pl.Series([3, 5, 8, 9]), 12, rows=4)
+    (0, 5, 9, 12)
+    """
     cuts = [0]
     while (at := begins.search_sorted(cuts[-1] + (rows or _ROW_GROUP))) < len(begins):
         cuts.append(int(begins[int(at)]))

@@ -1,16 +1,18 @@
-"""Long tables as Parquet files: written with what is known of them in the footer, which is not believed blindly.
+"""Long tables as Parquet files, with what dstbench knows about a run in the footer; readers check it before use.
 
-Conventions: a file is one run's. Its footer has, beside the schema, ``dstbench`` (`runs.Run.meta`),
-``dstbench.cuts`` (`Run.cuts`), ``dstbench.crc32`` (`Run.checksums`) and ``dstbench.gold`` (`Run.fingerprint`).
+Conventions: a file holds one run. Beside the schema, its footer has ``dstbench`` (`runs.Run.meta`), ``dstbench.cuts``
+(`Run.cuts`), ``dstbench.crc32`` (`Run.checksums`) and ``dstbench.gold`` (`Run.fingerprint`), each as JSON.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
@@ -21,10 +23,6 @@ from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.run import checksums
 from dstbench.schema.core import LONG
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from os import PathLike
-
 _METADATA: Final = "dstbench"
 _CUTS: Final = "dstbench.cuts"
 _CHECKSUMS: Final = "dstbench.crc32"
@@ -32,12 +30,21 @@ _GOLD: Final = "dstbench.gold"
 
 
 class Footer(NamedTuple):
-    """What a file's footer says of its run, as JSON has it: it may be anything."""
+    """A file's footer as decoded JSON; as anyone may have edited it, the values can be anything (see `fits`)."""
 
     meta: dict[str, Any]
     cuts: tuple[Any, ...]
     checksums: Any
     fingerprint: Any
+
+
+class ForeignError(Exception):
+    """The footer is not one that dstbench writes."""
+
+
+def write_table(path: str | PathLike[str], table: pl.DataFrame, meta: Mapping[str, Any], cuts: tuple[int, ...]) -> None:
+    """Write a run whose rows are in memory; `meta` and `cuts` are the `Run`'s."""
+    write_groups(path, (table.slice(start, end - start) for start, end in pairwise(cuts)), meta, cuts)
 
 
 def write_groups(
@@ -47,9 +54,9 @@ def write_groups(
     cuts: tuple[int, ...],
     fingerprint: int | None = None,
 ) -> None:
-    """Write a run whose rows come group by group, each a row group of the file.
+    """Write a run group by group, each a row group of the file.
 
-    `meta`, `cuts` and `fingerprint` are the `Run`'s; without the last, it is worked out.
+    `meta`, `cuts` and `fingerprint` are the `Run`'s; if the last is None, it is computed.
     """
     import pyarrow as pa  # 0.2 s, and only writing needs it
     import pyarrow.parquet as pq
@@ -58,41 +65,32 @@ def write_groups(
     schema = LONG.schema.to_frame().to_arrow().schema
     schema = schema.with_metadata({**(schema.metadata or {}), **keys})
     with (
-        replacing(Path(path)) as part,
-        pa.OSFile(str(part), "wb") as file,  # which is closed even if the writer cannot be
+        replacing(Path(path)) as temporary,
+        pa.OSFile(str(temporary), "wb") as file,  # which is closed even if the writer cannot be
         pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=True, write_page_checksum=True) as writer,
     ):
-        ends, found = [], 0
+        ends, of_groups = [], 0
         for group in groups:
             if fingerprint is None:
                 try:
-                    found += gold_fingerprint(group)
+                    of_groups += gold_fingerprint(group)
                 except DstbenchError as error:  # its turns cannot be laid out
                     raise error.in_file(str(path)) from None
-            # One chunk, thus one dictionary: where a second begins within a row group, its values are written
-            # without any, and are decoded at half the speed.
+            # As one chunk, because a row group can hold only one dictionary: the values of a second chunk would be
+            # written without any, and decoded at half the speed.
             writer.write_table(group.rechunk().to_arrow(), row_group_size=max(group.height, 1))
             ends.append(file.tell())
-        sums, gold = checksums(part, ends), (found if fingerprint is None else fingerprint) % 2**64
-        writer.add_key_value_metadata({_CHECKSUMS: json.dumps(sums), _GOLD: json.dumps(f"{gold:016x}")})
+        gold = (of_groups if fingerprint is None else fingerprint) % 2**64
+        sums = {_CHECKSUMS: json.dumps(checksums(temporary, ends)), _GOLD: json.dumps(f"{gold:016x}")}
+        writer.add_key_value_metadata(sums)
 
 
-def written_meta(path: Path) -> dict[str, Any]:
-    """The `Run.meta` in a file that `write_groups` wrote; a `KeyError` or `ValueError` if it did not."""
-    return dict(json.loads(pl.read_parquet_metadata(path)[_METADATA]))
-
-
-def written_fingerprint(path: Path) -> int | None:
-    """The `Run.fingerprint` in a file that `write_groups` wrote; None if it did before there were any."""
-    gold = json.loads(pl.read_parquet_metadata(path).get(_GOLD, "null"))
-    return None if gold is None else int(gold, 16)
-
-
-def read_footer(path: Path) -> Footer | None:
-    """What a file's footer says of its run; None if it lacks what all that dstbench wrote have.
+def read_footer(path: Path) -> Footer:
+    """The footer of a Parquet file.
 
     Raises:
         PolarsError: The file cannot be read.
+        ForeignError: dstbench did not write the file.
     """
     metadata = pl.read_parquet_metadata(path)
     try:
@@ -102,41 +100,45 @@ def read_footer(path: Path) -> Footer | None:
             json.loads(metadata.get(_CHECKSUMS, "null")),
             json.loads(metadata.get(_GOLD, "null")),
         )
-    except (KeyError, TypeError, ValueError, RecursionError):
-        return None
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise ForeignError from error
 
 
 def fits(footer: Footer, *, height: int, size: int) -> bool:
-    """Whether a footer says what one that dstbench wrote can say of so many rows, in a file of so many bytes."""
+    """Whether dstbench could have written this footer for a file of `height` rows and `size` bytes."""
     meta, cuts, sums, gold = footer
-    coverage, only, frames = meta.get("coverage"), meta.get("only", []), meta.get("frames", {})
+    coverage, frames, only = meta.get("coverage"), meta.get("frames", {}), meta.get("only", [])
     return (
-        isinstance(meta.get("missing"), str)
-        and re.fullmatch(r"[a-z]+(\+[a-z]+)*", meta["missing"]) is not None
+        _matches(r"[a-z]+(\+[a-z]+)*", meta.get("missing"))
         and isinstance(coverage, dict)
         and coverage.keys() >= {"turns", "dialogues"}
-        and all(type(count) is int and count >= 0 for count in coverage.values())
+        and _are_counts(coverage.values())
         and isinstance(frames, dict)
-        and (not frames or frames.keys() == {*COUNTS})
-        and all(type(count) is int and count >= 0 for count in frames.values())
+        and frames.keys() in (set(), {*COUNTS})
+        and _are_counts(frames.values())
         and isinstance(only, list)
         and all(isinstance(metric, str) for metric in only)
-        and all(type(cut) is int for cut in cuts)
-        and cuts[:1] == (0,)
-        and cuts[-1:] == (height,)
-        and all(start < end for start, end in pairwise(cuts))
+        and _are_counts(cuts)
         and len(cuts) > 1
-        and (sums is None or _are_checksums(sums, len(cuts) - 1, size))
-        and (gold is None or (isinstance(gold, str) and re.fullmatch("[0-9a-f]{16}", gold) is not None))
+        and (cuts[0], cuts[-1]) == (0, height)
+        and _ascend(cuts)
+        and (sums is None or (_are_checksums(sums, len(cuts) - 1) and _ascend([*(end for end, _ in sums), size])))
+        and (gold is None or _matches("[0-9a-f]{16}", gold))
     )
 
 
-def _are_checksums(sums: Any, groups: int, size: int) -> bool:
-    return (
-        isinstance(sums, list)
-        and len(sums) == groups
-        and all(
-            isinstance(pair, list) and len(pair) == 2 and all(type(n) is int and n >= 0 for n in pair) for pair in sums
-        )
-        and all(start < end for (start, _), (end, _) in pairwise([*sums, [size, 0]]))
-    )
+def _matches(pattern: str, text: Any) -> bool:
+    return isinstance(text, str) and re.fullmatch(pattern, text) is not None
+
+
+def _are_counts(numbers: Iterable[Any]) -> bool:
+    return all(type(number) is int and number >= 0 for number in numbers)
+
+
+def _ascend(numbers: Iterable[int]) -> bool:
+    return all(low < high for low, high in pairwise(numbers))
+
+
+def _are_checksums(sums: Any, groups: int) -> bool:
+    are_pairs = isinstance(sums, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in sums)
+    return are_pairs and len(sums) == groups and all(map(_are_counts, sums))

@@ -1,7 +1,7 @@
 """A run: one model on one dataset, its rows in memory or in a Parquet file that is read when they are wanted.
 
-Conventions: rows are read piece by piece, and again by whoever needs them; so a file that is another by then is an
-error, and never some rows of one and some of the other.
+Conventions: rows are read part by part, perhaps several times. If the file changes in between, that is an error, so no
+result mixes rows of the old file with rows of the new one.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from zlib import crc32
 import polars as pl
 
 from dstbench.errors import DstbenchError, UsageError
+from dstbench.schema.core import SCHEMA_VERSION
 
-#: What reading a Parquet file may end in; a panic is no `Exception`, as Polars means to end the process with it.
+#: The exceptions by which reading a Parquet file may fail; Polars' panics do not derive from `Exception`.
 UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-# With it a Parquet file begins.
+# The first bytes of a Parquet file.
 _MAGIC: Final = b"PAR1"
 
 
 class Stamp(NamedTuple):
-    """What a file is known by on one machine."""
+    """What identifies one state of a file on one machine; `changed` is its modification time in ns."""
 
     device: int
-    number: int
+    inode: int
     size: int
     changed: int
 
@@ -42,13 +43,13 @@ class Run:
         meta: What was read and how: ``schema_version``, ``run``, ``files``, ``format``, ``gold`` (its file; null: it
             was inside), ``missing``, ``coverage`` (counts of turns and dialogues); where gold has frames, ``frames``
             (what they say: `frames.count_frames`).
-        cuts: Row numbers at which the table may be cut, as a dialogue begins there; 0 and the number of rows too.
-        derive: What makes another run's rows of each partition's, such as those of a baseline; None: nothing.
-        path: The Parquet file, from the root of the file system, that `table` is read from; None: it is in memory.
-        stamp: What that file was known by when it was opened.
-        checksums: Of the rows between one cut and the next: the byte of the file at which they end, and the CRC-32 of
-            their bytes, as a damaged page may be decoded all the same, to other rows; None: the file has none.
-        fingerprint: That of gold as written, over all turns; None: to be found out.
+        cuts: Row numbers at which the table may be cut because a dialogue begins there; also 0 and the number of rows.
+        derive: Makes another run's rows from the rows of each partition, such as those of a baseline; None: nothing.
+        path: Absolute path of the Parquet file that `table` is read from; None: it is in memory.
+        stamp: The stamp of that file when it was opened.
+        checksums: For the rows between each cut and the next: the offset in the file at which they end, and the CRC-32
+            of their bytes (because a damaged page may still decode, to other rows); None: the file has none.
+        fingerprint: Fingerprint of gold as written, over all turns; None: not computed yet.
     """
 
     name: str
@@ -62,39 +63,39 @@ class Run:
     fingerprint: int | None = None
 
     def part(self, start: int, rows: int) -> pl.DataFrame:
-        """So many rows from one cut to another, seen to be as they were written.
+        """The rows from one cut to another, checked against their checksums.
 
         Args:
             start: The first row, one of `cuts`.
-            rows: How many, up to another of `cuts`.
+            rows: Number of rows, up to another of `cuts`.
 
         Returns:
             Schema `LONG`, sorted.
 
         Raises:
-            DstbenchError: They cannot be read, or are damaged; or the file is not the one that was opened.
+            DstbenchError: The rows cannot be read or are damaged, or the file has changed since it was opened.
         """
         table = self.read(self.table.slice(start, rows))
         if self.path is not None and self.checksums is not None:
             first, last = (bisect_left(self.cuts, row) for row in (start, start + rows))
             begin = self.checksums[first - 1][0] if first else len(_MAGIC)
-            wanted = [list(pair) for pair in self.checksums[first:last]]
+            expected = [list(pair) for pair in self.checksums[first:last]]
             try:
-                found = checksums(self.path, [end for end, _ in wanted], begin)
+                actual = checksums(self.path, [end for end, _ in expected], begin)
             except OSError as error:
                 raise unreadable(self.path, error) from None
-            if found != wanted:
+            if actual != expected:
                 raise unreadable(self.name, ValueError("its bytes are not those that were written"))
         return table
 
     def need_states(self, what: str) -> None:
-        """See that the run has states, and not only marks of which slots are right.
+        """Refuse a run that holds only marks of which slots are right, and no states.
 
         Args:
-            what: What is made of states, in the plural.
+            what: What is computed from states, in the plural.
 
         Raises:
-            UsageError: It has none.
+            UsageError: The run has no states.
         """
         if only := self.meta.get("only"):
             raise UsageError(
@@ -103,7 +104,7 @@ class Run:
             )
 
     def read(self, table: pl.LazyFrame | None = None) -> pl.DataFrame:
-        """The rows, or what is asked of them.
+        """The rows, or the result of a query.
 
         Args:
             table: A query over `Run.table`; None: all rows.
@@ -112,21 +113,21 @@ class Run:
             Schema `LONG`, sorted; or what the query selects.
 
         Raises:
-            DstbenchError: They cannot be read, or the file is not the one that was opened.
+            DstbenchError: The rows cannot be read, or the file has changed since it was opened.
         """
         if table is None:
             return self.part(0, self.cuts[-1])
-        self.check()  # before, as a file that has shrunk lets Polars panic
+        self.check()  # first, as Polars panics if the file has become shorter
         try:
             return collect(table, self.name)
         finally:
             self.check()
 
     def check(self) -> None:
-        """See that the file that the rows come from is as it was when it was opened; rows in memory always are.
+        """Check that the file, if the rows come from one, is the same as when it was opened.
 
         Raises:
-            DstbenchError: It is another by now, or gone.
+            DstbenchError: The file has changed, or is gone.
         """
         if self.path is None or self.stamp is None:
             return
@@ -143,24 +144,24 @@ class Run:
 
 
 def checksums(path: str | os.PathLike[str], ends: Sequence[int], begin: int = len(_MAGIC)) -> list[list[int]]:
-    """Of parts of a file, one behind the other: where each ends, and the CRC-32 of its bytes."""
-    found = []
+    """For consecutive sections of a file, of which the first starts at `begin`: each one's end, and its CRC-32."""
+    sums = []
     with open(path, "rb") as file:
         file.seek(begin)
         for end in ends:
-            found.append([end, crc32(file.read(end - begin))])
+            sums.append([end, crc32(file.read(end - begin))])
             begin = end
-    return found
+    return sums
 
 
 def stamp_of(path: str | os.PathLike[str]) -> Stamp:
-    """What a file is known by."""
-    found = os.stat(path)
-    return Stamp(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    """The stamp of a file as it is now."""
+    stat = os.stat(path)
+    return Stamp(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
 def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
-    """Read a table; `source` names it if that fails."""
+    """Collect a query; if that fails, the error names `source`."""
     try:
         return table.collect()
     except UNREADABLE as error:
@@ -168,10 +169,16 @@ def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
 
 
 def unreadable(source: str, error: BaseException) -> DstbenchError:
-    """What is said of a Parquet file that cannot be read."""
+    """The error for a Parquet file that cannot be read."""
     if isinstance(error, FileNotFoundError):
         return DstbenchError("no such file any more", file=source, hint="it was there when it was opened")
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     if isinstance(error, OSError) and error.errno:
         return DstbenchError(f"cannot be read: {os.strerror(error.errno)}", file=source, hint="may you read it?")
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return DstbenchError(f"a damaged Parquet file: {reason}", file=source, hint="write it again (dstbench convert)")
+
+
+def run_meta(name: str, frames: Mapping[str, int] | None, **read: Any) -> dict[str, Any]:
+    """`Run.meta`: `read` says what was read and how; a table without rows of frames is of schema version 1."""
+    counts = {} if frames is None else {"frames": dict(frames)}
+    return {"schema_version": SCHEMA_VERSION if counts else 1, "run": name, **read, **counts}

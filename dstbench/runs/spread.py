@@ -22,8 +22,7 @@ Three groups have 1, 2 and 1 rows, from rows 0, 1 and 3 on: rows without a slot,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -34,16 +33,14 @@ from dstbench.readers.states import Side, same_turns
 from dstbench.schema.core import LONG
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dstbench.arrays import Flags, Integers, Numbers
+    from dstbench.arrays import Integers, Numbers
 
 
 def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
     """The long table of both sides.
 
-    Integers stand for everything while rows are laid out: a slot of a dialogue is a *group* of rows, and where a group
-    begins and in which turn says where each of its cells goes, so that nothing is sorted or joined.
+    Everything is an integer while rows are laid out: the rows of one slot in one dialogue are a *group*; where a group
+    begins, and in which turn, tells the row of each of its cells, so nothing is sorted or joined.
 
     Args:
         source: Name of the file, for messages.
@@ -60,179 +57,117 @@ def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataF
     """
     if spine.is_empty():
         return LONG.schema.to_frame()
-    dialogue, first_turn = _number_dialogues(spine)
-    slots, rank = _rank_slots(gold, pred)
-    width = len(slots) + 1  # in each dialogue, group 0 is of rows without a slot
-    in_spine = _turns_in_spine(spine, gold, pred)
-    sides = [_Placed.of(side, of, dialogue * width, rank) for side, of in zip((gold, pred), in_spine, strict=True)]
-    groups = _find_groups(sides, dialogue, first_turn, width)
+    turns = np.arange(spine.height)
+    is_new = (spine["dialogue"] != spine["dialogue"].shift(1)).fill_null(True).to_numpy()
+    dialogue, first_turn = np.cumsum(is_new) - 1, np.flatnonzero(is_new)  # numbered from 0
+    slots = pl.concat([gold.cells["slot"], pred.cells["slot"]]).unique().sort()  # numbered from 1; 0: no slot
 
+    # A group's key is width * dialogue + slot, so groups in the order of their keys are in that of the table. Each
+    # dialogue has a group of rows without a slot (`bare`), which may be empty.
+    width = len(slots) + 1
+    of_gold = np.full(gold.turns.height, -1, dtype=np.int64)
+    of_gold[spine["at"].to_numpy()] = turns
+    of_pred = of_gold if same_turns(gold, pred) else _turns_in_spine(pred, spine)
+    golds = _place(gold, of_gold, slots, dialogue * width)
+    preds = _place(pred, of_pred, slots, dialogue * width)
+    keys = np.concatenate([golds.key, preds.key, dialogue[first_turn] * width])
+    key, group = _distinct(keys, len(first_turn) * width)
+    gold_group, pred_group, bare = np.split(group, np.cumsum([len(golds.key), len(preds.key)]))
+    start = np.full(len(key), spine.height, dtype=np.int64)  # the first turn in which a side lists the slot
+    np.minimum.at(start, gold_group, golds.turn)
+    np.minimum.at(start, pred_group, preds.turn)
+
+    # Rows without a slot are those of turns before the dialogue's first slot, and of turns without a prediction. Rows
+    # with a slot last to the dialogue's end.
     predicted = spine["predicted"].to_numpy()
-    without = _turns_without_slot(groups, dialogue, predicted)
-    end_turn = np.append(first_turn[1:], spine.height)
-    size = end_turn[groups.key // width] - groups.start
-    size[groups.bare] = np.bincount(dialogue[without], minlength=len(first_turn))
+    first_slot = np.minimum.reduceat(start, bare)  # by dialogue: a bare group is the dialogue's first, up to the next
+    without = np.flatnonzero(~predicted | (turns < first_slot[dialogue]))
+    size = np.append(first_turn[1:], spine.height)[key // width] - start
+    size[bare] = np.bincount(dialogue[without], minlength=len(first_turn))
     offset = np.cumsum(size) - size
     total = int(size.sum())
-    _check_total(source, total, spine.height, sum(len(side.cell) for side in sides))
+    listed = len(golds.cell) + len(preds.cell)
+    if total > max(FREE, SPREAD.value * (listed + spine.height)):
+        raise DstbenchError(
+            f"{total:,} rows for {spine.height:,} turns that list {listed:,} slots is above the limit of "
+            f"{SPREAD.value} rows each",
+            file=source,
+            hint=SPREAD.hint,
+        )
 
-    shift = offset - groups.start  # of each group: what to add to a turn to get its row
+    shift = offset - start  # what to add to a turn to get its row in the group
     turn = np.arange(total) - np.repeat(shift, size)
-    row_without = _rows_without_slot(offset[groups.bare], dialogue[without])
+    # The n-th turn without a slot has the n-th row of all bare groups, counted over dialogues.
+    count = size[bare]
+    row_without = np.arange(len(without)) + (offset[bare] - np.cumsum(count) + count)[dialogue[without]]
     turn[row_without] = without
-    rows = [shift[of_side] + side.turn for side, of_side in zip(sides, groups.of_cells, strict=True)]
     unpredicted = ~predicted[without]
     marks = _marks(spine["turn"].gather(without[unpredicted]))
+    gold_cells = shift[gold_group] + golds.turn, golds.cell, gold.cells["value"]
+    pred_cells = shift[pred_group] + preds.turn, preds.cell, pred.cells["value"]
+    pred_marks = row_without[unpredicted], np.arange(len(marks)), marks
     return spine.select(pl.col("dialogue", "turn").gather(pl.Series(turn))).with_columns(
-        slot=_or_null(slots, np.repeat(groups.key % width, size).astype(np.uint32)),
-        gold=_column(total, [(rows[0], sides[0].cell, sides[0].values)]),
-        pred=_column(
-            total,
-            [(rows[1], sides[1].cell, sides[1].values), (row_without[unpredicted], np.arange(len(marks)), marks)],
-        ),
+        slot=_or_null(slots, np.repeat(key % width, size).astype(np.uint32)),
+        gold=_column(total, gold_cells),
+        pred=_column(total, pred_cells, pred_marks),
     )
 
 
 def spread_frames(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
-    """The rows of both sides' frames, as those of any slot, to be put among those of `spread`."""
+    """The rows of both sides' frames, laid out like those of slots, to be put among the rows of `spread`."""
     nothing = gold.cells.clear()
     sides = (Side(side.turns, nothing if side.frames is None else side.frames) for side in (gold, pred))
     return spread(source, spine.with_columns(predicted=True), *sides).drop_nulls("slot")
 
 
-@dataclass(frozen=True)
-class _Placed:
-    """One side's cells that the spine has: which, in which of its turns, in which group; and all values."""
+class _Placed(NamedTuple):
+    """One side's cells whose turns are in the spine: their indices, turns and groups' keys."""
 
     cell: Integers
     turn: Integers
-    group: Integers
-    values: pl.Series
-
-    @staticmethod
-    def of(side: Side, turns: Integers, base: Integers, rank: Integers) -> _Placed:
-        """Place them: `turns` of the side, `base` is each turn's first group, `rank` each slot's number, from 1."""
-        turn = turns[side.cells["at"].to_numpy()]
-        cell = np.flatnonzero(turn >= 0)
-        turn = turn[cell]
-        slot = side.cells["slot"].to_physical().to_numpy()[cell]
-        return _Placed(cell, turn, base[turn] + rank[slot], side.cells["value"])
-
-
-@dataclass(frozen=True)
-class _Groups:
-    """The groups of rows: one for each slot that a side lists in a dialogue, and one per dialogue without a slot.
-
-    Attributes:
-        key: Of each group, ascending: ``width`` times its dialogue's number, plus its slot's number (0: no slot).
-        start: Of each group: the first turn in which a side lists its slot; the number of all turns where it has none.
-        bare: Of each dialogue: its group without a slot.
-        of_cells: Of each side: its cells' groups.
-    """
-
     key: Integers
-    start: Integers
-    bare: Integers
-    of_cells: list[Integers]
 
 
-def _number_dialogues(spine: pl.DataFrame) -> tuple[Integers, Integers]:
-    """Of each turn, its dialogue's number, from 0; and of each dialogue, its first turn."""
-    is_new = (spine["dialogue"] != spine["dialogue"].shift(1)).fill_null(True).to_numpy()
-    return np.cumsum(is_new) - 1, np.flatnonzero(is_new)
-
-
-def _rank_slots(gold: Side, pred: Side) -> tuple[pl.Series, Integers]:
-    """The slots that a side lists, sorted; and of each slot's code its number among them, from 1."""
-    slots = pl.concat([gold.cells["slot"], pred.cells["slot"]]).unique().sort()
+def _place(side: Side, in_spine: Integers, slots: pl.Series, base: Integers) -> _Placed:
+    """Place the cells of a side, given where its turns are in the spine, and each of these turns' first key."""
     codes = slots.to_physical().to_numpy()
-    rank = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.int64)
+    rank = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.int64)  # from code to number
     rank[codes] = np.arange(1, len(codes) + 1)
-    return slots, rank
+    turn = in_spine[side.cells["at"].to_numpy()]
+    cell = np.flatnonzero(turn >= 0)
+    turn = turn[cell]
+    return _Placed(cell, turn, base[turn] + rank[side.cells["slot"].to_physical().to_numpy()[cell]])
 
 
-def _turns_in_spine(spine: pl.DataFrame, gold: Side, pred: Side) -> tuple[Integers, Integers]:
-    """Of each side: where in the spine each of its turns is; −1 if it is not."""
-    of_gold = np.full(gold.turns.height, -1, dtype=np.int64)
-    of_gold[spine["at"].to_numpy()] = np.arange(spine.height)
-    return of_gold, of_gold if same_turns(gold, pred) else _turns_of(pred, spine)
-
-
-def _find_groups(sides: Sequence[_Placed], dialogue: Integers, first_turn: Integers, width: int) -> _Groups:
-    """The groups of the cells that the sides list, and of each dialogue's rows without a slot."""
-    keys = np.concatenate([*(side.group for side in sides), dialogue[first_turn] * width])
-    key, number = _numbered(keys, len(first_turn) * width)
-    *of_cells, bare = np.split(number, np.cumsum([len(side.group) for side in sides]))
-    start = np.full(len(key), len(dialogue), dtype=np.int64)
-    for side, of_side in zip(sides, of_cells, strict=True):
-        np.minimum.at(start, of_side, side.turn)
-    return _Groups(key, start, bare, of_cells)
-
-
-def _turns_without_slot(groups: _Groups, dialogue: Integers, predicted: Flags) -> Integers:
-    """The turns that have a row without a slot: those before any slot, and those without a prediction."""
-    start_of_dialogue = np.minimum.reduceat(groups.start, groups.bare)  # of its first slot, as that without has none
-    return np.flatnonzero(~predicted | (np.arange(len(dialogue)) < start_of_dialogue[dialogue]))
-
-
-def _rows_without_slot(begin: Integers, dialogue: Integers) -> Integers:
-    """The rows of turns that have one without a slot.
-
-    Args:
-        begin: Of each dialogue: where its rows without a slot begin.
-        dialogue: Of each such turn, ascending: its dialogue.
-    """
-    count = np.bincount(dialogue, minlength=len(begin))
-    return np.arange(len(dialogue)) + (begin - np.cumsum(count) + count)[dialogue]
-
-
-def _check_total(source: str, total: int, turns: int, listed: int) -> None:
-    """Refuse so many rows for so few slots that are listed."""
-    if total > max(FREE, SPREAD.value * (listed + turns)):
-        raise DstbenchError(
-            f"{total:,} rows for {turns:,} turns that list {listed:,} slots is above the limit of {SPREAD.value} rows "
-            "each",
-            file=source,
-            hint=SPREAD.hint,
-        )
-
-
-def _marks(turns: pl.Series) -> pl.Series:
-    """What marks turns without a prediction, in rows without a slot.
-
-    It is a new value in each turn, so that it is never an old error merely carried along.
-    """
-    return pl.select(pl.format("no prediction for turn {}", turns)).to_series().cast(pl.Categorical)
-
-
-def _column(total: int, parts: Sequence[tuple[Integers, Integers, pl.Series]]) -> pl.Series:
-    """A column of so many rows, null but for parts: rows, and which of some values they have."""
-    number = np.zeros(total, dtype=np.uint32)  # 0: null, then the values of all parts
-    before = 1
-    for rows, which, values in parts:
-        number[rows] = which + before
-        before += len(values)
-    return _or_null(pl.concat([values for *_, values in parts]), number)
-
-
-def _turns_of(side: Side, spine: pl.DataFrame) -> Integers:
-    """Where in the spine each of a side's turns is; −1 if it is not."""
-    place = side.turns.join(
-        spine.select(["dialogue", "turn"]).with_row_index("row"),
-        on=["dialogue", "turn"],
-        how="left",
-        maintain_order="left",
-    )
+def _turns_in_spine(side: Side, spine: pl.DataFrame) -> Integers:
+    """For each of a side's turns: where it is in the spine; −1 if it is not."""
+    key = ["dialogue", "turn"]
+    place = side.turns.join(spine.select(key).with_row_index("row"), on=key, how="left", maintain_order="left")
     return place["row"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 
-def _numbered(groups: Integers, most: int) -> tuple[Integers, Integers]:
-    """The distinct groups, ascending, and the place of each among them; all are less than `most`."""
-    if most > 16 * len(groups):  # so many slots that a table of all groups that could be would be large
-        return np.unique(groups, return_inverse=True)
-    there = np.zeros(most, dtype=np.bool_)
-    there[groups] = True
-    return np.flatnonzero(there), (np.cumsum(there) - 1)[groups]
+def _distinct(keys: Integers, end: int) -> tuple[Integers, Integers]:
+    """The distinct keys, ascending, and the index of each key among them; all keys are below `end`."""
+    if end > 16 * len(keys):  # so many slots that a table of all possible keys would be large
+        return np.unique(keys, return_inverse=True)
+    occurs = np.zeros(end, dtype=np.bool_)
+    occurs[keys] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[keys]
+
+
+def _marks(turns: pl.Series) -> pl.Series:
+    """What marks turns without a prediction: a new value in each turn, so that no error is carried over."""
+    return pl.select(pl.format("no prediction for turn {}", turns)).to_series().cast(pl.Categorical)
+
+
+def _column(total: int, *cells: tuple[Integers, Integers, pl.Series]) -> pl.Series:
+    """A column of `total` rows, null except for cells: (their rows, the index of each one's value, values)."""
+    number = np.zeros(total, dtype=np.uint32)  # 0: null; from 1 on: all values
+    before = 1
+    for rows, index, values in cells:
+        number[rows] = index + before
+        before += len(values)
+    return _or_null(pl.concat([values for *_, values in cells]), number)
 
 
 def _or_null(values: pl.Series, number: Numbers) -> pl.Series:

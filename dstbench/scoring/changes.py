@@ -1,7 +1,7 @@
-"""The rows of a long table at which a slot's state changes under a convention, with their values compared.
+"""The rows of a long table at which a slot's state changes under a convention: their values compared, their events.
 
-Conventions: g and p are the values under the convention (`ABSENT`: not in the state). "Changed" means that something of
-the row before did, in the file or under the convention, or that the turn is not the one after.
+Conventions: g and p are the values under the convention (`ABSENT`: not in the state). A row is *changed* if it differs
+from the row before, in the file or under the convention, or skips a turn.
 """
 
 from __future__ import annotations
@@ -25,37 +25,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Changes:
-    """The rows at which something of a slot changed; the rows after one of them, up to the next, are identical to it.
-
-    Attributes:
-        convention: What values mean.
-        row: The rows' numbers.
-        place: The places of the rows' turns.
-        after: Index of the first place after each row's run of identical rows.
-        first: Where a slot's rows begin.
-        slot: Codes of the slots.
-        compared: Values under the convention.
-    """
+    """The changed rows; the rows after one of them, up to the next, are identical to it."""
 
     convention: Convention
-    row: Numbers
-    place: Numbers
-    after: Numbers
-    first: Flags
+    row: Numbers  # their row numbers
+    place: Numbers  # the places of their turns
+    after: Numbers  # index of the first place after each row's run of identical rows
+    first: Flags  # whether each is its slot's first row
     slot: Codes
-    compared: Compared
+    compared: Compared  # their values under the convention
 
     def of_rows(self, column: NDArray[Any], rows: int) -> NDArray[Any]:
-        """A column of the changed rows as a column of all so many rows: each has what its changed row has."""
+        """Spread a column of the changed rows over all rows, of which there are `rows`."""
         return np.repeat(column, np.diff(self.row, append=rows))
 
 
 def find_changes(rows: Layout, convention: Convention) -> Changes:
-    """What changed under a convention; a fuzzy one and its exact one differ only in which values match."""
+    """The changed rows under a convention; a fuzzy one and its exact one differ only in which values match."""
     exact = convention.exact()
-    changes = rows.cache.get(exact)
-    if changes is None:
-        changes = rows.cache[exact] = _look_for_changes(rows, exact)
+    if exact not in rows.cache:
+        rows.cache[exact] = _find_exact_changes(rows, exact)
+    changes: Changes = rows.cache[exact]
     if convention == exact:
         return changes
     values = changes.compared
@@ -63,36 +53,33 @@ def find_changes(rows: Layout, convention: Convention) -> Changes:
     return replace(changes, convention=convention, compared=replace(values, ok=ok))
 
 
-def _look_for_changes(rows: Layout, convention: Convention) -> Changes:
-    """What changed under a convention that is not fuzzy."""
-    row, place, after, free = rows.changed, rows.place, rows.after, None
-    cells = rows.cells
-    if convention.over == "gold-domains":
-        free = _free(rows, convention)
-        row = np.union1d(row, np.flatnonzero(row_changes(free)))
-        place = rows.row_place[row]
-        after = place + np.diff(row, append=len(rows.turn))
-        cells = rows.slot[row], rows.gold[row], rows.pred[row]
-    slot = cells[0]
-    compared = comparison(convention).compare(*cells)
-    if free is not None:
-        compared.ignore(free[row])
-    return Changes(convention, row, place, after, rows.first[row], slot, compared)
+def _find_exact_changes(rows: Layout, convention: Convention) -> Changes:
+    if convention.over != "gold-domains":
+        slot, gold, pred = rows.cells
+        compared = comparison(convention).compare(slot, gold, pred)
+        return Changes(convention, rows.changed, rows.place, rows.after, rows.first[rows.changed], slot, compared)
+    ignored = _outside_gold_domains(rows, convention)
+    row = np.union1d(rows.changed, np.flatnonzero(row_changes(ignored)))
+    slot, place = rows.slot[row], rows.row_place[row]
+    compared = comparison(convention).compare(slot, rows.gold[row], rows.pred[row])
+    compared.pred[ignored[row]] = ABSENT
+    compared.pred_listed[ignored[row]] = False
+    return Changes(convention, row, place, place + np.diff(row, append=len(rows.turn)), rows.first[row], slot, compared)
 
 
-def _free(rows: Layout, convention: Convention) -> Flags:
-    """Rows of slots in whose domain gold's state of the turn has nothing: what is predicted there counts nothing.
+def _outside_gold_domains(rows: Layout, convention: Convention) -> Flags:
+    """Whether each row's slot is of a domain of which gold's state has nothing in this turn.
 
-    This is the one rule by which a row depends on other rows of its turn, and may change when they do.
+    This is the only rule by which a row depends on other rows of its turn, and may change when they do.
     """
-    at = rows.changed
-    nothing = np.full(len(at), ABSENT, np.uint32)
-    there = comparison(convention).compare(rows.slot[at], rows.gold[at], nothing).gold != ABSENT
+    nothing = np.full(len(rows.changed), ABSENT, np.uint32)
+    slot, gold, _ = rows.cells
+    in_gold = comparison(convention).compare(slot, gold, nothing).gold != ABSENT
     key = rows.domain_place
     has_gold = np.zeros(int(key.max(initial=0)) + 1, dtype=np.bool_)
-    has_gold[key[np.repeat(there, np.diff(at, append=len(key)))]] = True
-    free: Flags = ~has_gold[key] & ~rows.bare
-    return free
+    has_gold[key[np.repeat(in_gold, np.diff(rows.changed, append=len(key)))]] = True
+    outside: Flags = ~has_gold[key] & ~rows.bare
+    return outside
 
 
 def spelling_errors(rows: Layout, changes: Changes) -> Flags:
@@ -104,3 +91,74 @@ def spelling_errors(rows: Layout, changes: Changes) -> Flags:
     errors = np.zeros(len(row), np.bool_)
     errors[wrong] = alike.ok | ((alike.gold == ABSENT) & (alike.pred == ABSENT))
     return errors
+
+
+# --- events of GCA and FGA, from flags of changed rows ----------------------------------------------------------------
+# Of gold (g) and prediction (p): ``is``: the slot has a value; ``new``: another one than in the row before, one turn
+# earlier; ``seen``: the slot has been listed so far; ``ok``: they match.
+
+
+def set_slot_events(g_is: Flags, p_is: Flags, ok: Flags, g_new: Flags, p_new: Flags) -> dict[str, Flags]:
+    """Slots that are set or changed: fresh errors of FGA; C, W, M, O of GCA as Algorithm 1 of its paper counts them."""
+    g_set, p_set = g_new & g_is, p_new & p_is
+    return {
+        "n_fresh_errors": (g_set | p_set) & ~ok,
+        "gca_paper_correct": (g_set | p_set) & ok,
+        "gca_paper_wrong": (g_set | p_set) & g_is & p_is & ~ok,
+        "gca_paper_missed": g_set & ~p_is,
+        "gca_paper_over": p_set & ~g_is,
+    }
+
+
+def gca_released(
+    no_g: Flags,
+    no_p: Flags,
+    ok: Flags,
+    *,
+    g_new: Flags,
+    p_new: Flags,
+    g_seen: Flags,
+    p_seen: Flags,
+    g_seen_before: Flags,
+    p_seen_before: Flags,
+) -> dict[str, Flags]:
+    """C, W, M, O of GCA as the authors' code counts them; `no_g` and `no_p`: the slot has no value.
+
+    A slot that was listed and now is absent has the value "none". A slot listed for the first time is a change, even
+    with a value that means "not in the state". Where gold and prediction both change, these are two events, but the
+    second is not counted as C (W) if the first was: no row is two of one kind.
+    """
+    g_change = g_seen & (g_new | ~g_seen_before)
+    p_change = p_seen & (p_new | ~p_seen_before)
+    equal = ok | (no_g & no_p)
+
+    g_correct = g_change & np.where(p_seen, equal, no_g)
+    g_missed = g_change & ~p_seen & ~no_g
+    g_over = g_change & p_seen & ~equal & no_g
+    g_wrong = g_change & p_seen & ~equal & ~no_g
+
+    again = p_change & g_seen  # the prediction changed on a slot that gold knows
+    p_over = p_change & ~g_seen & ~no_p
+    p_correct = p_change & np.where(g_seen, equal & ~g_correct, no_p)
+    p_missed = again & no_p & ~(equal & ~g_correct)
+    p_wrong = again & ~no_p & ~equal & ~g_wrong
+    return {
+        "gca_correct": g_correct | p_correct,
+        "gca_wrong": g_wrong | p_wrong,
+        "gca_missed": g_missed | p_missed,
+        "gca_over": g_over | p_over,
+    }
+
+
+def since(flags: Flags, first: Flags) -> Flags:
+    """Whether a slot has had a flag in this changed row or in an earlier one; `first`: where a slot's rows begin.
+
+    >>> since(np.array([False, True, False, False, False]), first=np.array([True, False, False, False, True]))
+    array([False,  True,  True,  True, False])
+    """
+    open_rows = np.flatnonzero(~(flags | first))  # few: these have what the row before has
+    begins = row_changes(open_rows - np.arange(len(open_rows)))  # runs of neighbours have it from the row before them
+    source = (open_rows[begins] - 1)[np.cumsum(begins) - 1]
+    has_been = flags.copy()
+    has_been[open_rows] = flags[source]
+    return has_been

@@ -1,20 +1,20 @@
 """A convention at work: verbatim codes to values that can be compared, and whether they match.
 
 Dictionary codes are worked on, never strings: what a value becomes is found once per distinct (slot, value), whether
-two values match once per distinct (slot, gold, prediction), and looked up from then on.
+two values match once per distinct (slot, gold, prediction), and looked up from then on (`Lookup`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import polars as pl
 
 from dstbench.conventions.normalise import alternatives, is_dontcare, normaliser
-from dstbench.runs.codes import ABSENT, to_codes, to_strings
+from dstbench.runs.codes import ABSENT, codes, to_codes, to_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,58 +25,41 @@ if TYPE_CHECKING:
     from dstbench.conventions.convention import Convention
 
 
-_UNKNOWN: Final = 2**32 - 2  # not looked up yet
-# Places of a table of slots and values (4 bytes each): hundreds of slots with as many values as there are anywhere.
-_PLACES: Final = 2**26
-# Distinct values that one table of values per slot may hold (4 bytes each).
-_DENSE: Final = 2**25
+# Numbers below this are ranked in an array with a place for each; larger ones are sorted.
+_PLACES: Final = 2**20
+# Results that are kept (some 200 bytes each); a larger memory of them is forgotten at once.
+_MOST: Final = 2**21
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Rows of a long table under a convention; all arrays are of the rows' length.
+    """Rows of a long table under a convention; all arrays are of the rows' length."""
 
-    Attributes:
-        gold: Codes of gold values; `ABSENT` where the slot is not in the state.
-        pred: The same of the prediction.
-        ok: Whether gold matches prediction: both are in the state, and the matcher accepts them.
-        gold_listed: Whether gold lists the slot at all, be it with what means absent.
-        pred_listed: The same of the prediction.
-        dropped: Whether gold has a value that is dropped, as the slot is outside the slot set; None: none is.
-    """
-
-    gold: Codes
+    gold: Codes  # `ABSENT` where the slot is not in the state
     pred: Codes
-    ok: Flags
-    gold_listed: Flags
+    ok: Flags  # gold matches prediction: both are in the state, and the matcher accepts them
+    gold_listed: Flags  # gold lists the slot at all, even with a value that means "not in the state"
     pred_listed: Flags
-    dropped: Flags | None = None
-
-    def ignore(self, rows: Flags) -> None:
-        """Take what is predicted in these rows, of which gold has nothing, out of the state as if never listed."""
-        self.pred[rows] = ABSENT
-        self.pred_listed[rows] = False
+    dropped: Flags | None = None  # gold has a value, but the slot is outside the slot set; None: nowhere
 
 
 class Comparison:
     """A convention with all that it has looked up so far; safe to use from several threads."""
 
     def __init__(self, convention: Convention) -> None:
-        self.convention = convention
-        c = convention
-        keeps_dontcare = c.dontcare in ("keep", "skip")
-        self._gold = _Values(
-            c, c.gold_steps, none=c.none in ("drop", "drop-gold"), dontcare=keeps_dontcare or c.dontcare == "drop-pred"
-        )
-        self._pred = _Values(
-            c, c.pred_steps, none=c.none in ("drop", "drop-pred"), dontcare=keeps_dontcare or c.dontcare == "drop-gold"
-        )
+        self.convention = c = convention
+
+        def drops(rule: str, side: str) -> bool:
+            return rule in ("drop", f"drop-{side}")
+
+        self._gold = _Values(c, c.gold_steps, none=drops(c.none, "gold"), dontcare=drops(c.dontcare, "gold"))
+        self._pred = _Values(c, c.pred_steps, none=drops(c.none, "pred"), dontcare=drops(c.dontcare, "pred"))
+        self._gold_but_dontcare = _Values(c, c.gold_steps, none=False, dontcare=True)
         self._scope = None if c.scope is None else np.sort(to_codes(sorted(c.scope)))
         matcher = c.matcher
-        self._accepts = _Pairs(matcher.accepts, np.bool_)
-        self._nearness = _Pairs(matcher.similarity, np.float64)
-        self._again = _Pairs(lambda _, gold, pred: _hyphened(gold) != _hyphened(pred), np.bool_)
-        self._dontcare = _Values(c, c.gold_steps, none=False, dontcare=False)
+        self._accepts = Lookup(matcher.accepts, np.bool_)
+        self._similarity = Lookup(matcher.similarity, np.float64)
+        self._differ_before_hyphen = Lookup(_differ_before_hyphen, np.bool_)
 
     def compare(self, slot: Codes, gold: Codes, pred: Codes) -> Compared:
         """Values under the convention, of rows of a long table given as codes.
@@ -87,7 +70,7 @@ class Comparison:
         g, p = self._gold.of(slot, gold), self._pred.of(slot, pred)
         bare = slot == ABSENT
         np.copyto(p, pred, where=bare)
-        listed, dropped = (gold != ABSENT, pred != ABSENT), None
+        gold_listed, pred_listed, dropped = gold != ABSENT, pred != ABSENT, None
         if self._scope is not None:
             inside = np.isin(slot, self._scope) | bare
             if c.outside == "scored":
@@ -95,13 +78,14 @@ class Comparison:
             else:
                 dropped = ~inside & (g != ABSENT)
             g[~inside] = p[~inside] = ABSENT
-            listed = listed[0] & inside, listed[1] & inside
+            gold_listed &= inside
+            pred_listed &= inside
         if c.dontcare == "skip":
-            skipped = (self._dontcare.of(slot, gold) == ABSENT) & (gold != ABSENT)
+            skipped = (self._gold_but_dontcare.of(slot, gold) == ABSENT) & (gold != ABSENT)
             g[skipped] = p[skipped] = ABSENT
         if c.over == "free":
             p[(g == ABSENT) & ~bare] = ABSENT
-        return Compared(g, p, self.match(slot, g, p), *listed, dropped)
+        return Compared(g, p, self.match(slot, g, p), gold_listed, pred_listed, dropped)
 
     def match(self, slot: Codes, g: Codes, p: Codes) -> Flags:
         """Whether gold matches prediction: both are in the state, and equal or accepted."""
@@ -112,18 +96,18 @@ class Comparison:
         return ok
 
     def similarity(self, slot: Codes, g: Codes, p: Codes) -> Floats:
-        """How near prediction is to gold, both in the state: from 0 to 1."""
-        near = np.ones(len(g))
+        """Similarity of prediction to gold, from 0 to 1; both are in the state."""
+        similarity = np.ones(len(g))
         differ = np.flatnonzero(g != p)
-        near[differ] = self._nearness.of(slot[differ], g[differ], p[differ])
-        return near
+        similarity[differ] = self._similarity.of(slot[differ], g[differ], p[differ])
+        return similarity
 
-    def charged_again(self, slot: Codes, g: Codes, p: Codes, ok: Flags) -> Flags:
-        """Wrong values that slot accuracy counts twice."""
+    def charged_again(self, g: Codes, p: Codes, ok: Flags) -> Flags:
+        """Wrong values that slot accuracy counts as two errors."""
         wrong: Flags = (g != ABSENT) & (p != ABSENT) & ~ok
         if self.convention.wrong_costs == "hyphen":
             at = np.flatnonzero(wrong)
-            wrong[at] = self._again.of(slot[at], g[at], p[at])
+            wrong[at] = self._differ_before_hyphen.of(g[at], p[at])
         return wrong
 
 
@@ -133,117 +117,99 @@ def comparison(convention: Convention) -> Comparison:
     return Comparison(convention)
 
 
-def _hyphened(value: str) -> str:
-    """What a script that splits at the last hyphen takes for a part of the slot's name."""
-    return value.rpartition("-")[0]
+def _differ_before_hyphen(gold: str, pred: str) -> bool:
+    """Whether scripts that split ``slot-value`` at the last hyphen see different slots."""
+    return gold.rpartition("-")[0] != pred.rpartition("-")[0]
 
 
 class _Values:
-    """What verbatim values become, by slot."""
+    """What verbatim values of one side become under a convention, by slot.
+
+    Args:
+        convention: The convention.
+        steps: The side's normaliser.
+        none: Whether values that mean "not in the state" are dropped.
+        dontcare: Whether "dontcare" is dropped.
+    """
 
     def __init__(self, convention: Convention, steps: tuple[str, ...], *, none: bool, dontcare: bool) -> None:
-        self._absent = frozenset(convention.absent) if none else frozenset()
-        self._keeps_dontcare = dontcare
-        self._normalise = normaliser(steps, convention.typos) if steps else None
-        self._is_plain = not steps and dontcare
-        self._literals = to_codes(sorted(self._absent))
-        self._lock = Lock()
-        # Of a slot's code: its row in the table; of row and value: what becomes of it.
-        # One attribute, so that another thread never sees a row and a table of two ages.
-        self._tables = np.full(64, -1, np.int64), np.full((8, 1024), _UNKNOWN, np.uint32)
+        absent = frozenset(convention.absent if none else ())
+        normalise = normaliser(steps, convention.typos) if steps else None
+
+        def become(slot: str | None, value: str | None) -> str | None:
+            if slot is None or value is None:
+                return None
+            if normalise is not None:
+                value = normalise(slot, value)
+            is_dropped = value in absent or (dontcare and any(map(is_dontcare, alternatives(value))))
+            return None if is_dropped else value
+
+        self._becomes = Lookup(become, str)
+        self._is_verbatim = not steps and not dontcare
+        self._absent = to_codes(sorted(absent))
 
     def of(self, slot: Codes, verbatim: Codes) -> Codes:
         """The values' codes under the convention, as a new array."""
-        if self._is_plain:  # what is absent does not depend on the slot
-            values = verbatim.copy()
-            for literal in self._literals:
-                np.copyto(values, ABSENT, where=verbatim == literal)
-            return values
-        found = np.full(len(verbatim), ABSENT, np.uint32)
-        at = np.flatnonzero((verbatim != ABSENT) & (slot != ABSENT))
-        if not len(at):
-            return found
-        slot, verbatim = slot[at], verbatim[at]
-        tables = self._reserve(int(slot.max()), slot, int(verbatim.max()))
-        if tables is None:
-            pairs, of_pair = np.unique(slot.astype(np.uint64) << np.uint64(32) | verbatim, return_inverse=True)
-            becomes = self._become_all((pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32))
-            found[at] = becomes[of_pair]
-            return found
-        row, table = tables
-        values = table[row[slot], verbatim]
-        unknown = np.flatnonzero(values == _UNKNOWN)
-        if len(unknown):
-            self._learn(row, table, slot[unknown], verbatim[unknown])
-            values = table[row[slot], verbatim]
-        found[at] = values
-        return found
-
-    def _reserve(self, most: int, slot: Codes, value: int) -> tuple[Integers, Codes] | None:
-        """Tables in which every given slot and value has a place; None where so many slots and values have none."""
-        row, table = self._tables
-        if most < len(row) and value < table.shape[1] and (row[slot] >= 0).all():
-            return row, table
-        with self._lock:
-            row, table = self._tables
-            if most >= len(row):
-                row = np.concatenate([row, np.full(most + 64 - len(row), -1, np.int64)])
-            new = np.unique(slot[row[slot] < 0])
-            row = row.copy()
-            row[new] = np.arange(len(new)) + row.max() + 1
-            height, width = int(row.max()) + 1, value + 1
-            if max(table.shape[0], height) * max(table.shape[1], width) > _PLACES:
-                return None
-            if height > table.shape[0] or width > table.shape[1]:
-                grown = np.full(
-                    (max(table.shape[0], height), max(table.shape[1], min(2 * width, width + 65_536))),
-                    _UNKNOWN,
-                    np.uint32,
-                )
-                grown[: table.shape[0], : table.shape[1]] = table
-                table = grown
-            self._tables = row, table
-        return row, table
-
-    def _learn(self, row: Integers, table: Codes, slot: Codes, verbatim: Codes) -> None:
-        pairs = np.unique(np.stack([slot, verbatim]), axis=1)
-        table[row[pairs[0]], pairs[1]] = self._become_all(*pairs)
-
-    def _become_all(self, slot: Codes, verbatim: Codes) -> Codes:
-        values = [self._become(*pair) for pair in zip(to_strings(slot), to_strings(verbatim), strict=True)]
-        there = [value for value in values if value is not None]
-        becomes = np.full(len(values), ABSENT, np.uint32)
-        becomes[[value is not None for value in values]] = to_codes(there)
-        return becomes
-
-    def _become(self, slot: str, value: str) -> str | None:
-        if self._normalise is not None:
-            value = self._normalise(slot, value)
-        if value in self._absent or (not self._keeps_dontcare and any(map(is_dontcare, alternatives(value)))):
-            return None
-        return value
+        if not self._is_verbatim:
+            return self._becomes.of(slot, verbatim)
+        values = verbatim.copy()
+        for literal in self._absent:  # in all slots alike
+            np.copyto(values, ABSENT, where=verbatim == literal)
+        return values
 
 
-class _Pairs:
-    """What a function of (slot, gold, prediction) gives, asked once per distinct triple."""
+class Lookup:
+    """A function of strings with its results so far; safe to use from several threads.
 
-    def __init__(self, function: Callable[[str, str, str], Any], dtype: type) -> None:
+    Args:
+        function: From strings (None for `ABSENT`) to a result.
+        dtype: The results' type; ``str``: strings or None, which become codes.
+
+    >>> from dstbench.runs.codes import to_codes
+    >>> lengths = Lookup(lambda slot, value: len(slot) + len(value), np.int64)
+    >>> lengths.of(to_codes(["area", "stars", "area"]), to_codes(["north", "4", "north"]))
+    array([9, 6, 9])
+    """
+
+    def __init__(self, function: Callable[..., Any], dtype: type) -> None:
         self._function, self._dtype = function, dtype
-        self._known: dict[tuple[int, int, int], Any] = {}
+        self._results: dict[tuple[int, ...], Any] = {}
 
-    def of(self, slot: Codes, gold: Codes, pred: Codes) -> NDArray[Any]:
-        """The function's value for each triple of codes."""
-        if not len(slot):
-            return np.zeros(0, self._dtype)
-        # One number per (gold, pred), and one per that and slot: sorting numbers is far faster than sorting triples.
-        _, of_pair = np.unique(gold.astype(np.uint64) << np.uint64(32) | pred, return_inverse=True)
-        _, first, of_triple = np.unique(
-            slot.astype(np.uint64) << np.uint64(32) | of_pair.astype(np.uint64), return_index=True, return_inverse=True
-        )
-        keys = list(zip(*(column[first].tolist() for column in (slot, gold, pred)), strict=True))
-        new = [i for i, key in enumerate(keys) if key not in self._known]
-        if new:
-            columns = np.array([keys[i] for i in new], np.uint32).T
-            for i, strings in zip(new, zip(*map(to_strings, columns), strict=True), strict=True):
-                self._known[keys[i]] = self._function(*strings)
-        return np.array([self._known[key] for key in keys], self._dtype)[of_triple]
+    def of(self, *columns: Codes) -> NDArray[Any]:
+        """The result for each row of columns of codes."""
+        ranks = [_rank((column + np.uint32(1)).astype(np.int64)) for column in columns]  # `ABSENT` becomes 0
+        combination, size = ranks[0]
+        for rank, distinct in ranks[1:]:
+            combination, size = _rank(combination * distinct + rank)
+        example = np.empty(size, np.int64)  # of each combination: one row that has it
+        example[combination] = np.arange(len(combination))
+        keys = list(zip(*(column[example].tolist() for column in columns), strict=True))
+        results = list(map(self._results.get, keys))
+        if None in results:
+            new = [key for key, result in zip(keys, results, strict=True) if result is None]
+            strings = (to_column(column).to_list() for column in np.array(new, np.uint32).T)
+            values = [self._function(*row) for row in zip(*strings, strict=True)]
+            if self._dtype is str:
+                values = codes(pl.Series(values, dtype=pl.Categorical)).tolist()
+            learnt = dict(zip(new, values, strict=True))
+            if len(self._results) + len(learnt) > _MOST:
+                self._results = {}
+            self._results.update(learnt)
+            results = [learnt[key] if result is None else result for key, result in zip(keys, results, strict=True)]
+        return np.array(results, np.uint32 if self._dtype is str else self._dtype)[combination]
+
+
+def _rank(numbers: Integers) -> tuple[Integers, int]:
+    """The rank of each number among the distinct ones, from 0, and how many distinct ones there are.
+
+    >>> _rank(np.array([7, 3, 7]))
+    (array([1, 0, 1]), 2)
+    """
+    most = int(numbers.max(initial=0))
+    if most >= _PLACES:
+        distinct, rank = np.unique(numbers, return_inverse=True)
+        return rank, len(distinct)
+    occurs = np.zeros(most + 1, np.bool_)
+    occurs[numbers] = True
+    rank_of = np.cumsum(occurs) - 1
+    return rank_of.take(numbers), int(rank_of[-1]) + 1

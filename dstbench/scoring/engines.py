@@ -1,4 +1,4 @@
-"""The choice of who works on the partitions of runs."""
+"""The choice of the engine that works on the partitions of runs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def engine(name: EngineName = "local", *, address: str | None = None) -> Iterator[None]:
-    """Choose who works on runs in this block: all that scores, compares or diagnoses them, in this thread.
+    """Choose what works on runs in this block: on all that scores, compares or diagnoses them, in this thread.
 
-    The results are the same bits whoever it is.
+    The results are the same, bit for bit.
 
     Args:
         name: ``local``, the threads of this process; or ``ray``, a Ray cluster (``pip install 'dstbench[ray]'``).
@@ -29,7 +29,7 @@ def engine(name: EngineName = "local", *, address: str | None = None) -> Iterato
 
     Raises:
         UsageError: There is no such engine, or it has no address.
-        DstbenchError: Ray is not installed. That a cluster cannot be joined is told when it is first needed.
+        DstbenchError: Ray is not installed. A cluster that cannot be joined is an error when it is first needed.
 
     >>> import dstbench
     >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}}]
@@ -37,10 +37,8 @@ def engine(name: EngineName = "local", *, address: str | None = None) -> Iterato
     ...     dstbench.score(states, metrics="jga")["value"].item()
     1.0
     """
-    if name not in get_args(EngineName):
-        raise UsageError(
-            f"there is no engine {name!r}", hint=did_you_mean(name, get_args(EngineName)) or "local or ray"
-        )
+    if name not in (names := get_args(EngineName)):
+        raise UsageError(f"there is no engine {name!r}", hint=did_you_mean(name, names) or "local or ray")
     if name == "local":
         if address is not None:
             raise UsageError("the local engine has no address", hint="--engine ray")

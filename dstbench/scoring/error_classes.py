@@ -1,19 +1,19 @@
 """Long table to kinds of errors: one class for every slot of every turn that gold or prediction has.
 
-Conventions: a class looks at a slot's values in this turn and in the one before, under the convention, and the first
-of `CLASSES` that applies is the slot's, so that each has one. Those that name a cause come before those that only say
-how old an error is. The classes of a kind add up to the turn table's counts: ``correct`` to n_correct, ``missed`` to
-n_union − n_pred, ``over`` to n_union − n_gold, ``wrong`` to the rest of n_union.
+Conventions: a class depends on a slot's values in this turn and in the one before, under the convention; the slot is of
+the first of `CLASSES` that applies. Classes that name a cause come before those that only say how old an error is. The
+classes of a kind add up to the turn table's counts: ``correct`` to n_correct, ``missed`` to n_union − n_pred, ``over``
+to n_union − n_gold, ``wrong`` to the rest of n_union.
 
-What a cause does not explain is *fresh* if gold's value or the predicted one is another than in the turn before, and
-else *stale*, carried over. A cause is seen in the turn in which it acts: a value that is not updated is not-updated
-where gold changes, and wrong-stale from then on. Swapped values may have come up by chance; those that tell nothing of
-their slot (yes, no, dontcare) are never taken for swapped.
+An error without a cause is *fresh* if gold's value or the predicted one is another than in the turn before, and else
+*stale*, carried over. A cause is named in the turn in which it acts: a value that is not updated is not-updated where
+gold changes, and wrong-stale from then on. Swapped values may be chance; values that do not tell their slot (yes, no,
+dontcare) are never taken for swapped.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import polars as pl
@@ -26,7 +26,7 @@ from dstbench.runs.layout import Layout, before, lay_out, over_distinct
 from dstbench.scoring.changes import find_changes
 from dstbench.scoring.compare_values import comparison
 from dstbench.scoring.partitions import over_partitions
-from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
+from dstbench.scoring.scored_turns import TURN, columns_of_scored, scored_turns
 from dstbench.scoring.turn_table import to_turns
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dstbench.arrays import Codes, Flags, Hashes
+    from dstbench.arrays import Codes, Flags, Integers, Numbers
     from dstbench.conventions.convention import Convention
     from dstbench.runs.run import Run
 
@@ -62,49 +62,34 @@ _NOTHING: Final = len(CLASSES)  # the slot is in neither state
 
 
 def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
-    """How often each slot is in each class, over the turns that the convention scores.
-
-    Args:
-        run: The run.
-        convention: What values mean and which turns count; the unit is the turn.
+    """How often each slot is in each class, over the turns that the convention scores; and how many these are.
 
     Returns:
-        (slot: String, null for ``no-prediction``; class: String; n: Int64), what never occurs left out, in no
-        particular order; and the number of turns.
+        (slot: String, null for ``no-prediction``; class: String; n: Int64, above 0), in no particular order; turns.
     """
 
-    def part(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    def count_partition(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         rows = lay_out(table)
-        found, (scored, turns) = classify(rows, convention), scored_places(rows, convention)
-        at = np.flatnonzero((found != _NOTHING) & scored[rows.row_place])
-        counted = pl.DataFrame({"slot": to_column(rows.slot[at]), "number": found[at]})
+        classes, at, turns = _scored_classes(rows, convention)
+        counted = pl.DataFrame({"slot": to_column(rows.slot[at]), "number": classes})
         return counted.group_by("slot", "number").agg(n=pl.len().cast(pl.Int64)), turns
 
-    parts = over_partitions(run, part)
-    names = pl.DataFrame(
-        {"number": list(_NUMBER.values()), "class": list(_NUMBER)}, schema_overrides={"number": pl.UInt8}
-    )
-    whole = pl.concat([counted for counted, _ in parts]).group_by("slot", "number").agg(pl.col("n").sum())
-    named = whole.join(names, on="number").select(pl.col("slot").cast(pl.String), "class", "n")
-    return named, sum(turns for _, turns in parts)
+    parts = over_partitions(run, count_partition)
+    counts = pl.concat([counted for counted, _ in parts]).group_by("slot", "number").agg(pl.col("n").sum())
+    name = pl.col("number").replace_strict(list(_NUMBER.values()), list(_NUMBER), return_dtype=pl.String)
+    return counts.select(pl.col("slot").cast(pl.String), name.alias("class"), "n"), sum(turns for _, turns in parts)
 
 
 def list_classes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """The class of every slot that gold or prediction has, turn by turn.
-
-    Args:
-        table: A long table, sorted, of whole dialogues.
-        convention: What values mean, and which turns count.
+    """The class of every slot that gold or prediction has, turn by turn, in the order of the long table.
 
     Returns:
-        The columns of `schema.analysis.SLOT_CLASSES` but `run`, in the order of the long table.
+        The columns of `schema.analysis.SLOT_CLASSES` but `run`.
     """
     table = states_only(table)
     rows = lay_out(table)
-    found = classify(rows, convention)
-    at = np.flatnonzero((found != _NOTHING) & scored_places(rows, convention)[0][rows.row_place])
+    classes, at, _ = _scored_classes(rows, convention)
     names, kinds = list(CLASSES), [kind for kind, _ in CLASSES.values()]
-    number = pl.Series(found[at], dtype=pl.UInt32)
     return table[at].select(
         "dialogue",
         "turn",
@@ -112,10 +97,18 @@ def list_classes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
         "slot",
         "gold",
         "pred",
-        pl.Series("kind", kinds, pl.Categorical).gather(number),
-        pl.Series("class", names, pl.Categorical).gather(number),
+        pl.Series("kind", kinds, pl.Categorical).gather(classes),
+        pl.Series("class", names, pl.Categorical).gather(classes),
         pl.Series("carried", ~rows.differs[at]),
     )
+
+
+def _scored_classes(rows: Layout, convention: Convention) -> tuple[pl.Series, Integers, int]:
+    """The classes of the rows that have one, in turns that are scored; these rows' indices; the number of turns."""
+    classes = classify(rows, convention)
+    scored, turns = scored_places(rows, convention)
+    at = np.flatnonzero((classes != _NOTHING) & scored[rows.row_place])
+    return pl.Series(classes[at]), at, turns
 
 
 def classify(rows: Layout, convention: Convention) -> NDArray[np.uint8]:
@@ -123,13 +116,12 @@ def classify(rows: Layout, convention: Convention) -> NDArray[np.uint8]:
     changes = find_changes(rows, convention)
     compared = changes.compared
     gold, pred, ok = (changes.of_rows(c, len(rows.turn)) for c in (compared.gold, compared.pred, compared.ok))
-    there = (gold != ABSENT) | (pred != ABSENT)
-    found = np.where(there, _NUMBER["correct"], _NOTHING).astype(np.uint8)
+    in_state = (gold != ABSENT) | (pred != ABSENT)
+    classes = np.where(in_state, _NUMBER["correct"], _NOTHING).astype(np.uint8)
 
-    at = np.flatnonzero(there & ~ok)
+    at = np.flatnonzero(in_state & ~ok)
     slot, g, p = rows.slot[at], gold[at], pred[at]
-    g_old, p_old = (before(column, rows.first)[at] for column in (gold, pred))
-    was_right = before(ok, rows.first)[at]
+    g_old, p_old, was_right = (before(column, rows.first)[at] for column in (gold, pred, ok))
     no_g, no_p = g == ABSENT, p == ABSENT
     in_slot, in_domain = _swapped(rows, gold, pred, at)
     is_new = (g != g_old) | (p != p_old)
@@ -149,70 +141,58 @@ def classify(rows: Layout, convention: Convention) -> NDArray[np.uint8]:
         "over-fresh": is_new,
     }
     numbers = [np.uint8(_NUMBER[name]) for name in conditions]
-    found[at] = np.select(list(conditions.values()), numbers, np.uint8(_NUMBER["over-stale"]))
-    return found
+    classes[at] = np.select(list(conditions.values()), numbers, np.uint8(_NUMBER["over-stale"]))
+    return classes
 
 
-def _swapped(rows: Layout, gold: Codes, pred: Codes, at: NDArray[Any]) -> tuple[Flags, Flags]:
+def _swapped(rows: Layout, gold: Codes, pred: Codes, at: Integers) -> tuple[Flags, Flags]:
     """Whether gold has what is predicted in wrong rows elsewhere in their turn: in their domain, and in any."""
-    p = pred[at]
-    values, number = np.unique(p, return_inverse=True)
-    known = values[values != ABSENT]
+    values, number = np.unique(pred[at], return_inverse=True)
+    there = values[values != ABSENT]  # `ABSENT` is the last code
     telling = np.zeros(len(values), dtype=np.bool_)
-    telling[: len(known)] = [tells_slot(value) for value in to_strings(known)]  # `ABSENT` is the last code
-    asked = np.flatnonzero(telling[number])
+    telling[: len(there)] = [tells_slot(value) for value in to_strings(there)]
+    searched = at[telling[number]]
 
-    def among(place: NDArray[Any]) -> Flags:
+    def found_in(place: Numbers) -> Flags:
         # A row's own gold value is another than what it wrongly predicts: a match is always another slot's.
+        is_searched = np.zeros(int(place.max(initial=0)) + 1, dtype=np.bool_)
+        is_searched[place[searched]] = True
+        listed = np.flatnonzero(is_searched[place] & (gold != ABSENT))
+        key = place.astype(np.uint64) << np.uint64(32)
         found = np.zeros(len(at), dtype=np.bool_)
-        wanted = np.zeros(int(place.max(initial=0)) + 1, dtype=np.bool_)
-        wanted[place[at[asked]]] = True
-        listed = np.flatnonzero(wanted[place] & (gold != ABSENT))
-        found[asked] = np.isin(_cell(place[at[asked]], p[asked]), _cell(place[listed], gold[listed]))
+        found[telling[number]] = np.isin(key[searched] | pred[searched], key[listed] | gold[listed])
         return found
 
-    return among(rows.domain_place), among(rows.turn_place)
-
-
-def _cell(place: NDArray[Any], value: Codes) -> Hashes:
-    """One number per place and value."""
-    cell: Hashes = place.astype(np.uint64) << np.uint64(32) | value
-    return cell
+    return found_in(rows.domain_place), found_in(rows.turn_place)
 
 
 def scored_places(rows: Layout, convention: Convention) -> tuple[Flags, int]:
     """Of each place of a layout: whether its turn is one that the convention scores; and how many turns are."""
-    turns = to_turns(rows, convention, columns={"number", "turn", *columns_of_scored(convention)})
-    kept = scored_turns(turns.with_columns(place=np.flatnonzero(rows.is_turn)), convention)["place"]
+    turns = to_turns(rows, convention, columns={*TURN, *columns_of_scored(convention)})
+    places = scored_turns(turns.with_columns(place=np.flatnonzero(rows.is_turn)), convention)["place"]
     scored = np.zeros(rows.total, dtype=np.bool_)
-    scored[kept.to_numpy()] = True
-    return scored, kept.len()
+    scored[places.to_numpy()] = True
+    return scored, len(places)
 
 
 def rate_classes(counts: pl.DataFrame, turns: int, by: str | None = None) -> pl.DataFrame:
-    """Counts of classes with their rates, for the whole run, per ``domain`` or per ``slot``.
-
-    Args:
-        counts: What `count_classes` gives.
-        turns: The number of turns, likewise.
-        by: What to group by; None: the run.
+    """Counts of classes (`count_classes`) with their rates, for the whole run, per ``domain`` or per ``slot``.
 
     Returns:
         The columns of `schema.analysis.ERRORS` but `run`, with a column `by` in front; every class of every group, in
         the order of `CLASSES`.
     """
     domains = [None if slot is None else domain_of(slot) for slot in counts["slot"]]
-    listed = counts.with_columns(pl.Series("domain", domains, pl.String))
-    groups = listed.select(pl.lit("").alias("group") if by is None else pl.col(by).alias("group"), "slot", "class", "n")
+    groups = counts.with_columns(pl.Series("domain", domains, pl.String)).with_columns(
+        group=pl.col(by) if by else pl.lit("")
+    )
     size = pl.col("slot").drop_nulls().n_unique().cast(pl.Int64).alias("slots")
     slots = groups.group_by("group").agg(size) if by else groups.select(pl.lit("").alias("group"), size)
-    kinds = pl.DataFrame(
-        [(number, name, kind) for number, (name, (kind, _)) in enumerate(CLASSES.items())],
-        schema={"order": pl.Int64, "class": pl.String, "kind": pl.String},
-        orient="row",
+    classes = pl.DataFrame(
+        {"order": range(len(CLASSES)), "class": list(CLASSES), "kind": [kind for kind, _ in CLASSES.values()]}
     )
     summed = groups.group_by("group", "class").agg(pl.col("n").sum())
-    grid = slots.join(kinds, how="cross").join(summed, on=["group", "class"], how="left", nulls_equal=True)
+    grid = slots.join(classes, how="cross").join(summed, on=["group", "class"], how="left", nulls_equal=True)
     kind, n = pl.col("kind"), pl.col("n")
     sizes = grid.with_columns(n.fill_null(0)).with_columns(
         gold=n.filter(kind != "over").sum().over("group"), pred=n.filter(kind != "missed").sum().over("group")

@@ -1,7 +1,7 @@
-"""Dialogue-aligned partitions: what a metric sums over a part of a run adds up to what it sums over the whole.
+"""Dialogue-aligned partitions: sums over the partitions of a run add up to the sums over the whole run.
 
-Memory is bounded by a few partitions, and reading one overlaps with counting another. Who works on them is an engine's
-to decide: threads of this process, unless another is chosen.
+Memory is bounded by a few partitions, and reading one overlaps with counting another. An engine applies a function to
+all of them: threads of this process by default, or a cluster (`scoring.engines`).
 """
 
 from __future__ import annotations
@@ -28,40 +28,32 @@ T = TypeVar("T")
 
 # Rows of a partition, at least: its columns fit a processor's cache, and the cost of starting it is small beside it.
 _ROWS: Final = 393_216
-# Bytes up to which glibc keeps what is freed, once a block of this size has been; else it asks the system for every
-# array anew, which costs a quarter of the time. As large as it lets itself be taught.
+# glibc keeps freed blocks up to the size of the largest one that was ever freed, but for this limit of its own; larger
+# blocks are asked of the system for every array, which costs a quarter of the time.
 _KEPT: Final = 2**25 - 2**13
 
 
 class Engine(Protocol):
-    """Applies a function to every partition of a run, wherever that is; the results are in the partitions' order."""
+    """Applies a function to every partition of a run; the results are in the partitions' order."""
 
     def __call__(self, run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]: ...  # noqa: D102 (see above)
 
 
-_CHOSEN: Final[ContextVar[Engine | None]] = ContextVar("engine", default=None)
+_ENGINE: Final[ContextVar[Engine | None]] = ContextVar("engine", default=None)
 
 
 @contextmanager
 def worked_on_by(engine: Engine | None) -> Iterator[None]:
-    """Partitions are an engine's work in this block, and in this thread; None: that of threads of this process."""
-    before = _CHOSEN.set(engine)
+    """Use an engine in this block, and in this thread; None: threads of this process."""
+    before = _ENGINE.set(engine)
     try:
         yield
     finally:
-        _CHOSEN.reset(before)
+        _ENGINE.reset(before)
 
 
 def partitions(run: Run, rows: int = _ROWS) -> list[tuple[int, int]]:
-    """Cut a run where dialogues begin.
-
-    Args:
-        run: The run.
-        rows: Rows that a partition has at least, but for the last.
-
-    Returns:
-        Parts of the long table, in order: the first row of each, and how many it has.
-    """
+    """Cut a run where dialogues begin: the first row and the number of rows of each partition, in order."""
     parts, start = [], 0
     for cut in run.cuts[1:]:
         if cut - start >= rows or cut == run.cuts[-1]:
@@ -71,45 +63,37 @@ def partitions(run: Run, rows: int = _ROWS) -> list[tuple[int, int]]:
 
 
 def over_partitions(run: Run, function: Callable[[pl.DataFrame], T], *, frames: bool = False) -> list[T]:
-    """Apply a function to every partition; the results are in the partitions' order.
+    """Apply a function to every partition, without or with the rows of frames; results are in the partitions' order.
 
-    Args:
-        run: The run.
-        function: What is applied. It may be called in several threads, or in other processes, and so holds on to
-            nothing but what can be pickled, and returns such a thing: strings or dictionary columns, never codes.
-        frames: Whether it is given the rows of frames, too.
+    The function may be called in several threads or other processes, so what it refers to and what it returns must be
+    safe to pickle: strings or dictionary columns, never codes.
 
     Raises:
-        DstbenchError: Partitions cannot be read, or a dialogue stands in two of them.
+        DstbenchError: Partitions cannot be read, or a dialogue is in two of them.
     """
-    name, has_more = run.name, "frames" in run.meta and not frames
+    name, derive, omits_frames = run.name, run.derive, "frames" in run.meta and not frames  # a run itself is large
 
-    def of_part(table: pl.DataFrame) -> tuple[list[str | None], T]:
+    def of_partition(table: pl.DataFrame) -> tuple[list[str | None], T]:
         try:
-            result = function(states_only(table) if has_more else table)
+            table = table if derive is None else derive(table)
+            result = function(states_only(table) if omits_frames else table)
         except DstbenchError as error:
             raise error.in_file(name) from None
-        return [] if table.is_empty() else table["dialogue"][[0, -1]].to_list(), result
+        return table["dialogue"].gather([0, -1]).to_list() if table.height else [], result
 
-    engine = _CHOSEN.get()
-    found = _in_threads(run, of_part) if engine is None else engine(run, of_part)
-    for (*_, end), (begin, *_) in pairwise(ends for ends, _ in found if ends):
-        if end is None or begin is None or end >= begin:  # within a part, whoever lays it out looks
+    engine = _ENGINE.get() or _in_threads
+    results = engine(run, of_partition)
+    for (_, last), (first, _) in pairwise(ends for ends, _ in results if ends):
+        if last is None or first is None or last >= first:  # the order within a partition is checked by its layout
             raise unsorted(name)
-    return [result for _, result in found]
+    return [result for _, result in results]
 
 
 def _in_threads(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
-    """A few partitions at a time."""
     parts = partitions(run)
     np.empty(_KEPT, np.uint8)
-
-    def apply(part: tuple[int, int]) -> T:
-        table = run.part(*part)
-        return function(table if run.derive is None else run.derive(table))
-
     if len(parts) == 1:
-        return [apply(parts[0])]
-    # One more than there are cores, so that one reads while the others count.
+        return [function(run.part(*parts[0]))]
+    # One thread more than there are cores, so that one reads while the others count.
     with ThreadPoolExecutor(min(len(parts), pl.thread_pool_size() + 1)) as pool:
-        return list(pool.map(apply, parts))
+        return list(pool.map(lambda part: function(run.part(*part)), parts))

@@ -1,9 +1,9 @@
 """Partitions on a Ray cluster: its workers read and count rows, and only sums come back.
 
-Conventions: a run that is a long table on disk is read by the workers themselves, from storage that all machines share;
-the rows of any other run are sent. A task is a few partitions on one CPU; when its worker or its machine is lost, it
-is done again elsewhere. Results are exact and put in the partitions' order, so that the bits are those of one process.
-(Ray itself is imported when a cluster is needed, and not before.)
+Conventions: workers read a run that is a long table on disk themselves, from storage that all machines share; the rows
+of any other run are sent. A task is a few partitions on one CPU; if its worker or machine is lost, it is done again
+elsewhere. Results are exact and put in the partitions' order, so that the bits are those of one process. Ray itself is
+imported when a cluster is needed, and not before.
 """
 
 from __future__ import annotations
@@ -35,48 +35,32 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LOG: Final = getLogger(__name__)
-# What driver and workers must have alike, as functions and expressions travel between them.
+# Versions that the driver and the workers must have in common, as functions and expressions travel between them.
 _VERSIONS: Final = {"dstbench": __version__, "polars": pl.__version__}
 # Partitions of a task, at most: some tenths of a second, beside which the milliseconds that a task costs are little.
 _MOST: Final = 8
 # Tasks for each CPU, at least, where there are as many partitions: none is idle for long while the last is done.
 _TASKS: Final = 4
-# Tasks under way for each CPU: the next is there when one is done, and no more rows than theirs are on their way.
+# Tasks under way for each CPU: the next is there when one is done, and rows of few tasks are on their way.
 _AHEAD: Final = 2
 # How often a task is done again whose worker was lost.
 _RETRIES: Final = 5
 _SECONDS: Final = 5.0  # to reach a cluster, and between two looks at it
-
-
-class _Work(NamedTuple):
-    """What the tasks of a run have in common.
-
-    Attributes:
-        run: The run, its table not read yet, and empty where rows are sent.
-        mark: What the run's file is known by on every machine; None: rows are sent.
-        function: What is applied to each partition.
-    """
-
-    run: Run
-    mark: str | None
-    function: Callable[[pl.DataFrame], Any]
-
-
-#: Ray reads this when it is imported. Under `uv run`, it would else send the folder it is in to the workers, and have
+#: Ray reads this when it is imported. Under `uv run`, it would else send the current folder to the workers, and have
 #: them install all that its project asks for.
 BY_ITSELF: Final = ("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
 
 
+class _Work(NamedTuple):
+    """What the tasks of a run have in common."""
+
+    run: Run  # its table is not read yet; it is empty where rows are sent
+    mark: str | None  # identifies the run's file on every machine; None: rows are sent
+    function: Callable[[pl.DataFrame], Any]  # is applied to each partition
+
+
 class Cluster:
-    """A Ray cluster as an engine (see `partitions.Engine`); it is joined, or started, when it is first needed.
-
-    Args:
-        address: ``host:port`` of the cluster, or ``auto``: the one that runs on this machine, or that RAY_ADDRESS
-            names. None: the one that this process is in already, else one of its own, with all CPUs of this machine.
-
-    Raises:
-        DstbenchError: Ray is not installed.
-    """
+    """A Ray cluster as an engine (see `engines.engine`); it is joined, or started, when it is first needed."""
 
     def __init__(self, address: str | None = None) -> None:
         if find_spec("ray") is None:
@@ -89,12 +73,7 @@ class Cluster:
         self._sent: set[str] = set()
 
     def __call__(self, run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
-        """Apply a function to every partition of a run; the results are in the partitions' order.
-
-        Raises:
-            DstbenchError: There is no cluster, a worker lacks the file or has other versions, or a task was lost too
-                often; or what the function raises.
-        """
+        """Apply a function to every partition of a run (see `partitions.Engine`); raise what the function raises."""
         self._join()
         ray, is_sent = self._ray, run.path is None
         if is_sent and run.name not in self._sent:
@@ -108,12 +87,11 @@ class Cluster:
         run.check()
         mark = None if run.path is None else _mark(run.path)
         table = pl.LazyFrame() if is_sent else run.table
-        work = _Work(replace(run, table=table, meta={}), mark, function)
-        shared = ray.put(ray.cloudpickle.dumps(work))
+        work = ray.put(ray.cloudpickle.dumps(_Work(replace(run, table=table, meta={}, derive=None), mark, function)))
 
         def start(parts: Sequence[tuple[int, int]]) -> Any:
             rows = [pickle.dumps(run.part(*part)) for part in parts] if is_sent else None
-            return self._task.remote(_VERSIONS, shared, rows or parts)
+            return self._task.remote(_VERSIONS, work, rows or parts)
 
         try:
             return self._gather(run.name, partitions(run), start)
@@ -121,7 +99,7 @@ class Cluster:
             raise error.cause from error
         except ray.exceptions.RayError as error:
             raise DstbenchError(
-                f"{run.name}: the cluster has lost a task for good: {_line(error)}",
+                f"{run.name}: the cluster has lost a task for good: {_first_line(error)}",
                 hint="`ray status` shows which machines there are",
             ) from None
 
@@ -130,7 +108,7 @@ class Cluster:
         with self._lock:
             if self._is_ours:
                 self._ray.shutdown()
-                _print_messages(self._ray, True)
+                self._ray._private.worker._worker_logs_enabled = True
             self._ray, self._is_ours = None, False
 
     def _join(self) -> None:
@@ -149,28 +127,27 @@ class Cluster:
             self._task = ray.remote(num_cpus=1, max_retries=_RETRIES)(_worker())
 
     def _gather(self, name: str, parts: Sequence[tuple[int, int]], start: Callable[..., Any]) -> list[Any]:
-        """The parts' results, in order.
+        """The results of the partitions, in order.
 
-        Where a task fails, or the user has seen enough, those under way are left to themselves: they are few and
-        short, and end when the cluster is left at the latest. (Cancelling one that is just done has crashed Ray 2.60.)
+        After an error or an interrupt, the tasks under way are not cancelled: they are few and short, and end at the
+        latest when the cluster is left. (Cancelling one that is just done has crashed Ray 2.60.)
         """
-        ray, cpus = self._ray, self._cpus()
-        size = min(max(len(parts) // (_TASKS * max(cpus, 1)), 1), _MOST)
+        size = min(max(len(parts) // (_TASKS * max(self._cpus(), 1)), 1), _MOST)
         tasks = [parts[at : at + size] for at in range(0, len(parts), size)]
-        found: dict[int, list[Any]] = {}
+        results: dict[int, list[Any]] = {}
         waiting: dict[Any, int] = {}
-        while len(found) < len(tasks):
+        while len(results) < len(tasks):
             if self.address is not None:
                 _reach(self.address)  # when the head is lost, Ray waits for a minute, and then ends the process
             cpus = self._cpus()  # counted anew each time, as machines come and go
-            begun = len(found) + len(waiting)
-            for number in range(begun, min(len(tasks), len(found) + max(_AHEAD * cpus, 1))):
+            begun = len(results) + len(waiting)
+            for number in range(begun, min(len(tasks), len(results) + max(_AHEAD * cpus, 1))):
                 waiting[start(tasks[number])] = number
-            _LOG.info("%s: %d of %d tasks done, on %d CPUs", name, len(found), len(tasks), cpus)
-            done, _ = ray.wait(list(waiting), timeout=_SECONDS)
+            _LOG.info("%s: %d of %d tasks done, on %d CPUs", name, len(results), len(tasks), cpus)
+            done, _ = self._ray.wait(list(waiting), timeout=_SECONDS)
             for task in done:
-                found[waiting.pop(task)] = _outcome(ray.get(task))
-        return [result for number in range(len(tasks)) for result in found[number]]
+                results[waiting.pop(task)] = _outcome(self._ray.get(task))
+        return [result for number in range(len(tasks)) for result in results[number]]
 
     def _cpus(self) -> int:
         return int(self._ray.cluster_resources().get("CPU", 0))
@@ -178,37 +155,28 @@ class Cluster:
 
 def _connect(ray: Any, address: str | None) -> None:
     """Start Ray on this machine, or join a cluster."""
-    _print_messages(ray, False)
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": CRITICAL}
+    # Ray prints what happens to machines and tasks on stdout, where only data belongs, and has no option for it.
+    ray._private.worker._worker_logs_enabled = False
+    options: dict[str, Any] = {"address": address or "local", "log_to_driver": False, "logging_level": CRITICAL}
     if address is None:
         _LOG.info("starting Ray on this machine")
-        what, hint = "Ray cannot be started on this machine", "is there memory and disk space for it?"
+        failure, hint = "Ray cannot be started on this machine", "is there memory and disk space for it?"
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        quiet["include_dashboard"] = False
+        options["include_dashboard"] = False
     else:
         _LOG.info("joining the Ray cluster at %s", address)
-        what = f"the Ray cluster at {address} cannot be joined"
+        failure = f"the Ray cluster at {address} cannot be joined"
         hint = "does `ray status` find it from here? one that has a token wants RAY_AUTH_MODE=token, and the token"
         _reach(address)
         os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "1")  # one attempt, of up to 40 s; not 20 of them
     try:
-        ray.init(address=address or "local", **quiet)
+        ray.init(**options)
     except Exception as error:  # some of them are of no other class
-        raise DstbenchError(f"{what}: {_line(error)}", hint=hint) from None
-
-
-def _print_messages(ray: Any, wanted: bool) -> None:
-    """Whether Ray prints what happens to machines and tasks: to stdout, where only data belongs; there is no option."""
-    ray._private.worker._worker_logs_enabled = wanted
+        raise DstbenchError(f"{failure}: {_first_line(error)}", hint=hint) from None
 
 
 def _reach(address: str) -> None:
-    """Refuse an address that is none, or at which nobody answers: Ray would try for minutes.
-
-    Raises:
-        UsageError: It is neither ``auto`` nor ``host:port``.
-        DstbenchError: Nobody answers there.
-    """
+    """Refuse a malformed address, or one at which nobody answers: Ray would try for minutes."""
     if address == "auto":
         return
     host, _, port = address.rpartition(":")
@@ -223,10 +191,10 @@ def _reach(address: str) -> None:
 
 
 def _worker() -> Callable[..., Any]:
-    """What a worker does with a task.
+    """The function that workers run.
 
-    It is made here, within a function, so that it is sent as code: a worker on which dstbench is missing, or another
-    version of it, can still say so.
+    It is made here, within a function, so that it is sent as code: a worker without dstbench, or with another version
+    of it, can still say so.
     """
 
     def work(versions: dict[str, str], packed: bytes, parts: list[Any]) -> Any:
@@ -234,15 +202,15 @@ def _worker() -> Callable[..., Any]:
         import os
         import platform
 
-        os.environ["POLARS_MAX_THREADS"] = "1"  # before Polars is there: the task has one CPU
-        found = {}
+        os.environ["POLARS_MAX_THREADS"] = "1"  # before Polars is imported: the task has one CPU
+        installed = {}
         for name in versions:
             try:
-                found[name] = getattr(importlib.import_module(name), "__version__", "?")
+                installed[name] = getattr(importlib.import_module(name), "__version__", "?")
             except ImportError:
-                found[name] = "not there"
-        if found != versions:
-            return platform.node(), found
+                installed[name] = "not there"
+        if installed != versions:
+            return platform.node(), installed
         from dstbench.scoring.ray import work_off
 
         return work_off(packed, parts)
@@ -251,45 +219,28 @@ def _worker() -> Callable[..., Any]:
 
 
 def work_off(packed: bytes, parts: Sequence[tuple[int, int] | bytes]) -> list[Any] | DstbenchError:
-    """The results of a task; or the error that another attempt would meet again, which is no reason for one.
+    """The results of a task; or its error, returned and not raised, as another attempt would meet it again.
 
-    Args:
-        packed: The `_Work`, pickled.
-        parts: The partitions: where they are in the file, or their rows, pickled.
+    `packed` is the `_Work`, pickled; `parts` are where the partitions are in the file, or their rows, pickled.
     """
-    results = []
     try:
         work = _unpacked(packed)
-        for part in parts:
-            table = _rows(work, part)
-            derive = work.run.derive
-            results.append(work.function(table if derive is None else derive(table)))
+        tables = (work.run.part(*part) if isinstance(part, tuple) else pickle.loads(part) for part in parts)  # noqa: S301 (of our own driver)
+        return [work.function(table) for table in tables]
     except DstbenchError as error:
         return error
-    return results
-
-
-def _rows(work: _Work, part: tuple[int, int] | bytes) -> pl.DataFrame:
-    if isinstance(part, tuple):
-        return work.run.part(*part)
-    rows: pl.DataFrame = pickle.loads(part)  # noqa: S301 (of our own driver)
-    return rows
 
 
 @lru_cache(maxsize=1)
 def _unpacked(packed: bytes) -> _Work:
-    """The work that tasks are parts of, when its file is found to be the same: once, as footers may be large.
-
-    The table is kept with it, and with the table what Polars has read of the footer.
-    """
+    """The work, once its file is known to be the same; once per run, as Polars keeps the footer with the table."""
     work: _Work = pickle.loads(packed)  # noqa: S301 (of our own driver)
     path = work.run.path
     if path is None:
         return work
-    mark = _mark(path)
-    if mark != work.mark:
+    if _mark(path) != work.mark:
         raise _unshared(path, f"another file on {platform.node()} than where the command runs")
-    return work._replace(run=replace(work.run, stamp=stamp_of(path)))  # here it has a number of its own
+    return work._replace(run=replace(work.run, stamp=stamp_of(path)))  # a file's stamp is another on each machine
 
 
 def _outcome(result: Any) -> list[Any]:
@@ -297,21 +248,16 @@ def _outcome(result: Any) -> list[Any]:
     if isinstance(result, DstbenchError):
         raise result
     if isinstance(result, tuple):
-        machine, found = result
-        differ = [
-            f"{name} is {found[name]}, and {_VERSIONS[name]} here" for name in found if found[name] != _VERSIONS[name]
-        ]
+        machine, installed = result
+        wrong = [name for name in installed if installed[name] != _VERSIONS[name]]
+        differ = [f"{name} is {installed[name]}, and {_VERSIONS[name]} here" for name in wrong]
         raise DstbenchError(f"on worker {machine}, {'; '.join(differ)}", hint="install the same version everywhere")
     results: list[Any] = result
     return results
 
 
 def _mark(path: str) -> str:
-    """What a Parquet file is known by: its size and its footer, which says where everything is, and what the extremes.
-
-    Raises:
-        DstbenchError: It cannot be read on this machine.
-    """
+    """What identifies a Parquet file: its size and its footer, which has the places and extremes of all columns."""
     try:
         with open(path, "rb") as file:
             size = file.seek(-8, os.SEEK_END) + 8
@@ -322,10 +268,9 @@ def _mark(path: str) -> str:
         raise _unshared(path, f"cannot be read on {platform.node()}: {error.strerror}") from None
 
 
-def _unshared(path: str, what: str) -> DstbenchError:
-    return DstbenchError(what, file=path, hint="workers read it themselves, from storage that all machines share")
+def _unshared(path: str, fault: str) -> DstbenchError:
+    return DstbenchError(fault, file=path, hint="workers read it themselves, from storage that all machines share")
 
 
-def _line(error: BaseException) -> str:
-    """The first line of what Ray says."""
+def _first_line(error: BaseException) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

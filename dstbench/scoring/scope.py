@@ -1,4 +1,4 @@
-"""Runs opened under a convention: seen to have gold that it scores, and what it leaves out said."""
+"""Whether runs can be scored under a convention: errors where they cannot, notes of what is left out."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Final, Unpack
 import polars as pl
 
 from dstbench.conventions.convention import KINDS
-from dstbench.errors import DstbenchError, DstbenchWarning
+from dstbench.conventions.slots import domain_of
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+from dstbench.readers.frames import all_say
+from dstbench.runs.codes import ABSENT, distinct, to_strings
 from dstbench.runs.open import Data, Reading, open_runs
-from dstbench.schema.core import NOTHING
+from dstbench.schema.core import NOTHING, SEEN
 from dstbench.scoring.partitions import over_partitions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from dstbench.conventions.convention import Convention
+    from dstbench.runs.layout import Layout
     from dstbench.runs.run import Run
 
 _MOST: Final = 3  # slots that a note names
@@ -23,8 +29,8 @@ _MOST: Final = 3  # slots that a note names
 def open_under(convention: Convention, data: Data, **reading: Unpack[Reading]) -> list[Run]:
     """`open_runs`, with the convention's default for missing turns, and with slots that the convention scores.
 
-    A long table has settled what becomes of missing turns when it was made; that is said only to who has asked for
-    something else.
+    How missing turns are treated was settled when a long table was made; only a user who asks for something else gets
+    a note that it changes nothing.
 
     Raises:
         DstbenchError: Data cannot be used; or the convention scores none of gold's slots.
@@ -36,29 +42,26 @@ def open_under(convention: Convention, data: Data, **reading: Unpack[Reading]) -
         runs = open_runs(data, **reading)
     if convention.scope is not None:
         for run in runs:
-            # Where there are no states there are no slots, and whoever scores it says so.
-            if not run.meta.get("only") and not _slots_of(run) <= convention.scope:
+            if run.meta.get("only"):  # without states there are no slots, and scoring refuses a scope
+                continue
+            slots = run.read(run.table.select(pl.col("slot").drop_nulls().unique().cast(pl.String)))["slot"]
+            if not convention.scope.issuperset(slots):  # read much faster than `gold_counts`
                 check_scope(run.name, gold_counts(run), convention)
     return runs
 
 
 def check_scope(name: str, counts: pl.DataFrame, convention: Convention) -> None:
-    """Warn of gold's slots that are not among those that the convention scores.
+    """Warn of gold's slots (`gold_counts`) that the convention does not score, and refuse if it scores none of them.
 
-    Args:
-        name: The run's.
-        counts: What `gold_counts` gives of it.
-        convention: The convention.
-
-    Raises:
-        DstbenchError: None of gold's slots is in it.
+    Frames without such a slot count all the same in SGD's evaluation of one kind of slots.
     """
     if convention.scope is None:
         return
     outside = counts.filter(~pl.col("slot").is_in(convention.scope))
     if outside.is_empty():
         return
-    if outside.height == counts.height and not _counts_frames(convention):
+    counts_frames = convention.slots in KINDS and convention.domain_turns == "frames"
+    if outside.height == counts.height and not counts_frames:
         raise DstbenchError(
             f"none of gold's {counts.height:,} slots, such as {counts['slot'][0]}, is in {convention.scope_name}, "
             f"the slots that {convention.name} scores",
@@ -67,39 +70,67 @@ def check_scope(name: str, counts: pl.DataFrame, convention: Convention) -> None
             if convention.slot_set is None
             else "--profile verbatim scores all slots; `dstbench ls profiles` says which slots others score",
         )
-    named = ", ".join(f"{slot} ({n:,} values)" for slot, n in outside.head(_MOST).iter_rows())
+    examples = ", ".join(f"{slot} ({n:,} values)" for slot, n in outside.head(_MOST).iter_rows())
     more = f" and {outside.height - _MOST} more" if outside.height > _MOST else ""
-    becomes = {
-        "scored": "they are scored all the same, so that no turn is right by leaving them out (--outside dropped does)",
-        "dropped": "they are left out"
-        + (", and turns whose gold has no other values are not scored" if convention.drops_turns else ""),
-    }
+    if convention.outside == "scored":
+        outcome = "they are scored all the same, so that no turn is right by leaving them out (--outside dropped does)"
+    else:
+        drops = ", and turns whose gold has no other values are not scored" if convention.drops_turns else ""
+        outcome = f"they are left out{drops}"
     warnings.warn(
         f"{name}: {outside.height:,} of gold's {counts.height:,} slots, and {outside['n'].sum():,} of its "
-        f"{counts['n'].sum():,} values, are not in {convention.scope_name}: {named}{more}; "
-        f"{becomes[convention.outside]}",
+        f"{counts['n'].sum():,} values, are not in {convention.scope_name}: {examples}{more}; {outcome}",
         DstbenchWarning,
         stacklevel=3,
     )
 
 
-def _counts_frames(convention: Convention) -> bool:
-    """Whether frames without a slot that is scored count all the same, as in SGD's evaluation of a kind of slots."""
-    return convention.slots in KINDS and convention.domain_turns == "frames"
-
-
-def _slots_of(run: Run) -> set[str]:
-    """The slots that a run's rows name: far sooner read than in how many turns gold has each."""
-    slots = run.read(run.table.select(pl.col("slot").drop_nulls().unique()))["slot"]
-    return set(slots.cast(pl.String).to_list())
-
-
 def gold_counts(run: Run) -> pl.DataFrame:
     """(slot: String, n: UInt32): in how many turns gold has a value of the slot, the most frequent first."""
 
-    def part(table: pl.DataFrame) -> pl.DataFrame:
+    def count(table: pl.DataFrame) -> pl.DataFrame:
         return table.drop_nulls(["slot", "gold"]).group_by("slot", "gold").agg(n=pl.len())
 
-    pairs = pl.concat(over_partitions(run, part)).with_columns(pl.col("slot", "gold").cast(pl.String))
+    pairs = pl.concat(over_partitions(run, count)).with_columns(pl.col("slot", "gold").cast(pl.String))
     values = pairs.filter(~pl.col("gold").is_in(NOTHING))
     return values.group_by("slot").agg(pl.col("n").sum()).sort("n", "slot", descending=[True, False])
+
+
+def check_request(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> None:
+    """Refuse groups that exclude each other, and what needs frames or a schema that are not there."""
+    if "slot" in by and (counts := [name for name in by if name.startswith("n_")]):
+        raise UsageError(f"scores by slot cannot be grouped by {counts[0]} as well")
+    if SEEN in by and convention.seen is None:
+        raise UsageError("which services are seen is not known", hint="--seen schema.json, that of the training set")
+    if SEEN in by and convention.unit != "frame" and "slot" not in by:
+        raise UsageError("scores by seen are over frames", hint="--profile sgd, or --unit frame")
+    needed = {name for stat in stats.values() for name in stat.meta.root_names()}
+    for column, key, words in (
+        ("right_intent", "intent", "active intents"),
+        ("requested_f1", "requested", "requested slots"),
+    ):
+        if column not in needed:
+            continue
+        scores_frames = convention.unit == "frame" and convention.domain_turns == "frames" and "slot" not in by
+        if not scores_frames or convention.slots is not None:
+            raise UsageError(f"{words} are scored over all frames of gold", hint="--profile sgd, not by slot")
+        frames = run.meta.get("frames")
+        if frames is None or not all_say(frames, key):
+            gold_lacks = frames is None or frames["gold"] > frames[f"gold_{key}"]
+            raise DstbenchError(
+                f"gold does not say the {words} of every frame" if gold_lacks else f"the predictions lack {words}",
+                file=run.name,
+                hint="omit that metric; SGD's own files, and predictions in their layout, may have them",
+            )
+
+
+def check_services(rows: Layout, convention: Convention) -> None:
+    """Refuse a schema that lacks a service of gold: its frames would silently count nothing."""
+    if convention.schema is None or convention.slot_set is not None:
+        return
+    slot, gold, _ = rows.cells
+    services = {domain_of(name) for name in to_strings(distinct(slot[gold != ABSENT]))}
+    if lacking := sorted(services - convention.schema.services):
+        raise DstbenchError(
+            f"the schema has no service {lacking[0]}, which gold has", hint="--schema takes that of the scored split"
+        )

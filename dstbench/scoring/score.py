@@ -1,4 +1,4 @@
-"""Tables and metrics to scores: the one place that sums, scores and signs."""
+"""Runs and metrics to signed scores."""
 
 from __future__ import annotations
 
@@ -13,23 +13,16 @@ import polars as pl
 from dstbench._version import __version__
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.conventions.slots import SlotTotal, slot_total
 from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all, stats_of
 from dstbench.metrics.f1 import PairMetric
-from dstbench.metrics.goal_accuracy import ERRORS
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import GROUPS, LENGTH, SCORES
-from dstbench.scoring.notes import (
-    asks_for_spelling,
-    warn_of_alternatives,
-    warn_of_negative_turns,
-    warn_of_spelling,
-)
+from dstbench.scoring.notes import warn_of_scores
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.standard_errors import moments_of, scores, scores_and_errors
-from dstbench.scoring.sums import Spelling, Sums, sum_up
+from dstbench.scoring.sums import Sums, resolve, sum_up
 from dstbench.scoring.turn_table import to_turns
 from dstbench.signature import meaning_of, sign
 from dstbench.signature import parse as parse_signature
@@ -38,7 +31,7 @@ if TYPE_CHECKING:
     from dstbench.typing import View
 
 _LOG: Final = logging.getLogger(__name__)
-# Those by which a run may be scored that has only marks of right slots.
+# What a run can be grouped by that only has marks of right slots, and no states.
 _WITHOUT_STATES: Final = ("run", "dialogue", "turn", LENGTH)
 
 
@@ -114,11 +107,11 @@ def score(
     """
     groups = _groups(by)
     convention = as_convention(profile)
-    asked = None if metrics is None else parse_all(metrics)  # what is wrong in them is said before files are read
-    if asked == []:
+    requested = None if metrics is None else parse_all(metrics)  # so that its errors come before files are read
+    if requested == []:
         raise UsageError("no metric to compute", hint="omit -m to compute the default metrics")
     runs = open_under(convention, data, **reading)
-    chosen = choose_metrics(asked, runs, convention, groups)
+    chosen = choose_metrics(requested, runs, convention, groups)
     if convention.match.startswith("token-sort") and convention.unit == "frame" and convention.schema is None:
         warnings.warn(
             "categorical slots are matched by similarity too; --schema schema.json says which they are",
@@ -128,77 +121,62 @@ def score(
     if "slot" in groups:
         _warn_of_accuracies(chosen)
     warn_of_frames(runs, convention)
-    tables: list[pl.DataFrame] = []
-    spellings: list[tuple[Run, Spelling | None]] = []
-    for run in runs:
-        spelling = asks_for_spelling(run, groups, convention)
-        table, found = score_run(run, chosen, groups, convention, spelling=spelling)
-        warn_of_alternatives(run, found, convention)
-        warn_of_negative_turns(run, resolve(chosen, found, convention), found)
-        spellings.append((run, found.spelling))
-        tables.append(table)
-    warn_of_spelling(spellings, convention)
-    rows = pl.concat(tables)
+    results = [score_run(run, chosen, groups, convention, spelling=True) for run in runs]
+    warn_of_scores([(run, sums) for run, (_, sums) in zip(runs, results, strict=True)], chosen, convention)
+    rows = pl.concat([table for table, _ in results])
     _warn_of_differences(rows)
     return rows
 
 
 def choose_metrics(
-    asked: Sequence[Metric] | None, runs: Sequence[Run], convention: Convention, by: Sequence[str] = ()
+    requested: Sequence[Metric] | None, runs: Sequence[Run], convention: Convention, by: Sequence[str] = ()
 ) -> Sequence[Metric]:
-    """The metrics that are asked for; where none are, those that a run without states has, or the convention's."""
-    default = DEFAULT_PER_SLOT if "slot" in by else convention.metrics or DEFAULT
-    held = next((run.meta["only"] for run in runs if run.meta.get("only")), default)
-    return asked or parse_all(held)
+    """The requested metrics; else those that a run without states has, or the default ones."""
+    if requested:
+        return requested
+    without_states = next((run.meta["only"] for run in runs if run.meta.get("only")), None)
+    return parse_all(without_states or (DEFAULT_PER_SLOT if "slot" in by else convention.metrics or DEFAULT))
 
 
 def score_run(
     run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention, *, spelling: bool = False
 ) -> tuple[pl.DataFrame, Sums]:
-    """Score rows of one run (see `score`), and the sums that they come from.
-
-    Args:
-        run: The run.
-        metrics: The metrics.
-        by: What to group by beside the run.
-        convention: What values mean and which turns count.
-        spelling: Whether turns that are wrong by spelling alone are counted too (`Sums.spelling`).
-    """
+    """Score rows of one run (see `score`), and the sums that they come from, with `Sums.spelling` if wanted."""
     _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
     _refuse_without_states(run, metrics, by, convention)
     stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
     named = any(metric.needs_total for metric in metrics)
-    most = [name for name in (ERRORS,) if name in stats]
-    found = sum_up(run, stats, by, convention, moments_of(metrics), named=named, most=most, spelling=spelling)
-    metrics = resolve(metrics, found, convention)
+    sums = sum_up(run, stats, by, convention, moments_of(metrics), named=named, spelling=spelling)
+    metrics = resolve(metrics, [sums], convention)
     settings = {
         **convention.settings(),
         "missing": run.meta["missing"],
         "by": ",".join(by) or "run",
         **_frames_counted(run, convention),
-        "gold": f"{found.fingerprint % 2**32:08x}",
-        "d": str(found.dialogues),
-        "t": str(found.turns),
+        "gold": f"{sums.fingerprint % 2**32:08x}",
+        "d": str(sums.dialogues),
+        "t": str(sums.turns),
         "v": __version__,
     }
-    sums = found.table.sort(by) if by else found.table
-    values, errors = scores_and_errors(metrics, sums)
-    per_metric = {
-        "metric": [str(metric) for metric in metrics],
-        "unit": [metric.unit for metric in metrics],
-        "signature": [sign(metric.settings(), settings) for metric in metrics],
-    }
-    groups = sums.select(pl.lit(run.name).alias("run"), *by, pl.col("turns", "dialogues").cast(pl.UInt32))
-    rows = groups.join(pl.DataFrame(per_metric), how="cross", maintain_order="left_right").with_columns(
+    table = sums.table.sort(by) if by else sums.table
+    values, errors = scores_and_errors(metrics, table)
+    of_metrics = pl.DataFrame(
+        {
+            "metric": [str(metric) for metric in metrics],
+            "unit": [metric.unit for metric in metrics],
+            "signature": [sign(metric.settings(), settings) for metric in metrics],
+        }
+    )
+    groups = table.select(pl.lit(run.name).alias("run"), *by, pl.col("turns", "dialogues").cast(pl.UInt32))
+    rows = groups.join(of_metrics, how="cross", maintain_order="left_right").with_columns(
         _by_group(values).alias("value"), _by_group(errors).alias("se")
     )
-    names = list(SCORES.columns)
-    columns_shown = [names[0], *by, *names[1:]]
-    if found.exact is not None:
-        exact = groups.select(by).join(found.exact, on=by, how="left", maintain_order="left") if by else found.exact
+    _, *others = SCORES.columns
+    if sums.exact is not None:
+        exact = groups.select(by).join(sums.exact, on=by, how="left", maintain_order="left") if by else sums.exact
         rows = rows.with_columns(_by_group(scores(metrics, exact)).alias("exact"))
-        columns_shown.insert(columns_shown.index("se") + 1, "exact")
-    return rows.select(columns_shown), found
+        others.insert(others.index("se") + 1, "exact")
+    return rows.select("run", *by, *others), sums
 
 
 def _by_group(columns: pl.DataFrame) -> pl.Series:
@@ -206,43 +184,25 @@ def _by_group(columns: pl.DataFrame) -> pl.Series:
     return columns.select(pl.concat_list(pl.all()).explode()).to_series()
 
 
-def total_of(gold_slots: frozenset[str], convention: Convention, *, is_multiwoz: bool) -> SlotTotal:
-    """T of slot accuracy under a convention.
-
-    Args:
-        gold_slots: The slots that have a value in gold.
-        convention: If it does not score all slots, T is those that it scores, and gold's others where they are.
-        is_multiwoz: Whether the dialogues are MultiWOZ's.
-    """
-    further = frozenset() if convention.scope is not None and convention.outside == "dropped" else gold_slots
-    return slot_total(further, is_multiwoz=is_multiwoz, scope=convention.scope, name=convention.scope_name)
-
-
-def resolve(metrics: Sequence[Metric], sums: Sums, convention: Convention) -> list[Metric]:
-    """Metrics with every parameter filled in that depends on the slots that a whole run's gold has."""
-    total = total_of(sums.gold_slots, convention, is_multiwoz=sums.is_multiwoz)
-    return [metric.resolve(total) for metric in metrics]
-
-
 def _refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> None:
-    """See that what is asked of a run that has only marks of right slots does not depend on slots and values."""
+    """Refuse what depends on slots and values, if the run only has marks of right slots."""
     only = run.meta.get("only")
     if not only:
         return
-    what = f"{run.name}: it holds no states, and "
+    lacks = f"{run.name}: it holds no states, and "
     if others := [str(metric) for metric in metrics if not any(_is_of(metric, name) for name in only)]:
-        raise UsageError(f"{what}{', '.join(others)} cannot be had from it", hint=f"-m {','.join(only)}")
+        raise UsageError(f"{lacks}{', '.join(others)} cannot be had from it", hint=f"-m {','.join(only)}")
     if others := [name for name in by if name not in _WITHOUT_STATES]:
-        raise UsageError(f"{what}scores by {', '.join(others)} cannot be had", hint=f"by {', '.join(_WITHOUT_STATES)}")
-    if chosen := [key for key in convention.settings() if key != "profile"]:
+        raise UsageError(f"{lacks}scores by {', '.join(others)} cannot be had", hint=f"by {', '.join(_WITHOUT_STATES)}")
+    if choices := [key for key in convention.settings() if key != "profile"]:
         raise UsageError(
-            f"{what}no convention changes what is right: {convention.name} has {', '.join(chosen)}",
+            f"{lacks}no convention changes what is right: {convention.name} has {', '.join(choices)}",
             hint="--profile verbatim, without other choices",
         )
 
 
 def warn_of_frames(runs: Sequence[Run], convention: Convention) -> None:
-    """Say it where the convention counts gold's frames and a run does not know which frames there are."""
+    """Warn where the convention counts gold's frames and a run does not know which frames there are."""
     without = [run.name for run in runs if _frames_counted(run, convention).get("frames") == "unknown"]
     if without:
         warnings.warn(
@@ -269,9 +229,8 @@ def _is_of(metric: Metric, notation: str) -> bool:
 def _warn_of_differences(rows: pl.DataFrame) -> None:
     """Warn where runs' scores of a metric cannot be compared, as their signatures differ: in what, and which runs."""
     clauses: dict[str, list[str]] = {}
-    for (metric,), signed in (
-        rows.select("metric", "run", "signature").unique(maintain_order=True).group_by("metric", maintain_order=True)
-    ):
+    signatures = rows.select("metric", "run", "signature").unique(maintain_order=True)
+    for (metric,), signed in signatures.group_by("metric", maintain_order=True):
         if signed["signature"].n_unique() == 1:
             continue
         settings = {run: parse_signature(text).complete() for _, run, text in signed.iter_rows()}
@@ -290,7 +249,7 @@ def _warn_of_differences(rows: pl.DataFrame) -> None:
 
 
 def _warn_of_accuracies(metrics: Sequence[Metric]) -> None:
-    """Say it where metrics that are asked for are one and the same number by slot."""
+    """Warn where metrics that are asked for are the same number by slot."""
     same = [metric for metric in metrics if isinstance(metric, PairMetric) and metric.is_accuracy_of_a_slot]
     if same:
         micro = ",".join(str(replace(metric, avg="micro")) for metric in same)

@@ -1,23 +1,28 @@
-"""Which turns and frames are scored under a convention, of those in a turn table."""
+"""Which turns and frames are scored under a convention, and which of their rows are summed in a view."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from dstbench.conventions.convention import KINDS
 from dstbench.conventions.slots import domain_of
-from dstbench.schema.core import TURNS
+from dstbench.runs.layout import over_distinct
+from dstbench.schema.core import LENGTH, SEEN, TURNS
+from dstbench.scoring.turn_table import to_turns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from dstbench.conventions.convention import Convention
+    from dstbench.runs.layout import Layout
+    from dstbench.typing import View
 
-#: The columns that say which turn it is, in a table of several dialogues.
+#: The columns that identify a turn in a table of several dialogues.
 TURN: Final = ("number", "turn")
-#: What a turn counts in which neither state has anything.
+#: The columns of a turn in which neither state has anything, where they are not 0.
 EMPTY_TURN: Final[Mapping[str, Any]] = {"local_error": False, "error_age": None, "soft_joint": 1.0}
 
 
@@ -27,54 +32,91 @@ def columns_of_scored(convention: Convention) -> set[str]:
     return {"n_gold", "n_pred", "n_dropped"} if convention.turns in ("gold", "pred") or drops else set()
 
 
-def scored_turns(whole: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """The turns that the convention scores: not those whose gold has values, all of which are dropped."""
+def scored_turns(turns: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+    """The turns that the convention scores: none whose gold has only values that are dropped."""
     if "n_dropped" in columns_of_scored(convention):
-        whole = whole.filter((pl.col("n_gold") > 0) | (pl.col("n_dropped") == 0)).drop("n_dropped")
-    match convention.turns:
-        case "gold":
-            return whole.filter(pl.col("n_gold") > 0)
-        case "pred":
-            return whole.filter(pl.col("n_pred") > 0)
-        case "last":
-            return whole.filter(pl.col("number") != pl.col("number").shift(-1, fill_value=0))
-        case _:
-            return whole
+        turns = turns.filter((pl.col("n_gold") > 0) | (pl.col("n_dropped") == 0)).drop("n_dropped")
+    if convention.turns == "last":
+        return turns.filter(pl.col("number") != pl.col("number").shift(-1, fill_value=0))
+    return turns if convention.turns == "all" else turns.filter(pl.col(f"n_{convention.turns}") > 0)
 
 
-def turns_of_frames(counted: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """The turns in which gold has a frame of the domain; where the slots of one kind are scored, of a service with any.
+class GroupedTurns(NamedTuple):
+    """The turns of a partition."""
 
-    Args:
-        counted: The scored turns of each domain, with ``is_frame``.
-        convention: Which slots are scored.
+    scored: pl.DataFrame  # those that the convention scores
+    counted: pl.DataFrame  # what is summed: the same, or in a view those of their rows that count
+    fingerprint: int  # of the scored turns' gold; 0: not asked for
+
+
+def view_of(by: Sequence[str], convention: Convention) -> View | None:
+    """The view whose turns are grouped."""
+    if "slot" in by:
+        return "slot"
+    return "domain" if "domain" in by or convention.unit == "frame" else None
+
+
+def group_turns(
+    rows: Layout, in_view: Layout, needed: set[str], by: Sequence[str], convention: Convention, *, hashed: bool
+) -> GroupedTurns:
+    """The turns of a partition with all columns that are needed and grouped by.
+
+    `in_view` is the layout of the same rows in the view; `hashed` asks for the fingerprint.
     """
-    counted = counted.filter("is_frame")
+    view = view_of(by, convention)
+    gold_hash = {"gold_hash"} if hashed else set()
+    columns = needed | gold_hash if view is None else {*TURN, *{"dialogue"}.intersection(by)}
+    columns = columns | columns_of_scored(convention) | ({"turn_hash"} if hashed else set())
+    whole = to_turns(rows, convention, columns=columns)
+    scored = gold = counted = scored_turns(whole, convention)
+    if view is not None:
+        columns = {*needed, *gold_hash, view, "n_gold", "n_pred", "is_frame"}
+        listed = gold = counted = to_turns(in_view, convention, view=view, columns=columns)
+        if scored.height < whole.height:
+            gold = counted = listed.join(scored.select(TURN), on=TURN, how="semi", maintain_order="left")
+        if view == "domain" and in_view.frames is not None:
+            counted = _with_frame(counted, convention)
+        elif view == "domain":
+            counted = _of_domains(counted, listed, scored, convention)
+        elif "domain" in by:
+            counted = counted.with_columns(over_distinct(counted["slot"], domain_of).alias("domain"))
+        if convention.seen is not None and SEEN in by:
+            seen = convention.seen.services
+            is_seen = over_distinct(counted[view], lambda name: "seen" if domain_of(name) in seen else "unseen")
+            counted = counted.with_columns(is_seen.alias(SEEN))
+    if LENGTH in by:
+        lengths = np.bincount(rows.group).astype(np.uint32)  # of each dialogue
+        scored, counted = (
+            turns.with_columns(pl.Series(LENGTH, lengths[turns["number"].to_numpy() - 1]))
+            for turns in (scored, counted)
+        )
+    hashes = [scored["turn_hash"], gold["gold_hash"]] if hashed else []
+    fingerprint = sum(int(np.add.reduce(column.to_numpy(), dtype=np.uint64)) for column in hashes)
+    return GroupedTurns(scored, counted, fingerprint)
+
+
+def _with_frame(turns: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+    """The turns of each domain in which gold has its frame; of one kind of slots, in services that have such a slot."""
+    turns = turns.filter("is_frame")
     if convention.slots not in KINDS or convention.scope is None:
-        return counted
+        return turns
     services = sorted({domain_of(slot) for slot in convention.scope})
-    return counted.filter(pl.col("domain").cast(pl.String).is_in(services))
+    return turns.filter(pl.col("domain").cast(pl.String).is_in(services))
 
 
-def turns_of_domains(
+def _of_domains(
     counted: pl.DataFrame, listed: pl.DataFrame, scored: pl.DataFrame, convention: Convention
 ) -> pl.DataFrame:
-    """The turns that count for a domain.
+    """The scored turns that count for each domain (`typing.DomainTurns`).
 
-    Args:
-        counted: The scored turns of each domain, from the first that lists it.
-        listed: The same, scored or not: they say which domains a dialogue has.
-        scored: The scored turns.
-        convention: Which of them count.
+    `counted` are a domain's scored turns from the first that lists it; `listed`, of turns that are not scored too, says
+    which domains a dialogue has; `scored` are the turns as a whole.
     """
-    in_gold, in_pred = pl.col("n_gold") > 0, pl.col("n_pred") > 0
+    in_gold = pl.col("n_gold") > 0
     if convention.domain_turns != "dialogue":
-        return counted.filter(in_gold | in_pred if convention.domain_turns == "either" else in_gold)
+        return counted.filter(in_gold | (pl.col("n_pred") > 0) if convention.domain_turns == "either" else in_gold)
     names = [name for name in ("number", "dialogue", "domain") if name in listed.columns]
     turns = scored.select(TURN).join(listed.filter(in_gold).select(names).unique(), on="number", maintain_order="left")
-    found = turns.join(counted.drop("dialogue", strict=False), on=[*TURN, "domain"], how="left", maintain_order="left")
-    return found.with_columns(
-        pl.col(name).fill_null(EMPTY_TURN.get(name, 0))
-        for name in found.columns
-        if name in TURNS.columns and name not in ("dialogue", "turn", "error_age")
-    )
+    joined = turns.join(counted.drop("dialogue", strict=False), on=[*TURN, "domain"], how="left", maintain_order="left")
+    empty = {name: EMPTY_TURN.get(name, 0) for name in TURNS.columns if name not in ("dialogue", "turn", "error_age")}
+    return joined.with_columns(pl.col(name).fill_null(empty[name]) for name in joined.columns if name in empty)

@@ -1,4 +1,4 @@
-"""How precise a score is: its standard error over dialogues, linearised, at next to no cost.
+"""Standard errors of scores over dialogues, linearised, at next to no cost.
 
 A score is a smooth function of sums over dialogues that does not change when all of them double. So its error is that
 of Σ g·s_d, with s_d a dialogue's sums and g the score's gradient at the whole: √(D/(D−1) · Σ (g·s_d)²), which needs the
@@ -15,6 +15,7 @@ import polars as pl
 
 from dstbench.metrics import score_of, stats_of
 from dstbench.metrics.exact_sums import STEP
+from dstbench.scoring.sums import moment_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,72 +24,62 @@ if TYPE_CHECKING:
     from dstbench.metrics import Metric
 
 
-# The step of a central difference, as a part of the sum that is moved: its error and that of rounding are 10⁻¹⁰.
+# The step of a central difference, relative to the sum that is moved: its error and that of rounding are 10⁻¹⁰.
 _STEP: Final = 2.0**-17
-# A variance that is less than this part of the terms it is summed from is 0: the gradient knows no better.
-_NOTHING: Final = 1e-9
+# A variance below this part of the terms it is summed from is 0: the gradient is no more precise.
+_NEGLIGIBLE: Final = 1e-9
 
 
 def moments_of(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
     """The pairs of statistics whose moments the standard errors of these metrics need."""
-    pairs = [pair for metric in metrics if not metric.is_count for pair in _pairs(metric)]
-    return list(dict.fromkeys(pairs))
+    return list(dict.fromkeys(pair for metric in metrics if not metric.is_count for pair in _pairs(metric)))
 
 
 def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The scores of metrics, and their standard errors, per group.
-
-    Args:
-        metrics: The metrics.
-        sums: One row per group: their statistics and moments (see `sums.Sums.table`).
+    """The scores of metrics, and their standard errors, per group, from their sums and moments (`sums.Sums.table`).
 
     Returns:
-        As `scores` gives them; and likewise their errors, null for counts, which are no shares; where the score is
-        undefined; with a single dialogue; without moments.
+        What `scores` gives; and the errors in the same form, null for counts, for undefined scores, with a single
+        dialogue, and without moments.
     """
-    there = set(sums.columns)
-    smooth = [not metric.is_count and all(_name(pair) in there for pair in _pairs(metric)) for metric in metrics]
+    has_moments = any(name.startswith("moment:") for name in sums.columns)
     names = list(dict.fromkeys(name for metric in metrics for name in stats_of(metric)))
     whole = sums.select(pl.col(f"stat:{name}").cast(pl.Float64) for name in names).to_numpy()
     units = np.array([STEP if sums.schema[f"stat:{name}"] == pl.Float64 else 1 for name in names])
     steps = np.maximum(np.abs(whole), units) * _STEP
     rows = whole
-    if any(smooth):
-        # Each group as it is, and with each statistic moved up and down: ways × statistics × groups × statistics.
-        ways = np.array([1, -1])[:, None, None, None] * np.eye(len(names))[:, None, :] * steps
-        rows = np.concatenate([whole, (whole + ways).reshape(-1, len(names))])
+    if has_moments:
+        # Each group as it is, and with each statistic moved up and down: directions × statistics × groups × statistics.
+        moves = np.array([1, -1])[:, None, None, None] * np.eye(len(names))[:, None, :] * steps
+        rows = np.concatenate([whole, (whole + moves).reshape(-1, len(names))])
     frame = pl.DataFrame(rows, schema={f"stat:{name}": pl.Float64 for name in names}, orient="row")
     values = scores(metrics, frame)
-    nothing = pl.Series([None] * sums.height, dtype=pl.Float64)
+    undefined = pl.Series([None] * sums.height, dtype=pl.Float64)
     errors = {}
-    for metric, value, is_smooth in zip(metrics, values, smooth, strict=True):
-        errors[value.name] = nothing
-        if is_smooth:
+    for metric, value in zip(metrics, values, strict=True):
+        errors[value.name] = undefined
+        if has_moments and not metric.is_count:
             up, down = value.to_numpy()[sums.height :].reshape(2, len(names), sums.height)
             gradient = dict(zip(names, (up - down) / (2 * steps.T) * units[:, None], strict=True))
-            errors[value.name] = pl.Series(_errors(metric, gradient, sums)).zip_with(
-                (sums["dialogues"] > 1) & value.head(sums.height).is_not_null(), nothing
-            )
+            is_defined = (sums["dialogues"] > 1) & value.head(sums.height).is_not_null()
+            errors[value.name] = pl.Series(_errors(metric, gradient, sums)).zip_with(is_defined, undefined)
     return values.head(sums.height), pl.DataFrame(errors)
 
 
 def scores(metrics: Sequence[Metric], sums: pl.DataFrame) -> pl.DataFrame:
-    """The scores of metrics, a column (Float64) each, called by its number, from sums ``stat:<name>``."""
+    """The scores of metrics from sums ``stat:<name>``: a column (Float64) each, named by its number."""
     columns = {name: pl.col(f"stat:{name}") for metric in metrics for name in stats_of(metric)}
     return sums.select_seq(score_of(metric, columns).alias(str(number)) for number, metric in enumerate(metrics))
 
 
 def _errors(metric: Metric, gradient: Mapping[str, Floats], sums: pl.DataFrame) -> Floats:
     """The standard errors of a metric, per group: √(D/(D−1) · Σ (g·s_d)²), from the moments of dialogues' sums s_d."""
-    terms = [
-        gradient[one]
-        * gradient[other]
-        * sums[_name((one, other))].cast(pl.Float64).to_numpy()
-        * (1 if one == other else 2)
-        for one, other in _pairs(metric)
-    ]
+    terms = []
+    for one, other in _pairs(metric):
+        moment = sums[moment_name((one, other))].cast(pl.Float64).to_numpy()
+        terms.append(gradient[one] * gradient[other] * moment * (1 if one == other else 2))
     variance = np.sum(terms, axis=0)
-    variance[~(variance >= _NOTHING * np.sum(np.abs(terms), axis=0))] = 0
+    variance[~(variance >= _NEGLIGIBLE * np.sum(np.abs(terms), axis=0))] = 0
     dialogues = sums["dialogues"].to_numpy().astype(np.float64)
     errors: Floats = np.sqrt(variance * dialogues / np.maximum(dialogues - 1, 1))
     return errors
@@ -96,7 +87,3 @@ def _errors(metric: Metric, gradient: Mapping[str, Floats], sums: pl.DataFrame) 
 
 def _pairs(metric: Metric) -> list[tuple[str, str]]:
     return list(combinations_with_replacement(stats_of(metric), 2))
-
-
-def _name(pair: tuple[str, str]) -> str:
-    return f"moment:{pair}"

@@ -1,99 +1,49 @@
-"""Summed statistics of a run, per group: the step from rows to what a score is made of.
+"""Summed statistics of a run, per group: the step from turn tables to what a score is made of.
 
-Partitions are counted one by one and their sums added up, so that parts agree with the whole exactly.
+Each partition is summed by itself. All sums are whole numbers, so that they add up to the whole run's exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
-from dstbench.conventions.slots import are_multiwoz, domain_of
+from dstbench.conventions.slots import are_multiwoz, slot_total
 from dstbench.errors import UsageError
 from dstbench.metrics.exact_sums import from_halves, from_parts, halves, in_parts, in_steps
-from dstbench.runs.codes import PerCode, codes, distinct, to_strings
+from dstbench.metrics.goal_accuracy import ERRORS
+from dstbench.runs.codes import PerCode, distinct, to_strings
 from dstbench.runs.gold import gold_slots
-from dstbench.runs.layout import Layout, lay_out, over_distinct, row_changes
-from dstbench.schema.core import BETWEEN, LENGTH, SEEN, TURNS
+from dstbench.runs.layout import Layout, lay_out, row_changes
+from dstbench.schema.core import BETWEEN, SEEN, TURNS
 from dstbench.scoring.partitions import over_partitions
-from dstbench.scoring.requirements import check_frames, check_services
-from dstbench.scoring.scored_turns import (
-    EMPTY_TURN,
-    TURN,
-    columns_of_scored,
-    scored_turns,
-    turns_of_domains,
-    turns_of_frames,
-)
-from dstbench.scoring.turn_table import counts_frames, to_turns
+from dstbench.scoring.scope import check_request, check_services
+from dstbench.scoring.scored_turns import EMPTY_TURN, TURN, group_turns, view_of
+from dstbench.scoring.turn_table import counts_frames
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dstbench.arrays import Floats, Integers
     from dstbench.conventions.convention import Convention
-    from dstbench.conventions.files import Schema
+    from dstbench.metrics import Metric
     from dstbench.runs.run import Run
-    from dstbench.typing import View
-
-    # One row per group; without groups, plain numbers: a frame of one row is slow to make.
-    Totals: TypeAlias = pl.DataFrame | dict[str, int]
 
 _NAMES: Final = ("slot", "domain", SEEN)
 # Whether a value lists alternatives.
 _LISTS: Final = PerCode(lambda values: values.str.contains(BETWEEN, literal=True).to_numpy(), absent=False)
-# A ratio's sums are in two columns, called by these and its name, until all are added up.
+# Until all are added up, a ratio's sum is in two columns, named by these and the ratio's name.
 _HALVES: Final = ("higher:", "lower:")
-# The statistics of `Spelling`: turns that are right, and those that are wrong by spelling alone.
-_RIGHT: Final = "spelling: right"
-_SPELLED: Final = "spelling: wrong by it"
-# Whole numbers that a dialogue adds up to are below this, so that the product of two of them is exact.
+# A statistic's sum in a dialogue is below this, so that the product of two of them is exact.
 _LARGEST: Final = 2**31
 
 
-@dataclass(frozen=True)
-class _Scored:
-    """The turns of a partition that are scored.
+class Spelling(NamedTuple):
+    """How many turns are right, and how many are wrong only because gold and prediction are spelled differently."""
 
-    Attributes:
-        fingerprint: Their part of the fingerprint; 0: not asked for.
-        turns: How many they are.
-        dialogues: In how many dialogues.
-        most: See `Sums`.
-    """
-
-    fingerprint: int
-    turns: int
-    dialogues: int
-    most: Mapping[str, int]
-
-
-class _Part(NamedTuple):
-    """What a partition sums up to; see `Sums`."""
-
-    tables: list[Totals]  # under the convention and, where it is fuzzy, with exact matching
-    everywhere: Totals | None  # over all turns, where slots are padded to them
-    gold_slots: frozenset[str]
-    is_multiwoz: bool
-    scored: _Scored
-    alternatives: str | None
-
-
-@dataclass(frozen=True)
-class Spelling:
-    """How many turns are right, and how many are wrong by spelling alone.
-
-    Attributes:
-        turns: How many are scored.
-        right: How many of them are right.
-        wrong: How many of them are wrong, but would not be if gold and prediction were spelled alike.
-    """
-
-    turns: int
     right: int
     wrong: int
 
@@ -102,30 +52,50 @@ class Spelling:
 class Sums:
     """What a run sums up to.
 
-    Attributes:
-        table: One row per group: the `by` columns, ``stat:<name>`` for each statistic, `turns`, `dialogues`, and
-            ``moment:('<one>', '<other>')`` for each moment that is asked for.
-        exact: The same with exact matching, where the convention is fuzzy; else None.
-        gold_slots: The slots that have a value in gold; none, where they are not asked for.
-        is_multiwoz: Whether the dialogues are MultiWOZ's, likewise.
-        most: The largest value in a turn of each statistic of which it is asked for.
-        spelling: What spelling costs; None: not asked for.
-        fingerprint: That of gold under the convention, over the turns that are scored.
-        turns: How many turns these are.
-        dialogues: In how many dialogues.
-        alternatives: A gold value with alternatives, where they are compared as written; else None.
+    A table has a row per group: the `by` columns, ``stat:<name>`` for each statistic, `turns`, `dialogues`, and
+    `moment_name` of each pair of statistics whose moment is asked for.
     """
 
     table: pl.DataFrame
-    exact: pl.DataFrame | None
-    gold_slots: frozenset[str]
-    is_multiwoz: bool
-    most: Mapping[str, int]
-    spelling: Spelling | None
-    fingerprint: int
-    turns: int
-    dialogues: int
-    alternatives: str | None
+    exact: pl.DataFrame | None  # the table with exact matching, where the convention is fuzzy
+    fingerprint: int  # of gold under the convention, over the turns that are scored
+    turns: int  # that are scored
+    dialogues: int  # that have such turns
+    most_errors: int  # in one turn; 0 if slot accuracy is not scored
+    spelling: Spelling | None  # None: not counted
+    gold_slots: frozenset[str]  # that have a value in gold; empty if they are not asked for
+    is_multiwoz: bool  # whether the dialogues are MultiWOZ's; False if that is not asked for
+    alternatives: str | None  # a gold value with alternatives, where they are compared as written
+
+
+# How the attributes of `Sums` that are no tables follow from those of the partitions.
+_COMBINE: Final[Mapping[str, Callable[[list[Any]], Any]]] = {
+    "fingerprint": lambda parts: sum(parts) % 2**64,
+    "turns": sum,
+    "dialogues": sum,
+    "most_errors": max,
+    "spelling": lambda parts: None if None in parts else Spelling(*map(sum, zip(*parts, strict=True))),
+    "gold_slots": lambda parts: frozenset().union(*parts),
+    "is_multiwoz": all,
+    "alternatives": lambda parts: next(filter(None, parts), None),
+}
+
+
+def resolve(metrics: Sequence[Metric], runs: Sequence[Sums], convention: Convention) -> list[Metric]:
+    """Metrics with every parameter filled in that depends on the slots of these runs' gold: T of slot accuracy."""
+    scores_all = convention.scope is None or convention.outside == "scored"
+    total = slot_total(
+        frozenset[str]().union(*(sums.gold_slots for sums in runs)) if scores_all else (),
+        is_multiwoz=all(sums.is_multiwoz for sums in runs),
+        scope=convention.scope,
+        name=convention.scope_name,
+    )
+    return [metric.resolve(total) for metric in metrics]
+
+
+def moment_name(pair: tuple[str, str]) -> str:
+    """The column of the summed products of two statistics."""
+    return f"moment:{pair}"
 
 
 def sum_up(
@@ -136,7 +106,6 @@ def sum_up(
     moments: Collection[tuple[str, str]] = (),
     *,
     named: bool = True,
-    most: Collection[str] = (),
     spelling: bool = False,
 ) -> Sums:
     """Sum statistics of the turn table over a run.
@@ -146,155 +115,103 @@ def sum_up(
         stats: Expressions over the turn table, by name: whole numbers, or ratios from 0 to 1.
         by: Columns to group by: those of the turn table, ``domain``, ``slot``, ``length``.
         convention: What values mean and which turns count.
-        moments: Pairs of statistics whose products, dialogue by dialogue, are summed too, ratios in units of
-            `metrics.exact_sums.STEP`; for standard errors. There are none by slot or by dialogue.
-        named: Whether `Sums.gold_slots` are asked for.
-        most: The statistics whose largest value in a turn is asked for: whole numbers.
-        spelling: Whether `Sums.spelling` is asked for; there is no such number in a view.
+        moments: Pairs of statistics whose products, dialogue by dialogue, are summed too, for standard errors; ratios
+            in units of `metrics.exact_sums.STEP`. There are none by slot, as turns are padded after they are summed,
+            and by dialogue, as a single one has no spread.
+        named: Whether `Sums.gold_slots` and `Sums.is_multiwoz` are asked for.
+        spelling: Whether `Sums.spelling` is asked for; only whole turns with states have it.
     """
-    if _has_no_moments(by):
-        moments = ()
+    check_request(run, stats, by, convention)
+    view = view_of(by, convention)
+    moments = () if "slot" in by or "dialogue" in by else moments
+    spelling = spelling and view is None and not run.meta.get("only")
+    needed = {*TURN, *by, *(name for stat in stats.values() for name in stat.meta.root_names())}
     if spelling:
-        stats = {**stats, **_turns_by_spelling()}
-    clash = [name for name in by if name.startswith("n_")]
-    if "slot" in by and clash:
-        raise UsageError(f"scores by slot cannot be grouped by {clash[0]} as well")
-    check_frames(run, stats, by, convention)
-    conventions = [convention, convention.exact()] if convention.is_fuzzy else [convention]
-    outer = [name for name in by if name not in _NAMES]
-    view = _view(by, convention)
-    of_turns = replace(convention, unit="turn")  # a slot's table is over turns, also where the unit is the frame
-    gold = _known_fingerprint(run, convention, view)
+        needed |= {"n_union", "n_correct", "n_spelling"}
+    gold_is_hashed = convention.takes_gold_as_written and convention.turns == "all" and view is None
+    fingerprint = run.fingerprint if gold_is_hashed and run.derive is None else None
     frames = "frames" in run.meta and counts_frames(convention, view)
+    outer = [name for name in by if name not in _NAMES]
 
-    def part(table: pl.DataFrame) -> _Part:
-        layouts = {one: lay_out(table, one, frames=frames and one is not None) for one in {None, view}}
-        sums, scored = _sums(layouts, stats, by, convention, hashed=gold is None, moments=moments, most=most)
-        tables = [sums, *(_sums(layouts, stats, by, one, hashed=False)[0] for one in conventions[1:])]
-        everywhere = _sums(layouts, {}, outer, of_turns, hashed=False)[0] if "slot" in by else None
-        rows = layouts[None]
+    def sum_partition(table: pl.DataFrame) -> tuple[list[pl.DataFrame], dict[str, Any]]:
+        rows = lay_out(table)
+        in_view = rows if view is None else lay_out(table, view, frames=frames)
         check_services(rows, convention)
-        slots = gold_slots(rows) if named else frozenset()
-        is_multiwoz = named and are_multiwoz(rows.dialogue)
-        return _Part(tables, everywhere, slots, is_multiwoz, scored, _alternatives(rows, convention))
+        turns = group_turns(rows, in_view, needed, by, convention, hashed=fingerprint is None)
+        tables = [_sum(turns.counted, stats, by, moments)]
+        if convention.is_fuzzy:
+            exact = group_turns(rows, in_view, needed, by, convention.exact(), hashed=False)
+            tables.append(_sum(exact.counted, stats, by))
+        if view == "slot":
+            tables.append(_sum(turns.scored, {}, outer))
+        return tables, {
+            "fingerprint": turns.fingerprint,
+            "turns": turns.scored.height,
+            "dialogues": int(row_changes(turns.scored["number"].to_numpy()).sum()),
+            "most_errors": turns.counted.select(stats[ERRORS].max().fill_null(0)).item() if ERRORS in stats else 0,
+            "spelling": _count_spelling(turns.counted) if spelling else None,
+            "gold_slots": gold_slots(rows) if named else frozenset(),
+            "is_multiwoz": named and are_multiwoz(rows.dialogue),
+            "alternatives": _alternatives(rows, convention),
+        }
 
-    parts = over_partitions(run, part, frames=frames)
-    tables = [_add_up(found, by) for found in zip(*(part.tables for part in parts), strict=True)]
-    if "slot" in by:
-        everywhere = _add_up([part.everywhere for part in parts if part.everywhere is not None], outer)
-        tables = [_pad(table, everywhere, stats, by) for table in tables]
-    ratios = [name for name, dtype in tables[0].schema.items() if name.startswith("stat:") and dtype == pl.Int128]
-    tables = [table.with_columns(from_parts(pl.col(name)) for name in ratios) for table in tables]
-    counts = None
-    if spelling:
-        names = [f"stat:{_RIGHT}", f"stat:{_SPELLED}"]
-        counts = Spelling(*tables[0].select(pl.col("turns", *names).sum()).row(0))
-        tables = [table.drop(names) for table in tables]
-    return Sums(
-        table=tables[0],
-        exact=tables[1] if len(tables) > 1 else None,
-        gold_slots=frozenset(slot for part in parts for slot in part.gold_slots),
-        is_multiwoz=all(part.is_multiwoz for part in parts),
-        most={name: max(part.scored.most.get(name, 0) for part in parts) for name in most},
-        spelling=counts,
-        fingerprint=sum(part.scored.fingerprint for part in parts) % 2**64 if gold is None else gold,
-        turns=sum(part.scored.turns for part in parts),
-        dialogues=sum(part.scored.dialogues for part in parts),
-        alternatives=next((part.alternatives for part in parts if part.alternatives), None),
-    )
-
-
-def _sums(
-    layouts: Mapping[View | None, Layout],
-    stats: Mapping[str, pl.Expr],
-    by: Sequence[str],
-    convention: Convention,
-    *,
-    hashed: bool = True,
-    moments: Collection[tuple[str, str]] = (),
-    most: Collection[str] = (),
-) -> tuple[Totals, _Scored]:
-    """The sums over one partition, of the turns in which a group has rows; and which turns are scored."""
-    needed = _columns(stats, by, convention)
-    view = _view(by, convention)
-    of_gold = {"gold_hash"} if hashed else set()
-    columns = {*TURN, *({"turn_hash"} if hashed else ()), *(needed | of_gold if view is None else ())}
-    columns |= columns_of_scored(convention)
-    whole = to_turns(layouts[None], convention, columns=columns)
-    gold = counted = scored = scored_turns(whole, convention)
-    if view is not None:
-        columns = {*needed, *of_gold, view, "n_gold", "n_pred", "is_frame"}
-        gold = counted = listed = to_turns(layouts[view], convention, view=view, columns=columns)
-        if scored.height < whole.height:
-            gold = counted = listed.join(scored.select(TURN), on=TURN, how="semi", maintain_order="left")
-        if view == "domain" and layouts[view].frames is not None:
-            counted = turns_of_frames(counted, convention)
-        elif view == "domain":
-            counted = turns_of_domains(counted, listed, scored, convention)
-        if view == "slot" and "domain" in by:
-            counted = counted.with_columns(over_distinct(counted["slot"], domain_of).alias("domain"))
-        if convention.seen is not None and SEEN in by:
-            counted = counted.with_columns(over_distinct(counted[view], _seen_in(convention.seen)).alias(SEEN))
-    if LENGTH in by:
-        lengths = whole.group_by("number").len(LENGTH)
-        counted = counted.join(lengths, on="number", how="left", maintain_order="left")
-    grouped = _total(counted, stats, by, moments)
-    parts = [scored["turn_hash"], gold["gold_hash"]] if hashed else []
-    fingerprint = sum(int(np.add.reduce(part.to_numpy(), dtype=np.uint64)) for part in parts)
-    dialogues = int(row_changes(scored["number"].to_numpy()).sum())
-    largest = counted.select(stats[name].max().fill_null(0).alias(name) for name in most).row(0) if most else ()
-    return grouped, _Scored(fingerprint, scored.height, dialogues, dict(zip(most, largest, strict=True)))
+    parts = over_partitions(run, sum_partition, frames=frames)
+    facts = {name: combine([of_part[name] for _, of_part in parts]) for name, combine in _COMBINE.items()}
+    if fingerprint is not None:
+        facts["fingerprint"] = fingerprint
+    tables = list(zip(*(of_part for of_part, _ in parts), strict=True))
+    everywhere = _add_up(tables.pop(), outer) if view == "slot" else None
+    sums = [_add_up(of_parts, by) for of_parts in tables]
+    if everywhere is not None:
+        sums = [_pad(table, everywhere, stats, by) for table in sums]
+    sums = [table.with_columns(from_parts(cs.starts_with("stat:") & cs.by_dtype(pl.Int128))) for table in sums]
+    return Sums(sums[0], sums[1] if convention.is_fuzzy else None, **facts)
 
 
-def _columns(stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> set[str]:
-    """The columns of the turn table that are needed."""
-    of_stats = {name for stat in stats.values() for name in stat.meta.root_names()}
-    return {*TURN, *by, *of_stats, *columns_of_scored(convention)}
-
-
-def _known_fingerprint(run: Run, convention: Convention, view: View | None) -> int | None:
-    """The fingerprint of gold, where it is that of gold as written, over all turns, and the run's file says it."""
-    is_it = convention.takes_gold_as_written and convention.turns == "all" and view is None and run.derive is None
-    return run.fingerprint if is_it else None
-
-
-def _total(
-    counted: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str], pairs: Collection[tuple[str, str]]
-) -> Totals:
-    """Turns added up per group; where moments are asked for, dialogue by dialogue first."""
-    values = counted.select_seq(**stats)  # partitions are what threads share
-    keys = counted.select_seq(*by, "number")
-    # Most turns stand beside others of their dialogue and group: little is left to group by hashing.
-    changes = [row_changes(_plain(column)) for column in keys if column.name != "dialogue"]
+def _sum(
+    turns: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str], moments: Collection[tuple[str, str]] = ()
+) -> pl.DataFrame:
+    """The columns of `Sums.table` over turns, ratios in halves."""
+    values = turns.select_seq(**stats)  # one thread, as each has its own partition
+    keys = turns.select_seq(*by, "number")
+    # Most turns stand next to others of their dialogue and group: such runs are summed first, which leaves little to
+    # group by hashing. If four turns are of D1 hotel, D1 hotel, D1 train and D2 train, runs start at 0, 2 and 3.
+    changes = [row_changes(column.to_physical().to_numpy()) for column in keys if column.name != "dialogue"]
     starts = np.flatnonzero(np.logical_or.reduce(changes))
-    ends = np.append(starts[1:], counted.height)[: len(starts)] - 1
+    ends = np.append(starts[1:], turns.height)[: len(starts)] - 1
     sums = {"turns": np.diff(ends, prepend=-1)}
     for name, column in zip(stats, values, strict=True):
         if column.dtype.is_float():
-            ratios = _defined_ratios(name, column)
-            sums |= {half + name: _of_runs(part, ends) for half, part in zip(_HALVES, halves(ratios), strict=True)}
+            for half, part in zip(_HALVES, halves(_ratios(name, column)), strict=True):
+                sums[half + name] = _sum_runs(part, ends)
         else:
-            counts = sums["stat:" + name] = _of_runs(column.cast(pl.Int64).fill_null(0).to_numpy(), ends)
+            counts = _sum_runs(column.cast(pl.Int64).fill_null(0).to_numpy(), ends)
             if np.abs(counts).max(initial=0) >= _LARGEST:
                 raise UsageError(
                     f"statistic {name!r} adds up to {np.abs(counts).max():,} in a dialogue, too much to sum exactly",
                     hint="divide it by the largest that it can be in a turn, and it is a ratio",
                 )
-    if not by:
-        moments = {name: int(one @ other) for name, one, other in _factors(sums, pairs)}
-        return {name: int(column.sum()) for name, column in sums.items()} | {"dialogues": len(ends)} | moments
+            sums["stat:" + name] = counts
+    if not by:  # in NumPy, as a Polars query of so many columns costs more than their sums
+        totals = {name: int(column.sum()) for name, column in (sums | _moments(sums, moments)).items()}
+        totals["dialogues"] = len(ends)
+        return pl.DataFrame([tuple(totals.values())], schema=dict.fromkeys(totals, pl.Int64), orient="row")
     table = keys[starts].with_columns(**sums)
-    if pairs:
-        table = table.group_by(keys.columns).agg(pl.all().sum())
-        factors = _factors({name: table[name].to_numpy() for name in sums}, pairs)
-        table = table.with_columns(pl.Series(name, one * other) for name, one, other in factors)
+    if moments:
+        table = table.group_by(keys.columns).agg(pl.all().sum())  # a row per group and dialogue
+        table = table.with_columns(**_moments({name: table[name].to_numpy() for name in sums}, moments))
     dialogues = pl.col("number").n_unique().cast(pl.Int64).alias("dialogues")
-    totals = table.group_by(by).agg(pl.exclude(keys.columns).sum(), dialogues)
-    return totals.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES)
+    grouped = table.group_by(by).agg(pl.exclude(keys.columns).sum(), dialogues)
+    return grouped.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES)
 
 
-def _defined_ratios(name: str, column: pl.Series) -> Floats:
-    """The ratios of a statistic, 0 where it is undefined; others than from 0 to 1 cannot be summed exactly."""
+def _sum_runs(column: Integers, ends: Integers) -> Integers:
+    """The sums of the runs of rows that end at these rows; much faster than `np.add.reduceat`."""
+    return np.diff(np.cumsum(column)[ends], prepend=0)
+
+
+def _ratios(name: str, column: pl.Series) -> Floats:
+    """The ratios of a statistic, 0 where it is undefined; only ratios from 0 to 1 can be summed exactly."""
     ratios = column.cast(pl.Float64).fill_null(0).fill_nan(0).to_numpy()
     outside = (ratios < 0) | (ratios > 1)
     if outside.any():
@@ -305,54 +222,21 @@ def _defined_ratios(name: str, column: pl.Series) -> Floats:
     return ratios
 
 
-def _of_runs(column: Integers, ends: Integers) -> Integers:
-    """The sums of runs of rows that end with these."""
-    return np.diff(np.cumsum(column)[ends], prepend=0)
-
-
-def _plain(column: pl.Series) -> NDArray[Any]:
-    """A column that NumPy compares: numbers as they are, dictionary columns as codes."""
-    return codes(column) if column.dtype == pl.Categorical else column.to_numpy()
-
-
-def _factors(
-    sums: Mapping[str, Integers], moments: Collection[tuple[str, str]]
-) -> Iterator[tuple[str, Integers, Integers]]:
-    """What moments are summed products of: dialogues' sums, of ratios rounded.
+def _moments(sums: Mapping[str, Integers], pairs: Collection[tuple[str, str]]) -> dict[str, Integers]:
+    """The products of dialogues' sums, ratios rounded to steps.
 
     A partition of 2¹⁹ rows has sums below 2³¹ steps, and sums of products below 2⁶².
     """
-    known = {
+    factors = {
         name: sums["stat:" + name] if "stat:" + name in sums else in_steps(*(sums[half + name] for half in _HALVES))
-        for name in dict.fromkeys(name for pair in moments for name in pair)
+        for name in {name for pair in pairs for name in pair}
     }
-    for one, other in moments:
-        yield f"moment:{(one, other)}", known[one], known[other]
+    return {moment_name(pair): factors[pair[0]] * factors[pair[1]] for pair in pairs}
 
 
-def _has_no_moments(by: Sequence[str]) -> bool:
-    """By slot, turns are padded after they are added up; a single dialogue has no spread."""
-    return "slot" in by or "dialogue" in by
-
-
-def _view(by: Sequence[str], convention: Convention) -> View | None:
-    if "slot" in by:
-        return "slot"
-    return "domain" if "domain" in by or convention.unit == "frame" else None
-
-
-def _turns_by_spelling() -> dict[str, pl.Expr]:
-    """1 per turn that is right, and 1 per turn that is wrong and all of whose wrong slots differ by spelling only."""
-    wrong = pl.col("n_union") - pl.col("n_correct")
-    return {
-        _RIGHT: (wrong == 0).cast(pl.Int64),
-        _SPELLED: ((wrong > 0) & (wrong == pl.col("n_spelling"))).cast(pl.Int64),
-    }
-
-
-def _seen_in(schema: Schema) -> Callable[[str], str]:
-    """Whether a slot or domain is of one of these services, in a word."""
-    return lambda name: "seen" if domain_of(name) in schema.services else "unseen"
+def _count_spelling(turns: pl.DataFrame) -> Spelling:
+    wrong = turns["n_union"] - turns["n_correct"]
+    return Spelling(int((wrong == 0).sum()), int(((wrong > 0) & (wrong == turns["n_spelling"])).sum()))
 
 
 def _alternatives(rows: Layout, convention: Convention) -> str | None:
@@ -363,33 +247,28 @@ def _alternatives(rows: Layout, convention: Convention) -> str | None:
     return min(to_strings(distinct(gold[_LISTS.of(gold)])), default=None) if _LISTS.up_to(gold).any() else None
 
 
-def _add_up(parts: Sequence[Totals], by: Sequence[str]) -> pl.DataFrame:
-    """Partitions' sums as the whole's: whole numbers, so that their order does not matter; of ratios in parts."""
-    frames = [part for part in parts if isinstance(part, pl.DataFrame)]
-    rows = [part for part in parts if isinstance(part, dict)]
-    if frames:
-        whole = pl.concat(frames).with_columns(pl.col("^moment:.*$").cast(pl.Int128)).group_by(by).agg(pl.all().sum())
-    else:
-        wide = dict.fromkeys((name for name in rows[0] if name.startswith("moment:")), pl.Int128)
-        whole = pl.DataFrame({name: [sum(row[name] for row in rows)] for name in rows[0]}, schema_overrides=wide)
+def _add_up(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
+    """The sums of partitions as the whole's; the halves of ratios become numbers of parts (Int128)."""
+    rows = pl.concat(parts).with_columns(cs.starts_with("moment:").cast(pl.Int128))
+    whole = rows.group_by(by).agg(pl.all().sum()) if by else rows.sum()
     ratios = [name.removeprefix(_HALVES[0]) for name in whole.columns if name.startswith(_HALVES[0])]
     joined = [from_halves(*(pl.col(half + name) for half in _HALVES)).alias("stat:" + name) for name in ratios]
-    return whole.with_columns(joined).drop(half + name for half in _HALVES for name in ratios)
+    return whole.with_columns(joined).drop(cs.starts_with(*_HALVES))
 
 
 def _pad(
     listed: pl.DataFrame, everywhere: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str]
 ) -> pl.DataFrame:
-    """Sums per slot over *all* turns: one in which the slot has no row yet adds what an empty turn adds."""
+    """Sums per slot over all turns (`everywhere`): those before the first that lists the slot are empty turns."""
     listed = listed.drop("dialogues").rename({"turns": "listed"})
     empty = pl.DataFrame(
         {name: [EMPTY_TURN.get(name, 0)] for name in TURNS.columns}, schema_overrides={"error_age": pl.UInt16}
     )
-    silent = pl.col("turns") - pl.col("listed").fill_null(0)
+    added = pl.col("turns") - pl.col("listed").fill_null(0)
     padded = []
     for name, stat in stats.items():
-        whole = in_parts(stat) if listed.schema["stat:" + name] == pl.Int128 else stat
-        column = pl.col("stat:" + name).fill_null(0)
-        padded.append((column + silent * empty.select(whole.sum()).to_series()).alias("stat:" + name))
+        of_empty = in_parts(stat) if listed.schema["stat:" + name] == pl.Int128 else stat
+        sums = pl.col("stat:" + name).fill_null(0)
+        padded.append((sums + added * empty.select(of_empty.sum()).to_series()).alias("stat:" + name))
     slots = listed.select(name for name in by if name in _NAMES).unique()
     return slots.join(everywhere, how="cross").join(listed, on=list(by), how="left").with_columns(padded)

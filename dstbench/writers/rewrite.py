@@ -9,25 +9,21 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
+from collections.abc import Collection
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 
 from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.atomic import replacing, replacing_folder
-from dstbench.readers import Source, find_files
+from dstbench.readers import Format, Source, find_files
 from dstbench.readers.contexts import contexts
+from dstbench.readers.document import Document
 from dstbench.readers.registry import WRITABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from dstbench.readers import Format
-    from dstbench.readers.document import Document
-    from dstbench.readers.states import Side, States
+from dstbench.readers.states import Side, States, error_in
 
 #: The columns of edits, and of what is spoken.
 STATES: Final = pl.Schema({"dialogue": pl.String, "turn": pl.UInt16, "slot": pl.String, "value": pl.String})
@@ -51,11 +47,11 @@ def rewrite(
         path: The dataset: a file, packed or not, or a folder (a zip) of files, of which a folder is made; what else is
             in a folder is copied.
         out: The file or folder to write; packed by gzip if its name ends with ``.gz``.
-        states: Edits of gold states: (dialogue, turn, slot, value), canonical names; a null value takes the slot out.
+        states: Edits of gold states: (dialogue, turn, slot, value), canonical names; a null value removes the slot.
         said: Edits of what is said: (dialogue, turn, speaker, text). The speaker is ``user``, or ``system`` for what
             the system says before the user's turn; after the last turn that is the turn number that comes next.
         without: Dialogues to leave out.
-        format: Native format; None: find out.
+        format: Native format; None: detect it.
 
     Raises:
         DstbenchError: The format cannot be written, an edit has no place in the data, or its format cannot hold it.
@@ -86,7 +82,7 @@ def spoken(path: str | PathLike[str], *, format: str | None = None) -> pl.DataFr
 
     Args:
         path: A file or a folder.
-        format: Native format; None: find out.
+        format: Native format; None: detect it.
 
     Returns:
         (dialogue, turn, speaker, text), as `rewrite` takes it; sorted by dialogue and turn, the system before the user.
@@ -99,17 +95,14 @@ def spoken(path: str | PathLike[str], *, format: str | None = None) -> pl.DataFr
 
 
 def _spoken(document: Document) -> pl.DataFrame:
-    rows = [
-        (turn.dialogue, int(turn.number), speaker, text)
-        for turn in document.turns()
-        for speaker, (holder, key) in turn.texts.items()
-        if (text := holder[key] if isinstance(holder, list) else holder.get(key))
-    ]
-    return pl.DataFrame(rows, schema=SAID, orient="row").with_columns(canonical_dialogue(pl.col("dialogue")))
+    turns = document.turns()
+    texts = [(turn.dialogue, int(turn.number), speaker, turn.text(speaker)) for turn in turns for speaker in turn.texts]
+    table = pl.DataFrame(texts, schema=SAID, orient="row").filter(pl.col("text") != "")
+    return table.with_columns(canonical_dialogue(pl.col("dialogue")))
 
 
 class _Edits:
-    """What is to be changed, checked; and what of it has been."""
+    """Checked edits, and which of them have not been applied yet."""
 
     def __init__(
         self, source: Source, states: pl.DataFrame | None, said: pl.DataFrame | None, without: Collection[str]
@@ -117,29 +110,29 @@ class _Edits:
         self._source = source
         self._states = _checked(states, STATES, _CELL)
         self._said = _checked(said, SAID, _WORDS).drop_nulls("text")
-        names = pl.DataFrame({"dialogue": sorted(without)}, schema={"dialogue": pl.String})
-        self._without = names.select(canonical_dialogue(pl.col("dialogue"))).unique()
+        self._without = set(_canonical(without))
         grouped = self._states.group_by("dialogue", "turn", maintain_order=True).agg("slot", "value")
         self._cells = {
             (dialogue, turn): dict(zip(slots, values, strict=True)) for dialogue, turn, slots, values in grouped.rows()
         }
         self._words = {(dialogue, turn, speaker): text for dialogue, turn, speaker, text in self._said.rows()}
-        self._unused: set[tuple[Any, ...]] = {*self._cells, *self._words, *self._without.rows()}
+        self._unused: set[tuple[Any, ...]] = {*self._cells, *self._words, *((name,) for name in self._without)}
 
     def write(self, source: Source, form: Format, part: Path, target: Path) -> bool:
-        """Write one file's edited content; gives whether a dialogue is left in it."""
+        """Write one file's edited content; returns whether a dialogue is left in it."""
         document, before = _open(source, form, with_words=bool(self._words))
-        names = _names(document)
-        left_out = {name for (name,) in self._without.rows()} & {*names.values()}
+        spellings = list(dict.fromkeys(turn.dialogue for turn in document.turns()))
+        names = dict(zip(spellings, _canonical(spellings), strict=True))
+        left_out = self._without & {*names.values()}
         self._unused -= {(name,) for name in left_out}
         for turn in document.turns():
             key = (names[turn.dialogue], int(turn.number))
             if turn.state is not None and (changes := self._cells.get(key)):
                 document.edit(turn, changes)
                 self._unused.discard(key)
-            for speaker, place in turn.texts.items():
+            for speaker, (holder, name) in turn.texts.items():
                 if (text := self._words.get((*key, speaker))) is not None:
-                    document.say(place, text)
+                    holder[name] = text
                     self._unused.discard((*key, speaker))
         document.drop({name for name, canonical in names.items() if canonical in left_out})
         if len(left_out) == len(names):
@@ -161,59 +154,54 @@ class _Edits:
         """
         if not self._unused:
             return
-        first = min(self._unused, key=str)
+        first = min(self._unused, key=str)  # (dialogue), (dialogue, turn) or (dialogue, turn, speaker)
         what = ("no such dialogue", "no turn with a state", "no such turn, or no text of this speaker in it")
         more = f", and {len(self._unused) - 1:,} more" if len(self._unused) > 1 else ""
         where = dict(zip(("dialogue", "turn"), first, strict=False))
         raise self._source.error(f"{what[len(first) - 1]}{more}, though it is to be changed", **where)
 
     def _check_states(self, before: States, after: States) -> None:
-        """Compare the states that were written with those that were meant."""
-        old = _cells(before).join(self._without, on="dialogue", how="anti")
-        new = self._states.join(_turns(before), on=["dialogue", "turn"], how="semi")
+        """Check that the file holds the states that it had, with the edits."""
+        old = _cells(before).filter(~pl.col("dialogue").is_in(list(self._without)))
+        new = self._states.join(_gold(before).turns, on=["dialogue", "turn"], how="semi")
         wanted = pl.concat([old.join(new, on=_CELL, how="anti"), new.drop_nulls("value")])
         both = wanted.join(_cells(after), on=_CELL, how="full", coalesce=True, suffix="_read")
         wrong = both.filter(pl.col("value").ne_missing(pl.col("value_read"))).sort(_CELL)
         if wrong.height:
             dialogue, turn, slot, value, read = wrong.row(0)
-            found = "no value" if read is None else repr(read)
-            raise DstbenchError(
-                f"files of format {after.format} cannot hold {value!r}: it would be read as {found}",
-                file=after.source, dialogue=dialogue, turn=turn, slot=slot,
-            )  # fmt: skip
+            read_as = "no value" if read is None else repr(read)
+            what = f"files of format {after.format} cannot hold {value!r}: it would be read as {read_as}"
+            raise error_in(after, what, dialogue=dialogue, turn=turn, slot=slot)
 
     def _check_words(self, written: Source, form: Format) -> None:
-        """Compare the words that were written with those that were meant, as far as contexts have them."""
-        there = contexts(written.path, format=form.name).unpivot(
+        """Check that the file holds the edited texts, as far as contexts have them."""
+        texts = contexts(written.path, format=form.name).unpivot(
             ["system", "user"], index=["dialogue", "turn"], variable_name="speaker", value_name="read"
         )
-        both = self._said.join(there, on=_WORDS)
+        both = self._said.join(texts, on=_WORDS)
         wrong = both.filter(pl.col("text").ne_missing(pl.col("read").fill_null(""))).sort(_WORDS)
         if wrong.height:
             dialogue, turn, speaker, text, _ = wrong.row(0)
-            raise written.error(
-                f"files of format {form.name} cannot hold the {speaker}'s words {text!r}", dialogue=dialogue, turn=turn
-            )
+            what = f"files of format {form.name} cannot hold the {speaker}'s words {text!r}"
+            raise written.error(what, dialogue=dialogue, turn=turn)
 
 
 def _open(source: Source, form: Format, *, with_words: bool) -> tuple[Document, States]:
     """A file as a document, checked as the reader of its states (and words) checks it; and its states."""
     if form.document is None:
-        raise source.error(
-            f"files of format {form.name} cannot be written again", f"those that can: {', '.join(WRITABLE)}"
-        )
+        hint = f"those that can: {', '.join(WRITABLE)}"
+        raise source.error(f"files of format {form.name} cannot be written again", hint)
     states = form.read(source)
-    if with_words and form.said is not None:
-        for _ in form.said(source):
+    if with_words:
+        for _ in form.spoken(source):
             pass
     return form.document(source), states
 
 
-def _names(document: Document) -> dict[str, str]:
-    """The canonical name of every dialogue, by the name in the file."""
-    names = list(dict.fromkeys(turn.dialogue for turn in document.turns()))
-    table = pl.DataFrame({"name": names}, schema={"name": pl.String})
-    return dict(zip(names, table.select(canonical_dialogue(pl.col("name"))).to_series(), strict=True))
+def _canonical(dialogues: Collection[str]) -> list[str]:
+    """The canonical names of dialogues."""
+    table = pl.DataFrame({"name": list(dialogues)}, schema={"name": pl.String})
+    return table.select(canonical_dialogue(pl.col("name"))).to_series().to_list()
 
 
 def _checked(edits: pl.DataFrame | None, schema: pl.Schema, key: list[str]) -> pl.DataFrame:
@@ -231,19 +219,15 @@ def _checked(edits: pl.DataFrame | None, schema: pl.Schema, key: list[str]) -> p
     return typed
 
 
-def _side(states: States) -> Side:
+def _gold(states: States) -> Side:
     if states.gold is None:
-        raise DstbenchError(f"no gold inside ({states.format})", file=states.source)
+        raise error_in(states, f"no gold inside ({states.format})")
     return states.gold
-
-
-def _turns(states: States) -> pl.DataFrame:
-    return _side(states).turns
 
 
 def _cells(states: States) -> pl.DataFrame:
     """The gold states, as edits are written."""
-    side = _side(states)
+    side = _gold(states)
     table = side.cells.join(side.turns.with_row_index("at"), on="at", maintain_order="left")
     return table.select(pl.col(name).cast(dtype) for name, dtype in STATES.items())
 
@@ -256,17 +240,18 @@ def _spare(source: Source, target: Path) -> None:
 
 
 def _rewrite_folder(source: Source, folder: Path, edits: _Edits, name: str | None) -> None:
+    def place(file: Source) -> Path:
+        path = folder / file.path.relative_to(source.path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
     data = set()
     for file, form in find_files(source, name):
-        place = folder / file.path.relative_to(source.path)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        edits.write(file, form, place, place)
+        edits.write(file, form, place(file), place(file))
         data.add(file.name)
     if not any(folder.rglob("*")):
         raise source.error("no dialogue would be left in it")
     for file in source.files():
         if file.name not in data:
-            place = folder / file.path.relative_to(source.path)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with file.open() as stream, place.open("wb") as copy:
+            with file.open() as stream, place(file).open("wb") as copy:
                 shutil.copyfileobj(stream, copy)

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 import dstbench
+from data_schemas.write import TABLES
 from dstbench.analysis.associations import TESTS
 from dstbench.analysis.correlate import COLUMNS, Correlations
 from dstbench.demo import synthetic
-from dstbench.schema.analysis import TABLES
 from dstbench.stats import compare_independent, compare_nonoverlapping, compare_overlapping
 from tests import formats, oracle
 from tests.analysis.test_diagnose import by_dialogue
@@ -411,7 +411,7 @@ def test_how_many_are_told_where_they_differ(here: Path) -> None:
     ]
     Path("model.jsonl").write_text("".join(json.dumps(state) + "\n" for state in states))
     out = ok("correlate", "model.jsonl", "-m", "jga,rsa,gca")
-    assert "model: of how many" in out
+    assert "model: number of rows" in out
     assert [line.split() for line in out.splitlines() if line.strip().startswith("gca ")][-1] == ["gca", "4", "4"]
     assert "n = " not in out
 

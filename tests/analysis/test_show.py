@@ -12,12 +12,11 @@ import polars as pl
 import pytest
 
 import dstbench
+from data_schemas.write import TABLES
 from dstbench.analysis.show import Walkthrough, walk_through
 from dstbench.demo import worked
 from dstbench.errors import DstbenchWarning
 from dstbench.rendering.show import render_walkthrough
-from dstbench.schema.analysis import TABLES
-from dstbench.schema.core import CONTEXTS
 from tests import formats
 from tests.commands import ok, run
 from tests.corpora import EXAMPLE
@@ -58,7 +57,7 @@ def test_a_dialogue_as_text(model: Path) -> None:
     assert ["=", "restaurant-area", "centre", "centre", "correct"] in found["turn 4"]
     assert " ".join(found["turn 9"][0]).endswith("; no change")
     assert "\x1b" not in text
-    assert "what was said is not known" in text
+    assert "the utterances are not known" in text
 
 
 def test_scores_are_those_of_score_by_turn() -> None:
@@ -112,8 +111,7 @@ def test_all_formats(model: Path) -> None:
         for row in document[name]:
             valid.validate(row)
     found = walk_through(A6, "PMUL4648")
-    tables = {"contexts": CONTEXTS, **TABLES}
-    assert all(getattr(found, name).schema == tables[schema].schema for name, schema in SCHEMAS.items())
+    assert all(getattr(found, name).schema == TABLES[schema].schema for name, schema in SCHEMAS.items())
     assert ok("show", "model.jsonl", "PMUL4648", "--format", "csv").startswith("table,")
     assert ok("show", "model.jsonl", "PMUL4648", "--format", "md").startswith("### PMUL4648: 10 turns\n")
     assert ok("show", "model.jsonl", "PMUL4648", "--format", "latex").count(r"\begin{tabular}") == 11

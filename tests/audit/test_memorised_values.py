@@ -200,14 +200,14 @@ def test_turns_without_words_are_not_looked_for() -> None:
     states = [
         {"dialogue_id": dialogue, "turn": 0, "gold": {}, "pred": {"train-destination": "ely"}} for dialogue in "DE"
     ]
-    with pytest.warns(dstbench.DstbenchWarning, match="1 of 2 wrong values stand in turns that the contexts do not"):
+    with pytest.warns(dstbench.DstbenchWarning, match="1 of 2 wrong values are in turns that the contexts do not"):
         found = memorisation(states, context=contexts([("D", 0, None, "hi")]))
     assert found.slots.select("n", "searched", "ungrounded").rows() == [(2, 1, 1)]
-    with pytest.raises(dstbench.DstbenchError, match=r"2 of 2 wrong values stand in turns.*\nhint: --context names"):
+    with pytest.raises(dstbench.DstbenchError, match=r"2 of 2 wrong values are in turns.*\nhint: --context names"):
         memorisation(states, context=contexts([("F", 0, None, "hi")]))
     with pytest.raises(dstbench.UsageError, match="contexts without the column turn, system, user"):
         memorisation(states, context=pl.DataFrame({"dialogue": ["D"]}))
-    with pytest.raises(dstbench.UsageError, match="most=-1 is no number of values"):
+    with pytest.raises(dstbench.UsageError, match="most=-1 is not a number of values"):
         memorisation(states, context=contexts([]), most=-1)
 
 

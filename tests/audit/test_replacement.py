@@ -189,7 +189,7 @@ def test_invented_values_are_as_many_as_asked_for_and_new(here: Path) -> None:
     assert (table.group_by("slot").len()["len"] > 400).all()
     some = table["donor"][3]
     Path("train").write_text(json.dumps([told_dialogue(1, [({"hotel-name": some.upper()}, "", "")])]))
-    with pytest.warns(dstbench.DstbenchWarning, match="no turn has its utterances: only its states are asked"):
+    with pytest.warns(dstbench.DstbenchWarning, match="no turn has its utterances: only its states are searched"):
         assert set(table["donor"]) - set(unseen(table, "train")["donor"]) == {some}
 
 

@@ -18,7 +18,7 @@ import dstbench
 from dstbench import audit
 from dstbench.conventions.slots import DATASET_SLOTS
 from dstbench.readers.ontology import read_database, read_ontology
-from dstbench.schema.audit import TABLES
+from dstbench.schema.audit_words import PROPOSALS
 from dstbench.stats import wilson
 from tests.audit.test_missing_annotations import hotels
 from tests.commands import ok, run
@@ -102,7 +102,7 @@ def test_a_dataset_is_corrected_in_its_own_format_and_twice_is_once(name: str, s
     assert len(after) - len(before) == found.proposals["turns"].sum()
     assert dstbench.contexts(name).equals(dstbench.contexts(f"better-{name}"))
     log = pl.read_csv("log.csv", infer_schema=False)
-    assert log.columns == list(TABLES["audit_proposals"].columns)
+    assert log.columns == list(PROPOSALS.columns)
     assert log["said"].to_list() == found.proposals["said"].to_list()
     again = audit.inconsistency(f"better-{name}", ontology="ontology.json")
     assert again.proposals.is_empty()
@@ -163,11 +163,11 @@ def test_where_all_is_right_the_interval_is_wilsons_and_where_nothing_was_added_
         (1, {4: ""}, r"`right` is not filled in in row 2 \(dialogue A\)"),
         (1, {4: "maybe"}, "`right` is neither yes nor no in row 2"),
         (3, {5: ""}, r"`missed` is not filled in in row 4 \(dialogue B\)"),
-        (3, {5: "few"}, "`missed` is no number in row 4"),
+        (3, {5: "few"}, "`missed` is not a number in row 4"),
         (3, {0: "turn"}, "`row` is neither dialogue nor addition in row 4"),
         (3, {1: "new"}, "`group` is neither changed nor unchanged in row 4"),
-        (3, {2: "many"}, "`of` is no number in row 4"),
-        (3, {3: "Z"}, r"0 rows of the dialogue itself instead of one \(dialogue B\)"),
+        (3, {2: "many"}, "`of` is not a number in row 4"),
+        (3, {3: "Z"}, r"0 rows of the dialogue itself, not one \(dialogue B\)"),
     ],
 )
 def test_a_sheet_with_a_fault_is_refused(row: int, change: dict[int, Any], message: str, here: Path) -> None:

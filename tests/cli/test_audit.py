@@ -14,10 +14,10 @@ import jsonschema
 import polars as pl
 import pytest
 
+from data_schemas.write import TABLES
 from dstbench import audit
 from dstbench.audit import Bias, Differences, VersionScores
 from dstbench.rendering.charts import bias_charts
-from dstbench.schema.audit import TABLES
 from tests import formats
 from tests.cli.test_compare import tables
 from tests.commands import ok, run
@@ -65,11 +65,13 @@ def test_bias_as_text(files: dict[str, list[str]]) -> None:
 def test_bias_of_one_set_says_nothing_of_others(files: dict[str, list[str]]) -> None:
     out = ok("audit", "bias", "train.tsv", "--counting", "final")
     assert "split" not in out
-    assert "has of other splits" not in out
+    assert "Values of other splits" not in out
     assert "cumulative" not in out
     two = ok("audit", "bias", "test.jsonl", "model.json", "--counting", "final")
     assert "--train NAME" in two
-    assert "What test has of other splits" in ok("audit", "bias", "test.jsonl", "model.json", "--train", "test")
+    assert "Values of other splits that are in test too" in ok(
+        "audit", "bias", "test.jsonl", "model.json", "--train", "test"
+    )
 
 
 def test_top_is_how_many_values_are_shown(here: Path) -> None:

@@ -75,7 +75,7 @@ def test_by_slot_shows_counts(example: Path) -> None:
     numbers = ["50.00", "0.00", "0.00", "0.00", "0", "1", "0", "0", "1"]
     row = next(line for line in lines if "train-leaveat" in line).split()
     assert row == ["model", "train-leaveat", *numbers]
-    assert "by slot every scored turn counts, and a slot that neither side has is right" in lines
+    assert "by slot: every scored turn counts; a slot in neither gold nor prediction is correct" in lines
     lines = ok("score", "model.json", "--by", "slot,domain").splitlines()
     row = next(line for line in lines if "train-leaveat" in line).split()
     assert row == ["model", "train-leaveat", "train", *numbers]

@@ -144,7 +144,7 @@ def test_models_as_text(runs: list[str]) -> None:
     assert found["Differences in jga"][1][:3] == ["ours", "worst", "20.00"]
     assert "wins" not in out
     assert "bootstrap of seeds and dialogues" in out
-    assert "models of fewer than 5 runs: how far seeds spread is hardly known; of one run, not at all" in out
+    assert "models with fewer than 5 runs: their spread over seeds is uncertain; with one run, unknown" in out
     again = ok(
         "compare", *runs, "--model", "ours=best", "--model", "ours=m*", "--resamples", "500", "--baseline", "worst"
     )

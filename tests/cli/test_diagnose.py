@@ -14,13 +14,12 @@ import polars as pl
 import pytest
 
 import dstbench
+from data_schemas.write import TABLES
 from dstbench.analysis.diagnose import Diagnosis
 from dstbench.analysis.traits import Traits
 from dstbench.demo import synthetic
 from dstbench.rendering import charts
 from dstbench.rendering.diagnose import render_diagnosis, render_traits
-from dstbench.schema.analysis import TABLES as ANALYSES
-from dstbench.schema.core import TABLES as CORE
 from tests import formats
 from tests.commands import ok, run
 from tests.corpora import EXAMPLE
@@ -68,7 +67,7 @@ def test_a_diagnosis_as_text(model: Path) -> None:
 def test_traits_as_text(model: Path) -> None:
     out = ok("traits", "model.json", "-m", "jga,error-turns", "--disagree", "tla", "jga")
     found = sections(out)
-    title = "Mean scores by to_mean, of dialogues that have both; n: how many"
+    title = "Mean scores by to_mean, over dialogues in which both are defined; n: number of dialogues"
     assert " ".join(found[title][0]) == "run bin jga error-turns tla n of jga n of error-turns n of tla"
     assert found[title][-1][:7] == ["model", "0.9", "to", "1.0", "50.00", "1.00", "50.00"]
     assert found[title][1][4:7] == ["-", "-", "-"]
@@ -102,7 +101,7 @@ def test_frames_are_what_their_schemas_say() -> None:
     assert frames.keys() == SCHEMAS.keys()
     for name, frame in frames.items():
         assert frame.height, name
-        table = {**CORE, **ANALYSES}[SCHEMAS[name]]
+        table = TABLES[SCHEMAS[name]]
         content = json.loads((FOLDER / f"{SCHEMAS[name]}.schema.json").read_text(encoding="utf-8"))
         for column, dtype in table.schema.items():
             assert frame.schema[column] == dtype, (name, column)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.readers import FORMATS, Source, find_format, read
-from dstbench.readers.builder import are_distinct
+from dstbench.readers.words import are_distinct
 from tests import formats
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES, States, corpora
 
@@ -528,5 +528,5 @@ def test_what_was_read_is_not_kept(tmp_path: Path) -> None:
     source = Source(path)
     before = set(vars(source))
     assert read(source).pred is not None
-    assert set(vars(source)) - before <= {"_place", "_archive", "_members", "_mark", "kind", "is_parquet"}
+    assert set(vars(source)) - before <= {"_place", "_archive", "_members", "_mark", "kind", "is_parquet", "hint"}
     assert source.json == {"D_0": [["hotel-area-north"], ["hotel-area-north"]]}

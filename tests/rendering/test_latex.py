@@ -18,7 +18,8 @@ from dstbench.io.escape import latex_text, visible
 from dstbench.rendering.compare import render_leaderboard
 from dstbench.rendering.diagnose import render_correlations, render_diagnosis, render_traits
 from dstbench.rendering.latex import latex_page, latex_table
-from dstbench.rendering.tables import render_rows, render_scores, render_sweep
+from dstbench.rendering.scores import render_scores, render_sweep
+from dstbench.rendering.tables import render_rows
 from tests import formats
 from tests.commands import ok
 from tests.corpora import EXAMPLE

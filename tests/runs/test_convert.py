@@ -24,7 +24,7 @@ from dstbench.runs import convert as conversion
 from dstbench.runs.convert import convert
 from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.open import read_run, write_long
-from dstbench.runs.parquet import written_fingerprint, written_meta
+from dstbench.runs.parquet import read_footer
 from dstbench.typing import Missing
 from tests import formats
 from tests.commands import run
@@ -92,8 +92,8 @@ def test_parts_put_together_are_the_run_read_at_once(
         else:
             table = at_once.table.collect()
             assert pl.read_parquet(OUT).equals(table)
-            assert written_meta(OUT) == at_once.meta
-            assert written_fingerprint(OUT) == gold_fingerprint(table)
+            assert read_footer(OUT).meta == at_once.meta
+            assert int(read_footer(OUT).fingerprint, 16) == gold_fingerprint(table)
             assert dict(done.coverage) == at_once.meta["coverage"]
             assert not PARTS.exists()
 
@@ -158,7 +158,7 @@ def test_a_folder_is_its_files(here: Path) -> None:
             continue
         assert dict(done.coverage) == at_once.meta["coverage"]
         assert pl.read_parquet(OUT).equals(at_once.table.collect())
-        assert written_meta(OUT) == at_once.meta
+        assert read_footer(OUT).meta == at_once.meta
         assert len(also) >= len(said)
 
 
@@ -252,7 +252,7 @@ def test_killed_and_run_again(here: Path) -> None:
         while any(Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < deadline:
             time.sleep(0.01)
         assert not any(Path(f"/proc/{child}").exists() for child in children)
-        ready = [written_meta(path)["run"] for path in PARTS.glob("[!.]*.parquet")]
+        ready = [read_footer(path).meta["run"] for path in PARTS.glob("[!.]*.parquet")]
         assert ready
 
         content = {path: Path(path).read_text() for path in ready}

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import json
-import runpy
 from pathlib import Path
 
 import jsonschema
 import pytest
 
 import dstbench
+from data_schemas.write import TABLES, schemas, text
 from dstbench.readers import Source
 from dstbench.runs.rules import check_long
-from dstbench.schema.core import TABLES, TURNS
+from dstbench.schema.core import TURNS
 from tests import formats
 from tests.corpora import EXAMPLE
 from tests.schemas import FOLDER, schema
 
 
 def test_the_files_are_what_the_code_says() -> None:
-    written = runpy.run_path(str(FOLDER / "write.py"))
-    wanted = {name: written["text"](content) for name, content in written["schemas"]().items()}
-    assert {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.json")} == wanted
+    wanted = schemas()
+    files = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.json")}
+    assert files == {name: text(content) for name, content in wanted.items()}
     for content in wanted.values():
-        jsonschema.Draft202012Validator.check_schema(json.loads(content))
+        jsonschema.Draft202012Validator.check_schema(content)
 
 
 def test_tables_have_the_types_and_rows_that_the_schemas_say() -> None:

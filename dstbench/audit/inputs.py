@@ -1,0 +1,87 @@
+"""What audits are given: gold states of datasets, what is said in them, and names that must be known."""
+
+from __future__ import annotations
+
+import warnings
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, did_you_mean, first_repeated
+from dstbench.readers.contexts import contexts
+from dstbench.runs.codes import ABSENT, codes, to_column
+from dstbench.runs.open import Data, named_parts, open_gold
+from dstbench.scoring.compare_values import comparison
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dstbench.conventions.convention import Convention
+    from dstbench.readers.states import Side, States
+
+
+def check_known(names: Iterable[str], known: Sequence[str], message: str, hint: str | None = None) -> None:
+    """Raise a UsageError for the first name that is not known.
+
+    Its message has the name for ``{!r}``; its hint is a similar name, else `hint`, else all known names.
+    """
+    for name in names:
+        if name not in known:
+            hint = did_you_mean(name, known) or hint or f"one of {', '.join(known)}"
+            raise UsageError(message.format(name), hint=hint)
+
+
+def open_golds(data: Data, split: str | None = None) -> dict[str, States]:
+    """The gold states of one or several datasets (or of one split of each), by name; no two may have the same name."""
+    datasets = named_parts(data)
+    if not datasets:
+        raise UsageError("no dataset to open", hint="give at least one file, folder or list of states")
+    if (repeated := first_repeated(name for name, _ in datasets)) is not None:
+        raise UsageError(f"two datasets are called {repeated!r}", hint="give each a name of its own")
+    return {name: open_gold(dataset, split) for name, dataset in datasets}
+
+
+def gold_of(states: States) -> Side:
+    """The gold side of states; DstbenchError if they have none."""
+    if states.gold is None:
+        hint = "an audit takes files that have gold states"
+        raise DstbenchError(f"no gold inside ({states.format})", file=states.source, hint=hint)
+    return states.gold
+
+
+def gold_cells(data: Data) -> pl.DataFrame:
+    """(dialogue, turn, slot, value) of a dataset's gold states, as strings; sorted."""
+    gold = gold_of(open_gold(data))
+    cells = gold.cells.join(gold.turns.with_row_index("at"), on="at")
+    return cells.select("dialogue", "turn", pl.col("slot", "value").cast(pl.String)).sort("dialogue", "turn", "slot")
+
+
+def gold_and_utterances(data: Data, said: pl.DataFrame | None, split: str | None) -> tuple[Side, pl.DataFrame]:
+    """A dataset's gold states, and its utterances (schema `CONTEXTS`), which are read from its files if not given.
+
+    Raises:
+        DstbenchError: There is no gold, or none of its turns has utterances.
+    """
+    states = open_gold(data, split)
+    gold = gold_of(states)
+    if said is None:
+        if not isinstance(data, (str, PathLike)):
+            raise UsageError("states in memory hold no utterances", hint="said= takes what dstbench.contexts gives")
+        said = contexts(data, split)
+    silent = gold.turns.join(said, on=["dialogue", "turn"], how="anti")
+    if silent.height == gold.turns.height:
+        raise DstbenchError("none of the turns has utterances", file=states.source, hint="are they of this dataset?")
+    if silent.height:
+        first = "first: dialogue {}, turn {}".format(*silent.row(0))
+        what = f"{states.source}: {silent.height:,} turns without utterances ({first})"
+        warnings.warn(what, DstbenchWarning, stacklevel=3)
+    return gold, said
+
+
+def under(convention: Convention, slots: pl.Series, values: pl.Series) -> pl.Series:
+    """Gold values (a dictionary column, with their slots) under a convention; null: not in the state."""
+    verbatim = codes(values)
+    no_prediction = np.full(len(verbatim), ABSENT, np.uint32)
+    return to_column(comparison(convention).compare(codes(slots), verbatim, no_prediction).gold)
