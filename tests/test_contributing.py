@@ -80,11 +80,11 @@ class RightTurns(_Count):
     ),
     "a count": Example(
         (
-            ("dstbench/schema/core.py", '        "n_charged_again": Column(',
-             '        "n_missed": Column(_COUNT, "Slots of gold only."),\n        "n_charged_again": Column('),
+            ("dstbench/schema/core.py", "    n_charged_again=count(",
+             '    n_missed=count("Slots of gold only."),\n    n_charged_again=count('),
             ("dstbench/scoring/turn_table.py", '_LASTING: Final = (', '_LASTING: Final = ("n_missed", '),
-            ("dstbench/scoring/turn_table.py", '        "n_union": g_is | p_is,',
-             '        "n_union": g_is | p_is,\n        "n_missed": g_is & ~p_is,'),
+            ("dstbench/scoring/turn_table.py", '"n_union": g_is | p_is',
+             '"n_union": g_is | p_is, "n_missed": g_is & ~p_is'),
         ),
         """
         gold = {"hotel-area": "north", "hotel-stars": "4"}
@@ -104,9 +104,7 @@ from typing import Final
 
 import msgspec
 
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.source import Format, Source
-from dstbench.readers.states import States
+from dstbench.readers.format import Format, Source, StatesBuilder
 
 
 class Guesses(msgspec.Struct):
@@ -116,31 +114,27 @@ class Guesses(msgspec.Struct):
     guess: dict[str, list[dict[str, str]]]
 
 
-def sniff(source: Source) -> bool:
+def _sniff(source: Source) -> bool:
     """Whether there are a truth and a guess."""
     return source.kind == "json" and isinstance(source.sample, dict) and source.sample.keys() == {"truth", "guess"}
 
 
-def read(source: Source) -> States:
-    """Read the file."""
-    file: Guesses = source.convert(source.json, Guesses, (None, "dialogue", "turn", "slot"), hint=FORMAT.hint)
-    states = StatesBuilder(source.name, FORMAT.name)
+def _read(source: Source, states: StatesBuilder) -> None:
+    file = source.whole(Guesses, None, "dialogue", "turn", "slot")
     for dialogue, turns in file.truth.items():
         for number, state in enumerate(turns):
             at = states.turn(dialogue, number)
             states.gold.flat(at, state)
             states.pred.flat(at, file.guess[dialogue][number])
-    return states.build()
 
 
 FORMAT: Final = Format(
     name="guesses",
     title="an invented tracker",
-    holds=("gold", "pred"),
     example='{"truth": {"MUL9901": [{"hotel-area": "north"}]}, "guess": {"MUL9901": [{"hotel-area": "north"}]}}',
     shape=Guesses,
-    sniff=sniff,
-    read=read,
+    sniff=_sniff,
+    reader=_read,
 )
 '''),
             ("dstbench/readers/registry.py", "    fga_gca,\n", "    fga_gca,\n    guesses,\n"),
@@ -216,9 +210,9 @@ def trade() ->'''),
     ),
     "a column of `compare`": Example(
         (
-            ("dstbench/schema/analysis.py", '        "detectable": Column(',
-             '        "z": Column(_NUMBER, "difference by its standard error; null: undefined.", nullable=True),\n'
-             '        "detectable": Column('),
+            ("dstbench/schema/analysis.py", "    detectable=number(",
+             '    z=number("difference by its standard error; null: undefined.", nullable=True),\n'
+             "    detectable=number("),
             ("dstbench/analysis/compare.py", '"detectable": ',
              '"z": found.value / found.se if found.value is not None and found.se else None,\n'
              '                    "detectable": '),
@@ -295,10 +289,10 @@ def lengths(*, runs: Runs, table: TableOutput) -> str:
 
     return render_lengths(dstbench.lengths(runs.paths, **runs.reading), table.form)
 '''),
-            ("dstbench/__init__.py", '    "fuzzy_pairs": ', '    "lengths": "analysis.lengths",\n    "fuzzy_pairs": '),
-            ("dstbench/__init__.py", '    "fuzzy_pairs",', '    "fuzzy_pairs",\n    "lengths",'),
+            ("dstbench/__init__.py", '    "analysis.query": ',
+             '    "analysis.lengths": ["lengths"],\n    "analysis.query": '),
             ("dstbench/__init__.py", "    from dstbench.analysis.query ",
-             "    from dstbench.analysis.lengths import lengths\n    from dstbench.analysis.query "),
+             "    from dstbench.analysis.lengths import lengths as lengths\n    from dstbench.analysis.query "),
             ("dstbench/cli/topics/questions.md", "\nFive tables",
              "\n`dstbench lengths predictions.json` counts the turns of dialogues.\n\nFive tables"),
         ),
@@ -432,5 +426,5 @@ def test_what_is_named_is_what_has_to_be_touched(name: str, copy: Path) -> None:
         for file in changed
     }
     assert all(ways.values()), f"not named in CONTRIBUTING: {[file for file, by in ways.items() if not by]}"
-    assert paths == {max(by, key=len) for by in ways.values()}, "named in CONTRIBUTING, and not changed"
+    assert paths == {max(by, key=len) for by in ways.values()}, f"named in CONTRIBUTING, and not changed\n{done.stderr}"
     assert done.returncode == 0, done.stdout + done.stderr
