@@ -12,7 +12,6 @@ seed beats another says little of their models.
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -27,7 +26,7 @@ from dstbench.analysis.paired import Paired, pair_up
 from dstbench.analysis.verdicts import judge, untestable
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
+from dstbench.errors import UsageError, did_you_mean, warn
 from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.runs.open import Data, Reading
 from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
@@ -220,7 +219,7 @@ def resample(
         design=_frame([how], DESIGN),
     )
     for line in untestable(leaderboard.differences, design.resamples, design.level):
-        warnings.warn(line, DstbenchWarning, stacklevel=3)
+        warn(line)
     return leaderboard
 
 

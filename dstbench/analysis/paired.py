@@ -5,7 +5,6 @@ Conventions: runs are paired by dialogue, so all must have the same scored turns
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,7 +14,7 @@ import polars as pl
 
 from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
-from dstbench.errors import DstbenchError, DstbenchWarning
+from dstbench.errors import DstbenchError, warn
 from dstbench.metrics import Metric, score_of, stats_of
 from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.run import Run
@@ -111,11 +110,7 @@ def _warn_of_differences(names: Sequence[str], settings: Sequence[dict[str, str]
     first, *others = (sign("any metric", of_run) for of_run in settings)
     for name, other in zip(names[1:], others, strict=True):
         for clause in differences(first, other):
-            warnings.warn(
-                f"{names[0]} and {name} are not compared like with like; they differ in {clause}",
-                DstbenchWarning,
-                stacklevel=4,
-            )
+            warn(f"{names[0]} and {name} are not compared like with like; they differ in {clause}")
 
 
 # --- where two runs differ that should not ---------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import Final, TypeAlias
@@ -16,7 +15,7 @@ from dstbench.audit.mentions import spaced, squeezed
 from dstbench.conventions.files import read_json
 from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot, domain_of
-from dstbench.errors import DstbenchError, DstbenchWarning
+from dstbench.errors import DstbenchError, warn
 from dstbench.readers import Source, sniff
 from dstbench.readers.contexts import contexts
 from dstbench.runs.open import Data
@@ -70,7 +69,7 @@ def unseen(table: pl.DataFrame, path: str | PathLike[str]) -> pl.DataFrame:
     try:
         said = contexts(path)
     except DstbenchError as error:
-        warnings.warn(f"{error.what}: only its states are searched for values", DstbenchWarning, stacklevel=2)
+        warn(f"{error.what}: only its states are searched for values")
         return table.drop("key", "words")
     texts = pl.concat([said["system"], said["user"]]).alias("text").drop_nulls().unique().to_frame()
     donors = pl.lit(table["words"].unique().implode())

@@ -9,7 +9,6 @@ set has it, and has it most often of all the slot's values.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -24,7 +23,7 @@ from dstbench.audit.search import find_values
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import alternatives, normaliser, tells_slot
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import parse
 from dstbench.readers.contexts import contexts
 from dstbench.runs.codes import ABSENT, codes
@@ -190,7 +189,7 @@ def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.Da
         what = f"{run.name}: {without_context:,} of {total:,} wrong values are in turns that the contexts do not have"
         if without_context == total:
             raise DstbenchError(what, hint="--context names files in which the run's dialogues are spoken")
-        warnings.warn(f"{what}; they are not searched for", DstbenchWarning, stacklevel=2)
+        warn(f"{what}; they are not searched for")
     return counts.with_columns(key=squeezed(pl.col("pred"))).unnest("first").sort(_VALUE)
 
 

@@ -20,7 +20,7 @@ from dstbench.analysis.compare import runs_called, seeds_of
 from dstbench.audit.inputs import check_known
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
 from dstbench.metrics import Metric, parse, parse_all
 from dstbench.runs.open import Data, named_parts, only_dialogues
 from dstbench.runs.run import Run
@@ -165,11 +165,9 @@ def _over_common_dialogues(opened: Sequence[tuple[str, Run]]) -> list[tuple[str,
             name if other == version else other for other, name, own in held if not lost.is_in(own.implode()).all()
         )
         if lacking:
-            warnings.warn(
+            warn(
                 f"{version}: {len(lost):,} of its {len(of_version):,} dialogues not scored, as not in "
-                f"{', '.join(lacking)}; versions are compared over the {len(common):,} that all have",
-                DstbenchWarning,
-                stacklevel=3,
+                f"{', '.join(lacking)}; versions are compared over the {len(common):,} that all have"
             )
     return [(version, only_dialogues(run, common)) for version, run in opened]
 
