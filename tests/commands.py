@@ -41,3 +41,12 @@ def ok(*words: str) -> str:
     code, out, err = run(*words)
     assert (code, err) == (0, ""), err
     return out
+
+
+def tables(text: str) -> dict[str, list[list[str]]]:
+    """Title to the words of the table below, without its rule."""
+    found: dict[str, list[list[str]]] = {}
+    parts = [part for part in text.split("\n\n") if part.strip()]
+    for title, table in zip(parts[:-1:2], parts[1::2], strict=False):
+        found[title.strip()] = [line.split() for line in table.splitlines() if set(line) - set(" -")]
+    return found

@@ -18,17 +18,33 @@ OF_FRAMES = ("intent", "requested-f1")
 states_of_a_turn = st.dictionaries(st.sampled_from(SLOTS), st.sampled_from(VALUES), max_size=4)
 
 
+def dialogues(
+    draw: st.DrawFn, states: st.SearchStrategy[dict[str, str]], *, prefix: str, most: int, most_turns: int
+) -> States:
+    """Dialogues whose states come, stay and go at will: more than any tracker does.
+
+    Args:
+        draw: Hypothesis's.
+        states: What the state of a turn may be.
+        prefix: What the dialogues' ids begin with; a number follows.
+        most: The largest number of dialogues.
+        most_turns: The largest number of turns of one.
+    """
+    drawn: States = []
+    for dialogue in range(draw(st.integers(1, most))):
+        gold: dict[str, str] = {}
+        pred: dict[str, str] = {}
+        for turn in range(draw(st.integers(1, most_turns))):
+            gold = draw(st.one_of(st.just(gold), states))
+            pred = draw(st.one_of(st.just(gold), st.just(pred), states))
+            drawn.append({"dialogue_id": f"{prefix}{dialogue}", "turn": turn, "gold": gold, "pred": pred})
+    return drawn
+
+
 @st.composite
 def corpora(draw: st.DrawFn, max_dialogues: int = 4, max_turns: int = 6) -> States:
-    """MultiWOZ's dialogues, by their ids, whose states come and go at will: more than any tracker does."""
-    found: States = []
-    for dialogue in range(draw(st.integers(1, max_dialogues))):
-        gold: dict[str, str] = {}
-        for turn in range(draw(st.integers(1, max_turns))):
-            gold = draw(st.one_of(st.just(gold), states_of_a_turn))
-            pred = draw(st.one_of(st.just(gold), states_of_a_turn))
-            found.append({"dialogue_id": f"MUL{dialogue}", "turn": turn, "gold": gold, "pred": pred})
-    return found
+    """Dialogues of MultiWOZ, by their ids."""
+    return dialogues(draw, states_of_a_turn, prefix="MUL", most=max_dialogues, most_turns=max_turns)
 
 
 #: The invented dialogue that fixtures of every format tell: right in turn 0, one slot wrong in turn 1.

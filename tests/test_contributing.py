@@ -25,6 +25,11 @@ CONTRIBUTING = (ROOT / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8"
 COPIED = ("dstbench", "tests", "benchmarks", "data_schemas", ".github", ".ci", "README.md", "pyproject.toml")
 #: What the list calls the scripts that write files, and what they write.
 SCRIPTS = {"python data_schemas/write.py": "data_schemas/", "python -m tests.test_public": "tests/golden/"}
+#: Tests that schemas are as written and true.
+SCHEMAS = (
+    "tests/schema/test_schemas.py::test_the_files_are_what_the_code_says",
+    "tests/schema/test_schemas.py::test_tables_have_the_types_and_rows_that_the_schemas_say",
+)
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ class RightTurns(_Count):
         assert dstbench.turns(states)["n_missed"].to_list() == [1, 1]
         assert ok("score", "p.json", "-m", "jga", "--by", "n_missed").splitlines()[2].split()[:3] == ["p", "0", "50.00"]
         """,
-        ("tests/schema/test_schemas.py", "tests/scoring/test_score.py::test_every_turn"),
+        (*SCHEMAS, "tests/scoring/test_score.py::test_every_turn"),
     ),
     "a native format": Example(
         (
@@ -144,10 +149,10 @@ def trade() ->'''),
             assert ok("score", "p.json", "-m", "jga", *words).splitlines()[2].split() == ["p", "50.00"]
         assert "an invented tracker" in ok("ls", "formats")
         """,
-        ("tests/schema/test_schemas.py", "tests/test_readme.py::test_it_names_every_format_metric_and_profile",
+        (*SCHEMAS, "tests/test_readme.py::test_it_names_every_format_metric_and_profile",
          "tests/readers/test_readers.py::test_every_format_has_an_example_here",
-         "tests/readers/test_readers.py::test_the_format_is_found_by_content_alone",
-         "tests/readers/test_readers.py::test_formats_with_gold_inside_score_as_the_example",
+         "tests/readers/test_readers.py::test_the_format_is_found_by_content_alone[guesses]",
+         "tests/readers/test_readers.py::test_formats_with_gold_inside_score_as_the_example[guesses]",
          "tests/test_architecture.py::test_what_is_known_of_a_format_is_in_the_module_of_its_project"),
     ),
     "a profile": Example(
@@ -166,7 +171,9 @@ def trade() ->'''),
         assert "|profile:lower.1|" in ok("score", "p.json", "--profile", "lower").splitlines()[-1]
         assert "An example: capitals do not matter" in ok("ls", "profiles")
         """,
-        ("tests/conventions/test_profiles.py", "tests/test_readme.py::test_it_names_every_format_metric_and_profile"),
+        ("tests/conventions/test_profiles.py::test_where_conventions_disagree[capitals]",
+         "tests/conventions/test_profiles.py::test_every_profile_has_its_say_above",
+         "tests/test_readme.py::test_it_names_every_format_metric_and_profile"),
     ),
     "a choice of a convention": Example(
         (
@@ -216,7 +223,7 @@ def trade() ->'''),
         assert row["z"] == pytest.approx(row["difference"] / row["se"])
         assert " z " in ok("compare", *files)
         """,
-        ("tests/schema/test_schemas.py",),
+        (*SCHEMAS,),
     ),
     "a command": Example(
         (
@@ -296,6 +303,8 @@ def lengths(*, runs: Runs, table: TableOutput) -> str:
     ),
 }  # fmt: skip
 
+#: Few examples, none of which is kept, and pytest alone.
+ENVIRONMENT = {"HYPOTHESIS_PROFILE": "mutants", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
 #: The file of the test of what is new.
 NEW = "tests/test_new.py"
 #: Runs, in one process, the scripts that an entry names, and then tests.
@@ -308,7 +317,7 @@ for script in json.loads(sys.argv[1]):
         runpy.run_module(name, run_name="__main__")
     else:
         runpy.run_path(name, run_name="__main__")
-sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", *sys.argv[2:]]))
+sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-o", "addopts=", *sys.argv[2:]]))
 """
 #: What the test of what is new begins with.
 HEAD = """
@@ -398,7 +407,7 @@ def test_what_is_named_is_what_has_to_be_touched(name: str, copy: Path) -> None:
         done = subprocess.run(  # noqa: S603 (our own code)
             [sys.executable, "-c", DRIVER, json.dumps(scripts), NEW, *example.runs],
             cwd=copy,
-            env={**os.environ, "PYTHONPATH": str(copy), "HYPOTHESIS_PROFILE": "mutants"},
+            env={**os.environ, "PYTHONPATH": str(copy), **ENVIRONMENT},
             capture_output=True,
             text=True,
             check=False,

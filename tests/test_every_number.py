@@ -26,7 +26,7 @@ from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY
 from dstbench.runs.open import open_runs
 from tests import formats
-from tests.corpora import EXAMPLE, OF_FRAMES, States
+from tests.corpora import EXAMPLE, OF_FRAMES, States, dialogues
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 
@@ -59,15 +59,7 @@ def corpora(draw: st.DrawFn, kind: str | None = None) -> States:
     kind = kind or draw(st.sampled_from(list(KINDS)))
     turns = st.dictionaries(st.sampled_from(KINDS[kind]), st.sampled_from(VALUES), max_size=3)
     prefix = "MUL" if kind == "MultiWOZ" else "1_"
-    found: States = []
-    for dialogue in range(draw(st.integers(1, 3))):
-        gold: dict[str, str] = {}
-        pred: dict[str, str] = {}
-        for turn in range(draw(st.integers(1, 4))):
-            gold = draw(st.one_of(st.just(gold), turns))
-            pred = draw(st.one_of(st.just(pred), st.just(gold), turns))
-            found.append({"dialogue_id": f"{prefix}{dialogue}", "turn": turn, "gold": gold, "pred": pred})
-    return found
+    return dialogues(draw, turns, prefix=prefix, most=3, most_turns=4)
 
 
 def is_refused(states: States, convention: Convention) -> bool:

@@ -7,10 +7,10 @@ turns can be computed, as papers print them, but their intervals are too narrow 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, NamedTuple, Unpack, get_args
+from typing import Final, NamedTuple, Unpack, get_args
 
 import polars as pl
 
@@ -43,10 +43,6 @@ from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
 from dstbench.scoring.turn_table import to_turns
 from dstbench.stats.normal import check_level
 from dstbench.typing import Per
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 #: The metrics that are correlated by default.
 CORRELATED: Final = "jga,sa,rsa,aga,f1,fga,gca"

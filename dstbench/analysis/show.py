@@ -7,8 +7,9 @@ GCA's authors do. Turns that the convention does not score have no scores and no
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Unpack
+from typing import Any, Final, Unpack
 
 import polars as pl
 
@@ -28,10 +29,6 @@ from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score_run
 from dstbench.scoring.sums import resolve, sum_up
 from dstbench.scoring.turn_table import to_turns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 
 #: The default metrics of a turn.
 SHOWN: Final = "jga,rsa,fga,gca"

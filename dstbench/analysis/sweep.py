@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Final, Unpack
+from collections.abc import Iterable, Sequence
+from typing import Final, Unpack
 
 import polars as pl
 
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.files import Table
 from dstbench.conventions.profiles import PROFILES, profile, suits
 from dstbench.errors import DstbenchWarning, UsageError
 from dstbench.metrics import Metric, parse_all
@@ -14,12 +17,6 @@ from dstbench.runs.open import Data, Reading
 from dstbench.scoring.scope import check_scope, gold_counts, open_under
 from dstbench.scoring.score import score_run
 from dstbench.signature import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from dstbench.conventions.convention import Convention
-    from dstbench.conventions.files import Table
 
 # Settings that differ between two profiles only because the convention does.
 _FOLLOWS: Final = frozenset({"metric", "profile", "gold"})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -18,12 +19,8 @@ from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning
 from dstbench.readers import Source, sniff
 from dstbench.readers.contexts import contexts
+from dstbench.runs.open import Data
 from dstbench.schema.core import BETWEEN
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dstbench.runs.open import Data
 
 #: Where new values come from: {slot: values}, a JSON file of these, a dataset, or None: they are invented.
 Donors: TypeAlias = "Mapping[str, Sequence[str]] | str | PathLike[str] | None"

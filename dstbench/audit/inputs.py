@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from dstbench.conventions.convention import Convention
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, did_you_mean, first_repeated
 from dstbench.readers.contexts import contexts
+from dstbench.readers.states import Side, States
 from dstbench.runs.codes import ABSENT, codes, to_column
 from dstbench.runs.open import Data, named_parts, open_gold
 from dstbench.scoring.compare_values import comparison
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from dstbench.conventions.convention import Convention
-    from dstbench.readers.states import Side, States
 
 
 def check_known(names: Iterable[str], known: Sequence[str], message: str, hint: str | None = None) -> None:

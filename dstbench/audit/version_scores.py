@@ -9,31 +9,26 @@ same dialogues can be compared. Runs of one model (seeds) become their mean and 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
 from dstbench.analysis.compare import runs_called, seeds_of
 from dstbench.audit.inputs import check_known
+from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
-from dstbench.metrics import parse, parse_all
+from dstbench.metrics import Metric, parse, parse_all
 from dstbench.runs.open import Data, named_parts, only_dialogues
+from dstbench.runs.run import Run
 from dstbench.schema.audit import VERSION_MODELS, VERSION_SLOTS
 from dstbench.scoring.notes import warn_of_alternatives
 from dstbench.scoring.scope import gold_counts, open_under
 from dstbench.scoring.score import score_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dstbench.conventions.convention import Convention
-    from dstbench.metrics import Metric
-    from dstbench.runs.run import Run
-    from dstbench.typing import Missing
+from dstbench.typing import Missing
 
 #: The default metric.
 DEFAULT: Final = "jga"

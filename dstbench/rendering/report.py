@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, Unpack
+from typing import Any, Final, Unpack
 
 import polars as pl
 
@@ -33,8 +34,6 @@ from dstbench.runs.open import Data, Reading
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 _TITLE: Final = "Dialogue state tracking: report"
 # Of the report's metrics, those that are drawn by turn.
 _BY_TURN: Final = ("jga", "sa", "rsa", "aga", "f1")

@@ -7,30 +7,25 @@ both are brought to one spelling (`normalise.LOOSE`). A turn is wrong by spellin
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import profile, suits
 from dstbench.errors import DstbenchWarning
-from dstbench.metrics import parse, stats_of
+from dstbench.metrics import Metric, parse, stats_of
 from dstbench.metrics.goal_accuracy import SA
 from dstbench.runs.codes import to_column
 from dstbench.runs.layout import lay_out
+from dstbench.runs.run import Run
 from dstbench.scoring.changes import find_changes, spelling_errors
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import gold_counts
-from dstbench.scoring.sums import resolve, sum_up
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dstbench.conventions.convention import Convention
-    from dstbench.metrics import Metric
-    from dstbench.runs.run import Run
-    from dstbench.scoring.sums import Sums
+from dstbench.scoring.sums import Sums, resolve, sum_up
 
 # The gain in JGA from which on another spelling is worth a note.
 _WORTH: Final = 0.01

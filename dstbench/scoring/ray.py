@@ -13,13 +13,14 @@ import pickle
 import platform
 import socket
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
 from importlib.util import find_spec
 from logging import CRITICAL, getLogger
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -27,10 +28,6 @@ from dstbench._version import __version__
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.runs.run import Run, stamp_of
 from dstbench.scoring.partitions import partitions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ import logging
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Unpack
+from typing import Final, Unpack
 
 import polars as pl
 
@@ -26,9 +26,7 @@ from dstbench.scoring.sums import Sums, resolve, sum_up
 from dstbench.scoring.turn_table import to_turns
 from dstbench.signature import meaning_of, sign
 from dstbench.signature import parse as parse_signature
-
-if TYPE_CHECKING:
-    from dstbench.typing import View
+from dstbench.typing import View
 
 _LOG: Final = logging.getLogger(__name__)
 # What a run can be grouped by that only has marks of right slots, and no states.

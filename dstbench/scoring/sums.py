@@ -7,30 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 
+from dstbench.arrays import Floats, Integers
+from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import are_multiwoz, slot_total
 from dstbench.errors import UsageError
+from dstbench.metrics import Metric
 from dstbench.metrics.exact_sums import from_halves, from_parts, halves, in_parts, in_steps
 from dstbench.metrics.goal_accuracy import ERRORS
 from dstbench.runs.codes import PerCode, distinct, to_strings
 from dstbench.runs.gold import gold_slots
 from dstbench.runs.layout import Layout, lay_out, row_changes
+from dstbench.runs.run import Run
 from dstbench.schema.core import BETWEEN, SEEN, TURNS
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import check_request, check_services
 from dstbench.scoring.scored_turns import EMPTY_TURN, TURN, group_turns, view_of
 from dstbench.scoring.turn_table import counts_frames
-
-if TYPE_CHECKING:
-    from dstbench.arrays import Floats, Integers
-    from dstbench.conventions.convention import Convention
-    from dstbench.metrics import Metric
-    from dstbench.runs.run import Run
 
 _NAMES: Final = ("slot", "domain", SEEN)
 # Whether a value lists alternatives.
@@ -199,7 +197,8 @@ def _sum(
     table = keys[starts].with_columns(**sums)
     if moments:
         table = table.group_by(keys.columns).agg(pl.all().sum())  # a row per group and dialogue
-        table = table.with_columns(**_moments({name: table[name].to_numpy() for name in sums}, moments))
+        products = _moments({name: table[name].to_numpy() for name in sums}, moments)
+        table = table.with_columns(pl.Series(name, column) for name, column in products.items())
     dialogues = pl.col("number").n_unique().cast(pl.Int64).alias("dialogues")
     grouped = table.group_by(by).agg(pl.exclude(keys.columns).sum(), dialogues)
     return grouped.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES)

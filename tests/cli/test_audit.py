@@ -19,8 +19,7 @@ from dstbench import audit
 from dstbench.audit import Bias, Differences, VersionScores
 from dstbench.rendering.charts import bias_charts
 from tests import formats
-from tests.cli.test_compare import tables
-from tests.commands import ok, run
+from tests.commands import ok, run, tables
 from tests.corpora import EXAMPLE
 from tests.schemas import FOLDER
 

@@ -19,7 +19,7 @@ from dstbench.demo import synthetic
 from dstbench.rendering.charts import leaderboard_charts
 from dstbench.rendering.compare import render_leaderboard
 from dstbench.typing import TableFormat
-from tests.commands import ok, run
+from tests.commands import ok, run, tables
 from tests.corpora import States
 from tests.schemas import FOLDER
 
@@ -41,15 +41,6 @@ def runs(here: Path) -> list[str]:
         ]
         Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     return ["worst.jsonl", "best.jsonl", "middle.jsonl"]
-
-
-def tables(text: str) -> dict[str, list[list[str]]]:
-    """Title to the words of the table below, without its rule."""
-    found: dict[str, list[list[str]]] = {}
-    parts = [part for part in text.split("\n\n") if part.strip()]
-    for title, table in zip(parts[:-1:2], parts[1::2], strict=False):
-        found[title.strip()] = [line.split() for line in table.splitlines() if set(line) - set(" -")]
-    return found
 
 
 def test_a_comparison_as_text(runs: list[str]) -> None:

@@ -21,7 +21,7 @@ from dstbench.demo import synthetic
 from dstbench.rendering import charts
 from dstbench.rendering.diagnose import render_diagnosis, render_traits
 from tests import formats
-from tests.commands import ok, run
+from tests.commands import ok, run, tables
 from tests.corpora import EXAMPLE
 from tests.schemas import FOLDER
 
@@ -41,18 +41,9 @@ def model(here: Path) -> Path:
     return path
 
 
-def sections(text: str) -> dict[str, list[list[str]]]:
-    """Title to the words of the table below, without the rule under its header."""
-    found: dict[str, list[list[str]]] = {}
-    parts = [part for part in text.split("\n\n") if part.strip()]
-    for title, table in zip(parts[:-1:2], parts[1::2], strict=False):
-        found[title.strip()] = [line.split() for line in table.splitlines() if set(line) - set(" -")]
-    return found
-
-
 def test_a_diagnosis_as_text(model: Path) -> None:
     out = ok("diagnose", "model.json")
-    found = sections(out)
+    found = tables(out)
     (dialogues,) = (table for title, table in found.items() if title.startswith("Dialogues;"))
     assert dialogues[1] == ["model", "1", "2", "1", "100.00", "0", "1", "100.00"]
     (failures,) = (table for title, table in found.items() if title.startswith("First wrong turn"))
@@ -66,7 +57,7 @@ def test_a_diagnosis_as_text(model: Path) -> None:
 
 def test_traits_as_text(model: Path) -> None:
     out = ok("traits", "model.json", "-m", "jga,error-turns", "--disagree", "tla", "jga")
-    found = sections(out)
+    found = tables(out)
     title = "Mean scores by to_mean, over dialogues in which both are defined; n: number of dialogues"
     assert " ".join(found[title][0]) == "run bin jga error-turns tla n of jga n of error-turns n of tla"
     assert found[title][-1][:7] == ["model", "0.9", "to", "1.0", "50.00", "1.00", "50.00"]

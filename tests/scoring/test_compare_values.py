@@ -18,7 +18,7 @@ from dstbench.conventions.normalise import STEPS, alternatives, is_dontcare, nor
 from dstbench.conventions.profiles import PROFILES, profile
 from dstbench.conventions.slots import SLOT_SETS, domain_of
 from tests import oracle
-from tests.corpora import SLOTS, States
+from tests.corpora import SLOTS, States, dialogues
 
 VALUES = (
     "north", "North ", "north|south", "south|north", "center", "centre", "none", "", "dontcare", "do n't care",
@@ -47,15 +47,7 @@ conventions = st.builds(
 @st.composite
 def corpora(draw: st.DrawFn) -> States:
     """Dialogues whose values are spelled in many ways."""
-    found: States = []
-    for dialogue in range(draw(st.integers(1, 3))):
-        gold: dict[str, str] = {}
-        pred: dict[str, str] = {}
-        for turn in range(draw(st.integers(1, 5))):
-            gold = draw(st.one_of(st.just(gold), states_of_a_turn))
-            pred = draw(st.one_of(st.just(pred), st.just(gold), states_of_a_turn))
-            found.append({"dialogue_id": f"D{dialogue}", "turn": turn, "gold": gold, "pred": pred})
-    return found
+    return dialogues(draw, states_of_a_turn, prefix="D", most=3, most_turns=5)
 
 
 def compared(state: dict[str, Any], c: dstbench.Convention) -> dict[str, Any]:
