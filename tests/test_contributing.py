@@ -98,15 +98,11 @@ class RightTurns(_Count):
         (
             ("dstbench/readers/guesses.py", "", '''"""An invented format: true states and guesses."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import msgspec
 
-from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.source import Format, Source
-from dstbench.readers.states import States
+from dstbench.readers.format import Format, Source, StatesBuilder
 
 
 class Guesses(msgspec.Struct):
@@ -116,31 +112,22 @@ class Guesses(msgspec.Struct):
     guess: dict[str, list[dict[str, str]]]
 
 
-def sniff(source: Source) -> bool:
-    """Whether there are a truth and a guess."""
-    return source.kind == "json" and isinstance(source.sample, dict) and source.sample.keys() == {"truth", "guess"}
-
-
-def read(source: Source) -> States:
-    """Read the file."""
-    file: Guesses = source.convert(source.json, Guesses, (None, "dialogue", "turn", "slot"), hint=FORMAT.hint)
-    states = StatesBuilder(source.name, FORMAT.name)
+def _read(source: Source, states: StatesBuilder) -> None:
+    file = source.whole(Guesses, None, "dialogue", "turn", "slot")
     for dialogue, turns in file.truth.items():
         for number, state in enumerate(turns):
             at = states.turn(dialogue, number)
             states.gold.flat(at, state)
             states.pred.flat(at, file.guess[dialogue][number])
-    return states.build()
 
 
 FORMAT: Final = Format(
     name="guesses",
     title="an invented tracker",
-    holds=("gold", "pred"),
     example='{"truth": {"MUL9901": [{"hotel-area": "north"}]}, "guess": {"MUL9901": [{"hotel-area": "north"}]}}',
     shape=Guesses,
-    sniff=sniff,
-    read=read,
+    sniff=lambda source: any(document.keys() == {"truth", "guess"} for document in source.objects_at(0)),
+    reader=_read,
 )
 '''),
             ("dstbench/readers/registry.py", "    fga_gca,\n", "    fga_gca,\n    guesses,\n"),
