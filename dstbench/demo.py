@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from dstbench.arrays import Flags, Integers
 from dstbench.conventions.slots import DATASET_SLOTS, domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.io.atomic import replacing
 from dstbench.runs.open import open_runs, write_long
 from dstbench.schema.core import LONG
 from dstbench.scoring.score import score
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    from dstbench.arrays import Flags, Integers
-
 
 # --- worked dialogues --------------------------------------------------------------------------------------------
 

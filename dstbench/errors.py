@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class DstbenchError(ValueError):
@@ -67,6 +66,14 @@ class UsageError(DstbenchError):
 
 class DstbenchWarning(UserWarning):
     """Something that numbers depend on was left out or is doubtful."""
+
+
+def warn(text: str) -> None:
+    """Give a `DstbenchWarning` that names the line of code outside dstbench that led to it."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals["__name__"].split(".")[0] == "dstbench":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, DstbenchWarning, stacklevel=level)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

@@ -8,8 +8,9 @@ convention at its default (that of ``verbatim``) is omitted.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from dstbench.conventions.choices import CHOICES, SIGNED
 from dstbench.conventions.convention import DEFAULTS, why_unknown
@@ -18,9 +19,6 @@ from dstbench.errors import UsageError, did_you_mean
 from dstbench.metrics import REGISTRY
 from dstbench.metrics import parse as parse_metric
 from dstbench.schema.core import GROUPS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 # The keys of a signature in words.
 _MEANINGS: Final[Mapping[str, str]] = {

@@ -70,11 +70,6 @@ def test_a_module_imports_only_from_steps_before_it(module: str) -> None:
         assert STEPS.index(step(name)) <= STEPS.index(step(module)), f"{module} imports {name}, of a later step"
 
 
-def test_types_of_arrays_are_for_annotations_alone() -> None:
-    """They load NumPy, which ``--help`` does without."""
-    assert not [module for module, tree in MODULES.items() if "arrays" in at_load(tree)]
-
-
 @pytest.mark.parametrize("package", [name for name in STEPS if (ROOT / name).is_dir()])
 def test_no_package_imports_in_a_circle(package: str) -> None:
     inside = {

@@ -98,8 +98,6 @@ class RightTurns(_Count):
         (
             ("dstbench/readers/guesses.py", "", '''"""An invented format: true states and guesses."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import msgspec
@@ -112,11 +110,6 @@ class Guesses(msgspec.Struct):
 
     truth: dict[str, list[dict[str, str]]]
     guess: dict[str, list[dict[str, str]]]
-
-
-def _sniff(source: Source) -> bool:
-    """Whether there are a truth and a guess."""
-    return source.kind == "json" and isinstance(source.sample, dict) and source.sample.keys() == {"truth", "guess"}
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
@@ -133,7 +126,7 @@ FORMAT: Final = Format(
     title="an invented tracker",
     example='{"truth": {"MUL9901": [{"hotel-area": "north"}]}, "guess": {"MUL9901": [{"hotel-area": "north"}]}}',
     shape=Guesses,
-    sniff=_sniff,
+    sniff=lambda source: any(document.keys() == {"truth", "guess"} for document in source.objects_at(0)),
     reader=_read,
 )
 '''),

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 
+from dstbench.arrays import Floats
 from dstbench.errors import UsageError
 from dstbench.schema.analysis import CORRELATION_DIFFERENCES, CORRELATION_TESTS, CORRELATIONS
 from dstbench.stats import (
@@ -24,9 +25,6 @@ from dstbench.stats import (
     matrix,
     pearson,
 )
-
-if TYPE_CHECKING:
-    from dstbench.arrays import Floats
 
 Pair: TypeAlias = tuple[str, str]
 #: Columns by name, NaN where undefined.

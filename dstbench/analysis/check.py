@@ -6,8 +6,9 @@ tracker that predicts nothing, and one that repeats gold's state of the turn bef
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple, Unpack, get_args
+from typing import Final, NamedTuple, Unpack, get_args
 
 import polars as pl
 
@@ -26,10 +27,6 @@ from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score_run
 from dstbench.typing import Dontcare
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
 
 _METRICS: Final = "jga,sa,f1,fga,tla,aga,gca:counting=paper"
 # States are taken for turn-level ones if at least this share of slots that still hold is gone in the next turn; in

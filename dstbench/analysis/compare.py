@@ -12,8 +12,7 @@ seed beats another says little of their models.
 from __future__ import annotations
 
 import logging
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import combinations
@@ -27,23 +26,19 @@ from dstbench.analysis.paired import Paired, pair_up
 from dstbench.analysis.verdicts import judge, untestable
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
+from dstbench.errors import UsageError, did_you_mean, warn
 from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.runs.open import Data, Reading
 from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
+from dstbench.schema.core import Table
 from dstbench.scoring.scope import open_under
-from dstbench.stats import Null
+from dstbench.stats import Bootstrap, Estimate, Null, Replicates
 from dstbench.stats.differences import TIE
 from dstbench.stats.normal import check_level
+from dstbench.stats.resampling import Score
 from dstbench.typing import Adjustment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dstbench.schema.core import Table
-    from dstbench.stats import Bootstrap, Estimate, Replicates
-    from dstbench.stats.resampling import Score
-
     Models = Mapping[str, Sequence[int]]
     Row = dict[str, Any]
 
@@ -224,7 +219,7 @@ def resample(
         design=_frame([how], DESIGN),
     )
     for line in untestable(leaderboard.differences, design.resamples, design.level):
-        warnings.warn(line, DstbenchWarning, stacklevel=3)
+        warn(line)
     return leaderboard
 
 

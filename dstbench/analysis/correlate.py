@@ -6,11 +6,10 @@ turns can be computed, as papers print them, but their intervals are too narrow 
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, NamedTuple, Unpack, get_args
+from typing import Final, NamedTuple, Unpack, get_args
 
 import polars as pl
 
@@ -30,7 +29,7 @@ from dstbench.analysis.associations import (
 from dstbench.analysis.dialogues import per_dialogue, with_scores
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, did_you_mean
+from dstbench.errors import DstbenchError, UsageError, did_you_mean, warn
 from dstbench.metrics import REGISTRY, Metric, parse, parse_all
 from dstbench.metrics.registry import split
 from dstbench.runs.open import Data, Reading
@@ -43,10 +42,6 @@ from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
 from dstbench.scoring.turn_table import to_turns
 from dstbench.stats.normal import check_level
 from dstbench.typing import Per
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 #: The metrics that are correlated by default.
 CORRELATED: Final = "jga,sa,rsa,aga,f1,fga,gca"
@@ -257,20 +252,16 @@ def _between(
 def _warn_of(compared: Compared, what: str) -> None:
     place = " and ".join(dict.fromkeys(compared.runs))
     pairs = " and ".join(dict.fromkeys(f"r({', '.join(pair)})" for pair in (compared.first, compared.second)))
-    _warn(f"{place}: {pairs} {what}")
+    warn(f"{place}: {pairs} {what}")
 
 
 def _warn_of_rows(per: Per, signatures: pl.DataFrame) -> None:
     """Warn of intervals that are too narrow, and of metrics that are not the same in all runs that are pooled."""
     if per == "turn":
-        _warn("turns of one dialogue are not independent: intervals over turns are too narrow")
+        warn("turns of one dialogue are not independent: intervals over turns are too narrow")
     heads = signatures.group_by("metric", maintain_order=True).agg(
         pl.col("signature").str.split("|").list.first().unique(maintain_order=True)
     )
     for metric, ways in heads.iter_rows():
         if len(ways) > 1:
-            _warn(f"{metric}: not the same in all runs that are pooled, but {' and '.join(ways)}; name its parameters")
-
-
-def _warn(what: str) -> None:
-    warnings.warn(what, DstbenchWarning, stacklevel=3)
+            warn(f"{metric}: not the same in all runs that are pooled, but {' and '.join(ways)}; name its parameters")

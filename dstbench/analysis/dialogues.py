@@ -13,23 +13,20 @@ With n turns of m_t mistakes each, M = Σ m_t, S = Σ t·m_t, m̄ = M/n:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import polars as pl
 
+from dstbench.conventions.convention import Convention
+from dstbench.metrics import Metric
+from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES
 from dstbench.scoring.notes import warn_of_alternatives
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.score import score_run
 from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
 from dstbench.scoring.turn_table import to_turns
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dstbench.conventions.convention import Convention
-    from dstbench.metrics import Metric
-    from dstbench.runs.run import Run
 
 #: Number of equal parts of a dialogue in which first failures are counted.
 FAILURE_BINS: Final = 10

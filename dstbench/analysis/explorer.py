@@ -7,26 +7,23 @@ Turns are counted from 0 in the order in which a dialogue has them; `turns` says
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
+from dstbench.conventions.convention import Convention
+from dstbench.metrics import Metric
 from dstbench.runs.codes import ABSENT
 from dstbench.runs.frames import states_only
 from dstbench.runs.layout import lay_out, row_changes
+from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES
 from dstbench.scoring.error_classes import CLASSES, classify
 from dstbench.scoring.score import score_run
 from dstbench.scoring.turn_table import to_turns
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dstbench.conventions.convention import Convention
-    from dstbench.metrics import Metric
-    from dstbench.runs.run import Run
 
 #: Default number of dialogues on a page.
 MOST: Final = 1000

@@ -5,34 +5,27 @@ Conventions: runs are paired by dialogue, so all must have the same scored turns
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
 
-from dstbench.errors import DstbenchError, DstbenchWarning
-from dstbench.metrics import score_of, stats_of
+from dstbench.arrays import Floats
+from dstbench.conventions.convention import Convention
+from dstbench.errors import DstbenchError, warn
+from dstbench.metrics import Metric, score_of, stats_of
 from dstbench.readers.frames import IS_FRAME
+from dstbench.runs.run import Run
 from dstbench.scoring.notes import warn_of_scores
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.score import score_run, warn_of_frames
 from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
-from dstbench.scoring.sums import resolve
+from dstbench.scoring.sums import Sums, resolve
 from dstbench.scoring.turn_table import to_turns
 from dstbench.signature import differences, parse, sign
 from dstbench.stats import as_exact_floats
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from dstbench.arrays import Floats
-    from dstbench.conventions.convention import Convention
-    from dstbench.metrics import Metric
-    from dstbench.runs.run import Run
-    from dstbench.scoring.sums import Sums
-
 
 _TURN: Final = ("dialogue", "turn")
 _SCORES: Final = ("run", "metric", "unit", "value", "turns", "dialogues", "signature")
@@ -117,11 +110,7 @@ def _warn_of_differences(names: Sequence[str], settings: Sequence[dict[str, str]
     first, *others = (sign("any metric", of_run) for of_run in settings)
     for name, other in zip(names[1:], others, strict=True):
         for clause in differences(first, other):
-            warnings.warn(
-                f"{names[0]} and {name} are not compared like with like; they differ in {clause}",
-                DstbenchWarning,
-                stacklevel=4,
-            )
+            warn(f"{names[0]} and {name} are not compared like with like; they differ in {clause}")
 
 
 # --- where two runs differ that should not ---------------------------------------------------------------------------

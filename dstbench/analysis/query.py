@@ -7,7 +7,8 @@ scores are null. A query reads, and changes nothing.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, Unpack
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Unpack
 
 import polars as pl
 
@@ -27,10 +28,6 @@ from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics, score_run
 from dstbench.scoring.turn_table import to_turns
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
 
 # The first words of queries that read; others would seem to change tables, but tables are made anew for each query.
 _READS: Final = ("SELECT", "WITH", "FROM", "VALUES", "EXPLAIN", "SHOW")

@@ -6,16 +6,16 @@ GCA's authors do. Turns that the convention does not score have no scores and no
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Unpack
+from typing import Any, Final, Unpack
 
 import polars as pl
 
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_dialogue
-from dstbench.errors import DstbenchError, DstbenchWarning
+from dstbench.errors import DstbenchError, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.contexts import contexts
 from dstbench.readers.registry import WITH_UTTERANCES
@@ -28,10 +28,6 @@ from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score_run
 from dstbench.scoring.sums import resolve, sum_up
 from dstbench.scoring.turn_table import to_turns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 
 #: The default metrics of a turn.
 SHOWN: Final = "jga,rsa,fga,gca"
@@ -98,7 +94,7 @@ def walk_through(
     if said is None:
         said = said_in(runs)
     elif name not in said["dialogue"]:
-        warnings.warn(f"{context} does not say what was said in {name}", DstbenchWarning, stacklevel=2)
+        warn(f"{context} does not say what was said in {name}")
     frames = [_of_run(run, resolved, convention) for run, resolved in parts]
     slots, changes, scores, signatures = (pl.concat(tables) for tables in zip(*frames, strict=True))
     return Walkthrough(said.filter(pl.col("dialogue") == name), slots, changes, scores, signatures)

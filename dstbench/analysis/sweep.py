@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import TYPE_CHECKING, Final, Unpack
+from collections.abc import Iterable, Sequence
+from typing import Final, Unpack
 
 import polars as pl
 
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.files import Table
 from dstbench.conventions.profiles import PROFILES, profile, suits
-from dstbench.errors import DstbenchWarning, UsageError
+from dstbench.errors import UsageError, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.runs.open import Data, Reading
 from dstbench.scoring.scope import check_scope, gold_counts, open_under
 from dstbench.scoring.score import score_run
 from dstbench.signature import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from dstbench.conventions.convention import Convention
-    from dstbench.conventions.files import Table
 
 # Settings that differ between two profiles only because the convention does.
 _FOLLOWS: Final = frozenset({"metric", "profile", "gold"})
@@ -75,7 +71,7 @@ def sweep(
             scored.append(rows.drop("exact", strict=False).with_columns(pl.lit(name).alias("profile")))
         if left_out:
             reasons = (f"{', '.join(names)} ({reason})" for reason, names in left_out.items())
-            warnings.warn(f"{run.name}: left out {'; '.join(reasons)}", DstbenchWarning, stacklevel=2)
+            warn(f"{run.name}: left out {'; '.join(reasons)}")
         if scored:
             tables.append(_ordered(pl.concat(scored), str(chosen[0])))
     if not tables:

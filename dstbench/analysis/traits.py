@@ -7,9 +7,10 @@ metrics disagree.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, Unpack, get_args
+from typing import Final, Unpack, get_args
 
 import numpy as np
 import polars as pl
@@ -23,6 +24,7 @@ from dstbench.analysis.associations import (
     with_pooled,
 )
 from dstbench.analysis.dialogues import per_dialogue
+from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError
@@ -34,11 +36,6 @@ from dstbench.schema.analysis import DISAGREEMENTS, TRAIT_BINS
 from dstbench.scoring.scope import open_under
 from dstbench.stats.normal import check_level
 from dstbench.typing import NonUniformity, Protocol, TailOrientation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from dstbench.arrays import Floats
 
 _BINS: Final = 10
 # Traits whose bins span fixed bounds instead of the values that occur.

@@ -6,20 +6,19 @@ significant nor not. That is so with few resamples for many differences, and wit
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
 
 from dstbench import stats
+from dstbench.arrays import Floats
 from dstbench.stats.attainable import at_most
+from dstbench.typing import Adjustment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from dstbench.arrays import Floats
     from dstbench.stats import Null
-    from dstbench.typing import Adjustment
 
 _ADJUST: Final[Mapping[str, Callable[[Floats], Floats]]] = {
     "holm": stats.holm,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import warnings
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -15,15 +15,11 @@ from dstbench.audit.mentions import spaced, squeezed
 from dstbench.conventions.files import read_json
 from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot, domain_of
-from dstbench.errors import DstbenchError, DstbenchWarning
+from dstbench.errors import DstbenchError, warn
 from dstbench.readers import Source, sniff
 from dstbench.readers.contexts import contexts
+from dstbench.runs.open import Data
 from dstbench.schema.core import BETWEEN
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dstbench.runs.open import Data
 
 #: Where new values come from: {slot: values}, a JSON file of these, a dataset, or None: they are invented.
 Donors: TypeAlias = "Mapping[str, Sequence[str]] | str | PathLike[str] | None"
@@ -73,7 +69,7 @@ def unseen(table: pl.DataFrame, path: str | PathLike[str]) -> pl.DataFrame:
     try:
         said = contexts(path)
     except DstbenchError as error:
-        warnings.warn(f"{error.what}: only its states are searched for values", DstbenchWarning, stacklevel=2)
+        warn(f"{error.what}: only its states are searched for values")
         return table.drop("key", "words")
     texts = pl.concat([said["system"], said["user"]]).alias("text").drop_nulls().unique().to_frame()
     donors = pl.lit(table["words"].unique().implode())

@@ -13,23 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, get_args
+from typing import Final, get_args
 
 import numpy as np
 import polars as pl
 
 from dstbench.audit.inputs import check_known, gold_of, open_golds, under
+from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import UsageError
-from dstbench.readers.states import only_split
+from dstbench.readers.states import Side, States, only_split
+from dstbench.runs.open import Data
 from dstbench.schema.audit import BIAS, OVERLAP, VALUES
 from dstbench.typing import Counting
-
-if TYPE_CHECKING:
-    from dstbench.conventions.convention import Convention
-    from dstbench.readers.states import Side, States
-    from dstbench.runs.open import Data
 
 COUNTINGS: Final[tuple[str, ...]] = get_args(Counting)
 _GROUP: Final = ["split", "counting", "slot"]

@@ -21,7 +21,7 @@ no value of the slot, whatever the ontology says. All of this is learnt from the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
@@ -29,10 +29,8 @@ from dstbench.audit.mentions import CANONICAL, Vocabulary, find_mentions, uttera
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import alternatives
 from dstbench.conventions.slots import domain_of
+from dstbench.readers.states import Side
 from dstbench.schema.core import BETWEEN
-
-if TYPE_CHECKING:
-    from dstbench.readers.states import Side
 
 _KEY: Final = ["dialogue", "turn"]
 _CELL: Final = ["row", "slot"]

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Iterable, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, did_you_mean, first_repeated
+from dstbench.conventions.convention import Convention
+from dstbench.errors import DstbenchError, UsageError, did_you_mean, first_repeated, warn
 from dstbench.readers.contexts import contexts
+from dstbench.readers.states import Side, States
 from dstbench.runs.codes import ABSENT, codes, to_column
 from dstbench.runs.open import Data, named_parts, open_gold
 from dstbench.scoring.compare_values import comparison
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from dstbench.conventions.convention import Convention
-    from dstbench.readers.states import Side, States
 
 
 def check_known(names: Iterable[str], known: Sequence[str], message: str, hint: str | None = None) -> None:
@@ -75,8 +70,7 @@ def gold_and_utterances(data: Data, said: pl.DataFrame | None, split: str | None
         raise DstbenchError("none of the turns has utterances", file=states.source, hint="are they of this dataset?")
     if silent.height:
         first = "first: dialogue {}, turn {}".format(*silent.row(0))
-        what = f"{states.source}: {silent.height:,} turns without utterances ({first})"
-        warnings.warn(what, DstbenchWarning, stacklevel=3)
+        warn(f"{states.source}: {silent.height:,} turns without utterances ({first})")
     return gold, said
 
 

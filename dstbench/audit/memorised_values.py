@@ -9,9 +9,10 @@ set has it, and has it most often of all the slot's values.
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Unpack
+from os import PathLike
+from typing import Final, Unpack
 
 import numpy as np
 import polars as pl
@@ -19,13 +20,16 @@ import polars as pl
 from dstbench.audit.inputs import gold_cells
 from dstbench.audit.mentions import squeezed
 from dstbench.audit.search import find_values
+from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import alternatives, normaliser, tells_slot
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import parse
 from dstbench.readers.contexts import contexts
 from dstbench.runs.codes import ABSENT, codes
 from dstbench.runs.layout import lay_out
+from dstbench.runs.open import Data, Reading
+from dstbench.runs.run import Run
 from dstbench.schema.audit_words import MEMORISED, MEMORISED_RUNS, UNGROUNDED
 from dstbench.schema.core import BETWEEN, CONTEXTS
 from dstbench.scoring.compare_values import comparison
@@ -33,14 +37,6 @@ from dstbench.scoring.error_classes import scored_places
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score_run
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from os import PathLike
-
-    from dstbench.conventions.convention import Convention
-    from dstbench.runs.open import Data, Reading
-    from dstbench.runs.run import Run
 
 _VALUE: Final = ["slot", "kind", "pred"]
 
@@ -193,7 +189,7 @@ def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.Da
         what = f"{run.name}: {without_context:,} of {total:,} wrong values are in turns that the contexts do not have"
         if without_context == total:
             raise DstbenchError(what, hint="--context names files in which the run's dialogues are spoken")
-        warnings.warn(f"{what}; they are not searched for", DstbenchWarning, stacklevel=2)
+        warn(f"{what}; they are not searched for")
     return counts.with_columns(key=squeezed(pl.col("pred"))).unnest("first").sort(_VALUE)
 
 

@@ -9,16 +9,14 @@ not searched for, as they do not tell their slot.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
 from dstbench.conventions.normalise import alternatives, normaliser, spellings, tells_slot
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
 
 #: A word; a time of the day is one.
 WORD: Final = r"\d{1,2}:\d{2}\b|\w+"

@@ -7,9 +7,10 @@ finds nothing: correcting a corrected dataset changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
@@ -20,14 +21,10 @@ from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.atomic import replacing
 from dstbench.io.escape import csv_text
 from dstbench.readers.ontology import read_database, read_ontology
+from dstbench.readers.states import Side
 from dstbench.runs.open import Data, open_gold
 from dstbench.schema.audit_words import PROPOSALS, RATES, SHARES, SUMMARY
 from dstbench.writers.rewrite import rewrite
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from dstbench.readers.states import Side
 
 _SPOKEN_SLOT: Final = ["slot", "speaker"]
 

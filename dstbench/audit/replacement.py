@@ -11,14 +11,15 @@ as it was.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
 
-from dstbench.audit.donors import FORM, donor_values, unseen
+from dstbench.audit.donors import FORM, Donors, donor_values, unseen
 from dstbench.audit.inputs import check_known, gold_cells
 from dstbench.audit.mentions import WHOLE, pattern, squeezed
 from dstbench.conventions.normalise import is_text
@@ -27,11 +28,6 @@ from dstbench.errors import DstbenchError, UsageError
 from dstbench.schema.audit_words import REFUSED, REPLACED
 from dstbench.schema.core import BETWEEN
 from dstbench.writers.rewrite import rewrite, spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dstbench.audit.donors import Donors
 
 # The slots that are replaced by default: names and places.
 _DEFAULT_SLOTS: Final = r"(^|[-_ ])(name|departure|destination)$"

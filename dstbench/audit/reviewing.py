@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
+from dstbench.arrays import Floats
 from dstbench.audit.inputs import gold_and_utterances
 from dstbench.audit.missing_annotations import Inconsistency
 from dstbench.errors import DstbenchError, UsageError
+from dstbench.readers.states import Side
+from dstbench.runs.open import Data
 from dstbench.schema.audit_words import REVIEW, SHEET
 from dstbench.stats import wilson
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from dstbench.arrays import Floats
-    from dstbench.readers.states import Side
-    from dstbench.runs.open import Data
 
 
 _KEY: Final = ["dialogue", "turn"]

@@ -9,19 +9,15 @@ christ`` are the same. A text says a time of the day if it may mean it: without 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 import polars as pl
 
 from dstbench.audit.mentions import bare_words
+from dstbench.conventions.files import Table
 from dstbench.conventions.normalise import NUMBERS, STEPS, TYPOS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dstbench.conventions.files import Table
-
 
 # Words that do not tell one value from another; `s` is that of a genitive or plural that a tokeniser has split off.
 _SMALL_WORDS: Final = r"\b(?:the|an?|of|and|in|at|on|to|by|s|called|named)\b"

@@ -20,27 +20,25 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
+from dstbench.arrays import Codes, Numbers
 from dstbench.audit.inputs import gold_of, open_golds, under
+from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import LOOSE
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import domain_of
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
+from dstbench.readers.states import Side, States
 from dstbench.runs.align import to_long
 from dstbench.runs.codes import ABSENT, codes
 from dstbench.runs.layout import over_distinct, row_changes
+from dstbench.runs.open import Data
 from dstbench.schema.audit import CELLS, CHANGES, DIFFERENT, DIFFERENT_DOMAINS, DIFFERENT_SLOTS, KINDS
 from dstbench.scoring.compare_values import comparison
-
-if TYPE_CHECKING:
-    from dstbench.arrays import Codes, Numbers
-    from dstbench.conventions.convention import Convention
-    from dstbench.readers.states import Side, States
-    from dstbench.runs.open import Data
 
 _CHANGE: Final = ["slot", "before", "after", "kind"]
 
@@ -142,11 +140,9 @@ def _warn_of_lengths(before: Side, after: Side, before_name: str, after_name: st
     different = n_before.join(n_after, on="dialogue").filter(pl.col("len") != pl.col("len_right")).sort("dialogue")
     if different.height:
         dialogue, earlier, later = different.row(0)
-        warnings.warn(
+        warn(
             f"{different.height:,} dialogues have more turns in one version (first: {dialogue}, {earlier} in "
-            f"{before_name}, {later} in {after_name}); if turns were renumbered, the wrong ones are compared",
-            DstbenchWarning,
-            stacklevel=3,
+            f"{before_name}, {later} in {after_name}); if turns were renumbered, the wrong ones are compared"
         )
 
 

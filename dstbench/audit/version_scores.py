@@ -9,31 +9,26 @@ same dialogues can be compared. Runs of one model (seeds) become their mean and 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
 from dstbench.analysis.compare import runs_called, seeds_of
 from dstbench.audit.inputs import check_known
+from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
-from dstbench.metrics import parse, parse_all
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
+from dstbench.metrics import Metric, parse, parse_all
 from dstbench.runs.open import Data, named_parts, only_dialogues
+from dstbench.runs.run import Run
 from dstbench.schema.audit import VERSION_MODELS, VERSION_SLOTS
 from dstbench.scoring.notes import warn_of_alternatives
 from dstbench.scoring.scope import gold_counts, open_under
 from dstbench.scoring.score import score_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dstbench.conventions.convention import Convention
-    from dstbench.metrics import Metric
-    from dstbench.runs.run import Run
-    from dstbench.typing import Missing
+from dstbench.typing import Missing
 
 #: The default metric.
 DEFAULT: Final = "jga"
@@ -170,11 +165,9 @@ def _over_common_dialogues(opened: Sequence[tuple[str, Run]]) -> list[tuple[str,
             name if other == version else other for other, name, own in held if not lost.is_in(own.implode()).all()
         )
         if lacking:
-            warnings.warn(
+            warn(
                 f"{version}: {len(lost):,} of its {len(of_version):,} dialogues not scored, as not in "
-                f"{', '.join(lacking)}; versions are compared over the {len(common):,} that all have",
-                DstbenchWarning,
-                stacklevel=3,
+                f"{', '.join(lacking)}; versions are compared over the {len(common):,} that all have"
             )
     return [(version, only_dialogues(run, common)) for version, run in opened]
 

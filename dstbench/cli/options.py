@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass, fields
@@ -165,10 +164,9 @@ class TableOutput(_Fields):
         suffix = self.output and self.output.suffix
         promised = {".tex": "latex"}.get(suffix, suffix[1:]) if suffix else self.form
         if promised != self.form and promised in get_args(TableFormat):
-            from dstbench.errors import DstbenchWarning
+            from dstbench.errors import warn
 
-            message = f"{self.output} holds {self.form}; --format {promised} writes {promised}"
-            warnings.warn(message, DstbenchWarning, stacklevel=1)
+            warn(f"{self.output} holds {self.form}; --format {promised} writes {promised}")
         return nullcontext()
 
 

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
+from typing import Any, Final, Literal, get_args, get_origin
 
 from dstbench.conventions.choices import CHOICES, SIGNED, Choices, description, file_type
 from dstbench.conventions.files import Table
@@ -16,10 +17,6 @@ from dstbench.conventions.normalise import LOOSE, STEPS
 from dstbench.conventions.slots import SLOT_SETS
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.schema.core import NOTHING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 #: The slots of a schema by kind, as `Convention.slots` names them: whether they are categorical.
 KINDS: Final[Mapping[str, bool]] = {"categorical": True, "non-categorical": False}

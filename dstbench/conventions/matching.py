@@ -6,18 +6,15 @@ and dontcare are compared exactly unless `Convention.fuzzy` is ``all``. `Convent
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from dstbench.conventions.files import Table
 from dstbench.conventions.normalise import alternatives, is_text
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.schema.core import BETWEEN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from dstbench.conventions.files import Table
-    from dstbench.typing import Fuzzy, Multi
+from dstbench.typing import Fuzzy, Multi
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,12 @@ copied, and a user's table (`Table`) comes before ours.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from dstbench.conventions.files import Table
 from dstbench.schema.core import BETWEEN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dstbench.conventions.files import Table
 
 #: The one spelling of "I don't care".
 DONTCARE: Final = "dontcare"

@@ -7,14 +7,12 @@ does not know as it is, and its caller reports it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # The 30 pairs tracked on MultiWOZ since TRADE, by domain.
 _TRACKED: Final[dict[str, tuple[str, ...]]] = {

@@ -12,12 +12,11 @@ import os
 import re
 import secrets
 import shutil
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dstbench.errors import DstbenchError, DstbenchWarning
+from dstbench.errors import DstbenchError, warn
 
 try:
     import fcntl
@@ -95,7 +94,7 @@ def sharing(folder: Path, path: str | Path) -> Iterator[None]:
         finally:
             _tidy(folder)
         if not (is_ours or waits):
-            warnings.warn(f"{path}: another process is writing it; waiting until it is done", DstbenchWarning, 3)
+            warn(f"{path}: another process is writing it; waiting until it is done")
             waits = True
 
 

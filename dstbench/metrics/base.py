@@ -11,21 +11,18 @@ built-in metric or with statistics that cannot be summed.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import polars as pl
 
+from dstbench.conventions.slots import SlotTotal
 from dstbench.errors import UsageError
 from dstbench.metrics.exact_sums import exact_sum
 from dstbench.schema.core import TURNS
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from dstbench.conventions.slots import SlotTotal
-    from dstbench.typing import ScoreUnit
+from dstbench.typing import ScoreUnit
 
 _PACKAGE: Final = __name__.partition(".")[0]
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
+from dstbench.arrays import Floats, Integers
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from dstbench.arrays import Floats, Integers
 
 _PARTS: Final = 2.0**62
 _DIGITS: Final = 31  # bits of each half of a number of parts

@@ -5,9 +5,10 @@ Parameters at their default are omitted, and ``parse(str(m)) == m``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.metrics.base import Metric, check_own
@@ -17,9 +18,6 @@ from dstbench.metrics.fga import FGA, TLA
 from dstbench.metrics.gca import GCA
 from dstbench.metrics.goal_accuracy import AGA, IAGA, JGA, RSA, SA
 from dstbench.metrics.sgd import Intent, RequestedF1, SoftAGA, SoftJGA
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 #: The metrics by name, in the order in which they are listed.
 REGISTRY: Final[dict[str, type[Metric]]] = {

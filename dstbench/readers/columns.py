@@ -6,19 +6,17 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import numpy as np
 import polars as pl
 
+from dstbench.arrays import Integers, Numbers
 from dstbench.errors import DstbenchError
 from dstbench.readers.source import Source
 from dstbench.readers.tokens import Kind, Tokens, Unusual, tokens
 from dstbench.readers.words import Columns, Listed, Words
-
-if TYPE_CHECKING:
-    from dstbench.arrays import Integers, Numbers
 
 #: What a format's layout needs, in one place.
 __all__ = ["Columns", "Objects", "Tokens", "Unusual", "by_key", "columns_of", "without_collection"]

@@ -10,6 +10,7 @@ it would be if nothing were known of frames.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -18,8 +19,6 @@ import polars as pl
 from dstbench.schema.core import BETWEEN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from numpy.typing import NDArray
 
     Flags: TypeAlias = NDArray[np.bool_]

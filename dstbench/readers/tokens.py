@@ -23,12 +23,11 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from dstbench.arrays import Flags, Numbers
 from dstbench.readers.words import Listed, Words, are_distinct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from dstbench.arrays import Flags, Numbers
 
 
 class Unusual(Exception):  # noqa: N818 (no error: the file is read in another way)

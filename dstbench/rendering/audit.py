@@ -25,10 +25,10 @@ from dstbench.rendering.tables import (
     value_text,
 )
 from dstbench.schema.audit import KINDS
+from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
     from dstbench.audit import Bias, Differences, Inconsistency, Memorisation, Replacement, VersionScores
-    from dstbench.typing import TableFormat
 
 # The ways of counting values: a short name of each, and in which turns a value counts.
 _SHORT: Final = {"cumulative": "cum", "update": "upd", "final": "fin"}

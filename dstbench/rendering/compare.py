@@ -7,6 +7,7 @@ the order of the runs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import floor, log10
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,8 +27,6 @@ from dstbench.rendering.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dstbench.analysis.compare import Leaderboard
 
     Design = Mapping[str, Any]

@@ -5,6 +5,7 @@ Text, Markdown and LaTeX show shares in percent, the runs side by side where tha
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -26,8 +27,6 @@ from dstbench.rendering.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from dstbench.analysis.correlate import Correlations
     from dstbench.analysis.diagnose import Diagnosis
     from dstbench.analysis.traits import Traits

@@ -12,10 +12,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from dstbench.errors import DstbenchError
+from dstbench.typing import FigureFormat
 
 if TYPE_CHECKING:
     from dstbench.rendering.charts import Chart
-    from dstbench.typing import FigureFormat
 
 # In points (1/72 inch): the width of a figure, and the smallest one of its plot, whatever the labels beside it.
 _WIDTH: Final = 238

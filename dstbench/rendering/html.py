@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from dstbench.io.escape import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import polars as pl
 
 # White space that is not escaped, as in page.js.

@@ -7,13 +7,12 @@ page continues on the next.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from dstbench.io.escape import latex_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     import polars as pl
 
 # A table with more rows does not fit on a page.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -19,8 +20,6 @@ from dstbench.rendering.html import Markup, element, join, json_text, table
 from dstbench.rendering.tables import draw, escape_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
 
 # A table with more rows is folded.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, Unpack
+from typing import Any, Final, Unpack
 
 import polars as pl
 
@@ -33,8 +34,6 @@ from dstbench.runs.open import Data, Reading
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 _TITLE: Final = "Dialogue state tracking: report"
 # Of the report's metrics, those that are drawn by turn.
 _BY_TURN: Final = ("jga", "sa", "rsa", "aga", "f1")
@@ -160,7 +159,7 @@ def report(
     convention = as_convention(profile)
     said = None if context is None else contexts(context, reading.get("split"))
     notes: list[str] = []
-    with _noting(notes, warn=True):
+    with _noting(notes, pass_on=True):
         runs = open_under(convention, data, **reading)
         for run in runs:
             run.need_states("reports")
@@ -183,7 +182,7 @@ def report(
         resolved_names = [str(metric) for metric in resolved]
         correlated = [*resolved, *(metric for metric in contrasted if str(metric) not in resolved_names)]
         correlations = correlate(runs, metrics=correlated, per="turn", profile=convention)
-    with _noting(notes, warn=False):
+    with _noting(notes, pass_on=False):
         swept = sweep(runs, metrics=resolved[:1])
     return Report(
         leaderboard, by_domain, by_slot, by_turn, diagnosis, of_dialogues, correlations, swept, explorer, notes
@@ -191,8 +190,8 @@ def report(
 
 
 @contextmanager
-def _noting(notes: list[str], *, warn: bool) -> Iterator[None]:
-    """Collect the texts of our warnings, each once, and pass them on only if `warn`; others are always passed on."""
+def _noting(notes: list[str], *, pass_on: bool) -> Iterator[None]:
+    """Collect the texts of our warnings, each once, and pass them on only if `pass_on`; others are always passed on."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DstbenchWarning)
         yield
@@ -201,5 +200,5 @@ def _noting(notes: list[str], *, warn: bool) -> Iterator[None]:
             warnings.warn(warning.message, warning.category, stacklevel=4)
         elif (text := str(warning.message)) not in notes:
             notes.append(text)
-            if warn:
-                warnings.warn(text, DstbenchWarning, stacklevel=4)
+            if pass_on:
+                warn(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
@@ -21,9 +21,7 @@ from dstbench.rendering.tables import (
     texts,
 )
 from dstbench.schema.core import SCORES
-
-if TYPE_CHECKING:
-    from dstbench.typing import TableFormat
+from dstbench.typing import TableFormat
 
 # The column of scores with exact matching, beside fuzzy ones.
 _EXACT: Final = "exact"

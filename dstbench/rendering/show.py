@@ -27,10 +27,10 @@ from dstbench.rendering.tables import (
     texts,
     value_text,
 )
+from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
     from dstbench.analysis.show import Walkthrough
-    from dstbench.typing import TableFormat
 
 #: Kind of error to its mark and its colour.
 _MARKS: Final = {"correct": ("=", "green"), "wrong": ("x", "red"), "missed": ("-", "yellow"), "over": ("+", "magenta")}

@@ -7,16 +7,14 @@ figure of several runs is small multiples on one scale.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 
 from dstbench.rendering.html import Markup, element, join
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # How many kinds of line page.css has (classes s0, s1 …); after them they come again.
 _LINES: Final = 8

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 import polars as pl
 
 from dstbench.io.escape import csv_text, json_text, markdown_text, plain_text
 from dstbench.rendering.latex import latex_page
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from dstbench.typing import TableFormat
+from dstbench.typing import TableFormat
 
 _Result = TypeVar("_Result")
 _Options = ParamSpec("_Options")

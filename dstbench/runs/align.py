@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final, get_args
@@ -10,7 +9,7 @@ from typing import Any, Final, get_args
 import polars as pl
 
 from dstbench.conventions.slots import KNOWN_SLOTS
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, shortened
+from dstbench.errors import DstbenchError, UsageError, shortened, warn
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.states import Side, States, only_split, only_turns, same_turns
 from dstbench.runs.spread import spread, spread_frames
@@ -75,7 +74,7 @@ def to_long(
         _gold_of(gold)  # there has to be one
         states = states.complete(gold)
     for note in states.notes:
-        _warn(note)
+        warn(note)
     gold_side, pred_side = _sides(states, gold)
     if is_part:
         there = gold_side.turns["dialogue"].is_in(pred_side.turns["dialogue"].unique().implode())
@@ -168,7 +167,7 @@ def _predicted_split(source: str, predicted: pl.Series, gold: States, *, warn: b
     if splits.is_empty():  # an error later on
         return gold
     if warn:
-        _warn(f"{source}: scored on the split {splits[0]}, the only one of {gold.source} in which it has dialogues")
+        warn(f"{source}: scored on the split {splits[0]}, the only one of {gold.source} in which it has dialogues")
     return only_split(gold, splits[0])
 
 
@@ -188,11 +187,11 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
         return own_gold, states.pred
     gold_side = _gold_of(gold)
     if own_gold is not None:
-        _warn(f"{states.source}: its own gold is not used, but that of {gold.source}")
+        warn(f"{states.source}: its own gold is not used, but that of {gold.source}")
     elif states.gold is not None:
         several = int((states.gold.cells["value"] != states.pred.cells["value"]).sum())
         if several:
-            _warn(f"{states.source}: {_count(several, 'prediction')} with several values, of which the first is taken")
+            warn(f"{states.source}: {_count(several, 'prediction')} with several values, of which the first is taken")
     return gold_side, states.pred
 
 
@@ -224,7 +223,7 @@ def _spine(
                 turn=turn,
                 hint="give every turn a gold state (an empty one is {}), or name a gold file: --gold FILE",
             )
-        _warn(
+        warn(
             f"{source}: {_count(extra.height, 'predicted turn')} in "
             f"{_count(extra['dialogue'].n_unique(), 'dialogue')} without gold, left out "
             f"(first: dialogue {dialogue}, turn {turn})"
@@ -243,7 +242,7 @@ def _spine(
             hint = _hint_at_numbering(gold.turns["turn"], pred.turns["turn"]) or hint
             raise MissingTurnsError(what, file=source, dialogue=dialogue, turn=turn, hint=hint)
         treatment = {"wrong": "counted as wrong", "empty": "scored as empty", "intersect": "left out"}[missing]
-        _warn(f"{source}: {what} dialogue {dialogue}, turn {turn}; {treatment} (--missing {missing})")
+        warn(f"{source}: {what} dialogue {dialogue}, turn {turn}; {treatment} (--missing {missing})")
     if missing == "intersect":
         spine = spine.filter("predicted")
     elif missing == "empty":
@@ -271,7 +270,7 @@ def _report_gaps(source: str, spine: pl.DataFrame) -> None:
     is_first = (dialogue != dialogue.shift(1)).fill_null(True)
     gap = spine.filter(turn != pl.when(is_first).then(0).otherwise(turn.shift(1) + 1))
     if gap.height:
-        _warn(
+        warn(
             f"{source}: turn numbers have gaps in {_count(gap['dialogue'].n_unique(), 'dialogue')} "
             f"(first: dialogue {gap['dialogue'][0]} before turn {gap['turn'][0]}); "
             "the turns that are there are scored"
@@ -293,7 +292,7 @@ def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
     if unknown.is_empty():
         return
     if unknown.height == counts.height:
-        _warn(f"{source}: none of the {_count(counts.height, 'slot')} is MultiWOZ's; their names are kept as written")
+        warn(f"{source}: none of the {_count(counts.height, 'slot')} is MultiWOZ's; their names are kept as written")
         return
     shown = []
     for slot, in_gold, in_pred in unknown.head(5).iter_rows():
@@ -301,7 +300,7 @@ def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
         hint = f"; near: {', '.join(near)}" if near else ""
         shown.append(f"{shortened(slot, _LONGEST)} ({in_gold} in gold, {in_pred} predicted{hint})")
     more = f" and {unknown.height - 5} more" if unknown.height > 5 else ""
-    _warn(
+    warn(
         f"{source}: {_count(unknown.height, 'slot')} that MultiWOZ does not have, kept as written: "
         f"{', '.join(shown)}{more}"
     )
@@ -309,7 +308,3 @@ def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
 
 def _count(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, DstbenchWarning, stacklevel=2)

@@ -6,18 +6,17 @@ process, but not in another process.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
 
+from dstbench.arrays import Codes
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
-
-    from dstbench.arrays import Codes
 
 
 # Polars drops the dictionary, and with it the codes, with the last column that uses it: this column keeps it alive.

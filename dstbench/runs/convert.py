@@ -34,7 +34,7 @@ from typing import Any, Final
 import polars as pl
 
 import dstbench
-from dstbench.errors import DstbenchError, DstbenchWarning
+from dstbench.errors import DstbenchError, DstbenchWarning, warn
 from dstbench.io.atomic import sharing
 from dstbench.readers import Source, find_files, read
 from dstbench.readers.folder import split_of
@@ -280,7 +280,7 @@ def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence
         raise _DividedError
     for part in parts:
         for text in part.meta["warnings"]:
-            warnings.warn(text, DstbenchWarning, stacklevel=2)
+            warn(text)
     only = parts[0].meta["only"]
     gold = None
     if first.gold is not None:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
+from dstbench.arrays import Codes, Hashes
 from dstbench.runs.codes import PerCode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from dstbench.arrays import Codes, Hashes
 
 
 _PRIME: Final = 0x100000001B3

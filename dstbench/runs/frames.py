@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from dstbench.arrays import Codes, Flags, Numbers
 from dstbench.readers.frames import are_frames
 from dstbench.runs.codes import ABSENT, PerCode, codes
 from dstbench.schema.core import MAX_TURN
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from dstbench.arrays import Codes, Flags, Numbers
 
 
 _IS_FRAME: Final = PerCode(are_frames, absent=False)

@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dstbench.arrays import Codes, Flags, Hashes, Numbers
 from dstbench.runs import fingerprint
 from dstbench.runs.codes import ABSENT, distinct, to_codes, to_strings
-from dstbench.runs.layout import before, lay_out
+from dstbench.runs.layout import Layout, before, lay_out
 from dstbench.schema.core import NOTHING
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from dstbench.arrays import Codes, Flags, Hashes, Numbers
-    from dstbench.runs.layout import Layout
 
 
 def gold_hashes(rows: Layout, place: Numbers, first: Flags, slot: Codes, gold: Codes) -> Hashes:

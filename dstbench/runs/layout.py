@@ -34,6 +34,7 @@ array([0, 1, 3, 4, 5])
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -41,22 +42,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from dstbench.arrays import Codes, Flags, Hashes, Numbers
 from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError
 from dstbench.io.limits import FREE, NUMBERS
 from dstbench.runs import fingerprint
 from dstbench.runs.codes import ABSENT, all_codes, codes, to_codes, to_column, to_strings
-from dstbench.runs.frames import rows_of_frames, set_apart, turn_keys
+from dstbench.runs.frames import Frames, rows_of_frames, set_apart, turn_keys
 from dstbench.runs.rules import unsorted
+from dstbench.typing import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
-
-    from dstbench.arrays import Codes, Flags, Hashes, Numbers
-    from dstbench.runs.frames import Frames
-    from dstbench.typing import View
 
 
 @dataclass(frozen=True, kw_only=True)

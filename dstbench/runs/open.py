@@ -7,7 +7,6 @@ prediction file, a frame, or states in memory; this module turns each of them in
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -16,7 +15,7 @@ from typing import Any, Final, TypeAlias, TypedDict
 
 import polars as pl
 
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, first_repeated
+from dstbench.errors import DstbenchError, UsageError, first_repeated, warn
 from dstbench.io.files import File
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.states import States, merge_states, only_split
@@ -151,7 +150,7 @@ def open_gold(gold: Data, split: str | None = None) -> States:
     if isinstance(item, (str, PathLike)):
         if isinstance(loaded, States):  # of that split already
             for note in loaded.notes:
-                warnings.warn(note, DstbenchWarning, stacklevel=2)
+                warn(note)
             return loaded
         name = str(item)
     states = from_long(loaded.read(), name) if isinstance(loaded, Run) else loaded
@@ -270,11 +269,7 @@ def _open(name: str, item: Any, gold: States | None, form: str | None, missing: 
         # Turns that were scored as empty are now turns with an empty state: the signature must still say so.
         return replace(run, meta={**run.meta, "missing": f"{before}+{missing}"}) if before == "empty" else run
     if missing not in ("error", before):
-        warnings.warn(
-            f"{name}: --missing {missing} changes nothing; it is a long table, made with --missing {before}",
-            DstbenchWarning,
-            stacklevel=2,
-        )
+        warn(f"{name}: --missing {missing} changes nothing; it is a long table, made with --missing {before}")
     return run
 
 

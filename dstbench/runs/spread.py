@@ -22,18 +22,16 @@ Three groups have 1, 2 and 1 rows, from rows 0, 1 and 3 on: rows without a slot,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
+from dstbench.arrays import Integers, Numbers
 from dstbench.errors import DstbenchError
 from dstbench.io.limits import FREE, SPREAD
 from dstbench.readers.states import Side, same_turns
 from dstbench.schema.core import LONG
-
-if TYPE_CHECKING:
-    from dstbench.arrays import Integers, Numbers
 
 
 def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:

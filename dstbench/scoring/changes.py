@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dstbench.arrays import Codes, Flags, Numbers
+from dstbench.conventions.convention import Convention
 from dstbench.runs.codes import ABSENT
-from dstbench.runs.layout import row_changes
+from dstbench.runs.layout import Layout, row_changes
 from dstbench.scoring.compare_values import Compared, comparison
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from dstbench.arrays import Codes, Flags, Numbers
-    from dstbench.conventions.convention import Convention
-    from dstbench.runs.layout import Layout
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ two values match once per distinct (slot, gold, prediction), and looked up from 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
@@ -13,16 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
+from dstbench.arrays import Codes, Flags, Floats, Integers
+from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import alternatives, is_dontcare, normaliser
 from dstbench.runs.codes import ABSENT, codes, to_codes, to_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
-
-    from dstbench.arrays import Codes, Flags, Floats, Integers
-    from dstbench.conventions.convention import Convention
 
 
 # Numbers below this are ranked in an array with a place for each; larger ones are sorted.

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.scoring.partitions import worked_on_by
 from dstbench.typing import EngineName
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @contextmanager

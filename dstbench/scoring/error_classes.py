@@ -13,16 +13,20 @@ dontcare) are never taken for swapped.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import polars as pl
 
+from dstbench.arrays import Codes, Flags, Integers, Numbers
+from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import tells_slot
 from dstbench.conventions.slots import domain_of
 from dstbench.runs.codes import ABSENT, to_column, to_strings
 from dstbench.runs.frames import states_only
 from dstbench.runs.layout import Layout, before, lay_out, over_distinct
+from dstbench.runs.run import Run
 from dstbench.scoring.changes import find_changes
 from dstbench.scoring.compare_values import comparison
 from dstbench.scoring.partitions import over_partitions
@@ -30,13 +34,7 @@ from dstbench.scoring.scored_turns import TURN, columns_of_scored, scored_turns
 from dstbench.scoring.turn_table import to_turns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
-
-    from dstbench.arrays import Codes, Flags, Integers, Numbers
-    from dstbench.conventions.convention import Convention
-    from dstbench.runs.run import Run
 
 
 #: Class to its kind and its condition, in the order of precedence.

@@ -6,31 +6,25 @@ both are brought to one spelling (`normalise.LOOSE`). A turn is wrong by spellin
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import profile, suits
-from dstbench.errors import DstbenchWarning
-from dstbench.metrics import parse, stats_of
+from dstbench.errors import warn
+from dstbench.metrics import Metric, parse, stats_of
 from dstbench.metrics.goal_accuracy import SA
 from dstbench.runs.codes import to_column
 from dstbench.runs.layout import lay_out
+from dstbench.runs.run import Run
 from dstbench.scoring.changes import find_changes, spelling_errors
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import gold_counts
-from dstbench.scoring.sums import resolve, sum_up
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dstbench.conventions.convention import Convention
-    from dstbench.metrics import Metric
-    from dstbench.runs.run import Run
-    from dstbench.scoring.sums import Sums
+from dstbench.scoring.sums import Sums, resolve, sum_up
 
 # The gain in JGA from which on another spelling is worth a note.
 _WORTH: Final = 0.01
@@ -52,11 +46,9 @@ def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric]
         warn_of_alternatives(run, sums, convention)
         for metric in resolve(metrics, [sums], convention):
             if isinstance(metric, SA) and 0 < metric.T < sums.most_errors:
-                warnings.warn(
+                warn(
                     f"{run.name}: a turn has {sums.most_errors} wrong slots, more than the T = {metric.T} of {metric}; "
-                    "such turns score below 0",
-                    DstbenchWarning,
-                    stacklevel=3,
+                    "such turns score below 0"
                 )
     _warn_of_spelling(scored, convention)
 
@@ -68,11 +60,9 @@ def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
     now = sums.spelling.right / sums.turns if sums.spelling and sums.turns else _jga(run, convention)
     then = _jga(run, replace(convention, multi="any"))
     gain = "" if now is None or then is None else f", which takes jga from {100 * now:.2f} to {100 * then:.2f}"
-    warnings.warn(
+    warn(
         f"{run.name}: gold lists alternatives, such as {sums.alternatives!r}, and they are compared as "
-        f"written; --multi any accepts each of them{gain}",
-        DstbenchWarning,
-        stacklevel=4,
+        f"written; --multi any accepts each of them{gain}"
     )
 
 
@@ -91,11 +81,9 @@ def _warn_of_spelling(scored: Sequence[tuple[Run, Sums]], convention: Convention
             gains.setdefault(remedy.option, []).append(gain)
             examples = examples or _spelling_examples(run, convention)
     for option, of_runs in gains.items():
-        warnings.warn(
+        warn(
             f"turns are wrong by spelling alone, such as {', '.join(examples)}: {option} takes jga from "
-            f"{', '.join(of_runs)}",
-            DstbenchWarning,
-            stacklevel=4,
+            f"{', '.join(of_runs)}"
         )
 
 

@@ -6,11 +6,12 @@ all of them: threads of this process by default, or a cluster (`scoring.engines`
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -18,11 +19,7 @@ import polars as pl
 from dstbench.errors import DstbenchError
 from dstbench.runs.frames import states_only
 from dstbench.runs.rules import unsorted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from dstbench.runs.run import Run
+from dstbench.runs.run import Run
 
 T = TypeVar("T")
 

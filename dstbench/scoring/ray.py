@@ -12,25 +12,21 @@ import os
 import pickle
 import platform
 import socket
-import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
 from importlib.util import find_spec
 from logging import CRITICAL, getLogger
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import polars as pl
 
 from dstbench._version import __version__
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.runs.run import Run, stamp_of
 from dstbench.scoring.partitions import partitions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 T = TypeVar("T")
 
@@ -78,11 +74,9 @@ class Cluster:
         ray, is_sent = self._ray, run.path is None
         if is_sent and run.name not in self._sent:
             self._sent.add(run.name)
-            warnings.warn(
+            warn(
                 f"{run.name}: its rows are sent to the workers; from a long table on storage that all machines share "
-                "(dstbench convert) they would read them themselves",
-                DstbenchWarning,
-                stacklevel=2,
+                "(dstbench convert) they would read them themselves"
             )
         run.check()
         mark = None if run.path is None else _mark(run.path)

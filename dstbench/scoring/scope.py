@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Final, Unpack
+from collections.abc import Mapping, Sequence
+from typing import Final, Unpack
 
 import polars as pl
 
-from dstbench.conventions.convention import KINDS
+from dstbench.conventions.convention import KINDS, Convention
 from dstbench.conventions.slots import domain_of
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
 from dstbench.readers.frames import all_say
 from dstbench.runs.codes import ABSENT, distinct, to_strings
+from dstbench.runs.layout import Layout
 from dstbench.runs.open import Data, Reading, open_runs
+from dstbench.runs.run import Run
 from dstbench.schema.core import NOTHING, SEEN
 from dstbench.scoring.partitions import over_partitions
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dstbench.conventions.convention import Convention
-    from dstbench.runs.layout import Layout
-    from dstbench.runs.run import Run
 
 _MOST: Final = 3  # slots that a note names
 
@@ -77,11 +73,9 @@ def check_scope(name: str, counts: pl.DataFrame, convention: Convention) -> None
     else:
         drops = ", and turns whose gold has no other values are not scored" if convention.drops_turns else ""
         outcome = f"they are left out{drops}"
-    warnings.warn(
+    warn(
         f"{name}: {outside.height:,} of gold's {counts.height:,} slots, and {outside['n'].sum():,} of its "
-        f"{counts['n'].sum():,} values, are not in {convention.scope_name}: {examples}{more}; {outcome}",
-        DstbenchWarning,
-        stacklevel=3,
+        f"{counts['n'].sum():,} values, are not in {convention.scope_name}: {examples}{more}; {outcome}"
     )
 
 

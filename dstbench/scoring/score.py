@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Unpack
+from typing import Final, Unpack
 
 import polars as pl
 
 from dstbench._version import __version__
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchWarning, UsageError, did_you_mean
+from dstbench.errors import UsageError, did_you_mean, warn
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all, stats_of
 from dstbench.metrics.f1 import PairMetric
 from dstbench.runs.open import Data, Reading
@@ -26,9 +25,7 @@ from dstbench.scoring.sums import Sums, resolve, sum_up
 from dstbench.scoring.turn_table import to_turns
 from dstbench.signature import meaning_of, sign
 from dstbench.signature import parse as parse_signature
-
-if TYPE_CHECKING:
-    from dstbench.typing import View
+from dstbench.typing import View
 
 _LOG: Final = logging.getLogger(__name__)
 # What a run can be grouped by that only has marks of right slots, and no states.
@@ -113,11 +110,7 @@ def score(
     runs = open_under(convention, data, **reading)
     chosen = choose_metrics(requested, runs, convention, groups)
     if convention.match.startswith("token-sort") and convention.unit == "frame" and convention.schema is None:
-        warnings.warn(
-            "categorical slots are matched by similarity too; --schema schema.json says which they are",
-            DstbenchWarning,
-            stacklevel=2,
-        )
+        warn("categorical slots are matched by similarity too; --schema schema.json says which they are")
     if "slot" in groups:
         _warn_of_accuracies(chosen)
     warn_of_frames(runs, convention)
@@ -205,11 +198,9 @@ def warn_of_frames(runs: Sequence[Run], convention: Convention) -> None:
     """Warn where the convention counts gold's frames and a run does not know which frames there are."""
     without = [run.name for run in runs if _frames_counted(run, convention).get("frames") == "unknown"]
     if without:
-        warnings.warn(
+        warn(
             f"{', '.join(without)}: gold does not say which frames there are; those that are empty on both sides, "
-            "which the official evaluation counts, are not counted (a --gold in SGD's layout says which there are)",
-            DstbenchWarning,
-            stacklevel=3,
+            "which the official evaluation counts, are not counted (a --gold in SGD's layout says which there are)"
         )
 
 
@@ -243,9 +234,7 @@ def _warn_of_differences(rows: pl.DataFrame) -> None:
                 clauses.setdefault(f"{meaning_of(key)} is {values}", []).append(str(metric))
     for clause, metrics in clauses.items():
         hint = "; name the number of slots: -m sa:T=30" if clause.startswith("the metric is sa(") else ""
-        warnings.warn(
-            f"{', '.join(metrics)}: not comparable between all runs: {clause}{hint}", DstbenchWarning, stacklevel=3
-        )
+        warn(f"{', '.join(metrics)}: not comparable between all runs: {clause}{hint}")
 
 
 def _warn_of_accuracies(metrics: Sequence[Metric]) -> None:
@@ -253,11 +242,9 @@ def _warn_of_accuracies(metrics: Sequence[Metric]) -> None:
     same = [metric for metric in metrics if isinstance(metric, PairMetric) and metric.is_accuracy_of_a_slot]
     if same:
         micro = ",".join(str(replace(metric, avg="micro")) for metric in same)
-        warnings.warn(
+        warn(
             f"by slot, a mean over turns of {' or '.join(map(str, same))} is the slot's accuracy, as jga is; "
-            f"-m {micro} is from summed counts",
-            DstbenchWarning,
-            stacklevel=3,
+            f"-m {micro} is from summed counts"
         )
 
 

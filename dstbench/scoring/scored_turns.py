@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from dstbench.conventions.convention import KINDS
+from dstbench.conventions.convention import KINDS, Convention
 from dstbench.conventions.slots import domain_of
-from dstbench.runs.layout import over_distinct
+from dstbench.runs.layout import Layout, over_distinct
 from dstbench.schema.core import LENGTH, SEEN, TURNS
 from dstbench.scoring.turn_table import to_turns
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dstbench.conventions.convention import Convention
-    from dstbench.runs.layout import Layout
-    from dstbench.typing import View
+from dstbench.typing import View
 
 #: The columns that identify a turn in a table of several dialogues.
 TURN: Final = ("number", "turn")

@@ -7,22 +7,17 @@ sums and their second moments only. For a ratio this is the sandwich estimate fo
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
 
-from dstbench.metrics import score_of, stats_of
+from dstbench.arrays import Floats
+from dstbench.metrics import Metric, score_of, stats_of
 from dstbench.metrics.exact_sums import STEP
 from dstbench.scoring.sums import moment_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from dstbench.arrays import Floats
-    from dstbench.metrics import Metric
-
 
 # The step of a central difference, relative to the sum that is moved: its error and that of rounding are 10⁻¹⁰.
 _STEP: Final = 2.0**-17

@@ -7,30 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 
+from dstbench.arrays import Floats, Integers
+from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import are_multiwoz, slot_total
 from dstbench.errors import UsageError
+from dstbench.metrics import Metric
 from dstbench.metrics.exact_sums import from_halves, from_parts, halves, in_parts, in_steps
 from dstbench.metrics.goal_accuracy import ERRORS
 from dstbench.runs.codes import PerCode, distinct, to_strings
 from dstbench.runs.gold import gold_slots
 from dstbench.runs.layout import Layout, lay_out, row_changes
+from dstbench.runs.run import Run
 from dstbench.schema.core import BETWEEN, SEEN, TURNS
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import check_request, check_services
 from dstbench.scoring.scored_turns import EMPTY_TURN, TURN, group_turns, view_of
 from dstbench.scoring.turn_table import counts_frames
-
-if TYPE_CHECKING:
-    from dstbench.arrays import Floats, Integers
-    from dstbench.conventions.convention import Convention
-    from dstbench.metrics import Metric
-    from dstbench.runs.run import Run
 
 _NAMES: Final = ("slot", "domain", SEEN)
 # Whether a value lists alternatives.

@@ -7,11 +7,13 @@ NumPy arrays, as partitions are small and starting a Polars query costs more tha
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 import numpy as np
 import polars as pl
 
+from dstbench.arrays import Flags, Numbers
 from dstbench.conventions.convention import Convention
 from dstbench.errors import UsageError
 from dstbench.readers.frames import requested_f1, same_intent
@@ -19,17 +21,12 @@ from dstbench.runs.codes import ABSENT
 from dstbench.runs.gold import gold_hashes
 from dstbench.runs.layout import Layout, before, lay_out, row_changes
 from dstbench.schema.core import TURNS
-from dstbench.scoring.changes import find_changes, gca_released, set_slot_events, since, spelling_errors
+from dstbench.scoring.changes import Changes, find_changes, gca_released, set_slot_events, since, spelling_errors
 from dstbench.scoring.compare_values import Lookup, comparison
 from dstbench.typing import View
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from numpy.typing import NDArray
-
-    from dstbench.arrays import Flags, Numbers
-    from dstbench.scoring.changes import Changes
 
 
 # Columns about gold's frames: whether gold has the frame; whether the active intent is right; F1 of requested slots.

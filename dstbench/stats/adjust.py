@@ -8,18 +8,16 @@ Holm's, and is sharper as it uses the dependence: it needs resamples that all hy
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dstbench.arrays import Floats
 from dstbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike
-
-    from dstbench.arrays import Floats
 
 
 def _documented(adjust: Callable[[ArrayLike], Floats]) -> Callable[[ArrayLike], Floats]:

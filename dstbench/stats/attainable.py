@@ -8,19 +8,17 @@ smallest adjusted p are the smallest p, adjusted.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dstbench.arrays import Flags, Floats
 from dstbench.stats.differences import TIE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike
-
-    from dstbench.arrays import Flags, Floats
 
 
 def smallest_p_of_swaps(discordant: int) -> float:

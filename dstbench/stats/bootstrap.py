@@ -6,24 +6,21 @@ score is undefined is left out and counted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dstbench.arrays import Floats
 from dstbench.errors import UsageError
 from dstbench.stats.differences import TIE
 from dstbench.stats.normal import below, check_level, quantile
-from dstbench.stats.resampling import checked, draw_seeds, multiply, scores_of, weights
+from dstbench.stats.resampling import Score, checked, draw_seeds, multiply, scores_of, weights
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike
-
-    from dstbench.arrays import Floats
-    from dstbench.stats.resampling import Score
 
 
 @dataclass(frozen=True)

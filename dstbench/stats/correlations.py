@@ -8,23 +8,20 @@ looking.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import atanh, isfinite, nextafter, sqrt, tanh
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from dstbench.arrays import Floats, Integers
 from dstbench.errors import UsageError
 from dstbench.stats.normal import check_level, critical, two_sided
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
     from numpy.typing import ArrayLike
-
-    from dstbench.arrays import Floats, Integers
 
 # At averaged correlations the estimates' own correlation can reach 1, where tests would divide by 0.
 _BELOW_1: Final = nextafter(1, 0)

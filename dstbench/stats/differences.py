@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from dstbench.arrays import Floats
 from dstbench.errors import UsageError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from dstbench.arrays import Floats
 
 #: Scores are equal if they differ by no more than this times the larger one: the same value from other sums can differ
 #: in its last bits. One turn in a hundred million still makes a difference.

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dstbench.arrays import Floats
 from dstbench.stats.attainable import smallest_p_of_swaps
 from dstbench.stats.differences import TIE
-from dstbench.stats.resampling import checked, multiply, scores_of, swaps
+from dstbench.stats.resampling import Score, checked, multiply, scores_of, swaps
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from dstbench.arrays import Floats
-    from dstbench.stats.resampling import Score
 
 
 @dataclass(frozen=True)

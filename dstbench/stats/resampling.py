@@ -9,23 +9,18 @@ are drawn at a time changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from math import frexp
-from typing import TYPE_CHECKING, Final
+from typing import Final, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dstbench.arrays import Floats
 from dstbench.errors import UsageError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import TypeAlias
-
-    from numpy.typing import ArrayLike
-
-    from dstbench.arrays import Floats
-
-    #: From sums (B × k) to scores (B); NaN where undefined.
-    Score: TypeAlias = Callable[[Floats], Floats]
+#: From sums (B × k) to scores (B); NaN where undefined.
+Score: TypeAlias = Callable[[Floats], Floats]
 
 # Bytes of a block of draws; while it is drawn, three arrays of this size exist.
 _BLOCK: Final = 2**24
