@@ -196,14 +196,14 @@ def doubts(text: str) -> list[str]:
 def _doubts_of_metrics(heads: str) -> Iterator[str]:
     """Doubts about the metric, or each metric where a table joins several by plus signs."""
     for head in re.findall(r"[^+(@]+(?:\([^)]*\))?(?:@[^+]*)?", heads):
-        name, _, given = head.partition("@")[0].removesuffix(")").partition("(")
+        name, _, parameters = head.partition("@")[0].removesuffix(")").partition("(")
         if name not in REGISTRY:
             yield f"metric {name!r} is not built into this dstbench"
             continue
         # Parameters that a metric fills in for itself, as the source of T, are fields of a subclass.
         filled_in = {f.name for kind in REGISTRY[name].__subclasses__() for f in fields(kind)}
         filled_in -= {f.name for f in fields(REGISTRY[name])}
-        for part in given.split(",") if given else []:
+        for part in parameters.split(",") if parameters else []:
             if part.partition("=")[0] not in filled_in:
                 try:
                     parse_metric(f"{name}:{part}")

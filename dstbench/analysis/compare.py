@@ -82,10 +82,10 @@ class Design:
         if self.seed < 0:
             raise UsageError(f"seed {self.seed} is negative", hint="0 or more")
         if self.adjust not in get_args(Adjustment):
-            known = get_args(Adjustment)
+            adjustments = get_args(Adjustment)
             raise UsageError(
                 f"there is no adjustment {self.adjust!r}",
-                hint=did_you_mean(str(self.adjust), known) or f"one of {', '.join(known)}",
+                hint=did_you_mean(str(self.adjust), adjustments) or f"one of {', '.join(adjustments)}",
             )
 
 
@@ -171,22 +171,22 @@ def resample(
             compared = _over_seeds(bootstrap, score, models, paired.runs)
             for (model, runs), one in zip(models.items(), compared, strict=True):
                 seeds = {"runs": len(runs), "sd": _sd([of_runs[run].observed for run in runs])}
-                found = one.estimate(design.level)
+                estimate = one.estimate(design.level)
                 means.append(
                     {
                         "metric": name,
                         "unit": metric.unit,
                         "model": model,
-                        "value": found.value,
+                        "value": estimate.value,
                         **seeds,
-                        **_interval(found),
+                        **_interval(estimate),
                     }
                 )
         nulls: list[Null] = []
         rows: list[Row] = []
         for a, b in pairs:
             gap = compared[a] - compared[b]
-            found = gap.estimate(design.level)
+            estimate = gap.estimate(design.level)
             counted = _dialogues(paired, metric, a, b) if coins else {}
             nulls.append(coins.null(score, a, b, counted["discordant"]) if coins else _centred(gap))
             rows.append(
@@ -195,10 +195,10 @@ def resample(
                     "unit": metric.unit,
                     "run": names[a],
                     "other": names[b],
-                    "difference": found.value,
-                    **_interval(found),
+                    "difference": estimate.value,
+                    **_interval(estimate),
                     **counted,
-                    "detectable": stats.smallest_detectable(found.se),
+                    "detectable": stats.smallest_detectable(estimate.se),
                 }
             )
         verdicts = judge(nulls, design.adjust, design.level)

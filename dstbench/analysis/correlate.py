@@ -164,9 +164,9 @@ class _Contrast(NamedTuple):
     variables: dict[str, Metric | None]
 
 
-def _variables(given: str | Iterable[str | Metric], per: Per) -> dict[str, Metric | None]:
+def _variables(notations: str | Iterable[str | Metric], per: Per) -> dict[str, Metric | None]:
     """Metrics by their notation, and None by the names of columns, in the order in which they are given."""
-    parts = split(given)
+    parts = split(notations)
     columns = COLUMNS[per]
     for part in parts:
         if isinstance(part, str) and part not in columns and part.partition(":")[0].lower() not in REGISTRY:
@@ -179,8 +179,8 @@ def _variables(given: str | Iterable[str | Metric], per: Per) -> dict[str, Metri
     return {name: named.get(name) for name in names}
 
 
-def _contrast(given: str | Sequence[str | Metric], per: Per) -> _Contrast:
-    parts = [next(iter(_variables([part], per).items())) for part in split(given)]
+def _contrast(notations: str | Sequence[str | Metric], per: Per) -> _Contrast:
+    parts = [next(iter(_variables([part], per).items())) for part in split(notations)]
     names = [name for name, _ in parts]
     if len(names) == 3:
         names = [*names[:2], names[0], names[2]]

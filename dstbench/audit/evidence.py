@@ -96,8 +96,8 @@ def lay_out(gold: Side, said: pl.DataFrame, vocabulary: Vocabulary) -> Corpus:
     ]
     forms += [(slot, value, canonical, 0) for (slot, canonical), value in vocabulary.spelled.items()]
     names = dict.fromkeys(("slot", "written", "value"), pl.String)
-    known = pl.DataFrame(forms, schema={**names, "n": pl.UInt32}, orient="row")
-    single = known.filter(~pl.col("written").str.contains(BETWEEN, literal=True))
+    of_gold = pl.DataFrame(forms, schema={**names, "n": pl.UInt32}, orient="row")
+    single = of_gold.filter(~pl.col("written").str.contains(BETWEEN, literal=True))
     spelled = single.sort("n", "written", descending=[True, False]).unique(
         ["slot", "value"], keep="first", maintain_order=True
     )
@@ -108,7 +108,7 @@ def lay_out(gold: Side, said: pl.DataFrame, vocabulary: Vocabulary) -> Corpus:
     return Corpus(
         turns=turns.select("row", *_KEY, "last"),
         cells=cells.select("row", _codes("slot", "value")),
-        forms=pl.concat([known.filter(pl.col("n") > 0), spelled])
+        forms=pl.concat([of_gold.filter(pl.col("n") > 0), spelled])
         .unique(["slot", "written", "value"], maintain_order=True)
         .select(_codes("slot", "written", "value")),
         domains=domains.select(_codes("slot", "domain")),
@@ -205,15 +205,15 @@ def _with_cues(mentions: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
 def _weigh(status: pl.DataFrame, support: int) -> pl.DataFrame:
     """Add `level`, `annotated`, `others` and `rarely` to the mentions that could be annotated."""
     is_annotated, n = pl.col("is_annotated"), pl.len()
-    found = []
+    levels = []
     for level, parts in enumerate(PARTS):
         key = ["slot", "speaker", *parts]
         others, annotated = n.over(key) - 1, is_annotated.sum().over(key) - is_annotated.cast(pl.UInt32)
         counts = pl.struct(level=pl.lit(level, pl.UInt8), annotated=annotated, others=others)
-        found.append(pl.when(others >= support).then(counts))
+        levels.append(pl.when(others >= support).then(counts))
     words = ["slot", "speaker", "value"]
     rarely = (n.over(words) > support) & (is_annotated.mean().over(words) < RARELY)
-    could = status.filter("could").with_columns(pl.coalesce(found).alias("found"), rarely=rarely)
+    could = status.filter("could").with_columns(pl.coalesce(levels).alias("found"), rarely=rarely)
     return pl.concat([could.unnest("found"), status.filter(~pl.col("could"))], how="diagonal")
 
 

@@ -90,9 +90,9 @@ def inconsistency(
     cells = corpus.cells
     judged = first_judged = judge(corpus, cells, support=support)
     rounds: list[pl.DataFrame] = []
-    while (found := _with_duration(propose(judged, at_least=at_least), corpus, cells)).height:
-        rounds.append(found.with_columns(round=pl.lit(len(rounds) + 1)))
-        new_cells = found.select("slot", row=pl.int_ranges("row", "until", dtype=pl.UInt32), value="written")
+    while (proposed := _with_duration(propose(judged, at_least=at_least), corpus, cells)).height:
+        rounds.append(proposed.with_columns(round=pl.lit(len(rounds) + 1)))
+        new_cells = proposed.select("slot", row=pl.int_ranges("row", "until", dtype=pl.UInt32), value="written")
         new_cells = new_cells.explode("row").select("row", pl.col("slot", "value").cast(pl.Categorical))
         cells = pl.concat([cells, new_cells])
         judged = judge(corpus, cells, support=support)
@@ -132,17 +132,17 @@ def _vocabulary(
         values = read_ontology(str(ontology) if isinstance(ontology, PathLike) else ontology)
     for slot, others in (read_database(str(database)) if database is not None else {}).items():
         values[slot] = values.get(slot, frozenset()) | others
-    known = {slot: values[slot] for slot in values if slot in of_gold["slot"]}
-    if not known:
+    searched = {slot: values[slot] for slot in values if slot in of_gold["slot"]}
+    if not searched:
         slots = ", ".join(of_gold["slot"].sort()[:3])
         raise DstbenchError(
             "ontology and database have none of the dataset's slots",
             hint=f"the dataset has {slots}, …; they {', '.join(sorted(values)[:3]) or 'none'}",
         )
-    return Vocabulary.of(known)
+    return Vocabulary.of(searched)
 
 
-def _with_duration(found: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
+def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
     """The annotations found, without those that an earlier one already implies.
 
     Returns:
@@ -153,24 +153,24 @@ def _with_duration(found: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) -> 
     later = cells.join(turns, on="row").select(
         "dialogue", pl.col("slot").cast(pl.String), "row", next="row", later=pl.col("value").cast(pl.String)
     )
-    found = found.join(turns, on="row").join(corpus.spelled, on=["slot", "value"]).sort("row").join_asof(
+    proposed = proposed.join(turns, on="row").join(corpus.spelled, on=["slot", "value"]).sort("row").join_asof(
         later.sort("row"), on="row", by=["dialogue", "slot"],
         strategy="forward", allow_exact_matches=False, check_sortedness=False,
     )  # fmt: skip
-    found = found.with_columns(until=pl.min_horizontal("end", "next")).sort("dialogue", "slot", "row")
+    proposed = proposed.with_columns(until=pl.min_horizontal("end", "next")).sort("dialogue", "slot", "row")
     # In one gap of gold, a value holds until the next one that is found, unless that is the same value.
     gap = pl.struct("dialogue", "slot", "until")
     is_implied = (gap == gap.shift(1)) & (pl.col("written") == pl.col("written").shift(1))
-    found = found.filter(~is_implied.fill_null(False))
+    proposed = proposed.filter(~is_implied.fill_null(False))
     replaced_at = pl.when(gap == gap.shift(-1)).then(pl.col("row").shift(-1))
-    return found.with_columns(until=pl.coalesce(replaced_at, "until")).drop("end", "next", "dialogue")
+    return proposed.with_columns(until=pl.coalesce(replaced_at, "until")).drop("end", "next", "dialogue")
 
 
 def _with_evidence(rounds: list[pl.DataFrame], corpus: Corpus) -> pl.DataFrame:
     """All that is found, with its evidence; schema `PROPOSALS`."""
     if not rounds:
         return PROPOSALS.schema.to_frame()
-    found = spans(pl.concat(rounds), corpus.texts).join(corpus.turns, on="row").with_columns(
+    proposed = spans(pl.concat(rounds), corpus.texts).join(corpus.turns, on="row").with_columns(
         value="written",
         turns=pl.col("until") - pl.col("row"),
         said=pl.col("text").str.slice(pl.col("start"), pl.col("end") - pl.col("start")),
@@ -178,7 +178,7 @@ def _with_evidence(rounds: list[pl.DataFrame], corpus: Corpus) -> pl.DataFrame:
         place=_place(),
         mentions="others",
     )  # fmt: skip
-    return PROPOSALS.conform(found).sort("dialogue", "turn", "slot")
+    return PROPOSALS.conform(proposed).sort("dialogue", "turn", "slot")
 
 
 def _place() -> pl.Expr:

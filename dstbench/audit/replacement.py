@@ -106,13 +106,13 @@ def replace(
     return Replacement(REPLACED.conform(manifest).sort("dialogue", "slot", "value"), refused)
 
 
-def _chosen(known: list[str], slots: Sequence[str] | None) -> list[str]:
+def _chosen(slots_of_data: list[str], slots: Sequence[str] | None) -> list[str]:
     """The slots to replace."""
     if slots:
         chosen = sorted({canonical_slot(slot) for slot in slots})
-        check_known(chosen, known, "the data have no slot {!r}")
+        check_known(chosen, slots_of_data, "the data have no slot {!r}")
     else:
-        chosen = [slot for slot in known if re.search(_DEFAULT_SLOTS, slot)]
+        chosen = [slot for slot in slots_of_data if re.search(_DEFAULT_SLOTS, slot)]
     if not chosen:
         raise UsageError("no slot is called name, departure or destination", hint="say which: --slots SLOT,SLOT")
     return chosen
@@ -184,9 +184,10 @@ def _new_values(slots: list[str], donors: Donors, seed: int, seen: Sequence[str 
     for path in seen:
         new = unseen(new, path)
     if lacking := [slot for slot in slots if slot not in new["slot"]]:
-        known = all_values.filter(pl.col("slot").is_in(lacking)).height
+        searched = all_values.filter(pl.col("slot").is_in(lacking)).height
+        none_is_new = f"none of the {searched:,} donor values is new" if searched else "no donor values"
         raise DstbenchError(
-            f"{f'none of the {known:,} donor values is new' if known else 'no donor values'} for {', '.join(lacking)}",
+            f"{none_is_new} for {', '.join(lacking)}",
             file=str(donors) if isinstance(donors, (str, PathLike)) else None,
             hint=f"name other slots (--slots), or a JSON file of values: {FORM}; without donors, they are invented",
         )
@@ -204,9 +205,9 @@ def _assign(entities: pl.DataFrame, donors: pl.DataFrame, seed: int) -> pl.DataF
     waiting = waiting.sort(_ENTITY)
     names = pl.DataFrame(schema=dict.fromkeys((*_ENTITY, "donor", "key"), pl.String))
     for step in range(donors.height):
-        asked = waiting.with_columns(place=(pl.col("start") + step) % pl.col("size"))
-        asked = asked.join(donors, on=["slot", "place"], maintain_order="left")
-        free = asked.join(names, on=["dialogue", "key"], how="anti", maintain_order="left")
+        requests = waiting.with_columns(place=(pl.col("start") + step) % pl.col("size"))
+        requests = requests.join(donors, on=["slot", "place"], maintain_order="left")
+        free = requests.join(names, on=["dialogue", "key"], how="anti", maintain_order="left")
         granted = free.unique(["dialogue", "key"], keep="first", maintain_order=True).select(names.columns)
         names = pl.concat([names, granted])
         waiting = waiting.join(granted, on=_ENTITY, how="anti", maintain_order="left")

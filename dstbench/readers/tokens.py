@@ -253,10 +253,10 @@ def _tokens(words: Words, gaps: list[_Gap], code: Numbers, begin: int, *, lines:
             raise Unusual
     before = np.empty_like(behind)
     before[0], before[1:] = 0, behind[:-1]
-    found = Tokens(words, kind, depth, before, code, [gap.value for gap in gaps], lines)
-    if found.has_repeated_keys():
+    tokens = Tokens(words, kind, depth, before, code, [gap.value for gap in gaps], lines)
+    if tokens.has_repeated_keys():
         raise Unusual
-    return found
+    return tokens
 
 
 def _pieces(data: bytes, marks: Numbers) -> Words:

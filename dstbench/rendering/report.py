@@ -21,7 +21,7 @@ from dstbench.analysis.sweep import sweep
 from dstbench.analysis.traits import PROTOCOLS, Traits, traits
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchWarning, UsageError
+from dstbench.errors import DstbenchWarning, UsageError, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.contexts import contexts
 from dstbench.rendering import chapters, charts
@@ -178,7 +178,7 @@ def report(
         said = said_in(runs) if said is None else said
         rows = of_dialogues.dialogues
         explorer = explore(runs, rows, resolved, convention, said=said, apart=contrasted_names, most=most)
-    with _noting([], warn=False):  # its warnings are about intervals over turns, which are not shown
+    with _noting([], pass_on=False):  # its warnings are about intervals over turns, which are not shown
         resolved_names = [str(metric) for metric in resolved]
         correlated = [*resolved, *(metric for metric in contrasted if str(metric) not in resolved_names)]
         correlations = correlate(runs, metrics=correlated, per="turn", profile=convention)

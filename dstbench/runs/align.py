@@ -63,7 +63,7 @@ def to_long(
     """
     check_missing(missing)
     if gold is not None and states.pred is not None:
-        gold = _predicted_split(states.source, states.pred.turns["dialogue"], gold, warn=not is_part)
+        gold = _predicted_split(states.source, states.pred.turns["dialogue"], gold, says_so=not is_part)
     if states.complete is not None:
         if gold is None:
             raise DstbenchError(
@@ -149,7 +149,7 @@ def _gold_of(gold: States) -> Side:
     return gold.gold
 
 
-def _predicted_split(source: str, predicted: pl.Series, gold: States, *, warn: bool = True) -> States:
+def _predicted_split(source: str, predicted: pl.Series, gold: States, *, says_so: bool = True) -> States:
     """If gold has several splits: the only one that has some of the predicted dialogues; `warn` which one it is.
 
     Raises:
@@ -166,7 +166,7 @@ def _predicted_split(source: str, predicted: pl.Series, gold: States, *, warn: b
         )
     if splits.is_empty():  # an error later on
         return gold
-    if warn:
+    if says_so:
         warn(f"{source}: scored on the split {splits[0]}, the only one of {gold.source} in which it has dialogues")
     return only_split(gold, splits[0])
 

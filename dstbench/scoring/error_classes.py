@@ -157,9 +157,9 @@ def _swapped(rows: Layout, gold: Codes, pred: Codes, at: Integers) -> tuple[Flag
         is_searched[place[searched]] = True
         listed = np.flatnonzero(is_searched[place] & (gold != ABSENT))
         key = place.astype(np.uint64) << np.uint64(32)
-        found = np.zeros(len(at), dtype=np.bool_)
-        found[telling[number]] = np.isin(key[searched] | pred[searched], key[listed] | gold[listed])
-        return found
+        swapped = np.zeros(len(at), dtype=np.bool_)
+        swapped[telling[number]] = np.isin(key[searched] | pred[searched], key[listed] | gold[listed])
+        return swapped
 
     return found_in(rows.domain_place), found_in(rows.turn_place)
 

@@ -135,11 +135,11 @@ def _step_up(p: ArrayLike, factors: Callable[[Floats, int], Floats]) -> Floats:
 
 def _adjusted(p: ArrayLike, factors: Callable[[Floats, int], Floats], monotone: Callable[[Floats], Floats]) -> Floats:
     """The p in increasing order, times their factors (of their ranks and number), and put back in their places."""
-    given = np.asarray(p, np.float64)
-    if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
+    values = np.asarray(p, np.float64)
+    if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
         raise UsageError("p are a list of numbers from 0 to 1", hint="leave undefined ones out")
-    order = np.argsort(given)
-    products = given[order] * factors(np.arange(1.0, len(given) + 1), len(given))
-    adjusted = np.empty(len(given))
+    order = np.argsort(values)
+    products = values[order] * factors(np.arange(1.0, len(values) + 1), len(values))
+    adjusted = np.empty(len(values))
     adjusted[order] = np.minimum(monotone(products), 1)
     return adjusted

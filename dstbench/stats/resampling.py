@@ -48,30 +48,30 @@ def as_exact_floats(sums: ArrayLike) -> Floats:
     >>> as_exact_floats([[[3.0, 2.0**62 + 2**20], [5.0, 2.0**60]]]).tolist() == [[[3, 2**62 + 2**20], [5, 2**60]]]
     True
     """
-    given = _shaped(sums)
-    unit = _unit(given, spare=1)
-    return np.rint(given / unit) * unit
+    exact = _shaped(sums)
+    unit = _unit(exact, spare=1)
+    return np.rint(exact / unit) * unit
 
 
 def checked(sums: ArrayLike) -> Floats:
     """The sums, if they can be added up without rounding."""
-    given = _shaped(sums)
-    parts = given / _unit(given)
+    exact = _shaped(sums)
+    parts = exact / _unit(exact)
     if (parts != np.rint(parts)).any():
         raise UsageError("the sums cannot be added up without rounding", hint="pass them through as_exact_floats")
-    return given
+    return exact
 
 
 def _shaped(sums: ArrayLike) -> Floats:
-    given = np.asarray(sums, np.float64)
-    if given.ndim != 3 or given.shape[1] < 2:
+    array = np.asarray(sums, np.float64)
+    if array.ndim != 3 or array.shape[1] < 2:
         raise UsageError(
-            f"sums of shape {given.shape} cannot be resampled",
+            f"sums of shape {array.shape} cannot be resampled",
             hint="runs by dialogues by statistics, with at least two dialogues",
         )
-    if not np.isfinite(given).all():
+    if not np.isfinite(array).all():
         raise UsageError("an undefined sum cannot be resampled", hint="an undefined score is a sum of nothing: 0")
-    return given
+    return array
 
 
 def _unit(sums: Floats, spare: int = 0) -> Floats:
