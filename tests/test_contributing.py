@@ -207,7 +207,7 @@ def trade() ->'''),
              '    z=number("difference by its standard error; null: undefined.", nullable=True),\n'
              "    detectable=number("),
             ("dstbench/analysis/compare.py", '"detectable": ',
-             '"z": found.value / found.se if found.value is not None and found.se else None,\n'
+             '"z": estimate.value / estimate.se if estimate.value is not None and estimate.se else None,\n'
              '                    "detectable": '),
             ("dstbench/rendering/compare.py", '        value_text("detectable"',
              '        pl.col("z").round(1).cast(pl.String),\n        value_text("detectable"'),
