@@ -63,6 +63,8 @@ TABLES = {
     "audit_memorisation_runs": audit_words.MEMORISED_RUNS,
     "audit_memorisation": audit_words.MEMORISED,
     "audit_ungrounded": audit_words.UNGROUNDED,
+    "audit_doubtful_slots": audit_words.DOUBTFUL_SLOTS,
+    "audit_doubtful": audit_words.DOUBTFUL,
 }
 
 #: The JSON Schema of a value, by the Polars type of its column.

@@ -8,6 +8,7 @@ Functions take what the readers open, and return frames.
 ('cumulative', 'ely', 1.0)
 """
 
+from dstbench.audit.contradictions import Contradictions, contradictions
 from dstbench.audit.entity_bias import Bias, bias
 from dstbench.audit.memorised_values import Memorisation, memorisation
 from dstbench.audit.missing_annotations import Inconsistency, additions, correct, inconsistency, write_log
@@ -19,6 +20,7 @@ from dstbench.writers.rewrite import rewrite, spoken
 
 __all__ = [
     "Bias",
+    "Contradictions",
     "Differences",
     "Inconsistency",
     "Memorisation",
@@ -26,6 +28,7 @@ __all__ = [
     "VersionScores",
     "additions",
     "bias",
+    "contradictions",
     "correct",
     "diff",
     "inconsistency",

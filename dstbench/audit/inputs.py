@@ -14,6 +14,7 @@ from dstbench.readers.contexts import contexts
 from dstbench.readers.states import Side, States
 from dstbench.runs.codes import ABSENT, codes, to_column
 from dstbench.runs.open import Data, named_parts, open_gold
+from dstbench.schema.core import CONTEXTS
 from dstbench.scoring.compare_values import comparison
 
 
@@ -79,3 +80,15 @@ def under(convention: Convention, slots: pl.Series, values: pl.Series) -> pl.Ser
     verbatim = codes(values)
     no_prediction = np.full(len(verbatim), ABSENT, np.uint32)
     return to_column(comparison(convention).compare(codes(slots), verbatim, no_prediction).gold)
+
+
+def spoken_texts(context: pl.DataFrame | str | PathLike[str] | Sequence[str | PathLike[str]]) -> pl.DataFrame:
+    """(dialogue, turn, text): a row per utterance, also per one that is null, of files or of what `contexts` gives."""
+    if not isinstance(context, pl.DataFrame):
+        table = contexts(context)
+    elif missing := [name for name in CONTEXTS.columns if name not in context.columns]:
+        raise UsageError(f"contexts without the column {', '.join(missing)}", hint="dstbench.contexts gives them")
+    else:
+        table = CONTEXTS.conform(context)
+    texts = table.unpivot(["system", "user"], index=["dialogue", "turn"], value_name="text").drop("variable")
+    return texts.with_columns(pl.col("text").str.replace_all(" -", "-", literal=True))  # TRADE's "moderate -ly"

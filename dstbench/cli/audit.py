@@ -248,6 +248,25 @@ def review(
     return render_review(dstbench.audit.review(as_path(sheet)), table.form)
 
 
+@command(audits, doing="searching", example="audit contradictions test.tsv --database db")
+def contradictions(
+    data: Dataset,
+    *,
+    database: Annotated[
+        Path | None,
+        typer.Option(help="Folder of hotel_db.json, …: compare values with the entity that gold names in the state."),
+    ] = None,
+    split: SplitOption = None,
+    top: Annotated[int, typer.Option(min=1, help="Number of values of each kind that text shows.")] = 20,
+    table: TableOutput,
+) -> str:
+    """Find gold values that contradict the database, and gold values that nobody has said."""
+    from dstbench.rendering.audit import render_contradictions
+
+    doubtful = dstbench.audit.contradictions(as_path(data), database=as_text(database), split=split)
+    return render_contradictions(doubtful, table.form, top=top)
+
+
 @command(
     audits,
     doing="replacing",

@@ -28,7 +28,15 @@ from dstbench.schema.audit import KINDS
 from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
-    from dstbench.audit import Bias, Differences, Inconsistency, Memorisation, Replacement, VersionScores
+    from dstbench.audit import (
+        Bias,
+        Contradictions,
+        Differences,
+        Inconsistency,
+        Memorisation,
+        Replacement,
+        VersionScores,
+    )
 
 # The ways of counting values: a short name of each, and in which turns a value counts.
 _SHORT: Final = {"cumulative": "cum", "update": "upd", "final": "fin"}
@@ -330,3 +338,33 @@ def render_memorisation(memorisation: Memorisation) -> Page:
     }
     signatures = signature_lines(runs.select("run", "signature", metric="kind"))
     return Page([(title, table) for title, table in sections.items() if table.height], [*below, *signatures])
+
+
+# --- doubtful gold values ---------------------------------------------------------------------------------------------
+
+
+@renderer
+def render_contradictions(contradictions: Contradictions, *, top: int) -> Page:
+    """Gold values that contradict the database or were never said, by slot and the first `top` of each kind."""
+    slots, values = contradictions.slots, contradictions.values
+    doubtful = slots.filter((pl.col("contradicting").fill_null(0) > 0) | (pl.col("unsaid") > 0))
+    compared = [*texts("checked", differ="contradicting"), share_text("rate_contradicting", "% differ")]
+    below = [
+        "differ: of those checked, whose entity is in the database, another value than it has there",
+        "unsaid: of those searched, without yes, no, dontcare, said in no spelling up to that turn; so is a paraphrase",
+    ]
+    if slots["checked"].null_count() == slots.height:
+        compared = []
+        below[0] = "--database FOLDER compares values with the entity that gold names"
+    searched = [*texts("searched", "unsaid"), share_text("rate_unsaid", "% unsaid")]
+    sections = {
+        "Gold values that are doubtful, counted once per dialogue": doubtful.select("slot", *compared, *searched)
+    }
+    where = texts("dialogue", "turn", "turns")
+    titles = {"database": "Values that contradict the database", "unsaid": "Values that nobody has said"}
+    for kind, title in titles.items():
+        rows = values.filter(kind=kind)
+        entity = [pl.col("name"), pl.col("database")] if kind == "database" else []
+        first = f", the first {top} of {rows.height:,}" if rows.height > top else ""
+        sections[title + first] = rows.head(top).select("slot", "value", *entity, *where)
+    return Page([(title, table) for title, table in sections.items() if table.height], below)

@@ -164,3 +164,29 @@ UNGROUNDED: Final = Table(
     turn=turn("The first such turn of that dialogue, which is the first of the run."),
     gold=text("Gold's value there; null: not in the state.", nullable=True),
 )
+
+DOUBTFUL_SLOTS: Final = Table(
+    "doubtful gold values by slot",
+    "One row per slot: how many of gold's values contradict the database or were never said (Qian et al. 2021, "
+    "section 7). A value counts once per dialogue, and per name that it stands beside. Sorted by slot.",
+    slot=SLOT,
+    checked=count("Values of dialogues whose entity is in the database; null: no database.", nullable=True),
+    contradicting=count("Of these: the database has another value.", nullable=True),
+    rate_contradicting=number("contradicting / checked; null: nothing was checked.", nullable=True),
+    searched=count("Values of dialogues that can be looked for in what is said."),
+    unsaid=count("Of these: neither user nor system says them up to the first turn whose state has them."),
+    rate_unsaid=number("unsaid / searched; null: nothing was searched for.", nullable=True),
+)
+
+DOUBTFUL: Final = Table(
+    "doubtful gold values",
+    "One row per gold value that contradicts the database or was never said. Sorted by (slot, dialogue, turn).",
+    slot=SLOT,
+    kind=text("database: the entity named in the state has another value there; unsaid: nobody has said it."),
+    **LONG.only("dialogue"),
+    turn=turn("The first turn whose state has it."),
+    value=text("Gold's value."),
+    turns=count("Turns whose state has it."),
+    name=text("The entity that gold names in that turn; null: unsaid.", nullable=True),
+    database=text("The database's value; null: unsaid.", nullable=True),
+)
