@@ -119,7 +119,7 @@ def test_every_command_runs_or_has_a_reason_not_to(here: Path) -> None:
         Path(folder).mkdir(parents=True)
         Path(folder, "dialogues_001.json").write_text(text)
     Path("db").mkdir()
-    Path("db/restaurant_db.json").write_text('[{"name": "the copper kettle", "area": "centre"}]')
+    Path("db/hotel_db.json").write_text('[{"name": "the copper kettle", "area": "centre"}]')
     ran = set()
     for line in commands():
         if line in NOT_RUN:
