@@ -50,6 +50,7 @@ STARTS = ("dstbench", "uv", "pip", "ray", "ssh", "python", ".ci/run", ".ci/versi
 NOT_RUN = {
     "pip install uv && uv run dstbench demo": "installs; .ci/versions and tests/test_demo.py run the demo",
     "uv run pytest": "is what runs this",
+    "python -m benchmarks.missing_annotations": "needs real data; tests/audit/test_places.py compares with its bars",
     "uv run pytest --cov": "the same, slower",
     "uv run --with mutmut mutmut run": "takes hours",
     "pip install .": "installs; .ci/versions does",

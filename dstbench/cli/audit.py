@@ -186,7 +186,12 @@ def inconsistency(
     ] = None,
     database: Annotated[
         Path | None,
-        typer.Option(help="Values to search for: a folder of hotel_db.json, …; gold's if neither is given."),
+        typer.Option(
+            help="A folder of hotel_db.json, …: values to search for, and the places by which their slots are judged."
+        ),
+    ] = None,
+    rules: Annotated[
+        Path | None, typer.Option(help="Words and patterns for places, JSON; default: English (--database).")
     ] = None,
     split: SplitOption = None,
     support: Annotated[int, typer.Option(min=1, help="Number of places elsewhere that count as evidence.")] = 10,
@@ -222,6 +227,7 @@ def inconsistency(
         split=split,
         support=support,
         at_least=at_least,
+        rules=as_text(rules),
     )
     if review is not None:
         sheet = dstbench.audit.review_sheet(as_path(data), missing, split=split, sample=sample, seed=seed)
