@@ -26,10 +26,11 @@ from dstbench.errors import UsageError
 from dstbench.readers.states import Side, States, only_split
 from dstbench.runs.open import Data
 from dstbench.schema.audit import BIAS, OVERLAP, VALUES
-from dstbench.typing import Counting
+from dstbench.typing import Counting, SlotOrder
 
 COUNTINGS: Final[tuple[str, ...]] = get_args(Counting)
 _GROUP: Final = ["split", "counting", "slot"]
+_VALUE: Final = ["slot", "value", "split"]
 _USUAL_ORDER: Final = {"train": 0, "dev": 1, "test": 2}
 
 
@@ -103,6 +104,41 @@ def bias(
         counts = counts.filter(pl.col("slot").is_in(chosen))
     values = _rank_values(counts, countings, train, least, names)
     return Bias(_measure_entropy(values), values, _measure_overlap(values, train))
+
+
+def slot_order(bias: Bias, sort: SlotOrder) -> list[str]:
+    """The slots, sorted by the first counting and the first split (training, if it is one) that has the slot.
+
+    Args:
+        bias: What `bias` returned.
+        sort: ``slot``: by name; ``entropy``: by H1/H0, the least even first, undefined last; ``turns``: by how often
+            the slot has a value, the most first.
+    """
+    slots = bias.slots.filter(pl.col("counting") == pl.col("counting").first()).unique("slot", keep="first")
+    by = {"slot": [], "entropy": [pl.col("h1_h0")], "turns": [-pl.col("n").cast(pl.Int64)]}
+    return slots.sort(*by[sort], "slot", nulls_last=True)["slot"].to_list()
+
+
+def frequent_values(bias: Bias, top: int) -> pl.DataFrame:
+    """The `top` values of each slot whose share is largest in any split, with their counts in every split.
+
+    They are counted in the first counting.
+
+    Returns:
+        (slot, value, split, n: 0 where the split does not have the value, of: counts of all the slot's values there,
+        share: null if `of` is 0), by slot and largest share.
+    """
+    counting = pl.col("counting") == pl.col("counting").first()
+    values = bias.values.filter(counting)
+    sums = bias.slots.filter(counting).select("split", "slot", of="n")
+    shown = values.group_by("slot", "value").agg(pl.col("share").max())
+    shown = shown.sort("slot", "share", "value", descending=[False, True, False]).drop("share")
+    shown = shown.group_by("slot", maintain_order=True).head(top)
+    every = shown.join(sums.select("split").unique(maintain_order=True), how="cross", maintain_order="left_right")
+    every = every.join(sums, on=["slot", "split"], how="left", maintain_order="left")
+    every = every.join(values.select(*_VALUE, "n"), on=_VALUE, how="left", maintain_order="left")
+    share = pl.when(pl.col("of") > 0).then(pl.col("n") / pl.col("of"))
+    return every.with_columns(pl.col("n", "of").fill_null(0)).select(*_VALUE, "n", "of", share=share)
 
 
 def _countings(counting: str | Sequence[str] | None) -> list[str]:

@@ -21,6 +21,7 @@ from dstbench.cli.options import (
     named_values,
 )
 from dstbench.cli.output import as_path, as_text, check_outputs
+from dstbench.typing import SlotOrder
 
 audits = typer.Typer(
     name="audit",
@@ -73,6 +74,9 @@ def bias(
     ] = None,
     least: Annotated[int, typer.Option(min=1, help="Omit values that are counted less often.")] = 1,
     top: Annotated[int, typer.Option(min=1, help="Number of values per slot that text and figures show.")] = 5,
+    sort: Annotated[
+        SlotOrder, typer.Option(help="Slots by name, the least even values first, or the most frequent slot first.")
+    ] = "slot",
     split: _OfSplit = None,
     drawing: Drawing,
     table: TableOutput,
@@ -91,7 +95,9 @@ def bias(
         profile=choices.convention(),
         split=split,
     )
-    return Result(render_bias(distributions, table.form, top=top), drawing.write(bias_charts(distributions, top)))
+    return Result(
+        render_bias(distributions, table.form, top=top, sort=sort), drawing.write(bias_charts(distributions, top, sort))
+    )
 
 
 @command(audits, doing="comparing", example="audit diff multiwoz20/test.tsv multiwoz21/test.tsv --profile star")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
+from dstbench.audit.entity_bias import frequent_values, slot_order
 from dstbench.rendering.tables import (
     IS_COUNT,
     UNDEFINED,
@@ -25,7 +26,7 @@ from dstbench.rendering.tables import (
     value_text,
 )
 from dstbench.schema.audit import KINDS
-from dstbench.typing import TableFormat
+from dstbench.typing import SlotOrder, TableFormat
 
 if TYPE_CHECKING:
     from dstbench.audit import Bias, Differences, Inconsistency, Memorisation, Replacement, VersionScores
@@ -45,35 +46,55 @@ _SHOWN: Final = 20
 
 
 @renderer
-def render_bias(bias: Bias, *, top: int) -> Page:
-    """How evenly values are distributed, the `top` most frequent ones per slot, and what training has of the others."""
+def render_bias(bias: Bias, *, top: int, sort: SlotOrder = "slot") -> Page:
+    """How evenly values are distributed, the `top` most frequent ones per slot, and what training has of the others.
+
+    Args:
+        bias: What `dstbench.audit.bias` returned.
+        top: How many values per slot, see `frequent_values`.
+        sort: The order of the slots, see `slot_order`.
+    """
     countings = bias.slots["counting"].unique(maintain_order=True).to_list()
     if not countings:
         return Page([], ["no state has a slot"])
     first = countings[0]
-    frequent = bias.values.filter((pl.col("counting") == first) & (pl.col("rank") <= top))
-    in_a_cell = pl.format("{} {}", "value", share_text("share")).str.join(", ").alias("values")
-    most_frequent = _by_slot(bias, frequent.group_by("slot", "split", maintain_order=True).agg(in_a_cell))
+    order = slot_order(bias, sort)
+    rule = ": those with the largest share in any split" if bias.slots["split"].n_unique() > 1 else ""
     below = ["H1, H∞: H1/H0 and H∞/H0, with H0 = log R; R: distinct values; %: share of the most frequent value"]
     below += [f"{_SHORT[name]}, {name}: a value counts {_COUNTED_IN[name]}" for name in countings]
     sections = [
         (
             "How evenly values are distributed: 1, all are equally frequent; 0, there is only one",
-            _evenness(bias, countings),
+            _evenness(bias, countings, order),
         ),
-        (f"Most frequent values, {first}: percent of the slot's", most_frequent),
+        (f"Most frequent values, {first}{rule}", _frequent(bias, top, order)),
     ]
+    below += ["n, of: how often a value, and any value of its slot, is counted; 0: never, or less than --least"]
     overlap = bias.overlap.filter(counting=first)
     if overlap.height:
         train = overlap["train"].item(0)
-        sections.append((f"Values of other splits that are in {train} too, {first}", _overlap(bias, overlap)))
+        sections.append((f"Values of other splits that are in {train} too, {first}", _overlap(bias, overlap, order)))
         below += _seen(overlap, train)
     elif bias.slots["split"].n_unique() > 1:
         below.append("no split is called train: --train NAME names the one to compare the others with")
     return Page(sections, below)
 
 
-def _evenness(bias: Bias, countings: list[str]) -> pl.DataFrame:
+def _frequent(bias: Bias, top: int, order: list[str]) -> pl.DataFrame:
+    """A row per slot and value, the splits side by side."""
+    rows = frequent_values(bias, top).sort(pl.col("slot").cast(pl.Enum(order)), maintain_order=True)
+    splits = rows["split"].unique(maintain_order=True).to_list()
+    columns = [
+        rows.filter(split=split).select(
+            "slot", "value", *texts(**{f"{name}n": "n", f"{name}of": "of"}), share_text("share", f"{name}%")
+        )
+        for split in splits
+        for name in [f"{split} " if len(splits) > 1 else ""]
+    ]
+    return side_by_side(columns, on=["slot", "value"])
+
+
+def _evenness(bias: Bias, countings: list[str], order: list[str]) -> pl.DataFrame:
     """A row per slot and split, the countings side by side; R and the most frequent value are of the first."""
     shown = {"H1": three_decimals("h1_h0"), "H∞": three_decimals("hinf_h0"), "%": share_text("share")}
     columns = [
@@ -86,11 +107,11 @@ def _evenness(bias: Bias, countings: list[str]) -> pl.DataFrame:
         *columns,
         pl.col("most_frequent").first().alias("most frequent"),
     )
-    return _by_slot(bias, rows)
+    return _by_slot(bias, rows, order)
 
 
-def _overlap(bias: Bias, overlap: pl.DataFrame) -> pl.DataFrame:
-    return _by_slot(bias, overlap).select(
+def _overlap(bias: Bias, overlap: pl.DataFrame, order: list[str]) -> pl.DataFrame:
+    return _by_slot(bias, overlap, order).select(
         "slot",
         "split",
         *texts("values", seen="values_seen"),
@@ -113,10 +134,10 @@ def _seen(overlap: pl.DataFrame, train: str) -> list[str]:
     ]
 
 
-def _by_slot(bias: Bias, rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows by slot, the splits of a slot below each other; no column of splits if there is one only."""
+def _by_slot(bias: Bias, rows: pl.DataFrame, order: list[str]) -> pl.DataFrame:
+    """The rows with the slots in this order, the splits of a slot below each other; one split needs no column."""
     splits = bias.slots["split"].unique(maintain_order=True).to_list()
-    ordered = rows.sort("slot", pl.col("split").cast(pl.Enum(splits)), maintain_order=True)
+    ordered = rows.sort(pl.col("slot").cast(pl.Enum(order)), pl.col("split").cast(pl.Enum(splits)), maintain_order=True)
     return ordered if len(splits) > 1 else ordered.drop("split")
 
 

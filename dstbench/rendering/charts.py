@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
+from dstbench.audit.entity_bias import frequent_values, slot_order
+from dstbench.typing import SlotOrder
+
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
     from dstbench.analysis.correlate import Correlations
@@ -65,29 +68,29 @@ def leaderboard_charts(leaderboard: Leaderboard) -> dict[str, Chart]:
     return charts
 
 
-def bias_charts(bias: Bias, top: int) -> dict[str, Chart]:
+def bias_charts(bias: Bias, top: int, sort: SlotOrder = "slot") -> dict[str, Chart]:
     """The figures of entity bias: H1/H0 and H∞/H0 per slot, and the `top` most frequent values of each slot.
 
-    The latter, for train-destination, is Fig 2 of Qian et al. 2021.
+    The latter, for train-destination, is Fig 2 of Qian et al. 2021. See `frequent_values` and `slot_order`.
     """
     scale: Chart = {"scale": {"domain": [0, 1]}}
+    order = slot_order(bias, sort)
     measures = bias.slots.unpivot(
         on=["h1_h0", "hinf_h0"], index=["split", "counting", "slot"], variable_name="measure", value_name="value"
     )
     per_slot = {
         "x": _number("value", title=None, **scale),
-        "y": _name("slot", title=None),
-        "column": _name("measure"),
-        "row": _name("counting", sort=None),
+        "y": _name("slot", sort=order, title=None),
+        "column": _panel("measure", measures, header={"labelExpr": "datum.value == 'h1_h0' ? 'H1/H0' : 'H∞/H0'"}),
+        "row": _panel("counting", measures),
     }
-    frequent = bias.values.filter((pl.col("rank") <= top) & (pl.col("counting") == pl.col("counting").first()))
+    frequent = frequent_values(bias, top)
     per_value = {
-        "x": _number("share", title="share of the slot's values", **scale),
+        "x": _percent("share", title="share of the slot's values"),
         "y": _name("value", sort=None, title=None),
-        "yOffset": _name("split"),
-        "row": _name("slot"),
+        "row": _name("slot", sort=order, title=None, header={"labelOrient": "top", "labelAnchor": "start"}),
     }
-    values = _chart("Most frequent values", "bar", frequent, per_value, by="split")
+    values = _bars("Most frequent values", frequent, per_value, by="split")
     return {
         "bias": _chart("How evenly values are distributed", "point", measures, per_slot, by="split"),
         "values": {**values, "resolve": {"scale": {"y": "independent"}}},
@@ -213,6 +216,16 @@ def _chart(title: str, mark: str, rows: pl.DataFrame, encoding: Chart, by: str =
     return _specification(title, rows, mark=mark_definition, encoding={**apart, **encoding})
 
 
+def _bars(title: str, rows: pl.DataFrame, encoding: Chart, by: str) -> Chart:
+    """A chart of bars, those of what `by` names below each other."""
+    chart = _chart(title, "bar", rows, encoding, by=by)
+    names = chart["encoding"]["color"]["scale"]["domain"]
+    if len(names) > 1:
+        chart["encoding"]["yOffset"] = _name(by, sort=names)
+        chart["height"] = {"step": 5}  # of one bar
+    return chart
+
+
 def _panel_per_run(chart: Chart) -> Chart:
     """A chart as panels below each other, one per run."""
     panel = {name: chart.pop(name) for name in ("mark", "encoding")}
@@ -231,6 +244,15 @@ def _specification(title: str, rows: pl.DataFrame, **content: Any) -> Chart:
 
 def _number(field: str, **options: Any) -> Chart:
     return {"field": field, "type": "quantitative", **options}
+
+
+def _percent(field: str, **options: Any) -> Chart:
+    return _number(field, axis={"format": "%", "tickCount": 4}, **options)
+
+
+def _panel(field: str, rows: pl.DataFrame, **options: Any) -> Chart:
+    """What divides a chart into panels, in the order of the rows."""
+    return _name(field, sort=rows[field].unique(maintain_order=True).to_list(), title=None, **options)
 
 
 def _name(field: str, **options: Any) -> Chart:

@@ -17,6 +17,7 @@ import pytest
 from data_schemas.write import TABLES
 from dstbench import audit
 from dstbench.audit import Bias, Differences, VersionScores
+from dstbench.audit.entity_bias import frequent_values
 from dstbench.rendering.charts import bias_charts
 from tests import formats
 from tests.commands import ok, run, tables
@@ -57,7 +58,13 @@ def test_bias_as_text(files: dict[str, list[str]]) -> None:
     even, values, overlap = (table for title, table in found.items() if not title.startswith("H1, H∞"))
     assert even[1] == ["hotel-area", "train", "1", *["-"] * 6, *["100.00"] * 3, "west"]
     assert even[3] == ["train-destination", "train", "1", *["-"] * 6, *["100.00"] * 3, "ely"]
-    assert values[1:3] == [["hotel-area", "train", "west", "100.00"], ["hotel-area", "test", "West", "100.00"]]
+    assert values == [
+        ["slot", "value", *("train", "n", "train", "of", "train", "%"), *("test", "n", "test", "of", "test", "%")],
+        ["hotel-area", "West", "0", "2", "0.00", "2", "2", "100.00"],
+        ["hotel-area", "west", "2", "2", "100.00", "0", "2", "0.00"],
+        ["train-destination", "ely", "1", "1", "100.00", "0", "2", "0.00"],
+        ["train-destination", "leeds", "0", "1", "0.00", "2", "2", "100.00"],
+    ]
     assert overlap[2] == ["train-destination", "test", "1", "0", "0.00", "2", "0.00", "ely", "100.00", "0.00"]
 
 
@@ -79,6 +86,28 @@ def test_top_is_how_many_values_are_shown(here: Path) -> None:
     assert ok("audit", "bias", "gold.jsonl").count("inn") == 1 + 5
     assert ok("audit", "bias", "gold.jsonl", "--top", "2").count("inn") == 1 + 2
     assert "no state has a slot" in ok("audit", "bias", "gold.jsonl", "--least", "2")
+
+
+def test_slots_are_sorted_as_asked(here: Path) -> None:
+    """Alphabetically; the least even first, one value only last; or the most frequent first."""
+    areas, days = "nnnss", "mt"
+    lines = [
+        *({"dialogue_id": f"A{n}", "turn": 0, "gold": {"hotel-area": area}} for n, area in enumerate(areas)),
+        *({"dialogue_id": f"B{n}", "turn": 0, "gold": {"bus-day": day, "taxi-day": "m"}} for n, day in enumerate(days)),
+        *({"dialogue_id": f"C{n}", "turn": 0, "gold": {"taxi-day": "m"}} for n in range(8)),
+    ]
+    Path("gold.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    for sort, wanted in (
+        ("slot", ["bus-day", "hotel-area", "taxi-day"]),
+        ("entropy", ["hotel-area", "bus-day", "taxi-day"]),
+        ("turns", ["taxi-day", "hotel-area", "bus-day"]),
+    ):
+        code, out, _ = run("audit", "bias", "gold.jsonl", "--sort", sort, "--charts", "charts")
+        assert code == 0
+        for table in list(tables(out).values())[:2]:
+            assert list(dict.fromkeys(row[0] for row in table[1:])) == wanted
+        chart = json.loads(Path("charts/bias.vl.json").read_text())
+        assert chart["encoding"]["y"]["sort"] == wanted
 
 
 def test_differences_as_text(files: dict[str, list[str]]) -> None:
@@ -190,9 +219,8 @@ def test_figures_hold_the_frames(files: dict[str, list[str]]) -> None:
     assert code == 0
     assert err.splitlines() == [f"wrote {Path('figures') / name}.vl.json" for name in ("bias", "values")]
     found = audit.bias({"train": "train.tsv", "test": "test.jsonl"})
-    drawn = bias_charts(found, top=1)
-    values = found.values.filter(counting="cumulative", rank=1).to_dicts()
-    assert drawn["values"]["data"]["values"] == values
+    drawn = bias_charts(found, top=5)
+    assert drawn["values"]["data"]["values"] == frequent_values(found, 5).to_dicts()
     assert json.loads(Path("figures/bias.vl.json").read_text())["data"]["values"] == drawn["bias"]["data"]["values"]
     measured = {
         (r["split"], r["counting"], r["slot"], r["measure"]): r["value"] for r in drawn["bias"]["data"]["values"]
