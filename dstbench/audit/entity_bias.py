@@ -18,12 +18,12 @@ from typing import Final, get_args
 import numpy as np
 import polars as pl
 
-from dstbench.audit.inputs import check_known, gold_of, open_golds, under
+from dstbench.audit.inputs import check_known, gold_of, open_golds, split_names, under
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import UsageError
-from dstbench.readers.states import Side, States, only_split
+from dstbench.readers.states import Side, only_split
 from dstbench.runs.open import Data
 from dstbench.schema.audit import BIAS, OVERLAP, VALUES
 from dstbench.typing import Counting, SlotOrder
@@ -31,7 +31,6 @@ from dstbench.typing import Counting, SlotOrder
 COUNTINGS: Final[tuple[str, ...]] = get_args(Counting)
 _GROUP: Final = ["split", "counting", "slot"]
 _VALUE: Final = ["slot", "value", "split"]
-_USUAL_ORDER: Final = {"train": 0, "dev": 1, "test": 2}
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,8 @@ def bias(
         raise UsageError(f"least={least} omits nothing", hint="1 or more")
     golds = open_golds(data, split)
     if len(golds) == 1:
-        golds = _by_split(next(iter(golds.values()))) or golds
+        (states,) = golds.values()
+        golds = {name: only_split(states, name) for name in split_names(states)} or golds
     names = list(golds)
     if train is None:
         train = next((name for name in names if name.rpartition("/")[2] == "train"), None)
@@ -149,14 +149,6 @@ def _countings(counting: str | Sequence[str] | None) -> list[str]:
     if not chosen:
         raise UsageError("no counting to count by", hint="omit it to count in all three ways")
     return list(dict.fromkeys(chosen))
-
-
-def _by_split(states: States) -> dict[str, States]:
-    """A dataset's splits, training first; empty if it does not know them."""
-    if states.splits is None:
-        return {}
-    names = sorted(states.splits["split"].unique(), key=lambda name: (_USUAL_ORDER.get(name, len(_USUAL_ORDER)), name))
-    return {name: only_split(states, name) for name in names}
 
 
 def _count(gold: Side, convention: Convention) -> pl.DataFrame:

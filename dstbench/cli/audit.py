@@ -108,9 +108,10 @@ def diff(
     name: Annotated[list[str] | None, typer.Option(help="Names of the two versions, in order.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Number of changes that text shows.")] = 20,
     split: _OfSplit = None,
+    drawing: Drawing,
     table: TableOutput,
     choices: _MatchChoices,
-) -> str:
+) -> Result:
     """Compare two versions of a dataset, cell by cell.
 
     Each slot of a turn that differs is of one kind: respelled (one value but for its spelling); moved earlier (the
@@ -118,11 +119,12 @@ def diff(
     changed.
     """
     from dstbench.rendering.audit import render_differences
+    from dstbench.rendering.charts import difference_charts
 
     differences = dstbench.audit.diff(
         as_path(before), as_path(after), profile=choices.convention(), names=name, split=split
     )
-    return render_differences(differences, table.form, top=top)
+    return Result(render_differences(differences, table.form, top=top), drawing.write(difference_charts(differences)))
 
 
 @command(

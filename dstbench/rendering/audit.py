@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from dstbench.audit.entity_bias import frequent_values, slot_order
+from dstbench.audit.version_diff import split_rows
 from dstbench.rendering.tables import (
     IS_COUNT,
     UNDEFINED,
@@ -173,6 +174,7 @@ def render_differences(differences: Differences, *, top: int) -> Page:
                 domains,
             ),
             ("By slot: the same, of dialogues and turns with its domain", _changed(differences.slots, "slot")),
+            *_splits_side_by_side(differences),
             (f"Most frequent changes, {changes.height} of {differences.changes.height:,}", changes),
         ]
     below = "shares in percent; kinds: see `dstbench audit diff --help`; --format csv or json lists every change"
@@ -188,6 +190,33 @@ def _changed(rows: pl.DataFrame, by: str) -> pl.DataFrame:
         share_text("share_turns", "% "),
         *texts(**{kind.removeprefix("moved_"): kind for kind in KINDS}),
     )
+
+
+def _splits_side_by_side(differences: Differences) -> list[tuple[str, pl.DataFrame]]:
+    """How many dialogues and turns differ in each domain and slot, a column per split and one of the whole."""
+    if differences.splits.is_empty():
+        return []
+    rows = split_rows(differences).with_columns(name=pl.coalesce("slot", "domain", pl.lit("all")))
+    splits = rows["split"].unique(maintain_order=True)
+    names = rows.filter(split="all").select("name").sort(pl.col("name") == "all", "name")
+    return [
+        (
+            f"{unit.capitalize()} that differ, of those with the domain, by split",
+            side_by_side(
+                [
+                    names,
+                    *(
+                        rows.filter(split=split).select(
+                            "name", *texts(**{split: f"changed_{unit}"}), share_text(f"share_{unit}", f"{split} %")
+                        )
+                        for split in splits
+                    ),
+                ],
+                on="name",
+            ).with_columns(pl.all().fill_null(UNDEFINED)),
+        )
+        for unit in ("dialogues", "turns")
+    ]
 
 
 @renderer

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from dstbench.audit.entity_bias import frequent_values, slot_order
+from dstbench.audit.version_diff import split_rows
+from dstbench.schema.audit import KINDS
 from dstbench.typing import SlotOrder
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from dstbench.analysis.correlate import Correlations
     from dstbench.analysis.diagnose import Diagnosis
     from dstbench.analysis.traits import Traits
-    from dstbench.audit import Bias
+    from dstbench.audit import Bias, Differences
 
 Chart = dict[str, Any]
 
@@ -81,20 +83,30 @@ def bias_charts(bias: Bias, top: int, sort: SlotOrder = "slot") -> dict[str, Cha
     per_slot = {
         "x": _number("value", title=None, **scale),
         "y": _name("slot", sort=order, title=None),
-        "column": _panel("measure", measures, header={"labelExpr": "datum.value == 'h1_h0' ? 'H1/H0' : 'H∞/H0'"}),
-        "row": _panel("counting", measures),
+        **_panels("column", "measure", measures, labelExpr="datum.value == 'h1_h0' ? 'H1/H0' : 'H∞/H0'"),
+        **_panels("row", "counting", measures),
     }
-    frequent = frequent_values(bias, top)
+    frequent = frequent_values(bias, top).sort(pl.col("slot").cast(pl.Enum(order)), maintain_order=True)
     per_value = {
         "x": _percent("share", title="share of the slot's values"),
         "y": _name("value", sort=None, title=None),
-        "row": _name("slot", sort=order, title=None, header={"labelOrient": "top", "labelAnchor": "start"}),
+        **_panels("row", "slot", frequent, labelOrient="top", labelAnchor="start"),
     }
     values = _bars("Most frequent values", frequent, per_value, by="split")
     return {
         "bias": _chart("How evenly values are distributed", "point", measures, per_slot, by="split"),
         "values": {**values, "resolve": {"scale": {"y": "independent"}}},
     }
+
+
+def difference_charts(differences: Differences) -> dict[str, Chart]:
+    """The figure of two versions: in which share of the turns each slot differs, by kind, a panel per split."""
+    rows = split_rows(differences)
+    of = rows.filter(pl.col("domain").is_null(), pl.col("slot").is_null()).select("split", of="turns")
+    cells = rows.unpivot(on=sorted(KINDS), index=["split", "slot"], variable_name="kind", value_name="cells")
+    cells = cells.filter(pl.col("slot").is_not_null(), pl.col("cells") > 0).join(of, on="split", maintain_order="left")
+    shares = cells.with_columns(pl.col("kind").str.replace("_", " "), share=pl.col("cells") / pl.col("of"))
+    return {"differences": _slot_bars("Slots that differ", shares, "share of turns", by="kind", column="split")}
 
 
 # --- charts -----------------------------------------------------------------------------------------------------------
@@ -216,14 +228,25 @@ def _chart(title: str, mark: str, rows: pl.DataFrame, encoding: Chart, by: str =
     return _specification(title, rows, mark=mark_definition, encoding={**apart, **encoding})
 
 
-def _bars(title: str, rows: pl.DataFrame, encoding: Chart, by: str) -> Chart:
-    """A chart of bars, those of what `by` names below each other."""
+def _bars(title: str, rows: pl.DataFrame, encoding: Chart, by: str, *, stacked: bool = False) -> Chart:
+    """A chart of horizontal bars; those of what `by` names are stacked, or below each other."""
     chart = _chart(title, "bar", rows, encoding, by=by)
     names = chart["encoding"]["color"]["scale"]["domain"]
-    if len(names) > 1:
+    if len(names) > 1 and not stacked:
         chart["encoding"]["yOffset"] = _name(by, sort=names)
         chart["height"] = {"step": 5}  # of one bar
     return chart
+
+
+def _slot_bars(title: str, rows: pl.DataFrame, x_title: str, *, by: str, column: str, stacked: bool = True) -> Chart:
+    """Bars of the column `share` per slot, the largest first, in panels beside each other."""
+    parts = rows.group_by("slot", column, *([] if stacked else [by])).agg(pl.col("share").sum())
+    order = parts.group_by("slot").agg(pl.col("share").max()).sort(-pl.col("share"), "slot")["slot"].to_list()
+    panels = _panels("column", column, rows, titleOrient="bottom")
+    encoding = {"x": _percent("share", title=None if panels else x_title), "y": _name("slot", sort=order, title=None)}
+    for panel in panels.values():
+        panel["title"] = x_title  # once, below all
+    return _bars(title, rows, {**encoding, **panels}, by, stacked=stacked)
 
 
 def _panel_per_run(chart: Chart) -> Chart:
@@ -250,9 +273,10 @@ def _percent(field: str, **options: Any) -> Chart:
     return _number(field, axis={"format": "%", "tickCount": 4}, **options)
 
 
-def _panel(field: str, rows: pl.DataFrame, **options: Any) -> Chart:
-    """What divides a chart into panels, in the order of the rows."""
-    return _name(field, sort=rows[field].unique(maintain_order=True).to_list(), title=None, **options)
+def _panels(channel: str, field: str, rows: pl.DataFrame, **header: Any) -> Chart:
+    """The channel that divides a chart into panels (row or column), in the order of the rows; none for one panel."""
+    names = rows[field].unique(maintain_order=True).to_list()
+    return {channel: _name(field, sort=names, title=None, header=header)} if len(names) > 1 else {}
 
 
 def _name(field: str, **options: Any) -> Chart:

@@ -22,6 +22,7 @@ from dstbench.rendering.charts import bias_charts
 from tests import formats
 from tests.commands import ok, run, tables
 from tests.corpora import EXAMPLE
+from tests.readers.test_datasets import multiwoz_with_splits
 from tests.schemas import FOLDER
 
 #: Of each command: what its frames are, by their schemas.
@@ -29,7 +30,7 @@ SCHEMAS = {
     "bias": {"slots": "audit_bias", "values": "audit_values", "overlap": "audit_overlap"},
     "diff": {
         "versions": "audit_versions", "domains": "audit_domains", "slots": "audit_slots", "changes": "audit_changes",
-        "cells": "audit_cells",
+        "cells": "audit_cells", "splits": "audit_splits",
     },
     "scores": {"runs": "audit_scored_runs", "models": "audit_scored_models", "slots": "audit_error_turns"},
 }  # fmt: skip
@@ -191,7 +192,7 @@ def test_json_has_the_frames_and_csv_their_rows(files: dict[str, list[str]], com
     assert list(document) == list(SCHEMAS[command]) == [f.name for f in fields(KINDS[command])]
     for name, rows in document.items():
         content = json.loads((FOLDER / f"{SCHEMAS[command][name]}.schema.json").read_text(encoding="utf-8"))
-        assert rows
+        assert bool(rows) == (name != "splits")
         for row in rows:
             jsonschema.validate(row, content)
     lines = list(csv.DictReader(io.StringIO(ok(*words, "--format", "csv"))))
@@ -229,6 +230,39 @@ def test_figures_hold_the_frames(files: dict[str, list[str]]) -> None:
     for chart in drawn.values():
         columns = set(chart["data"]["values"][0])
         assert {part["field"] for part in chart["encoding"].values()} <= columns
+
+
+def test_figure_of_differences(files: dict[str, list[str]]) -> None:
+    """Cells by kind as shares of all turns, the slot with the most first; nothing of splits where there are none."""
+    assert run("audit", "diff", *files["diff"], "--charts", "charts")[0] == 0
+    chart = json.loads(Path("charts/differences.vl.json").read_text())
+    shares = {(row["slot"], row["kind"]): row["share"] for row in chart["data"]["values"]}
+    assert shares == {
+        ("hotel-area", "respelled"): 1.0, ("train-destination", "added"): 0.5, ("train-destination", "changed"): 0.5,
+    }  # fmt: skip
+    assert chart["encoding"]["y"]["sort"] == ["hotel-area", "train-destination"]
+    assert chart["encoding"]["x"]["title"] == "share of turns"
+    assert not {"column", "yOffset"} & set(chart["encoding"])
+
+
+def test_splits_beside_each_other(here: Path) -> None:
+    Path("MULTIWOZ").mkdir()
+    for name, content in multiwoz_with_splits().items():
+        Path(name).write_bytes(content)
+    later = [{"dialogue_id": f"MUL{n}", "turn": 0, "gold": {"hotel-area": "south"}} for n in range(1, 4)]
+    Path("later.jsonl").write_text("".join(f"{json.dumps(turn)}\n" for turn in later))
+    words = ["audit", "diff", "MULTIWOZ", "later.jsonl", "--charts", "charts"]
+    code, out, _ = run(*words)
+    assert code == 0
+    table = tables(out)["Turns that differ, of those with the domain, by split"]
+    assert table[0] == ["name", "dev", "dev", "%", "test", "test", "%", "all", "all", "%"]
+    assert [row[:3] for row in table[1:]] == [[name, "1", "100.00"] for name in ("hotel", "hotel-area", "all")]
+    chart = json.loads(Path("charts/differences.vl.json").read_text())
+    assert chart["encoding"]["column"]["sort"] == ["dev", "test", "all"]
+    assert [(row["split"], row["cells"], row["of"]) for row in chart["data"]["values"]] == [
+        ("dev", 1, 1), ("test", 2, 2), ("all", 3, 3),
+    ]  # fmt: skip
+    assert "by split" not in run(*words, "--split", "test")[1]
 
 
 def _measures(slots: pl.DataFrame) -> Iterator[tuple[tuple[str, ...], float | None]]:
