@@ -151,11 +151,13 @@ def scores(
     from_format: From = None,
     missing: MissingOption = None,
     split: Split = None,
+    drawing: Drawing,
     table: TableOutput,
     choices: _FuzzyChoices,
-) -> str:
+) -> Result:
     """Score runs on several versions of their dataset: exact beside fuzzy, mean and spread over seeds, error turns."""
     from dstbench.rendering.audit import render_version_scores
+    from dstbench.rendering.charts import version_charts
 
     golds = named_values("--version", version, "version and its gold", "2.1=gold.tsv", once=True) or {}
     versions = {name: as_path(Path(gold)) for name, gold in golds.items()}
@@ -171,7 +173,7 @@ def scores(
         missing=missing,
         split=split,
     )
-    return render_version_scores(version_scores, table.form)
+    return Result(render_version_scores(version_scores, table.form), drawing.write(version_charts(version_scores)))
 
 
 # --- what is said in a dataset ----------------------------------------------------------------------------------------
@@ -316,11 +318,13 @@ def memorisation(
     train: Annotated[Path | None, typer.Option(help="Training set, to tell which values it has.")] = None,
     most: Annotated[int, typer.Option(min=0, help="Number of values to list per run.")] = 20,
     runs: Runs,
+    drawing: Drawing,
     table: TableOutput,
     choices: ConventionChoices,
-) -> str:
+) -> Result:
     """Count wrong predicted values that nobody has said: what trackers have learnt by heart."""
     from dstbench.rendering.audit import render_memorisation
+    from dstbench.rendering.charts import memorisation_charts
 
     memorised = dstbench.audit.memorisation(
         runs.paths,
@@ -330,4 +334,4 @@ def memorisation(
         profile=choices.convention(),
         **runs.reading,
     )
-    return render_memorisation(memorised, table.form)
+    return Result(render_memorisation(memorised, table.form), drawing.write(memorisation_charts(memorised)))

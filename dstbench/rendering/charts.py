@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dstbench.analysis.correlate import Correlations
     from dstbench.analysis.diagnose import Diagnosis
     from dstbench.analysis.traits import Traits
-    from dstbench.audit import Bias, Differences
+    from dstbench.audit import Bias, Differences, Memorisation, VersionScores
 
 Chart = dict[str, Any]
 
@@ -33,6 +33,10 @@ _LOOKS: Final[dict[str, tuple[Chart, list[str]]]] = {
     "line": ({"point": True}, ["shape", "strokeDash"]),
     "point": ({"filled": True}, ["shape"]),
 }
+
+
+# The name above a panel, in lines of at most 12 characters.
+_IN_LINES: Final = r"split(trim(replace(datum.label, /(.{1,11}[-_\/ ]|.{1,12})/g, '$1\n')), '\n')"
 
 
 # --- the charts of each kind of result, by name -----------------------------------------------------------------------
@@ -107,6 +111,30 @@ def difference_charts(differences: Differences) -> dict[str, Chart]:
     cells = cells.filter(pl.col("slot").is_not_null(), pl.col("cells") > 0).join(of, on="split", maintain_order="left")
     shares = cells.with_columns(pl.col("kind").str.replace("_", " "), share=pl.col("cells") / pl.col("of"))
     return {"differences": _slot_bars("Slots that differ", shares, "share of turns", by="kind", column="split")}
+
+
+def version_charts(scored: VersionScores) -> dict[str, Chart]:
+    """The figure of scores on versions: in which share of the turns each slot is wrong, a panel per model."""
+    shown = scored.slots.select("version", "model", "slot", "error_turns", "share")
+    return {
+        "error_turns": _slot_bars(
+            "Turns in which a slot is wrong", shown, "share of turns", by="version", column="model", stacked=False
+        )
+    }
+
+
+def memorisation_charts(memorisation: Memorisation) -> dict[str, Chart]:
+    """The figure of memorised values: how many of a slot's wrong values nobody has said, a panel per run."""
+    turns = {"in training": pl.col("in_train"), "not in training": pl.col("ungrounded") - pl.col("in_train")}
+    if memorisation.runs["in_train"].is_null().all():
+        turns = {"unknown": pl.col("ungrounded")}
+    sums = memorisation.slots.group_by("run", "slot", maintain_order=True).agg(
+        pl.col("searched").sum(), **{value: n.sum() for value, n in turns.items()}
+    )
+    values = sums.unpivot(on=list(turns), index=["run", "slot", "searched"], variable_name="value", value_name="turns")
+    shown = values.filter(pl.col("turns") > 0).with_columns(share=pl.col("turns") / pl.col("searched"))
+    title = "share of wrong values that nobody has said"
+    return {"memorised": _slot_bars("Values that nobody has said", shown, title, by="value", column="run")}
 
 
 # --- charts -----------------------------------------------------------------------------------------------------------
@@ -242,8 +270,11 @@ def _slot_bars(title: str, rows: pl.DataFrame, x_title: str, *, by: str, column:
     """Bars of the column `share` per slot, the largest first, in panels beside each other."""
     parts = rows.group_by("slot", column, *([] if stacked else [by])).agg(pl.col("share").sum())
     order = parts.group_by("slot").agg(pl.col("share").max()).sort(-pl.col("share"), "slot")["slot"].to_list()
-    panels = _panels("column", column, rows, titleOrient="bottom")
-    encoding = {"x": _percent("share", title=None if panels else x_title), "y": _name("slot", sort=order, title=None)}
+    panels = _panels("column", column, rows, titleOrient="bottom", labelExpr=_IN_LINES)
+    encoding = {
+        "x": _percent("share", 3 if panels else 5, title=None if panels else x_title),
+        "y": _name("slot", sort=order, title=None),
+    }
     for panel in panels.values():
         panel["title"] = x_title  # once, below all
     return _bars(title, rows, {**encoding, **panels}, by, stacked=stacked)
@@ -269,8 +300,8 @@ def _number(field: str, **options: Any) -> Chart:
     return {"field": field, "type": "quantitative", **options}
 
 
-def _percent(field: str, **options: Any) -> Chart:
-    return _number(field, axis={"format": "%", "tickCount": 4}, **options)
+def _percent(field: str, ticks: int = 5, **options: Any) -> Chart:
+    return _number(field, axis={"format": "%", "tickCount": ticks, "labelFlush": False}, **options)
 
 
 def _panels(channel: str, field: str, rows: pl.DataFrame, **header: Any) -> Chart:

@@ -18,7 +18,7 @@ from data_schemas.write import TABLES
 from dstbench import audit
 from dstbench.audit import Bias, Differences, VersionScores
 from dstbench.audit.entity_bias import frequent_values
-from dstbench.rendering.charts import bias_charts
+from dstbench.rendering.charts import bias_charts, memorisation_charts
 from tests import formats
 from tests.commands import ok, run, tables
 from tests.corpora import EXAMPLE
@@ -243,6 +243,46 @@ def test_figure_of_differences(files: dict[str, list[str]]) -> None:
     assert chart["encoding"]["y"]["sort"] == ["hotel-area", "train-destination"]
     assert chart["encoding"]["x"]["title"] == "share of turns"
     assert not {"column", "yOffset"} & set(chart["encoding"])
+
+
+def test_figure_of_error_turns(files: dict[str, list[str]]) -> None:
+    """Versions below each other in each slot, models in panels, the slot with the largest share first."""
+    words = ["audit", "scores", *files["scores"], "--charts", "charts"]
+    assert run(*words)[0] == 0
+    chart = json.loads(Path("charts/error_turns.vl.json").read_text())
+    slots = audit.scores("model.json", {"2.0": "train.tsv", "2.1": "test.jsonl"}).slots
+    wanted = {(row["version"], row["slot"]): row["share"] for row in slots.to_dicts()}
+    assert {(row["version"], row["slot"]): row["share"] for row in chart["data"]["values"]} == wanted
+    first = slots.filter(pl.col("share") == 1)["slot"].unique().sort().to_list()
+    assert chart["encoding"]["y"]["sort"][: len(first)] == first == ["train-destination"]
+    assert chart["encoding"]["yOffset"]["sort"] == ["2.0", "2.1"]
+    assert "column" not in chart["encoding"]
+    Path("other.json").write_text(Path("model.json").read_text())
+    assert run("audit", "scores", "other.json", *words[2:])[0] == 0
+    chart = json.loads(Path("charts/error_turns.vl.json").read_text())
+    assert chart["encoding"]["column"]["sort"] == ["other", "model"]
+
+
+def test_figure_of_memorised_values() -> None:
+    """Shares of all values that are looked for, wrong and over-predicted together."""
+    said = pl.DataFrame({"dialogue": ["D", "D"], "turn": [0, 1], "system": [None, "?"], "user": ["hi", "to ely"]})
+    gold = {"train-day": "monday"}
+    pred = [{"train-destination": "ely", "train-day": "oslo"}, {"train-destination": "rye", "train-day": "friday"}]
+    turns = [{"dialogue_id": "D", "turn": n, "gold": gold, "pred": state} for n, state in enumerate(pred)]
+    train = [{"dialogue_id": "T", "turn": 0, "gold": {"train-destination": "ely", "train-day": "friday"}}]
+    found = audit.memorisation({"a": turns, "b": turns}, context=said, train=train)
+    chart = memorisation_charts(found)["memorised"]
+    shares = {
+        (row["slot"], row["value"]): (row["turns"], row["share"])
+        for row in chart["data"]["values"]
+        if row["run"] == "a"
+    }
+    assert shares == {(s, v): (1, 0.5) for s in gold | pred[0] for v in ("in training", "not in training")}
+    assert chart["encoding"]["column"]["sort"] == ["a", "b"]
+    without = memorisation_charts(audit.memorisation(turns, context=said))["memorised"]
+    assert {(row["slot"], row["turns"], row["share"]) for row in without["data"]["values"]} == {
+        ("train-day", 2, 1.0), ("train-destination", 2, 1.0),
+    }  # fmt: skip
 
 
 def test_splits_beside_each_other(here: Path) -> None:
