@@ -234,12 +234,17 @@ def _measure(cells: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def _per_split(cells: pl.DataFrame, states: States) -> pl.DataFrame:
-    """`_measure` of each of several splits, which these states know."""
-    names = split_names(states)
-    if states.splits is None or len(names) < 2:
-        return DIFFERENT_SPLITS.schema.to_frame()
-    cells = cells.join(states.splits.cast({"split": pl.Enum(names)}), on="dialogue", maintain_order="left")
-    return pl.concat(_measure(cells), how="diagonal").sort("split", "domain", maintain_order=True)
+    """`_measure` of each split that these states know; no rows if all cells are of one."""
+    none = DIFFERENT_SPLITS.schema.to_frame()
+    if states.splits is None:
+        return none
+    order = pl.Enum(split_names(states))
+    cells = cells.join(states.splits.cast({"split": order}), on="dialogue", maintain_order="left")
+    return (
+        none
+        if cells["split"].n_unique() < 2
+        else pl.concat(_measure(cells), how="diagonal").sort("split", "domain", maintain_order=True)
+    )
 
 
 def _counts() -> list[pl.Expr]:

@@ -70,7 +70,7 @@ def render_bias(bias: Bias, *, top: int, sort: SlotOrder = "slot") -> Page:
         ),
         (f"Most frequent values, {first}{rule}", _frequent(bias, top, order)),
     ]
-    below += ["n, of: how often a value, and any value of its slot, is counted; 0: never, or less than --least"]
+    below += ["n, of: how often a value, and any value of its slot, is counted; 0: never, or too seldom (--least)"]
     overlap = bias.overlap.filter(counting=first)
     if overlap.height:
         train = overlap["train"].item(0)
@@ -197,26 +197,16 @@ def _splits_side_by_side(differences: Differences) -> list[tuple[str, pl.DataFra
     if differences.splits.is_empty():
         return []
     rows = split_rows(differences).with_columns(name=pl.coalesce("slot", "domain", pl.lit("all")))
-    splits = rows["split"].unique(maintain_order=True)
     names = rows.filter(split="all").select("name").sort(pl.col("name") == "all", "name")
-    return [
-        (
-            f"{unit.capitalize()} that differ, of those with the domain, by split",
-            side_by_side(
-                [
-                    names,
-                    *(
-                        rows.filter(split=split).select(
-                            "name", *texts(**{split: f"changed_{unit}"}), share_text(f"share_{unit}", f"{split} %")
-                        )
-                        for split in splits
-                    ),
-                ],
-                on="name",
-            ).with_columns(pl.all().fill_null(UNDEFINED)),
-        )
-        for unit in ("dialogues", "turns")
-    ]
+    sections = []
+    for unit in ("dialogues", "turns"):
+        columns = [names]
+        for (split,), cells in rows.group_by("split", maintain_order=True):
+            differ = texts(**{str(split): f"changed_{unit}"})
+            columns.append(cells.select("name", *differ, share_text(f"share_{unit}", f"{split} %")))
+        table = side_by_side(columns, on="name").with_columns(pl.all().fill_null(UNDEFINED))
+        sections.append((f"{unit.capitalize()} that differ, of those with the domain, by split", table))
+    return sections
 
 
 @renderer

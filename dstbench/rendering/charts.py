@@ -257,7 +257,7 @@ def _chart(title: str, mark: str, rows: pl.DataFrame, encoding: Chart, by: str =
 
 
 def _bars(title: str, rows: pl.DataFrame, encoding: Chart, by: str, *, stacked: bool = False) -> Chart:
-    """A chart of horizontal bars; those of what `by` names are stacked, or below each other."""
+    """A chart of horizontal bars; those of the names in the column `by` are stacked, or below each other."""
     chart = _chart(title, "bar", rows, encoding, by=by)
     names = chart["encoding"]["color"]["scale"]["domain"]
     if len(names) > 1 and not stacked:
@@ -276,7 +276,7 @@ def _slot_bars(title: str, rows: pl.DataFrame, x_title: str, *, by: str, column:
         "y": _name("slot", sort=order, title=None),
     }
     for panel in panels.values():
-        panel["title"] = x_title  # once, below all
+        panel |= {"title": x_title, "spacing": 18}  # the title once, below all; room for the last label of the axis
     return _bars(title, rows, {**encoding, **panels}, by, stacked=stacked)
 
 

@@ -303,6 +303,8 @@ def test_splits_beside_each_other(here: Path) -> None:
         ("dev", 1, 1), ("test", 2, 2), ("all", 3, 3),
     ]  # fmt: skip
     assert "by split" not in run(*words, "--split", "test")[1]
+    Path("later.jsonl").write_text(json.dumps(later[0]))
+    assert "by split" not in run(*words)[1]  # as all that is compared is of one split
 
 
 def _measures(slots: pl.DataFrame) -> Iterator[tuple[tuple[str, ...], float | None]]:
