@@ -47,6 +47,7 @@ TABLES = {
     "audit_versions": audit.DIFFERENT,
     "audit_domains": audit.DIFFERENT_DOMAINS,
     "audit_slots": audit.DIFFERENT_SLOTS,
+    "audit_splits": audit.DIFFERENT_SPLITS,
     "audit_changes": audit.CHANGES,
     "audit_cells": audit.CELLS,
     "audit_scored_runs": audit.VERSION_RUNS,

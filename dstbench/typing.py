@@ -51,6 +51,9 @@ EngineName = Literal["local", "ray"]
 #: that sets it, or for each dialogue whose last state has it.
 Counting = Literal["cumulative", "update", "final"]
 
+#: How slots are sorted by their bias: alphabetically, the least even values first, or the most frequent slot first.
+SlotOrder = Literal["slot", "entropy", "turns"]
+
 #: Output formats of tables.
 TableFormat = Literal["text", "json", "csv", "md", "latex"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from os import PathLike
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,8 @@ from dstbench.runs.codes import ABSENT, codes, to_column
 from dstbench.runs.open import Data, named_parts, open_gold
 from dstbench.schema.core import CONTEXTS
 from dstbench.scoring.compare_values import comparison
+
+_USUAL_ORDER: Final = {"train": 0, "dev": 1, "test": 2}
 
 
 def check_known(names: Iterable[str], known: Sequence[str], message: str, hint: str | None = None) -> None:
@@ -37,6 +40,12 @@ def open_golds(data: Data, split: str | None = None) -> dict[str, States]:
     if (repeated := first_repeated(name for name, _ in datasets)) is not None:
         raise UsageError(f"two datasets are called {repeated!r}", hint="give each a name of its own")
     return {name: open_gold(dataset, split) for name, dataset in datasets}
+
+
+def split_names(states: States) -> list[str]:
+    """The splits that a dataset knows, training first; none if it does not know them."""
+    names: Iterable[str] = [] if states.splits is None else states.splits["split"].unique()
+    return sorted(names, key=lambda name: (_USUAL_ORDER.get(name, len(_USUAL_ORDER)), name))
 
 
 def gold_of(states: States) -> Side:

@@ -21,6 +21,7 @@ from dstbench.cli.options import (
     named_values,
 )
 from dstbench.cli.output import as_path, as_text, check_outputs
+from dstbench.typing import SlotOrder
 
 audits = typer.Typer(
     name="audit",
@@ -73,6 +74,9 @@ def bias(
     ] = None,
     least: Annotated[int, typer.Option(min=1, help="Omit values that are counted less often.")] = 1,
     top: Annotated[int, typer.Option(min=1, help="Number of values per slot that text and figures show.")] = 5,
+    sort: Annotated[
+        SlotOrder, typer.Option(help="Slots by name, the least even values first, or the most frequent slot first.")
+    ] = "slot",
     split: _OfSplit = None,
     drawing: Drawing,
     table: TableOutput,
@@ -91,7 +95,9 @@ def bias(
         profile=choices.convention(),
         split=split,
     )
-    return Result(render_bias(distributions, table.form, top=top), drawing.write(bias_charts(distributions, top)))
+    return Result(
+        render_bias(distributions, table.form, top=top, sort=sort), drawing.write(bias_charts(distributions, top, sort))
+    )
 
 
 @command(audits, doing="comparing", example="audit diff multiwoz20/test.tsv multiwoz21/test.tsv --profile star")
@@ -102,9 +108,10 @@ def diff(
     name: Annotated[list[str] | None, typer.Option(help="Names of the two versions, in order.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Number of changes that text shows.")] = 20,
     split: _OfSplit = None,
+    drawing: Drawing,
     table: TableOutput,
     choices: _MatchChoices,
-) -> str:
+) -> Result:
     """Compare two versions of a dataset, cell by cell.
 
     Each slot of a turn that differs is of one kind: respelled (one value but for its spelling); moved earlier (the
@@ -112,11 +119,12 @@ def diff(
     changed.
     """
     from dstbench.rendering.audit import render_differences
+    from dstbench.rendering.charts import difference_charts
 
     differences = dstbench.audit.diff(
         as_path(before), as_path(after), profile=choices.convention(), names=name, split=split
     )
-    return render_differences(differences, table.form, top=top)
+    return Result(render_differences(differences, table.form, top=top), drawing.write(difference_charts(differences)))
 
 
 @command(
@@ -143,11 +151,13 @@ def scores(
     from_format: From = None,
     missing: MissingOption = None,
     split: Split = None,
+    drawing: Drawing,
     table: TableOutput,
     choices: _FuzzyChoices,
-) -> str:
+) -> Result:
     """Score runs on several versions of their dataset: exact beside fuzzy, mean and spread over seeds, error turns."""
     from dstbench.rendering.audit import render_version_scores
+    from dstbench.rendering.charts import version_charts
 
     golds = named_values("--version", version, "version and its gold", "2.1=gold.tsv", once=True) or {}
     versions = {name: as_path(Path(gold)) for name, gold in golds.items()}
@@ -163,7 +173,7 @@ def scores(
         missing=missing,
         split=split,
     )
-    return render_version_scores(version_scores, table.form)
+    return Result(render_version_scores(version_scores, table.form), drawing.write(version_charts(version_scores)))
 
 
 # --- what is said in a dataset ----------------------------------------------------------------------------------------
@@ -333,11 +343,13 @@ def memorisation(
     train: Annotated[Path | None, typer.Option(help="Training set, to tell which values it has.")] = None,
     most: Annotated[int, typer.Option(min=0, help="Number of values to list per run.")] = 20,
     runs: Runs,
+    drawing: Drawing,
     table: TableOutput,
     choices: ConventionChoices,
-) -> str:
+) -> Result:
     """Count wrong predicted values that nobody has said: what trackers have learnt by heart."""
     from dstbench.rendering.audit import render_memorisation
+    from dstbench.rendering.charts import memorisation_charts
 
     memorised = dstbench.audit.memorisation(
         runs.paths,
@@ -347,4 +359,4 @@ def memorisation(
         profile=choices.convention(),
         **runs.reading,
     )
-    return render_memorisation(memorised, table.form)
+    return Result(render_memorisation(memorised, table.form), drawing.write(memorisation_charts(memorised)))

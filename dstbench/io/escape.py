@@ -33,6 +33,7 @@ _LATEX: Final[dict[str, str | int | None]] = {
     "*": "{*}",
     "±": r"\textpm{}",
     "→": r"$\rightarrow$",
+    "∞": r"$\infty$",
 }
 # What Markdown takes for markup, HTML included; underscores only at the edge of words, as slots contain some.
 _MARKS: Final = re.compile(r"[\\`*\[\]~$]|(?<![^\W_])_|_(?![^\W_])|(?<=:)//|(?<=www)\.", re.IGNORECASE)

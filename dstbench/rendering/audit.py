@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
+from dstbench.audit.entity_bias import frequent_values, slot_order
+from dstbench.audit.version_diff import split_rows
 from dstbench.rendering.tables import (
     IS_COUNT,
     UNDEFINED,
@@ -25,7 +27,7 @@ from dstbench.rendering.tables import (
     value_text,
 )
 from dstbench.schema.audit import KINDS
-from dstbench.typing import TableFormat
+from dstbench.typing import SlotOrder, TableFormat
 
 if TYPE_CHECKING:
     from dstbench.audit import (
@@ -53,35 +55,55 @@ _SHOWN: Final = 20
 
 
 @renderer
-def render_bias(bias: Bias, *, top: int) -> Page:
-    """How evenly values are distributed, the `top` most frequent ones per slot, and what training has of the others."""
+def render_bias(bias: Bias, *, top: int, sort: SlotOrder = "slot") -> Page:
+    """How evenly values are distributed, the `top` most frequent ones per slot, and what training has of the others.
+
+    Args:
+        bias: What `dstbench.audit.bias` returned.
+        top: How many values per slot, see `frequent_values`.
+        sort: The order of the slots, see `slot_order`.
+    """
     countings = bias.slots["counting"].unique(maintain_order=True).to_list()
     if not countings:
         return Page([], ["no state has a slot"])
     first = countings[0]
-    frequent = bias.values.filter((pl.col("counting") == first) & (pl.col("rank") <= top))
-    in_a_cell = pl.format("{} {}", "value", share_text("share")).str.join(", ").alias("values")
-    most_frequent = _by_slot(bias, frequent.group_by("slot", "split", maintain_order=True).agg(in_a_cell))
+    order = slot_order(bias, sort)
+    rule = ": those with the largest share in any split" if bias.slots["split"].n_unique() > 1 else ""
     below = ["H1, H∞: H1/H0 and H∞/H0, with H0 = log R; R: distinct values; %: share of the most frequent value"]
     below += [f"{_SHORT[name]}, {name}: a value counts {_COUNTED_IN[name]}" for name in countings]
     sections = [
         (
             "How evenly values are distributed: 1, all are equally frequent; 0, there is only one",
-            _evenness(bias, countings),
+            _evenness(bias, countings, order),
         ),
-        (f"Most frequent values, {first}: percent of the slot's", most_frequent),
+        (f"Most frequent values, {first}{rule}", _frequent(bias, top, order)),
     ]
+    below += ["n, of: how often a value, and any value of its slot, is counted; 0: never, or too seldom (--least)"]
     overlap = bias.overlap.filter(counting=first)
     if overlap.height:
         train = overlap["train"].item(0)
-        sections.append((f"Values of other splits that are in {train} too, {first}", _overlap(bias, overlap)))
+        sections.append((f"Values of other splits that are in {train} too, {first}", _overlap(bias, overlap, order)))
         below += _seen(overlap, train)
     elif bias.slots["split"].n_unique() > 1:
         below.append("no split is called train: --train NAME names the one to compare the others with")
     return Page(sections, below)
 
 
-def _evenness(bias: Bias, countings: list[str]) -> pl.DataFrame:
+def _frequent(bias: Bias, top: int, order: list[str]) -> pl.DataFrame:
+    """A row per slot and value, the splits side by side."""
+    rows = frequent_values(bias, top).sort(pl.col("slot").cast(pl.Enum(order)), maintain_order=True)
+    splits = rows["split"].unique(maintain_order=True).to_list()
+    columns = [
+        rows.filter(split=split).select(
+            "slot", "value", *texts(**{f"{name}n": "n", f"{name}of": "of"}), share_text("share", f"{name}%")
+        )
+        for split in splits
+        for name in [f"{split} " if len(splits) > 1 else ""]
+    ]
+    return side_by_side(columns, on=["slot", "value"])
+
+
+def _evenness(bias: Bias, countings: list[str], order: list[str]) -> pl.DataFrame:
     """A row per slot and split, the countings side by side; R and the most frequent value are of the first."""
     shown = {"H1": three_decimals("h1_h0"), "H∞": three_decimals("hinf_h0"), "%": share_text("share")}
     columns = [
@@ -94,11 +116,11 @@ def _evenness(bias: Bias, countings: list[str]) -> pl.DataFrame:
         *columns,
         pl.col("most_frequent").first().alias("most frequent"),
     )
-    return _by_slot(bias, rows)
+    return _by_slot(bias, rows, order)
 
 
-def _overlap(bias: Bias, overlap: pl.DataFrame) -> pl.DataFrame:
-    return _by_slot(bias, overlap).select(
+def _overlap(bias: Bias, overlap: pl.DataFrame, order: list[str]) -> pl.DataFrame:
+    return _by_slot(bias, overlap, order).select(
         "slot",
         "split",
         *texts("values", seen="values_seen"),
@@ -121,10 +143,10 @@ def _seen(overlap: pl.DataFrame, train: str) -> list[str]:
     ]
 
 
-def _by_slot(bias: Bias, rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows by slot, the splits of a slot below each other; no column of splits if there is one only."""
+def _by_slot(bias: Bias, rows: pl.DataFrame, order: list[str]) -> pl.DataFrame:
+    """The rows with the slots in this order, the splits of a slot below each other; one split needs no column."""
     splits = bias.slots["split"].unique(maintain_order=True).to_list()
-    ordered = rows.sort("slot", pl.col("split").cast(pl.Enum(splits)), maintain_order=True)
+    ordered = rows.sort(pl.col("slot").cast(pl.Enum(order)), pl.col("split").cast(pl.Enum(splits)), maintain_order=True)
     return ordered if len(splits) > 1 else ordered.drop("split")
 
 
@@ -160,6 +182,7 @@ def render_differences(differences: Differences, *, top: int) -> Page:
                 domains,
             ),
             ("By slot: the same, of dialogues and turns with its domain", _changed(differences.slots, "slot")),
+            *_splits_side_by_side(differences),
             (f"Most frequent changes, {changes.height} of {differences.changes.height:,}", changes),
         ]
     below = "shares in percent; kinds: see `dstbench audit diff --help`; --format csv or json lists every change"
@@ -175,6 +198,23 @@ def _changed(rows: pl.DataFrame, by: str) -> pl.DataFrame:
         share_text("share_turns", "% "),
         *texts(**{kind.removeprefix("moved_"): kind for kind in KINDS}),
     )
+
+
+def _splits_side_by_side(differences: Differences) -> list[tuple[str, pl.DataFrame]]:
+    """How many dialogues and turns differ in each domain and slot, a column per split and one of the whole."""
+    if differences.splits.is_empty():
+        return []
+    rows = split_rows(differences).with_columns(name=pl.coalesce("slot", "domain", pl.lit("all")))
+    names = rows.filter(split="all").select("name").sort(pl.col("name") == "all", "name")
+    sections = []
+    for unit in ("dialogues", "turns"):
+        columns = [names]
+        for (split,), cells in rows.group_by("split", maintain_order=True):
+            differ = texts(**{str(split): f"changed_{unit}"})
+            columns.append(cells.select("name", *differ, share_text(f"share_{unit}", f"{split} %")))
+        table = side_by_side(columns, on="name").with_columns(pl.all().fill_null(UNDEFINED))
+        sections.append((f"{unit.capitalize()} that differ, of those with the domain, by split", table))
+    return sections
 
 
 @renderer

@@ -111,6 +111,16 @@ DIFFERENT_SLOTS: Final = Table(
     **_COMPARED,
 )
 
+DIFFERENT_SPLITS: Final = Table(
+    "differences of splits",
+    "One row per split, per (split, domain) and per (split, domain, slot): how much of it differs between two versions "
+    "of a dataset. None where the versions do not have several splits.",
+    split=text("Name of the split."),
+    domain=text("The domain; null: all turns of the split.", nullable=True),
+    slot=text("The slot; null: the whole domain, or all.", nullable=True),
+    **_COMPARED,
+)
+
 _CHANGE: Final = {
     "before": category("Value in the earlier version, verbatim; null: not in the state.", nullable=True),
     "after": category("Value in the later version, likewise.", nullable=True),
