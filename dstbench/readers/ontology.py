@@ -1,8 +1,8 @@
-"""The values that slots may have, as an ontology, a schema or a database says.
+"""The values that slots may have, from an ontology, a schema or a database.
 
 Conventions: an ontology is a JSON object {slot: [values]}, under any spelling of the slots; a schema is the list of
 services with slots of SGD and MultiWOZ 2.2; a database is a folder of files ``hotel_db.json``, ``train_db.json``, …,
-each a list of entities with their attributes. Values are kept as written; none of them need be an annotated one.
+each a list of entities with their attributes. Values are kept as written, whether or not a dataset annotates them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def read_ontology(source: str | Mapping[str, Iterable[str]]) -> dict[str, frozen
         source: The mapping, or the path of an ontology or of a schema.
 
     Raises:
-        DstbenchError: The file cannot be read, or is neither.
+        DstbenchError: The file cannot be read, or is neither an ontology nor a schema.
 
     >>> read_ontology({"hotel-semi-area": ["north", "north"]})
     {'hotel-area': frozenset({'north'})}
@@ -47,17 +47,17 @@ def read_ontology(source: str | Mapping[str, Iterable[str]]) -> dict[str, frozen
 
 
 def read_database(folder: str) -> dict[str, frozenset[str]]:
-    """The values of each slot that the entities of a database have.
+    """The values that the entities of a database have, by slot.
 
     Args:
         folder: A folder with files ``DOMAIN_db.json``, or one such file.
 
     Returns:
-        By slot ``domain-attribute``: every attribute that is a string and no longer than a name; which of these are
-        slots of a dataset, the dataset knows.
+        The values of every slot ``domain-attribute`` whose attribute is a string in some entity, whether or not a
+        dataset has that slot.
 
     Raises:
-        DstbenchError: There is no such file, or one is no list of entities.
+        DstbenchError: There is no such file, or one is not a list of entities.
     """
     path = Path(folder)
     files = sorted(path.glob(f"*{_DATABASE}")) if path.is_dir() else [path]
@@ -80,7 +80,7 @@ def read_database(folder: str) -> dict[str, frozenset[str]]:
 
 
 def _of_schema(services: Iterable[Any]) -> Iterable[tuple[str, Iterable[str]]]:
-    """Slots and possible values of a schema's services; a slot of MultiWOZ 2.2 names its service itself."""
+    """Slots and possible values of a schema's services; names of slots in MultiWOZ 2.2 begin with the service."""
     for service in services:
         name = service["service_name"]
         for slot in service["slots"]:

@@ -306,7 +306,10 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
         ["expected a list", "dialogue 1, slot train-semi"],
     ),
     "an LDST value": (formats.ldst().replace("['west']", "west", 1), ["line 4: the value 'west'", "turn 0"]),
-    "an LDST turn": (formats.ldst().replace("|||2|||", "|||two|||", 1), ["line 31: the turn is no number", "turn two"]),
+    "an LDST turn": (
+        formats.ldst().replace("|||2|||", "|||two|||", 1),
+        ["line 31: the turn is not a number", "turn two"],
+    ),
     "an LDST line": (formats.ldst() + "dialogues_001.json|||0\n", ["line 61 has 2 parts"]),
     "other slots in a dump": (formats.savn().replace('["', '["hotel-x", "', 1), ["30 values for 31 slots", "turn 0"]),
     "a slot twice in a dump": (formats.savn().replace("hotel-name", "hotel-area"), ["twice in slots"]),
