@@ -407,7 +407,7 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     ),
     "two gold states": (
         formats.parlai().replace('"eval_labels": [', '"eval_labels": ["", '),
-        ["line 1: 2 gold states where one is meant", "dialogue mul7001.json, turn 0"],
+        ["line 1: 2 gold states, where there must be one", "dialogue mul7001.json, turn 0"],
     ),
     "a ParlAI line without its gold": (formats.parlai().replace("eval_labels", "x"), ["line 1: no gold states"]),
     "a STAR slot": (
