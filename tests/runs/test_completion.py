@@ -71,13 +71,14 @@ def test_the_wrong_gold_is_noticed(here: Path) -> None:
     Path("run").write_text(formats.star_partial())
     Path("gold").write_text(formats.star_tsv().replace("\t10:30", "\t10:45"))
     with pytest.raises(
-        dstbench.DstbenchError, match=r"1 gold values .*'10:30' for '10:45' \(dialogue MUL7001, turn 1, slot train-lea"
+        dstbench.DstbenchError,
+        match=r"1 gold values .*'10:30' instead of '10:45' \(dialogue MUL7001, turn 1, slot train-lea",
     ):
         dstbench.score("run", gold="gold")
 
 
 @pytest.mark.parametrize(
-    ("gt", "gold", "said"), [("east", "none", "'east' for 'none'"), ("none", "east", "'none' for ")]
+    ("gt", "gold", "said"), [("east", "none", "'east' instead of 'none'"), ("none", "east", "'none' instead of ")]
 )
 def test_a_gold_value_on_one_side_only_is_another(gt: str, gold: str, said: str, here: Path) -> None:
     Path("run").write_text(json.dumps({"MUL7001.json_0": {"attraction-area": {"pred": "west", "gt": gt}}}))
