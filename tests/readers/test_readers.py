@@ -298,9 +298,9 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "plain text": ("JGA 54.2\n", ["no known format", "JGA 54.2", "--from"]),
     "wrong slots only as a whole": (
         formats.star_partial(),
-        ["its predictions say something only beside the gold states (star-partial)", "hint: ", "--gold FILE"],
+        ["its predictions can be read only with the gold states (star-partial)", "hint: ", "--gold FILE"],
     ),
-    "labels without predictions": (formats.dstc10(), ["only beside the gold states (dstc10)"]),
+    "labels without predictions": (formats.dstc10(), ["only with the gold states (dstc10)"]),
     "a DSTC10 value": (
         formats.dstc10().replace('["ely"]', '"ely"'),
         ["expected a list", "dialogue 1, slot train-semi"],
