@@ -222,7 +222,7 @@ def test_a_folder_of_several_runs_is_refused(where: str, here: Path) -> None:
     assert "a.json (gtpr)" in str(caught.value)
     assert "b.json (gtpr)" in str(caught.value)
     several = _lay({"a.json": formats.gtpr(), "b.json": formats.trade()}, where)
-    with pytest.raises(dstbench.DstbenchError, match=r"a\.json \(gtpr\), .*b\.json \(trade\)\nhint: name the one"):
+    with pytest.raises(dstbench.DstbenchError, match=r"a\.json \(gtpr\), .*b\.json \(trade\)\nhint: name the file"):
         dstbench.score(several)
     rows = dstbench.score(several, format="trade", metrics="jga")  # then it is said which is meant
     assert rows["value"].item() == 0.5
