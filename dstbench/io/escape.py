@@ -46,7 +46,7 @@ _LIGATURE: Final = re.compile(r"([-,])(?=\1)")  # LaTeX makes two of them a dash
 
 def visible(text: str, keep: str = "") -> str:
     r"""The text with control characters as escapes (``\x1b``), except those in `keep`."""
-    return _UNSEEN.sub(lambda char: char[0] if char[0] in keep else _escape(char[0]), text)
+    return _UNSEEN.sub(lambda char: char[0] if char[0] in keep else char[0].encode("unicode_escape").decode(), text)
 
 
 def plain_text(text: str, most: int = 1000) -> str:
@@ -104,7 +104,3 @@ def _inert(texts: pl.Series) -> pl.Series:
 def latex_text(text: str) -> str:
     """The text as LaTeX that typesets it literally, in any font encoding."""
     return _LIGATURE.sub(r"\1{}", plain_text(text).translate(str.maketrans(_LATEX)))
-
-
-def _escape(letter: str) -> str:
-    return letter.encode("unicode_escape").decode("ascii")

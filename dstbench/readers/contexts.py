@@ -9,7 +9,7 @@ from dstbench.errors import DstbenchError
 from dstbench.readers import Format, Source, find_files, read
 from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.registry import WITH_UTTERANCES
-from dstbench.readers.states import sides_of
+from dstbench.readers.states import name_of_all, sides_of
 from dstbench.schema.core import CONTEXTS
 
 _KEY = ["dialogue", "turn"]
@@ -51,7 +51,8 @@ def contexts(
     twice = table.filter(pl.struct(_KEY).is_duplicated())
     if twice.height:
         dialogue, turn, *_ = twice.row(0)
-        raise DstbenchError("the same turn in two files", file=sources[0].name, dialogue=dialogue, turn=turn)
+        name = name_of_all([source.name for source in sources])
+        raise DstbenchError("the same turn in two files", file=name, dialogue=dialogue, turn=turn)
     return table
 
 

@@ -161,7 +161,7 @@ def exchanges(
 class JsonDocument(Document):
     """A JSON list of dialogues, or an object of them by name."""
 
-    #: The key of a dialogue's name in the dialogue; empty: an object has the dialogues by name.
+    #: The key in a dialogue that holds its name; empty: the file is an object {name: dialogue}.
     name: ClassVar[str] = ""
 
     def __init__(self, source: Source) -> None:
@@ -174,7 +174,7 @@ class JsonDocument(Document):
 
     def dialogues(self) -> Iterator[tuple[str, Any]]:
         """(name, dialogue), in the order of the file."""
-        if self.name:  # even if the file is an object by name
+        if self.name:  # even if the file is an object of dialogues
             items = self.content.values() if isinstance(self.content, dict) else self.content
             yield from ((self.title(item), item) for item in items)
         else:

@@ -52,7 +52,7 @@ class TrackerTurn(msgspec.Struct):
     joint: list[Hypothesis] = msgspec.field(name="goal-labels-joint", default_factory=list)
 
     def best(self) -> dict[str, str]:
-        """The best whole goal; if there is none, each slot's best value that beats what is left for no value."""
+        """The best whole goal; without one, each slot's best value, if it beats what the scores leave for no value."""
         if self.joint:
             return max(self.joint, key=lambda hypothesis: hypothesis.score).slots
         best = {slot: max(shares, key=shares.__getitem__) for slot, shares in self.goals.items() if shares}

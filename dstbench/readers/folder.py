@@ -70,6 +70,6 @@ def data_files(
 
 
 def split_of(folder: Source, file: Source) -> str | None:
-    """The split of which the nearest subfolder around a file has the name; None: no subfolder has."""
+    """The split that is named by the nearest of the folders between `folder` and a file; None: by none of them."""
     inside = file.path.relative_to(folder.path).parts[:-1]
     return next((SPLITS[part.lower()] for part in reversed(inside) if part.lower() in SPLITS), None)

@@ -1,4 +1,4 @@
-"""All formats: the one that a file has is found by content, and `read` reads the file."""
+"""The registry of formats: `find_format` recognises a file's format by its content, and `read` reads the file."""
 
 import gc
 from collections.abc import Iterator

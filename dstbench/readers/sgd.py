@@ -35,7 +35,7 @@ class State(msgspec.Struct):
 
 
 class Frame(msgspec.Struct):
-    """What a turn says of a service; only user turns have a state."""
+    """A service in a turn; only user turns have a state."""
 
     service: str
     state: State | msgspec.UnsetType = msgspec.UNSET

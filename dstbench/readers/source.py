@@ -79,7 +79,7 @@ class Source(File):
     def kind(self) -> Kind:
         """What the content looks like; the file's name does not matter.
 
-        An object on a line of its own is JSON Lines if other lines follow it, or if it has a ``dialogue_id``.
+        A file whose first line is a whole object is JSON Lines if more lines follow, or if it has a ``dialogue_id``.
         """
         text = self.raw.lstrip()  # no copy if there is nothing to strip
         if text.startswith(b"# Dialogue ID\t"):
@@ -142,14 +142,15 @@ class Source(File):
         """
         return self._decode(self.raw)
 
-    def values(self, depth: int, top: type = object) -> list[Any]:
+    def values(self, depth: int, top: type = object, most: int = 20) -> list[Any]:
         """Some of the values `depth` levels down in a JSON document, for sniffing.
 
         Args:
             depth: How many levels down; 0: the document itself.
             top: What the document must be, ``dict`` or ``list``; if it is not, there are no values.
+            most: The largest number of values.
         """
-        return values(self.sample, depth) if self.kind == "json" and isinstance(self.sample, top) else []
+        return values(self.sample, depth, most) if self.kind == "json" and isinstance(self.sample, top) else []
 
     def objects_at(self, depth: int, top: type = object) -> list[dict[str, Any]]:
         """Those of `values` that are objects."""

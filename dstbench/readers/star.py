@@ -22,7 +22,6 @@ import polars as pl
 from dstbench.readers import tsv
 from dstbench.readers.document import said_in
 from dstbench.readers.format import Format, Source, States, StatesBuilder
-from dstbench.readers.source import values
 from dstbench.readers.states import Side, error_in
 
 
@@ -54,8 +53,7 @@ def _is_cell(cell: object) -> bool:
 
 def _sniff(source: Source, *, wrong_only: bool) -> bool:
     """Whether slots of turns hold ``pred`` and ``gt``, and are there all, or only if they are wrong (`wrong_only`)."""
-    cells = values(source.sample, 2, most=200) if source.kind == "json" and isinstance(source.sample, dict) else []
-    return any(map(_is_cell, cells)) and _is_partial(source.json) == wrong_only
+    return any(map(_is_cell, source.values(2, dict, most=200))) and _is_partial(source.json) == wrong_only
 
 
 def _is_partial(turns: dict[str, Any]) -> bool:
@@ -99,7 +97,7 @@ def _read_partial(source: Source, states: StatesBuilder) -> None:
 
 
 def _fill(wrong: States, gold: States) -> States:
-    """Predictions made of the wrong slots and, for all others, of gold's."""
+    """Predictions: the listed wrong values, and gold's values of all other slots."""
     if wrong.pred is None or wrong.gold is None or gold.gold is None:
         raise error_in(wrong, "no turn in the file")
     turns = wrong.pred.turns

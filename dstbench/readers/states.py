@@ -42,7 +42,7 @@ class States:
         either: Whether the file may be gold or predictions: then both sides are set, and the one that is used depends
             on whether the user named the file as gold.
         places: (dialogue: String, file: String name without folders, position: UInt32 in that file), for predictions
-            that name dialogues by their place in a dataset; None: none do so for this dataset.
+            that name dialogues by their place in a dataset; None: no format does so for such files.
         splits: (dialogue: String, split: String ``train``, ``dev`` or ``test``), one row per dialogue; None: unknown.
         complete: Takes the gold states and returns these states with a predicted side, if the file alone does not say
             what is predicted; None: it does.
@@ -88,6 +88,15 @@ def noting_gaps(cause: str) -> Callable[[States], States]:
     return finish
 
 
+def name_of_all(files: Sequence[str]) -> str:
+    """What messages call several files together.
+
+    >>> name_of_all(["a.json"]), name_of_all(["a.json", "b.json", "c.json"])
+    ('a.json', 'a.json and 2 more')
+    """
+    return files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+
+
 def merge_states(parts: Sequence[States], source: str | None = None) -> States:
     """The states of several files as those of one run, which messages call `source`.
 
@@ -96,7 +105,7 @@ def merge_states(parts: Sequence[States], source: str | None = None) -> States:
     """
     if len(parts) == 1:
         return parts[0]
-    source = source or f"{parts[0].source} and {len(parts) - 1} more"
+    source = source or name_of_all([part.source for part in parts])
     if any(part.complete for part in parts):
 
         def complete(gold: States) -> States:

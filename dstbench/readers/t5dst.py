@@ -80,9 +80,9 @@ class _Document(JsonDocument):
     def turns(self) -> Iterator[DocumentTurn]:
         for name, dialogue in self.dialogues():
             for number, turn in enumerate(dialogue["turns"]):
-                texts = {"user": (turn, "user")} | (
-                    {"system": (turn, "system")} if number else {}
-                )  # it is "none" in turn 0
+                texts = {"user": (turn, "user")}
+                if number:  # in turn 0, the system's text is "none"
+                    texts["system"] = (turn, "system")
                 yield DocumentTurn(name, number, turn, texts)
 
     def cells(self, state: Any) -> Iterator[Cell]:

@@ -38,7 +38,7 @@ from dstbench.errors import DstbenchError, DstbenchWarning, warn
 from dstbench.io.atomic import sharing
 from dstbench.readers import Source, find_files, read
 from dstbench.readers.folder import split_of
-from dstbench.readers.states import States, in_split
+from dstbench.readers.states import States, in_split, name_of_all
 from dstbench.runs.align import MissingTurnsError, to_long, unpredicted
 from dstbench.runs.open import cuts_at, cuts_of, of_split, open_gold, read_run, write_long
 from dstbench.runs.parquet import ForeignError, read_footer, write_groups, write_table
@@ -289,8 +289,7 @@ def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence
         gold = _gold_states(first.gold, first.split)
         left_out = [dialogue for part in parts for dialogue in part.meta["left_out"]]
         predicted = pl.concat([index["dialogue"], pl.Series(left_out, dtype=pl.String)])
-        source = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
-        rest = unpredicted(source, gold, predicted, missing=first.missing)
+        rest = unpredicted(name_of_all(files), gold, predicted, missing=first.missing)
         coverages.append(rest.coverage)
         frames += [rest.frames] if rest.frames else []
         path = first.part.with_name("rest.parquet")
