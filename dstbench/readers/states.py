@@ -146,9 +146,9 @@ def in_order(states: States, gold: States) -> States:
 
 
 def in_split(states: States, split: str) -> States:
-    """The states with all their dialogues assigned to one split."""
-    turns = pl.concat([side.turns for side in sides_of(states)])
-    return replace(states, splits=turns.select("dialogue").unique().with_columns(split=pl.lit(split)))
+    """The states with all their dialogues assigned to one split; unchanged if only gold will tell the dialogues."""
+    turns = [side.turns.select("dialogue") for side in sides_of(states)]
+    return replace(states, splits=pl.concat(turns).unique().with_columns(split=pl.lit(split))) if turns else states
 
 
 def only_split(states: States, split: str) -> States:

@@ -43,6 +43,16 @@ def test_beside_gold_they_score_as_the_example(name: str, here: Path) -> None:
     assert dict(zip(rows["metric"], rows["value"], strict=True)) == pytest.approx(wanted, rel=1e-14)
 
 
+@pytest.mark.parametrize("name", GOLD)
+@pytest.mark.parametrize("split", [None, "test"])
+def test_they_may_be_in_a_folder_with_the_name_of_a_split(name: str, split: str | None, here: Path) -> None:
+    for path, text in (("run/test/preds", formats.ONLY_PRED[name]()), ("gold/test/dialogues_001.json", GOLD[name]())):
+        Path(path).parent.mkdir(parents=True)
+        Path(path).write_text(text, encoding="utf-8")
+    rows = dstbench.score("run", gold="gold", metrics="jga", split=split)
+    assert rows["value"].to_list() == [EXAMPLE_SCORES["jga"]]
+
+
 @pytest.mark.parametrize("name", ["star-partial", "convlab-raw", "dstc10", "ldst"])
 def test_without_gold_one_message_says_so(name: str, here: Path) -> None:
     Path("run").write_text(formats.ONLY_PRED[name](), encoding="utf-8")
