@@ -73,9 +73,11 @@ def read_entities(folder: str) -> dict[str, list[Mapping[str, Any]]]:
 
 
 def read_database(folder: str) -> dict[str, frozenset[str]]:
-    """The values of each slot ``domain-attribute`` that the entities of a database have; see `read_entities`.
+    """The values that the entities of a database have, by slot; see `read_entities`.
 
-    Attributes that are not strings are omitted. Which of the others are slots of a dataset, the dataset knows.
+    Returns:
+        The values of every slot ``domain-attribute`` whose attribute is a string in some entity, whether or not a
+        dataset has that slot.
     """
     values_by_slot: dict[str, set[str]] = defaultdict(set)
     for domain, entities in read_entities(folder).items():

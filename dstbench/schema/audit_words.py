@@ -21,15 +21,15 @@ PROPOSALS: Final = Table(
     end=count("The character after their last."),
     utterance=text("The whole utterance."),
     place=text(
-        "What such places have in common: when else the domain is annotated (now, between, before, next, earlier), "
+        "What similar places have in common: when else the domain is annotated (now, between, before, next, earlier), "
         "the value, the words before and after it (user), the first word of the reply and whether it is the only offer "
         "(system). A hyphen: no word."
     ),
-    annotated=count("Places like this one elsewhere in which gold annotates the slot with the value said."),
-    mentions=count("Places like this one elsewhere in which gold could do so."),
+    annotated=count("Similar places elsewhere in which gold annotates the slot with the value that is said."),
+    mentions=count("Similar places elsewhere in which gold could annotate it."),
     share=number("annotated / mentions."),
     later=text("The slot's next value in gold's states of this dialogue; null: it has none.", nullable=True),
-    round=count("The round in which it is found, from 1; finds of earlier rounds are evidence in later ones."),
+    round=count("The round in which it is found, from 1; what earlier rounds found is evidence in later ones."),
 )
 
 RATES: Final = Table(
@@ -66,7 +66,7 @@ SUMMARY: Final = Table(
     user=count("Of these: said by the user."),
     system=count("Of these: said by the system only."),
     late=count("Of these: gold has the same value later in the dialogue."),
-    rounds=count("Rounds until no missing annotation was left."),
+    rounds=count("Rounds until no missing annotation was found."),
 )
 
 SHEET: Final = Table(
@@ -80,7 +80,9 @@ SHEET: Final = Table(
     turn=turn("Turn of the addition.", nullable=True),
     slot=text("Its slot.", nullable=True),
     value=text("Its value.", nullable=True),
-    text=text("The whole dialogue with what gold sets in each turn (and +what was added); or the words."),
+    text=text(
+        "For a dialogue: its utterances, and what gold sets in each turn (added: +); for an addition: its words."
+    ),
     right=text("To be filled in for an addition: yes or no.", nullable=True),
     missed=text("To be filled in for a dialogue: how many annotations are still missing.", nullable=True),
 )
@@ -100,12 +102,12 @@ REVIEW: Final = Table(
 
 REPLACED: Final = Table(
     "replacements",
-    "One row per (dialogue, slot, old value): what an entity-replaced test set has in its place. "
+    "One row per (dialogue, slot, old value): the new value in an entity-replaced test set. "
     "Sorted by (dialogue, slot, value).",
     **LONG.only("dialogue"),
     slot=SLOT,
     value=text("The old value, as the states have it."),
-    new=text("The new one."),
+    new=text("The new value."),
     states=count("Turns in whose state it was replaced."),
     mentions=count("Times it was replaced in the dialogue's utterances, counted over all its slots."),
 )
@@ -133,7 +135,7 @@ _COUNTS: Final = {
 
 MEMORISED_RUNS: Final = Table(
     "memorised values",
-    "One row per (run, kind): predicted values that are not right, and of these, those that nobody has said.",
+    "One row per (run, kind): predicted values that are not right, and those of them that nobody has said.",
     **SCORES.only("run"),
     **_COUNTS,
     **SCORES.only("signature"),
