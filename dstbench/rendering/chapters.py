@@ -9,7 +9,7 @@ import polars as pl
 from dstbench.rendering.charts import same_gold, with_middles
 from dstbench.rendering.compare import leaderboard_page
 from dstbench.rendering.diagnose import diagnosis_page, traits_page
-from dstbench.rendering.page import Block, Chapter
+from dstbench.rendering.report_page import Block, Chapter
 from dstbench.rendering.scores import sweep_page, wide
 from dstbench.rendering.svg import heat_maps, histograms, intervals, lines, ranked
 from dstbench.rendering.tables import UNDEFINED, signature_lines, texts, value_text

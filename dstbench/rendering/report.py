@@ -27,7 +27,7 @@ from dstbench.readers.contexts import contexts
 from dstbench.rendering import chapters, charts
 from dstbench.rendering.compare import render_leaderboard
 from dstbench.rendering.diagnose import render_traits
-from dstbench.rendering.page import Chapter, render_frame, render_html, render_markdown
+from dstbench.rendering.report_page import Chapter, render_frame, render_html, render_markdown
 from dstbench.rendering.scores import render_scores, unit_of
 from dstbench.rendering.tables import as_rows, render_object
 from dstbench.runs.open import Data, Reading
