@@ -177,7 +177,7 @@ def report(
         of_dialogues = traits(runs, metrics=[*contrasted, *others], profile=convention)
         said = said_in(runs) if said is None else said
         rows = of_dialogues.dialogues
-        explorer = explore(runs, rows, resolved, convention, said=said, apart=contrasted_names, most=most)
+        explorer = explore(runs, rows, resolved, convention, said=said, contrasted=contrasted_names, most=most)
     with _noting([], pass_on=False):  # its warnings are about intervals over turns, which are not shown
         resolved_names = [str(metric) for metric in resolved]
         correlated = [*resolved, *(metric for metric in contrasted if str(metric) not in resolved_names)]

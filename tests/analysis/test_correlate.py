@@ -365,7 +365,7 @@ def test_the_released_protocol_pools_and_names_one_run_as_it_is() -> None:
     one = dstbench.traits({"careful": runs["careful"]}, protocol="released", metrics="fga,gca", to="sum")
     assert set(one.correlations["run"]) == {"careful"}
     assert one.correlations["first"].unique(maintain_order=True).to_list() == ["to_sum", "nu_released", "fga"]
-    with pytest.raises(dstbench.UsageError, match="the released protocol is of two metrics"):
+    with pytest.raises(dstbench.UsageError, match="the released protocol needs two metrics"):
         dstbench.traits(runs, protocol="released", metrics="jga")
     with pytest.raises(dstbench.UsageError, match="protocol='paper' is none of plain, released"):
         dstbench.traits(runs, protocol="paper")  # type: ignore[arg-type] # the point
