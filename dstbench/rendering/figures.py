@@ -1,6 +1,6 @@
 """Charts drawn as files for papers: SVG, PDF or PNG, by vl-convert, without a browser and without a network.
 
-They are as wide as a column of text (3.3 inches), with type of 7 and 8 points, and have no title, as papers have
+Figures are as wide as a column of text (3.3 inches), have type of 7 and 8 points, and no title, because papers have
 captions.
 """
 
@@ -17,12 +17,12 @@ from dstbench.typing import FigureFormat
 if TYPE_CHECKING:
     from dstbench.rendering.charts import Chart
 
-# In points (1/72 inch): the width of a figure, and the smallest one of its plot, whatever the labels beside it.
+# The width of a figure and the smallest width of its plot, in points (1/72 inch).
 _WIDTH: Final = 238
 _NARROWEST: Final = 60
 _DOTS_PER_INCH: Final = 300
 _VEGA_LITE: Final = "5.20"
-# The opening tag of an SVG, up to each size.
+# The width and height in the opening tag of an SVG, with the text before each.
 _SIZE: Final = re.compile(r'(<svg [^>]*?width=")([0-9.]+)(" height=")([0-9.]+)"')
 _CONFIG: Final[dict[str, Any]] = {
     "font": "Helvetica, Arial, sans-serif",
@@ -51,7 +51,7 @@ _CONFIG: Final[dict[str, Any]] = {
 
 
 def check_drawing() -> None:
-    """Check that figures can be drawn, before the work is done.
+    """Check that figures can be drawn; commands do it before they compute.
 
     Raises:
         DstbenchError: vl-convert is not installed.
@@ -76,7 +76,8 @@ def draw_figure(chart: Chart, form: FigureFormat) -> bytes:
     import vl_convert
 
     options: Any = {"vl_version": _VEGA_LITE, "allowed_base_urls": []}  # it may fetch nothing
-    # The first drawing shows how much room labels and legends take beside the plot; the second leaves it to them.
+    # The first drawing shows how much room the labels and legends beside the plot take; the second makes the plot
+    # narrower by as much.
     size = _SIZE.search(vl_convert.vegalite_to_svg(_fit(chart, _WIDTH), **options))
     beside = float(size[2]) - _WIDTH if size else 0
     fitted = _fit(chart, max(_NARROWEST, _WIDTH - beside))
@@ -88,14 +89,14 @@ def draw_figure(chart: Chart, form: FigureFormat) -> bytes:
 
 
 def _fit(chart: Chart, width: float) -> Chart:
-    """The chart in the look of a paper, with a plot of this width."""
+    """The chart in the style for papers, with a plot of this width."""
     fitted = copy.deepcopy(chart)
     fitted.pop("title", None)
     fitted["config"] = {**_CONFIG, **fitted.get("config", {})}
     if "columns" in fitted:
         fitted["columns"] = 1
     plot = fitted["spec"] if "facet" in fitted else fitted
-    if plot.get("height") == plot.get("width", 0):  # a square remains one
+    if plot.get("height") == plot.get("width", 0):  # a square plot stays square
         plot["height"] = width
     plot["width"] = width
     return fitted

@@ -404,10 +404,10 @@ def test_correlations_as_text(models: list[str]) -> None:
         assert line[8] == f"{difference:.3f}"
         assert line[-4:] == ["williams1959", f"{statistic:.3f}", line[-2], f"{p:.3g}"]
     assert "p are two-sided, and not adjusted for their number" in out
-    assert "pooled: a dialogue that several runs have counts as often" in out
+    assert "pooled: a dialogue counts once for each run that has it" in out
     assert any(line[0].startswith("signature") for line in lines if line)
     every = ok("correlate", models[0], "--versus", "jga,gca,turns", "--test", "all", "--format", "md")
-    assert "### Tests of them" in every
+    assert "### Tests of these differences" in every
     assert all(f"| {name} |" in every for name in TESTS["overlapping"])
 
 
