@@ -131,16 +131,20 @@ def scores(
     *,
     version: Annotated[
         list[str],
-        typer.Option(metavar="NAME=GOLD", help="A version of the dataset: its name, and the file of its gold. Repeat."),
+        typer.Option(
+            metavar="NAME=GOLD", help="A version of the dataset: its name, and the file of its gold. Repeatable."
+        ),
     ],
     metrics: Metrics = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=RUNS", help="Runs of one model (its seeds), by name or pattern; t5=t5_*. Repeat."),
+        typer.Option(
+            metavar="NAME=RUNS", help="Runs of one model (its seeds), by name or pattern; t5=t5_*. Repeatable."
+        ),
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="VERSION=RUNS", help="Runs, likewise, that were made on this version only. Repeat."),
+        typer.Option(metavar="VERSION=RUNS", help="Runs, likewise, that were made on this version only. Repeatable."),
     ] = None,
     from_format: From = None,
     missing: MissingOption = None,

@@ -115,7 +115,10 @@ def demo(
 
 
 @command(app, doing="reading", example="ls formats")
-def ls(what: Annotated[Listing, typer.Argument(help="What to list.")], form: FormatOption = "text") -> str:
+def ls(
+    what: Annotated[Listing, typer.Argument(metavar="WHAT", help="What to list: one of the above.")],
+    form: FormatOption = "text",
+) -> str:
     """List formats, matchers, metrics, profiles, slots or steps."""
     from dstbench.cli.listing import LISTINGS
     from dstbench.rendering.tables import render_rows
