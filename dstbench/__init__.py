@@ -5,7 +5,7 @@
 >>> dstbench.score(states, metrics="jga")["value"].item()
 1.0
 
-Names are imported when they are first used, so that ``import dstbench`` costs nothing.
+Names are imported when they are first used, so that ``import dstbench`` is fast.
 """
 
 from importlib import import_module
@@ -47,7 +47,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from dstbench.scoring.score import turns as turns
     from dstbench.scoring.turn_table import to_turns as to_turns
 
-# Public names by the module that defines them.
+# Each module to the public names that it defines.
 _DEFINED_IN = {
     "analysis.check": ["check"],
     "analysis.compare": ["compare"],
@@ -73,7 +73,7 @@ _DEFINED_IN = {
     "scoring.turn_table": ["to_turns"],
 }
 _HOME = {name: module for module, names in _DEFINED_IN.items() for name in names}
-# Modules that are public as a whole: `dstbench.signature.parse`, `dstbench.stats.holm`.
+# Modules that are public, with all their names: `dstbench.signature.parse`, `dstbench.stats.holm`.
 _MODULES = ("audit", "signature", "stats")
 
 __all__ = sorted([*_HOME, *_MODULES, "__version__"])  # noqa: PLE0605

@@ -1,6 +1,6 @@
-"""A sample of our own: the papers' worked dialogues, and an invented corpus with three invented trackers.
+"""The bundled sample: the papers' worked dialogues, and an invented corpus with three invented trackers.
 
-The corpus is drawn as whole columns, so that a million dialogues take seconds. A random seed gives the same tables on
+The corpus is drawn in whole columns, so that a million dialogues take seconds. A random seed gives the same tables on
 every machine.
 """
 
@@ -35,7 +35,7 @@ class Worked:
         name: Short name.
         source: Paper.
         states: The dialogue, in dstbench's own format.
-        printed: Metric (in our notation) to the printed value, a fraction; or to the values of its first turns.
+        printed: Metric (in dstbench's notation) to the printed score, a fraction, or to the scores of the first turns.
     """
 
     name: str
@@ -63,8 +63,8 @@ def worked() -> list[Worked]:
     a6_pred = [*[confused] * 4, food, dear, *[named] * 4]
     a6_rsa = [0.0, 0.0, 0.0, 0.0, 0.6667, 0.75, 0.8, 0.8, 0.8, 0.8]
 
-    # Seven slots that come up in three turns: 1, then 2, then all. P¹ is wrong in the first two slots only; P² is
-    # right in the first and wrong in all others.
+    # Gold has 1, then 2, then all of seven slots. P¹ is wrong in the first two slots only; P² is right in the first
+    # slot and wrong in all others.
     slots = [f"train-{s}" for s in ("departure", "destination", "day", "leaveat", "arriveby", "book people")]
     slots.append("hotel-area")
     golds = [dict.fromkeys(slots[:n], "right") for n in (1, 2, 7)]
@@ -119,9 +119,8 @@ _VALUES: Final = {
 _VOCABULARY: Final = tuple(dict.fromkeys(value for values in _VALUES.values() for value in (*values, "dontcare")))
 _NEVER: Final = 10_000  # a turn that no dialogue reaches
 
-
-#: The invented trackers, by how likely each mistake is with a slot of a dialogue (stale: a change is not noticed): one
-#: makes few mistakes, one forgets what was said, one predicts too much.
+#: The invented trackers, each with the probability of its mistakes, per slot and dialogue (stale: a change is missed).
+#: One makes few mistakes, one forgets what was said, one predicts too much.
 TRACKERS: Final = {
     "careful": {"misses": 0.03, "late": 0.03, "confuses": 0.03, "stale": 0.10, "forgets": 0.0, "invents": 0.002},
     "forgetful": {"misses": 0.04, "late": 0.10, "confuses": 0.02, "stale": 0.70, "forgets": 0.06, "invents": 0.001},
@@ -143,7 +142,7 @@ class _Course(NamedTuple):
     end: Integers
 
     def at(self, cell: Integers, turn: Integers) -> Integers:
-        """The values of cells (indices of entries) in turns; −1: not in the state."""
+        """The values of entries, given by index, in given turns; −1: the slot is not in the state."""
         value = np.where(turn >= self.change[cell], self.second[cell], self.first[cell])
         return np.where((turn >= self.start[cell]) & (turn < self.end[cell]), value, -1)
 
@@ -156,7 +155,7 @@ def synthetic(
     Args:
         dialogues: How many; each has 4 to 10 turns and one to three of MultiWOZ's five domains.
         seed: Random seed; the same seed and size give the same tables.
-        trackers: Which of `TRACKERS`; a tracker's table does not depend on the others.
+        trackers: The names of trackers in `TRACKERS`; a tracker's table does not depend on the others.
 
     Returns:
         Tracker name to long table (schema `LONG`, sorted); all have the same gold.
@@ -185,7 +184,7 @@ def _values(rng: np.random.Generator, dialogues: int) -> Integers:
 
 
 def _gold(rng: np.random.Generator, lengths: Integers) -> _Course:
-    """Gold of dialogues of these lengths: domains come up one after the other, each with most of its slots."""
+    """The gold of dialogues with these lengths: domains come up one after the other, each with most of its slots."""
     n = len(lengths)
     rank = rng.random((n, len(_DOMAINS))).argsort(axis=1).argsort(axis=1)  # order in which domains come up
     domains = rng.integers(1, 4, n)
@@ -201,7 +200,7 @@ def _gold(rng: np.random.Generator, lengths: Integers) -> _Course:
 
 
 def _tracked(rng: np.random.Generator, lengths: Integers, gold: _Course, rates: Mapping[str, float]) -> _Course:
-    """Gold as a tracker predicts it that makes mistakes at these rates."""
+    """The predictions of a tracker that makes mistakes at these rates."""
 
     def happens(mistake: str) -> Flags:
         return rng.random(gold.start.shape) < rates[mistake]
@@ -218,7 +217,7 @@ def _tracked(rng: np.random.Generator, lengths: Integers, gold: _Course, rates: 
 
 
 def _table(lengths: Integers, gold: _Course, pred: _Course) -> pl.DataFrame:
-    """Lay two courses out as a long table: a row per turn and listed slot, and one per turn before the first slot."""
+    """Two courses as a long table: a row per turn and slot that has begun, and one per turn before the first slot."""
     first_listed = np.minimum(gold.start, pred.start)
     listed_turns = np.maximum(np.repeat(lengths, len(_SLOTS)) - first_listed, 0)
     cell = np.repeat(np.arange(len(first_listed)), listed_turns)
@@ -246,7 +245,7 @@ def _table(lengths: Integers, gold: _Course, pred: _Course) -> pl.DataFrame:
 
 
 def _count_up(sizes: Integers) -> Integers:
-    """For groups of these sizes, each member's index in its group: 0 1 0 1 2 for 2 and 3."""
+    """The index of each member in its group, for groups of these sizes: 0 1 0 1 2 for sizes 2 and 3."""
     return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
@@ -261,13 +260,13 @@ def _named(names: tuple[str, ...], codes: Integers) -> pl.Series:
 def worked_scores() -> pl.DataFrame:
     """The worked dialogues: (source, table, metric, printed, measured), values as fractions with four decimals.
 
-    Where a paper prints a value per turn, `printed` and `measured` hold those of the turns that it prints.
+    If a paper prints a score per turn, `printed` and `measured` have the scores of the turns that it prints.
     """
     rows = []
     for example in worked():
         for metric, printed in example.printed.items():
             per_turn = isinstance(printed, list)
-            with warnings.catch_warnings():  # a paper's example may well use a slot that MultiWOZ has not
+            with warnings.catch_warnings():  # a paper's example may use a slot that MultiWOZ does not have
                 warnings.simplefilter("ignore", DstbenchWarning)
                 measured = score(example.states, metrics=metric, by="turn" if per_turn else "run")["value"]
             shown = printed if isinstance(printed, list) else [printed]
@@ -277,15 +276,19 @@ def worked_scores() -> pl.DataFrame:
 
 
 def write_sample(corpus: Mapping[str, pl.DataFrame], folder: Path) -> list[Path]:
-    """Write the sample to a folder, made if need be: a long table per tracker, and the worked dialogues as JSONL.
+    """Write the sample to a folder: a long table per tracker, and the worked dialogues as JSON Lines.
+
+    Args:
+        corpus: Tracker name to long table.
+        folder: The folder, which is made if there is none.
 
     Returns:
-        The files written.
+        The paths of the files.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DstbenchError(f"no folder can be made here: {error.strerror}", file=str(folder)) from None
+        raise DstbenchError(f"the folder cannot be made: {error.strerror}", file=str(folder)) from None
     written = []
     for run in open_runs(corpus):
         written.append(folder / f"{run.name}.parquet")

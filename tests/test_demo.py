@@ -68,4 +68,4 @@ def test_a_folder_that_cannot_be_made(here: Path) -> None:
     Path("taken").write_text("")
     code, out, err = run("demo", "-o", "taken")
     assert (code, out) == (1, "")
-    assert err.startswith("error: taken: no folder can be made here")
+    assert err.startswith("error: taken: the folder cannot be made")

@@ -1,1 +1,1 @@
-"""What is asked of runs beside their scores: one module per public function, of the same name."""
+"""Analyses of runs: one module per public function, of the same name, and modules that several of them use."""

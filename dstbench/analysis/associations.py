@@ -1,8 +1,8 @@
 """Correlations of columns of numbers, and differences between two correlations, as rows.
 
-Conventions: Pearson's r. A correlation uses the rows in which both of its columns are defined; correlations that are
-compared use the rows in which all of their columns are. Pooling runs puts their rows below each other: a dialogue
-counts once per run that has it, so intervals are too narrow.
+Conventions: correlations are Pearson's r. A correlation uses the rows in which both of its columns are defined.
+Correlations that are compared use the rows in which all of their columns are defined. Pooling runs puts their rows
+below each other: a dialogue counts once for each run that has it, so intervals are too narrow.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Columns: TypeAlias = "Mapping[str, Floats]"
 
 #: The name that stands for all runs together.
 POOLED: Final = "pooled"
-#: The tests of each kind of difference; the first is the default.
+#: The tests of each kind of difference, by their names in cocor; the first one is the default.
 TESTS: Final[Mapping[str, tuple[str, ...]]] = {
     "overlapping": (
         *("williams1959", "pearson1898", "hotelling1940", "olkin1967", "dunn1969", "hendrickson1970"),
@@ -50,47 +50,56 @@ _EXACT: Final = 1 - 1e-9
 
 
 def with_pooled(tables: Sequence[tuple[str, pl.DataFrame]], variables: Sequence[str]) -> list[tuple[str, Columns]]:
-    """The columns of each run, and where there are several, of all runs together, named `POOLED`.
+    """The columns of each run, by its name, and if there are several runs, those of all together, as `POOLED`.
 
     Raises:
-        UsageError: One of several runs has the name of all.
+        UsageError: One of several runs is called `POOLED`.
     """
     named = [(name, as_columns(table, variables)) for name, table in tables]
     if len(named) > 1:
         if POOLED in (name for name, _ in named):
-            raise UsageError(f"a run is called {POOLED!r}, as all runs together are", hint="--name gives another one")
+            raise UsageError(
+                f"a run is called {POOLED!r}, which is the name of all runs together", hint="--name renames it"
+            )
         named.append((POOLED, {v: np.concatenate([columns[v] for _, columns in named]) for v in variables}))
     return named
 
 
 def as_columns(table: pl.DataFrame, variables: Sequence[str]) -> Columns:
-    """The numbers of a table, NaN where undefined."""
-    # Equal scores that come from different sums can differ in their last bits; rounding removes that.
+    """The numbers in columns of a table, NaN where undefined."""
+    # Equal scores that come from different sums can differ in their last bits; rounding removes the difference.
     return {v: table[v].cast(pl.Float64).fill_null(float("nan")).to_numpy().round(_DECIMALS) for v in variables}
 
 
-def correlations(run: str, columns: Columns, level: float, taken: str = "pairwise") -> pl.DataFrame:
-    """Each pair of columns, as rows of `schema.analysis.CORRELATIONS`; `taken` says which rows the columns hold."""
+def correlations(run: str, columns: Columns, level: float, rows_taken: str = "pairwise") -> pl.DataFrame:
+    """The correlation of each pair of columns, as rows of `schema.analysis.CORRELATIONS`.
+
+    Args:
+        run: Name of the run.
+        columns: Its columns.
+        level: Confidence level of the intervals.
+        rows_taken: Which rows the correlations are over, a value of the column `rows`.
+    """
     m = matrix(columns, level)
     names = list(columns)
     rows = [
-        (run, taken, names[i], names[j], m.r[i, j], int(m.n[i, j]), m.lo[i, j], m.hi[i, j], level)
+        (run, rows_taken, names[i], names[j], m.r[i, j], int(m.n[i, j]), m.lo[i, j], m.hi[i, j], level)
         for i, j in combinations(range(len(names)), 2)
     ]
     return _frame(rows, CORRELATIONS.schema)
 
 
 class Compared(NamedTuple):
-    """Two correlations and their comparison, where there is one."""
+    """Two correlations and their comparison."""
 
     runs: Pair
     first: Pair
     second: Pair
-    kind: str  # of `TESTS`
+    kind: str  # a key of `TESTS`
     r: tuple[float, float]
     n: tuple[int, int]
-    comparison: Comparison | None
-    why: str | None  # there is no comparison
+    comparison: Comparison | None  # None: the correlations cannot be compared
+    why_not: str | None  # why they cannot be compared
 
 
 def compare_pairs(runs: Pair, columns: Sequence[Floats], first: Pair, second: Pair, level: float) -> Compared:
@@ -100,55 +109,57 @@ def compare_pairs(runs: Pair, columns: Sequence[Floats], first: Pair, second: Pa
 
     Args:
         runs: The runs of the first and of the second correlation.
-        columns: Those of the first pair, then those of the second, of one length; NaN where undefined.
+        columns: The two columns of the first pair, then those of the second, all of one length; NaN where undefined.
         first: Names of the first pair.
-        second: Names of the second.
-        level: Of the interval.
+        second: Names of the second pair.
+        level: Confidence level of the interval.
     """
     defined = ~np.isnan(columns).any(axis=0)
     j, k, h, m = (column[defined] for column in columns)
     n = len(j)
     (r_first, _), (r_second, _) = pearson(j, k), pearson(h, m)
-    turned = (((j, k), (h, m)), ((j, k), (m, h)), ((k, j), (h, m)), ((k, j), (m, h)))
-    unshared = [(a[1], b[1]) for a, b in turned if np.array_equal(a[0], b[0])]
+    orders = (((j, k), (h, m)), ((j, k), (m, h)), ((k, j), (h, m)), ((k, j), (m, h)))
+    # The columns beside a shared one, for each shared column.
+    unshared = [(one[1], other[1]) for one, other in orders if np.array_equal(one[0], other[0])]
     kind = "overlapping" if unshared else "nonoverlapping"
     comparison: Comparison | None = None
-    why = _why_not((r_first, r_second), (n, n))
-    if not why:
+    why_not = _why_not((r_first, r_second), (n, n))
+    if not why_not:
         try:
             if unshared:
                 comparison = compare_overlapping(r_first, r_second, pearson(*unshared[0])[0], n, level=level)
             else:
                 r_jh, r_jm, r_kh, r_km = (pearson(a, b)[0] for a in (j, k) for b in (h, m))
                 comparison = compare_nonoverlapping(r_first, r_second, r_jh, r_jm, r_kh, r_km, n, level=level)
-        except UsageError:  # of the correlations as such: the level is sound, and there are enough rows
-            why = "one of the columns follows from the others"
-    return Compared(runs, first, second, kind, (r_first, r_second), (n, n), comparison, why)
+        except UsageError:  # it is about the correlations: the level and the number of rows have been checked
+            why_not = "one of the columns follows from the others"
+    return Compared(runs, first, second, kind, (r_first, r_second), (n, n), comparison, why_not)
 
 
-def compare_apart(runs: Pair, one: Columns, other: Columns, pair: Pair, level: float) -> Compared:
+def compare_separate_runs(runs: Pair, one: Columns, other: Columns, pair: Pair, level: float) -> Compared:
     """Compare one correlation between two runs that share no dialogue."""
     (r_first, n_first), (r_second, n_second) = (pearson(*(columns[name] for name in pair)) for columns in (one, other))
-    why = _why_not((r_first, r_second), (n_first, n_second))
-    comparison = None if why else compare_independent(r_first, n_first, r_second, n_second, level=level)
-    return Compared(runs, pair, pair, "independent", (r_first, r_second), (n_first, n_second), comparison, why)
+    r, n = (r_first, r_second), (n_first, n_second)
+    why_not = _why_not(r, n)
+    comparison = None if why_not else compare_independent(r_first, n_first, r_second, n_second, level=level)
+    return Compared(runs, pair, pair, "independent", r, n, comparison, why_not)
 
 
 def _why_not(r: tuple[float, float], n: tuple[int, int]) -> str | None:
-    """Why two correlations cannot be compared; None if nothing in r and n forbids it."""
+    """Why two correlations cannot be compared, as far as r and n show; None: they can."""
     if min(n) < 4:
-        return f"{min(n)} dialogues have all of their columns, and a correlation needs 4"
+        return f"all of their columns are defined in {min(n)} dialogues only, and a correlation needs 4"
     if np.isnan(r).any():
         return "a column does not vary"
-    return "two columns go together exactly" if max(map(abs, r)) > _EXACT else None
+    return "two columns correlate perfectly" if max(map(abs, r)) > _EXACT else None
 
 
-def difference_rows(compared: Iterable[Compared], level: float, taken: str = "complete") -> pl.DataFrame:
-    """Differences as rows of `schema.analysis.CORRELATION_DIFFERENCES`; see `correlations`."""
+def difference_rows(compared: Iterable[Compared], level: float, rows_taken: str = "complete") -> pl.DataFrame:
+    """Differences as rows of `schema.analysis.CORRELATION_DIFFERENCES`; `rows_taken`: see `correlations`."""
     rows = []
     for each in compared:
         difference, zou = (each.comparison.difference, each.comparison.zou) if each.comparison else (None, (None, None))
-        rows.append((*_place(each), taken, each.kind, *each.r, difference, *zou, *each.n, level))
+        rows.append((*_keys(each), rows_taken, each.kind, *each.r, difference, *zou, *each.n, level))
     return _frame(rows, CORRELATION_DIFFERENCES.schema)
 
 
@@ -168,11 +179,12 @@ def outcome_rows(compared: Iterable[Compared], test: str | None, level: float) -
                 continue
             outcome = each.comparison.tests[name]
             limits = outcome.interval or (None, None)
-            rows.append((*_place(each), name, outcome.statistic, outcome.df, outcome.p, *limits, level))
+            rows.append((*_keys(each), name, outcome.statistic, outcome.df, outcome.p, *limits, level))
     return _frame(rows, CORRELATION_TESTS.schema)
 
 
-def _place(compared: Compared) -> tuple[str, ...]:
+def _keys(compared: Compared) -> tuple[str, ...]:
+    """The columns `run`, `other_run`, `first` and `second` of a row."""
     return *compared.runs, ",".join(compared.first), ",".join(compared.second)
 
 

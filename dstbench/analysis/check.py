@@ -1,7 +1,6 @@
-"""Sanity checks of a run: what a careful reviewer would ask before believing its scores.
+"""Sanity checks of a run: the questions that a careful reviewer would ask before believing its scores.
 
-The answer of each check is known for a sound run. Three more runs are derived on the same turns: gold against itself, a
-tracker that predicts nothing, and one that repeats gold's state of the turn before.
+Some checks score other predictions for the same turns: gold itself, nothing, and gold's state of the turn before.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ from dstbench.scoring.score import score_run
 from dstbench.typing import Dontcare
 
 _METRICS: Final = "jga,sa,f1,fga,tla,aga,gca:counting=paper"
-# States are taken for turn-level ones if at least this share of slots that still hold is gone in the next turn; in
-# states that accumulate it is a few per cent.
+# States count as turn-level if at least this share of predicted slots whose gold value stays is gone in the next turn;
+# in cumulative states it is a few per cent.
 _FORGETS: Final = 0.5
 _SPELLING: Final = normaliser(LOOSE)
-_MOST: Final = 5  # examples that a check names
+_MOST_NAMED: Final = 5  # examples that a check names
 
 
 class _Check(NamedTuple):
@@ -49,12 +48,12 @@ def check(
     ontology: str | Mapping[str, Iterable[str]] | None = None,
     **reading: Unpack[Reading],
 ) -> pl.DataFrame:
-    """Check runs before their scores are believed.
+    """Check runs before you believe their scores.
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
-        profile: The convention under which is scored, or its name.
-        ontology: The values that each slot may have, or a JSON file {slot: [values]}; None: those that gold has.
+        profile: The convention under which runs are scored, or its name.
+        ontology: The values that each slot may have, or a JSON file {slot: [values]}; None: gold's values.
         **reading: `gold`, `format`, `names`, `missing` (default: "wrong"), `split`: see `dstbench.open_runs`.
 
     Returns:
@@ -78,8 +77,9 @@ def check(
 
 
 def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:
-    yield _gold_against_gold(run, convention)
-    yield from _first_alternative(run, convention)
+    scores_of_gold = _scores(_derived(run, pl.col("gold")), _METRICS, convention)
+    yield _gold_against_gold(scores_of_gold, convention)
+    yield from _first_alternative(run, scores_of_gold, convention)
     yield from _floors(run, convention)
     yield _coverage(run)
     counts = _value_counts(run)
@@ -95,7 +95,7 @@ def _scores(run: Run, metrics: str, convention: Convention) -> dict[str, float |
 
 
 def _derived(run: Run, pred: pl.Expr) -> Run:
-    """The run of another tracker on the same turns."""
+    """A run with other predictions for the same turns; `pred` computes them from the columns of the long table."""
 
     def derive(table: pl.DataFrame) -> pl.DataFrame:
         return table.with_columns(pred.alias("pred"))
@@ -107,29 +107,29 @@ def _percent(value: float | None) -> str:
     return "undefined" if value is None else f"{100 * value:.2f}"
 
 
-def _gold_against_gold(run: Run, convention: Convention) -> _Check:
-    scores = _scores(_derived(run, pl.col("gold")), _METRICS, convention)
-    short = [f"{name} {_percent(value)}" for name, value in scores.items() if value is not None and value < 1 - 1e-12]
-    if short:
-        text = f"does not give 100: {', '.join(short)}; {convention.name} treats the two sides differently"
+def _gold_against_gold(scores: Mapping[str, float | None], convention: Convention) -> _Check:
+    below = [f"{name} {_percent(value)}" for name, value in scores.items() if value is not None and value < 1 - 1e-12]
+    if below:
+        text = f"does not give 100: {', '.join(below)}; {convention.name} treats the two sides differently"
         return _Check("gold against gold", "fail", text)
     text = f"gives 100 on {', '.join(scores)} (not on rsa, where empty turns have 0, and gca as released)"
     return _Check("gold against gold", "ok", text)
 
 
-def _first_alternative(run: Run, convention: Convention) -> Iterator[_Check]:
-    """What a perfect tracker scores that predicts one value where gold lists alternatives; nothing if none is listed.
+def _first_alternative(
+    run: Run, scores_of_gold: Mapping[str, float | None], convention: Convention
+) -> Iterator[_Check]:
+    """Whether a perfect tracker scores lower if it predicts only the first of gold's alternatives.
 
-    Not asked where a convention wants them all.
+    There is no check if it scores the same, or if the convention requires all alternatives.
     """
     if convention.multi == "all":
         return
     first = pl.col("gold").cast(pl.String).str.split(BETWEEN).list.first().cast(pl.Categorical)
     scores = _scores(_derived(run, first), _METRICS, convention)
-    whole = _scores(_derived(run, pl.col("gold")), _METRICS, convention)
-    if scores == whole:
+    if scores == scores_of_gold:
         return
-    lower = ", ".join(f"{name} {_percent(scores[name])}" for name in scores if scores[name] != whole[name])
+    lower = ", ".join(f"{name} {_percent(scores[name])}" for name in scores if scores[name] != scores_of_gold[name])
     accepted = _percent(_scores(_derived(run, first), "jga", replace(convention, multi="any"))["jga"])
     yield _Check(
         "gold's first alternative",
@@ -139,7 +139,7 @@ def _first_alternative(run: Run, convention: Convention) -> Iterator[_Check]:
 
 
 def _remedy(run: Run, convention: Convention) -> str:
-    """The option that takes values that differ by spelling for equal, if JGA gains by it; else nothing."""
+    """The option that accepts values in other spellings, with the JGA that it gives; empty if JGA does not rise."""
     jga = _scores(run, "jga", convention)["jga"]
     remedy = None if jga is None or convention.unit == "frame" else spelling_remedy(run, convention, jga)
     return "" if remedy is None else f"; {remedy.option} takes jga from {_percent(jga)} to {_percent(remedy.jga)}"
@@ -170,7 +170,7 @@ def _coverage(run: Run) -> _Check:
 
 
 def _value_counts(run: Run) -> pl.DataFrame:
-    """(slot, gold, pred, turns): in how many turns the pair stands, strings; null is absent."""
+    """(slot, gold, pred, turns): the number of turns with each pair of values, as strings; null is absent."""
     pairs = ["slot", "gold", "pred"]
 
     def part(table: pl.DataFrame) -> pl.DataFrame:
@@ -198,18 +198,18 @@ def _slots(counts: pl.DataFrame) -> Iterator[_Check]:
 
 
 def _cumulative(run: Run) -> _Check:
-    """Whether what was predicted, and still holds in gold, is still predicted."""
+    """Whether a slot stays predicted in the next turn if gold keeps its value."""
     same = (pl.col("dialogue") == pl.col("dialogue").shift(1)) & (pl.col("slot") == pl.col("slot").shift(1))
-    stands = same & pl.col("pred").shift(1).is_not_null() & (pl.col("gold") == pl.col("gold").shift(1))
+    holds = same & pl.col("pred").shift(1).is_not_null() & (pl.col("gold") == pl.col("gold").shift(1))
 
     def part(table: pl.DataFrame) -> pl.DataFrame:
-        kept = table.filter(stands.fill_null(False))
-        return kept.select(stands=pl.len(), forgotten=pl.col("pred").is_null().sum())
+        holding = table.filter(holds.fill_null(False))
+        return holding.select(holding=pl.len(), forgotten=pl.col("pred").is_null().sum())
 
-    stood, forgotten = pl.concat(over_partitions(run, part)).sum().row(0)
-    if not stood:
+    holding, forgotten = pl.concat(over_partitions(run, part)).sum().row(0)
+    if not holding:
         return _Check("cumulative states", "note", "no predicted slot has a turn after it")
-    share = forgotten / stood
+    share = forgotten / holding
     text = f"{_percent(share)} % of predicted slots that still hold are gone in the next turn"
     if share < _FORGETS:
         return _Check("cumulative states", "ok", text)
@@ -229,7 +229,7 @@ def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None,
         for slot, value, turns in predicted.sort("turns", "slot", "pred", descending=[True, False, False]).iter_rows()
         if slot in allowed and value not in allowed[slot] and not is_dontcare(value)
     ]
-    lacking = f"; it says nothing of {', '.join(without_values)}" if without_values else ""
+    lacking = f"; it has no values of {', '.join(without_values)}" if without_values else ""
     yield _Check(
         f"values outside {where}", "note" if off or without_values else "ok", f"{_listed(off) or 'none'}{lacking}"
     )
@@ -260,6 +260,6 @@ def _dontcare(run: Run, counts: pl.DataFrame, convention: Convention) -> _Check:
 
 
 def _listed(turns: Sequence[tuple[str, int]]) -> str:
-    """The first few names with their counts, and how many there are; empty if there is none."""
-    named = ", ".join(f"{name} ({count:,} turns)" for name, count in turns[:_MOST])
-    return named if len(turns) <= _MOST else f"{len(turns):,}, the most frequent: {named}"
+    """The first few names with their numbers of turns, and how many names there are; empty if there is none."""
+    named = ", ".join(f"{name} ({count:,} turns)" for name, count in turns[:_MOST_NAMED])
+    return named if len(turns) <= _MOST_NAMED else f"{len(turns):,}, the most frequent: {named}"

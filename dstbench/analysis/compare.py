@@ -1,12 +1,12 @@
 """Whether one run is better than another: intervals and tests that resample whole dialogues.
 
-Conventions: the unit is the dialogue, never the turn, as a tracker's errors persist. All runs and metrics share the
-draws, so that differences are paired; one seed gives the same bits anywhere. p-values are adjusted for the differences
-of one metric, as each metric is read as a leaderboard of its own.
+Conventions: dialogues are resampled, never turns, because a tracker's errors persist from turn to turn. All runs and
+metrics share the same draws, so differences are paired; a seed gives the same bits on every machine. p-values are
+adjusted for the differences of one metric, because each metric is read as a leaderboard of its own.
 
-The bootstrap gives standard errors and intervals; approximate randomisation gives the p of two runs. Where models with
-several runs (seeds) are named, seeds are resampled as well as dialogues, and models are compared, not runs: that one
-seed beats another says little of their models.
+The bootstrap gives standard errors and intervals; approximate randomisation gives the p of two runs. If models with
+several runs (seeds) are named, models are compared, not runs, and seeds are resampled as well as dialogues: that one
+seed beats another says little about their models.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 _LOG: Final = logging.getLogger(__name__)
-#: The default: one metric, as among many metrics one that favours a run is soon found.
+#: The default is one metric: among many, one that favours a run is easily found.
 DEFAULT: Final = "jga"
 _BETWEEN_RUNS: Final = "approximate randomisation of dialogues"
 _BETWEEN_MODELS: Final = "bootstrap of seeds and dialogues"
@@ -56,8 +56,8 @@ class Leaderboard:
     Attributes:
         scores: The runs' scores, with intervals.
         models: The models' mean scores, likewise; empty if no models were named.
-        differences: Pairs of runs, or of models if such were named: differences, with intervals and p.
-        design: How it was done: resamples, seed, level, test, adjustment.
+        differences: Pairs of runs, or of models if any were named: differences, with intervals and p.
+        design: How the runs were compared: resamples, seed, level, test, adjustment.
     """
 
     scores: pl.DataFrame
@@ -78,7 +78,7 @@ class Design:
     def __post_init__(self) -> None:
         check_level(self.level)
         if self.resamples < 1:
-            raise UsageError(f"{self.resamples} resamples are none", hint="10000 are usual")
+            raise UsageError(f"{self.resamples} resamples are too few", hint="10000 are usual")
         if self.seed < 0:
             raise UsageError(f"seed {self.seed} is negative", hint="0 or more")
         if self.adjust not in get_args(Adjustment):
@@ -114,13 +114,13 @@ def compare(
         resamples: Number of bootstrap resamples, and of randomisations.
         seed: Random seed.
         level: Confidence level of the intervals; a difference is significant if its adjusted p is at most 1 − level. A
-            warning says where no p can be, as there are too few resamples or too few dialogues that differ.
+            warning says if no p can be so small, with so few resamples or so few dialogues that differ.
         adjust: How p-values are adjusted for the number of differences of one metric.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Raises:
-        DstbenchError: Data cannot be used; there is one run only; runs do not have the same turns and gold; a metric,
+        DstbenchError: Data cannot be used; there is only one run; runs do not have the same turns and gold; a metric,
             run, model, adjustment or profile is unknown.
 
     >>> from dstbench.demo import synthetic
@@ -138,40 +138,41 @@ def compare(
         raise UsageError("compare needs at least two runs", hint="`dstbench score` scores one")
     names = [run.name for run in runs]
     seeds = None if models is None else seeds_of(models, names)
-    base = None if baseline is None else _place(baseline, data, names, seeds)
-    return resample(pair_up(runs, chosen or parse_all(DEFAULT), convention), design, models=seeds, baseline=base)
+    baseline_index = None if baseline is None else _index_of(baseline, data, names, seeds)
+    paired = pair_up(runs, chosen or parse_all(DEFAULT), convention)
+    return resample(paired, design, models=seeds, baseline=baseline_index)
 
 
 def resample(
     paired: Paired, design: Design, *, models: Models | None = None, baseline: int | None = None
 ) -> Leaderboard:
-    """`compare`, once runs are paired.
+    """Compare paired runs; see `compare`.
 
     Args:
         paired: The runs.
         design: How they are compared.
-        models: Model name to the numbers of its runs; None: runs are compared.
-        baseline: The number of the run (model) that the others are compared to; None: all pairs.
+        models: Model name to the indices of its runs; None: runs are compared.
+        baseline: The index of the run (or model) that the others are compared to; None: all pairs.
     """
     _LOG.info("resampling %s dialogues", f"{paired.sums.shape[1]:,}")
     names = list(paired.runs if models is None else models)
     pairs = [(b, a) if a == baseline else (a, b) for a, b in combinations(range(len(names)), 2)]
     pairs = [pair for pair in pairs if baseline is None or pair[1] == baseline]
     bootstrap = stats.Bootstrap.draw(paired.sums, design.resamples, design.seed)
-    coins = stats.Randomisation.draw(paired.sums, design.resamples, design.seed) if models is None else None
+    randomisation = stats.Randomisation.draw(paired.sums, design.resamples, design.seed) if models is None else None
     scores = paired.scores.to_dicts()  # run by run, each with all metrics
     means: list[Row] = []
     differences: list[Row] = []
     for number, metric in enumerate(paired.metrics):
         name, score = str(metric), paired.score(metric)
-        compared = of_runs = bootstrap.replicates(score)
-        for row, one in zip(scores[number :: len(paired.metrics)], of_runs, strict=True):
-            row.update(_interval(one.estimate(design.level)))
+        replicates = of_runs = bootstrap.replicates(score)
+        for row, of_run in zip(scores[number :: len(paired.metrics)], of_runs, strict=True):
+            row.update(_interval(of_run.estimate(design.level)))
         if models is not None:
-            compared = _over_seeds(bootstrap, score, models, paired.runs)
-            for (model, runs), one in zip(models.items(), compared, strict=True):
+            replicates = _over_seeds(bootstrap, score, models, paired.runs)
+            for (model, runs), of_model in zip(models.items(), replicates, strict=True):
                 seeds = {"runs": len(runs), "sd": _sd([of_runs[run].observed for run in runs])}
-                estimate = one.estimate(design.level)
+                estimate = of_model.estimate(design.level)
                 means.append(
                     {
                         "metric": name,
@@ -185,10 +186,13 @@ def resample(
         nulls: list[Null] = []
         rows: list[Row] = []
         for a, b in pairs:
-            gap = compared[a] - compared[b]
-            estimate = gap.estimate(design.level)
-            counted = _dialogues(paired, metric, a, b) if coins else {}
-            nulls.append(coins.null(score, a, b, counted["discordant"]) if coins else _centred(gap))
+            difference = replicates[a] - replicates[b]
+            estimate = difference.estimate(design.level)
+            counted = _count_dialogues(paired, metric, a, b) if randomisation else {}
+            if randomisation:
+                nulls.append(randomisation.null(score, a, b, counted["discordant"]))
+            else:
+                nulls.append(_centred(difference))
             rows.append(
                 {
                     "metric": name,
@@ -203,7 +207,7 @@ def resample(
             )
         verdicts = judge(nulls, design.adjust, design.level)
         differences += [{**row, **verdict} for row, verdict in zip(rows, verdicts, strict=True)]
-    how = {
+    design_row = {
         "dialogues": paired.sums.shape[1],
         "resamples": design.resamples,
         "seed": design.seed,
@@ -216,7 +220,7 @@ def resample(
         scores=_frame(scores, STANDINGS),
         models=_frame(means, MODELS),
         differences=_frame(differences, RUN_DIFFERENCES),
-        design=_frame([how], DESIGN),
+        design=_frame([design_row], DESIGN),
     )
     for line in untestable(leaderboard.differences, design.resamples, design.level):
         warn(line)
@@ -224,20 +228,21 @@ def resample(
 
 
 def _over_seeds(bootstrap: Bootstrap, score: Score, models: Models, runs: Sequence[str]) -> list[Replicates]:
-    """The replicates per model, drawn in the order of names: that in which they are given does not matter."""
+    """The replicates of each model, drawn in the order of the models' and runs' names, not in the order of the data."""
     order = sorted(models)
     replicates = bootstrap.over_seeds(score, [sorted(models[model], key=runs.__getitem__) for model in order])
     return [replicates[order.index(model)] for model in models]
 
 
-def _centred(gap: Replicates) -> Null:
-    """The resampled differences, shifted so that their mean is 0 as under the null hypothesis."""
-    defined = gap.resampled[~np.isnan(gap.resampled)]
-    return Null(gap.observed, gap.resampled - (defined.mean() if len(defined) else 0.0), TIE * gap.scale)
+def _centred(difference: Replicates) -> Null:
+    """The resampled differences, shifted so that their mean is 0, as the null hypothesis has it."""
+    resampled = difference.resampled
+    defined = resampled[~np.isnan(resampled)]
+    return Null(difference.observed, resampled - (defined.mean() if len(defined) else 0.0), TIE * difference.scale)
 
 
-def _dialogues(paired: Paired, metric: Metric, first: int, second: int) -> Row:
-    """Numbers of dialogues in which the first run is better, equal, worse, unscored, and in which sums differ."""
+def _count_dialogues(paired: Paired, metric: Metric, first: int, second: int) -> Row:
+    """The numbers of dialogues that the first run wins, ties or loses, that are unscored, and whose sums differ."""
     score, (one, other) = paired.score(metric), paired.sums[[first, second]]
     counts = stats.tally(score(one), score(other))
     own = [paired.statistics.index(name) for name in stats_of(metric)]
@@ -267,7 +272,7 @@ def _sd(scores: Sequence[float]) -> float | None:
 
 
 def _frame(rows: Sequence[Row], table: Table) -> pl.DataFrame:
-    """Rows with the columns of the table; what they lack, and NaN, is null."""
+    """Rows as a frame with the columns of the table; null for a value that a row lacks, and for NaN."""
     return pl.DataFrame(rows, schema=table.schema).fill_nan(None)
 
 
@@ -282,7 +287,7 @@ def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) ->
         names: The runs.
 
     Raises:
-        UsageError: No run is called so, or a run would be of two models.
+        UsageError: No run has such a name, or a run would belong to two models.
     """
     seeds: dict[str, list[int]] = {}
     owner: dict[int, str] = {}
@@ -297,17 +302,22 @@ def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) ->
         if run not in owner:
             if name in models:
                 raise UsageError(
-                    f"{name!r} is a model, and a run that is not of it", hint="give the model another name"
+                    f"{name!r} is the name of a model and of a run of no model", hint="give the model another name"
                 )
             seeds[name] = [run]
     return seeds
 
 
 def runs_called(patterns: str | Sequence[str], names: Sequence[str], what: str) -> list[int]:
-    """Indices of the runs that names or patterns stand for, in a list or comma-separated.
+    """Indices of the runs with these names, or with names that fit these patterns.
+
+    Args:
+        patterns: Names and patterns, in a list or comma-separated.
+        names: The names of all runs.
+        what: What the runs are named for, for messages.
 
     Raises:
-        UsageError: No run is called so; `what` names the option in the message.
+        UsageError: No run has such a name.
     """
     runs: list[int] = []
     for pattern in [part.strip() for part in patterns.split(",")] if isinstance(patterns, str) else patterns:
@@ -318,7 +328,7 @@ def runs_called(patterns: str | Sequence[str], names: Sequence[str], what: str) 
     return runs
 
 
-def _place(baseline: str, data: Data, names: Sequence[str], seeds: Models | None) -> int:
+def _index_of(baseline: str, data: Data, names: Sequence[str], seeds: Models | None) -> int:
     """Index of the run or model with this name, or of the run with this path."""
     compared = list(names if seeds is None else seeds)
     if baseline in compared:
@@ -329,7 +339,9 @@ def _place(baseline: str, data: Data, names: Sequence[str], seeds: Models | None
         return compared.index(name)
     if name in names:
         of = next(model for model, runs in (seeds or {}).items() if names.index(name) in runs)
-        raise UsageError(f"run {name!r} is one of a model's, and models are compared", hint=f"the baseline {of!r}")
+        raise UsageError(
+            f"models are compared, and {name!r} is a run of model {of!r}", hint=f"name {of!r} as the baseline"
+        )
     raise UsageError(f"no {'run' if seeds is None else 'model'} is called {baseline!r}", hint=_hint(baseline, compared))
 
 

@@ -1,7 +1,7 @@
-"""How scores go together: correlations of metrics and traits (Kim et al. 2022, Figs 3 and A1), and their differences.
+"""Correlations of metrics and traits (Kim et al. 2022, Figs 3 and A1), and differences between correlations.
 
-Conventions: see `associations`. The unit is the dialogue. Turns of one dialogue are not independent: correlations over
-turns can be computed, as papers print them, but their intervals are too narrow and differences are not compared.
+Conventions: see `associations`. Correlations are over dialogues. They can also be computed over turns, as papers print
+them, but turns of one dialogue are not independent: the intervals are too narrow, and differences are not compared.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from dstbench.analysis.associations import (
     Compared,
     Pair,
     as_columns,
-    compare_apart,
     compare_pairs,
+    compare_separate_runs,
     correlations,
     difference_rows,
     outcome_rows,
@@ -45,7 +45,7 @@ from dstbench.typing import Per
 
 #: The metrics that are correlated by default.
 CORRELATED: Final = "jga,sa,rsa,aga,f1,fga,gca"
-#: The columns that can be correlated beside metrics.
+#: The columns that can be correlated in addition to metrics.
 COLUMNS: Final[Mapping[Per, tuple[str, ...]]] = {
     "dialogue": tuple(name for name in DIALOGUES.columns if name not in ("run", "dialogue")),
     "turn": tuple(name for name in TURNS.columns if name != "dialogue"),
@@ -57,8 +57,8 @@ class Correlations:
     """Correlations, as frames (schemas in `dstbench.schema.analysis`).
 
     Attributes:
-        matrix: Each pair of columns in each run and, where there are several, in all runs pooled.
-        differences: The differences that were asked for, with Zou's interval; no row if none were.
+        matrix: A row per pair of columns and run; if there are several runs, also of all runs pooled.
+        differences: The differences that were asked for, with Zou's interval.
         tests: The tests of these differences.
         signatures: (run, metric, unit, signature) of the scores.
     """
@@ -89,19 +89,19 @@ def correlate(
             `schema.core.TURNS`), such as ``to_mean`` or ``turns``; None: the usual metrics.
         per: Correlate scores of dialogues or of turns.
         differences: Correlations to compare, each as four metrics or columns, A,B,C,D: r(A, B) less r(C, D); or as
-            three, A,B,C: r(A, B) less r(A, C). What they name is correlated too.
-        between_runs: Compare each correlation between each two runs. These have the same dialogues, or no dialogue in
-            common.
-        test: The test that stands beside an interval, by cocor's name, or ``all``; None: Williams' where a column is
-            shared, Steiger's where none is, Fisher's between runs that share no dialogue. Choose before you look at the
-            results: with nine tests of one difference, one is more likely to be significant by chance.
+            three, A,B,C: r(A, B) less r(A, C). The metrics and columns that they name are correlated too.
+        between_runs: Compare each correlation between each two runs. Two runs must have the same dialogues, or no
+            dialogue in common.
+        test: The test of the differences, by its name in cocor, or ``all``; None: Williams' if the correlations share
+            a column, Steiger's if they do not, Fisher's between runs that share no dialogue. Choose before you look at
+            the results: with nine tests of one difference, one is more likely to be significant by chance.
         level: Confidence level of all intervals.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Raises:
-        DstbenchError: Data cannot be used, runs share a part of their dialogues only, or a metric, test or profile is
-            unknown.
+        DstbenchError: Data cannot be used; two runs share only a part of their dialogues; or a metric, test or profile
+            is unknown.
 
     >>> area = {"hotel-area": "north"}
     >>> states = [{"dialogue_id": f"D{n}", "turn": t, "gold": area, "pred": area if t < n else {}}
@@ -116,8 +116,8 @@ def correlate(
     contrasts = [_contrast(each, per) for each in differences]
     if per == "turn" and (contrasts or between_runs):
         raise UsageError(
-            "differences are compared over dialogues: turns of one are not independent, and tests over them find "
-            "differences where there are none",
+            "correlations are compared over dialogues: turns of one dialogue are not independent, and tests over them "
+            "find differences where there are none",
             hint="omit --per turn",
         )
     variables = None if metrics is None else _variables(metrics, per)
@@ -129,7 +129,7 @@ def correlate(
     if len(chosen) < 2:
         raise UsageError("a correlation is between two metrics", hint="-m jga,fga")
     if between_runs and len(runs) < 2:
-        raise UsageError("only one run is given, and none to compare it with")
+        raise UsageError("only one run is given: there is none to compare it with")
     tables, signatures = zip(*(_of_run(run, chosen, per, convention) for run in runs), strict=True)
     names_and_columns = with_pooled([(run.name, table) for run, table in zip(runs, tables, strict=True)], list(chosen))
     _warn_of_rows(per, pl.concat(signatures))
@@ -141,10 +141,10 @@ def correlate(
     if between_runs:
         compared += _between(runs, tables, list(chosen), level)
     for each in compared:
-        if each.why:
-            _warn_of(each, f"cannot be compared: {each.why}")
+        if each.why_not:
+            _warn_of(each, f"cannot be compared: {each.why_not}")
         elif test not in (None, ALL_TESTS, *TESTS[each.kind]):
-            _warn_of(each, f"are {each.kind}, and {test} is no test of such")
+            _warn_of(each, f"are {each.kind}, and {test} does not test such correlations")
     return Correlations(
         pl.concat([correlations(name, columns, level) for name, columns in names_and_columns]),
         difference_rows(compared, level),
@@ -165,7 +165,7 @@ class _Contrast(NamedTuple):
 
 
 def _variables(notations: str | Iterable[str | Metric], per: Per) -> dict[str, Metric | None]:
-    """Metrics by their notation, and None by the names of columns, in the order in which they are given."""
+    """Each metric's notation to the metric, and each column's name to None, in the order in which they are given."""
     parts = split(notations)
     columns = COLUMNS[per]
     for part in parts:
@@ -180,19 +180,20 @@ def _variables(notations: str | Iterable[str | Metric], per: Per) -> dict[str, M
 
 
 def _contrast(notations: str | Sequence[str | Metric], per: Per) -> _Contrast:
+    """The two correlations that three or four names stand for; see `correlate`."""
     parts = [next(iter(_variables([part], per).items())) for part in split(notations)]
     names = [name for name, _ in parts]
     if len(names) == 3:
         names = [*names[:2], names[0], names[2]]
     if len(names) != 4:
         raise UsageError(
-            f"a difference is between two correlations, of three or four columns, not {len(names)}",
+            f"a difference of correlations names three or four columns, not {len(names)}",
             hint="jga,fga,gca is r(jga, fga) less r(jga, gca)",
         )
     first, second = (names[0], names[1]), (names[2], names[3])
     for pair in (first, second):
         if pair[0] == pair[1]:
-            raise UsageError(f"r({pair[0]}, {pair[1]}) is that of a column with itself")
+            raise UsageError(f"r({pair[0]}, {pair[1]}) is the correlation of a column with itself")
     if set(first) == set(second):
         raise UsageError(f"r({', '.join(first)}) is compared with itself")
     return _Contrast(first, second, dict(parts))
@@ -212,7 +213,7 @@ def _of_run(
     metrics = [metric for metric in variables.values() if metric is not None]
     columns = [name for name, metric in variables.items() if metric is None]
     if run.meta.get("only") and columns:
-        raise UsageError(f"{run.name}: it holds no states, and {', '.join(columns)} cannot be had from it")
+        raise UsageError(f"{run.name}: {', '.join(columns)} cannot be computed, as the run holds no states")
     if per == "dialogue":
         table, signatures = per_dialogue(run, metrics, convention)
     else:
@@ -228,7 +229,7 @@ def _between(
     """Each correlation between each two runs."""
     for (one, first), (other, second) in combinations(zip(runs, tables, strict=True), 2):
         named = one.name, other.name
-        # Both are sorted by dialogue, so that what they share stands in the same order.
+        # Both tables are sorted by dialogue, so the dialogues that they share are in the same order.
         shared = [
             table.join(another, on="dialogue", how="semi", maintain_order="left")
             for table, another in ((first, second), (second, first))
@@ -243,20 +244,21 @@ def _between(
         here, there = (as_columns(table, variables) for table in shared)
         for pair in combinations(variables, 2):
             if shared[0].is_empty():
-                yield compare_apart(named, *alone, pair, level)
+                yield compare_separate_runs(named, *alone, pair, level)
             else:
                 columns = [*(here[v] for v in pair), *(there[v] for v in pair)]
                 yield compare_pairs(named, columns, pair, pair, level)
 
 
 def _warn_of(compared: Compared, what: str) -> None:
+    """Warn of two correlations; `what` continues a sentence whose subject they are."""
     place = " and ".join(dict.fromkeys(compared.runs))
     pairs = " and ".join(dict.fromkeys(f"r({', '.join(pair)})" for pair in (compared.first, compared.second)))
     warn(f"{place}: {pairs} {what}")
 
 
 def _warn_of_rows(per: Per, signatures: pl.DataFrame) -> None:
-    """Warn of intervals that are too narrow, and of metrics that are not the same in all runs that are pooled."""
+    """Warn if intervals are too narrow, and if a metric has other parameters in one of the pooled runs."""
     if per == "turn":
         warn("turns of one dialogue are not independent: intervals over turns are too narrow")
     heads = signatures.group_by("metric", maintain_order=True).agg(
@@ -264,4 +266,4 @@ def _warn_of_rows(per: Per, signatures: pl.DataFrame) -> None:
     )
     for metric, ways in heads.iter_rows():
         if len(ways) > 1:
-            warn(f"{metric}: not the same in all runs that are pooled, but {' and '.join(ways)}; name its parameters")
+            warn(f"{metric} has different parameters in the pooled runs: {' and '.join(ways)}; name its parameters")

@@ -1,4 +1,4 @@
-"""Where a tracker fails (Kim et al. 2022): first failures, sizes of dialogues, JGA by turn and length, error kinds."""
+"""Where a tracker fails (Kim et al. 2022): first failures, gold slots, JGA by turn and length, kinds of errors."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ class Diagnosis:
     """Where runs fail, as frames (schemas in `dstbench.schema.analysis`), each with a column `run`.
 
     Attributes:
-        runs: Number of dialogues whose last turn is wrong, of those among them that were right again in between, and
-            of dialogues with few gold slots.
-        first_failures: In which tenth of the dialogue those whose last turn is wrong have their first wrong turn.
-        gold_slots: The largest number of gold slots in a dialogue's turns.
+        runs: Per run the number of dialogues that fail (their last turn is wrong), of those that fail but are right
+            again in between, and of dialogues with few gold slots.
+        first_failures: The number of dialogues that fail, by the tenth of the dialogue in which the first wrong turn
+            is.
+        gold_slots: The number of dialogues, by the largest number of gold slots in a turn.
         by_turn: JGA by the turn's number, as score rows.
         by_length: JGA by the dialogue's number of turns, as score rows.
         errors: The classes of errors, with their rates.
@@ -55,7 +56,7 @@ def diagnose(
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
-        few: A dialogue has few gold slots if no turn of it has this many.
+        few: A dialogue has few gold slots if every turn has fewer than this number.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
@@ -71,7 +72,7 @@ def diagnose(
     [('wrong-fresh', 1, 0.5), ('wrong-stale', 1, 0.5)]
     """
     if few < 0:
-        raise UsageError(f"few={few} is no number of slots", hint="12")
+        raise UsageError(f"few={few} is not a number of slots", hint="0 or more")
     convention = as_convention(profile)
     runs = open_under(convention, data, **reading)
     for run in runs:

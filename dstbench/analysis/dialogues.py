@@ -1,13 +1,13 @@
-"""One row per dialogue: when it first fails, its gold slots, where its mistakes are, its scores.
+"""A table of dialogues: when each first fails, its gold slots, where its mistakes are, its scores.
 
 Conventions: a dialogue's turns are those that the convention scores, numbered from 0 in their order, without gaps. A
-turn's mistakes are its wrong, missed and over-predicted changes as GCA's authors count them (``gca_wrong +
-gca_missed + gca_over``). Everything is computed from integers summed within the dialogue.
+turn's mistakes are its wrong, missed and over-predicted changes of state as GCA's authors count them (``gca_wrong +
+gca_missed + gca_over``). Everything is computed from sums of integers over the dialogue.
 
 With n turns of m_t mistakes each, M = Σ m_t, S = Σ t·m_t, m̄ = M/n:
 
 - tail orientation ``mean`` = S / (M·(n − 1)); ``sum`` = Σ m_t·(t − (n − 1)/2) / n; ``released`` =
-  (S/M − n/2) / (n + 1). 0 for a single turn; without mistakes undefined, but 0 for ``released``.
+  (S/M − n/2) / (n + 1). All are 0 for a single turn; without mistakes, undefined, but ``released`` is 0.
 - non-uniformity ``paper`` = Σ (m_t − m̄)²; ``released`` = Σ |m_t − m̄| / m̄, undefined without mistakes.
 """
 
@@ -40,8 +40,9 @@ def per_dialogue(run: Run, metrics: Sequence[Metric], convention: Convention) ->
     """The traits and scores of a run's dialogues.
 
     Returns:
-        The columns of `schema.analysis.DIALOGUES` and one per metric, named by its notation, sorted by dialogue;
-        dialogues without a scored turn are left out. And the signature of each metric (run, metric, unit, signature).
+        A table with the columns of `schema.analysis.DIALOGUES` and one per metric, named by its notation, sorted by
+        dialogue, without dialogues that have no scored turn; and the signature of each metric (run, metric, unit,
+        signature).
     """
     table = pl.concat(over_partitions(run, lambda part: _of_partition(part, convention)))
     table = table.select(pl.lit(run.name).alias("run"), pl.all())
@@ -110,14 +111,15 @@ def _of_partition(part: pl.DataFrame, convention: Convention) -> pl.DataFrame:
 
 
 def _tail_orientation() -> dict[str, pl.Expr]:
-    n, total, places = pl.col("n"), pl.col("M"), pl.col("S")
-    some, alone = total > 0, n == 1
+    """The variants of tail orientation by column, from the columns `n`, `M` and `S`."""
+    n, m_sum, s_sum = pl.col("n"), pl.col("M"), pl.col("S")
 
-    def variant(value: pl.Expr, without: float | None = None) -> pl.Expr:
-        return pl.when(~some).then(pl.lit(without, pl.Float64)).when(alone).then(0.0).otherwise(value)
+    def variant(value: pl.Expr, without_mistakes: float | None = None) -> pl.Expr:
+        undefined = pl.lit(without_mistakes, pl.Float64)
+        return pl.when(m_sum == 0).then(undefined).when(n == 1).then(0.0).otherwise(value)
 
     return {
-        "to_mean": variant(places / (total * (n - 1))),
-        "to_sum": variant((2 * places - total * (n - 1)) / (2 * n)),
-        "to_released": variant((2 * places - n * total) / (2 * total * (n + 1)), without=0.0),
+        "to_mean": variant(s_sum / (m_sum * (n - 1))),
+        "to_sum": variant((2 * s_sum - m_sum * (n - 1)) / (2 * n)),
+        "to_released": variant((2 * s_sum - n * m_sum) / (2 * m_sum * (n + 1)), without_mistakes=0.0),
     }

@@ -1,8 +1,8 @@
 """The dialogues that a report shows turn by turn.
 
-Conventions: values are as written, their classes (`error_classes.CLASSES`) are under the convention. A belief
-state is stored as its changes from turn to turn; gold, which runs share, once, in the first run's spelling.
-Turns are counted from 0 in the order in which a dialogue has them; `turns` says which they are.
+Conventions: values are as written; their classes (`error_classes.CLASSES`) depend on the convention. A belief state is
+stored as its changes from turn to turn. Gold, which all runs share, is stored once, in the first run's spelling. Turns
+are numbered from 0 in the order in which a dialogue has them; the list `turns` has their original numbers.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ MOST: Final = 1000
 #: Columns of the dialogues' table that a page shows beside the metrics.
 TRAITS: Final = ("turns", "wrong_turns", "first_failure", "n_gold_max", "mistakes", "to_mean", "nu_paper")
 _EVENTS: Final = ("gca_correct", "gca_wrong", "gca_missed", "gca_over")
-_DIGITS: Final = 4
-_NOTHING: Final = len(CLASSES)
+_DECIMALS: Final = 4
+# The class number of rows in which a slot is absent on both sides.
+_NO_CLASS: Final = len(CLASSES)
 _KEY: Final = ("dialogue", "turn")
 
 
@@ -41,16 +42,16 @@ class Explorer:
 
     Attributes:
         title: Which dialogues these are, in words.
-        content: All of them, as a JSON object. Its lists are by dialogue, unless said otherwise:
-            ``runs``, ``metrics``, ``counts`` (those of the metrics that are no shares), ``traits``, ``slots``,
-            ``values``, ``classes`` (name, kind): names, to which numbers below refer (−1: none).
-            ``dialogues``: their ids; ``turns``: the numbers of their turns; ``said``: what system and user said in
-            each turn, or null where nothing is known of any.
-            ``gold``: what changes in gold, as ``turn``, ``slot``, ``value``.
-            ``of_runs``, by run: ``scores`` and ``numbers`` (traits), each by name; ``pred``: as ``gold``, with
-            ``class``, and a change wherever one of gold, prediction and class changes; ``turn_scores``, by metric;
-            ``events``: the changes of state in each turn that are correct, wrong, missed, over (as GCA's authors
-            count them).
+        content: The dialogues as a JSON object. Its lists have an entry per dialogue, except for the first seven.
+            ``runs``, ``metrics``, ``counts`` (the metrics that are counts), ``traits``, ``slots``, ``values``,
+            ``classes`` (name, kind): lists of names, whose indices are used below (−1: none).
+            ``dialogues``: their ids; ``turns``: the numbers of their turns; ``said``: the utterances of system and
+            user in each turn, or null if none is known.
+            ``gold``: the changes of gold, as ``turn``, ``slot``, ``value``.
+            ``of_runs``, by run: ``scores`` and ``numbers`` (traits), each by name; ``pred``: like ``gold``, with
+            ``class``, and with a change wherever gold, the prediction or the class changes; ``turn_scores``, by
+            metric; ``events``: the numbers of changes of state in each turn that are correct, wrong, missed or over
+            (as GCA's authors count them).
     """
 
     title: str
@@ -64,23 +65,23 @@ def explore(
     convention: Convention,
     *,
     said: pl.DataFrame | None = None,
-    apart: tuple[str, str] | None = None,
+    contrasted: tuple[str, str] | None = None,
     most: int = MOST,
 ) -> Explorer:
     """Take the most telling dialogues of runs over one gold.
 
     Args:
         runs: The runs.
-        dialogues: The rows of all runs' dialogues (`schema.analysis.DIALOGUES`) with the metrics; what is not a metric
-            among its further columns is left alone.
-        metrics: The metrics to give by dialogue and turn; disagreements of runs are looked for in the first one.
-        convention: What values mean and which turns count.
-        said: What was said (`schema.CONTEXTS`); None: nobody knows.
-        apart: Two columns of `dialogues`, metrics whose disagreements are looked for; None: none.
-        most: How many dialogues to take at most.
+        dialogues: The rows of all runs' dialogues (`schema.analysis.DIALOGUES`), with a column per metric; other
+            columns are ignored.
+        metrics: The metrics to give by dialogue and turn; the first one is that in which runs may disagree (`choose`).
+        convention: How values are compared and which turns count.
+        said: The utterances (`schema.CONTEXTS`); None: they are not known.
+        contrasted: Two columns of `dialogues`, metrics that may disagree (`choose`); None: none.
+        most: The largest number of dialogues to take.
     """
     names = [str(metric) for metric in metrics]
-    chosen, title = choose(dialogues, names[0], most, apart)
+    chosen, title = choose(dialogues, names[0], most, contrasted)
     tables = [_rows(run, chosen) for run in runs]
     turns = tables[0].select(_KEY).unique().sort(_KEY).with_columns(place=pl.int_range(pl.len()).over("dialogue"))
     changes = [_changes(table, convention) for table in tables]
@@ -120,26 +121,26 @@ def explore(
 
 
 def choose(
-    dialogues: pl.DataFrame, metric: str, most: int, apart: tuple[str, str] | None = None
+    dialogues: pl.DataFrame, metric: str, most: int, contrasted: tuple[str, str] | None = None
 ) -> tuple[pl.DataFrame, str]:
-    """The most telling dialogues, and which they are in words.
+    """The most telling dialogues, and a description of them.
 
-    Each of these orders all dialogues: how far apart runs are in the metric; how far two metrics are apart in a run;
-    how early one first fails that fails at its end; how many mistakes a run makes in it. Those that come first in any
-    of them are taken.
+    Dialogues are ordered in four ways: by how much runs differ in the metric; by how much the two contrasted metrics
+    differ in a run; by how early a dialogue whose last turn is wrong has its first wrong turn; by the number of
+    mistakes of a run. The dialogues that come first in any of these orders are taken.
 
     Returns:
         (number: UInt32, dialogue: String), sorted by dialogue.
     """
-    one, other = (pl.col(name) for name in apart or (metric, metric))
+    one, other = (pl.col(name) for name in contrasted or (metric, metric))
     measures = {
         f"on which runs differ most in {metric}": pl.col(metric).max() - pl.col(metric).min(),
-        f"on which {' and '.join(apart or ())} differ most": (one - other).abs().max(),
+        f"on which {' and '.join(contrasted or ())} differ most": (one - other).abs().max(),
         "that fail first": -pl.col("first_failure").min().fill_null(1),
         "that have most mistakes": pl.col("mistakes").max(),
     }
     several = dialogues["run"].n_unique() > 1
-    orders = [name for number, name in enumerate(measures) if (several, apart, True, True)[number]]
+    orders = [name for number, name in enumerate(measures) if (several, contrasted, True, True)[number]]
     measured = dialogues.group_by("dialogue").agg(measures[name].fill_null(0).alias(name) for name in orders)
     rank = pl.min_horizontal(pl.col(name).rank("min", descending=True) for name in orders)
     order = measured.sort(rank, "dialogue")
@@ -150,43 +151,44 @@ def choose(
 
 
 def _rows(run: Run, chosen: pl.DataFrame) -> pl.DataFrame:
-    """The chosen dialogues' rows of a long table, in its order."""
+    """The rows of the chosen dialogues in a run's long table, in its order."""
     table = run.read(run.table.join(chosen.lazy().select("dialogue"), on="dialogue", how="semi", maintain_order="left"))
     return table if run.derive is None else run.derive(table)
 
 
 def _changes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """The rows at which something of a slot changes: gold, the prediction, or what they count for."""
+    """The rows in which gold, the prediction or the class of a slot changes."""
     table = states_only(table)
     rows = lay_out(table)
     classes = classify(rows, convention)
-    still_absent = rows.first & (classes == _NOTHING)  # a slot that begins with what means absent
+    still_absent = rows.first & (classes == _NO_CLASS)  # a slot whose first value means that it is absent
     gold_changes = (rows.first & (rows.gold != ABSENT)) | (~rows.first & row_changes(rows.gold))
     changes = (rows.differs | row_changes(classes)) & ~still_absent
     at = np.flatnonzero(changes | gold_changes)
     return table[at].select(
         *_KEY,
         pl.col("slot", "gold", "pred").cast(pl.String),
-        pl.Series("class", np.where(classes == _NOTHING, -1, classes.astype(np.int64))[at]),
+        pl.Series("class", np.where(classes == _NO_CLASS, -1, classes.astype(np.int64))[at]),
         pl.Series("changes", changes[at]),
         pl.Series("gold_changes", gold_changes[at]),
     )
 
 
 def _vocabulary(columns: Sequence[pl.Series]) -> list[str]:
-    """The distinct strings, the most frequent first, as these have the shortest numbers."""
+    """The distinct strings, the most frequent first, so that their indices have the fewest digits."""
     counts = pl.concat([column.rename("text") for column in columns]).drop_nulls().value_counts()
     words: list[str] = counts.sort("count", "text", descending=[True, False])["text"].to_list()
     return words
 
 
 def _coded(
-    changes: pl.DataFrame, turns: pl.DataFrame, chosen: pl.DataFrame, words: Mapping[str, list[str]]
+    changes: pl.DataFrame, turns: pl.DataFrame, chosen: pl.DataFrame, vocabularies: Mapping[str, list[str]]
 ) -> dict[str, list[list[int]]]:
     """Changes as numbers, a list per column and dialogue, in the order of turns and slots."""
     placed = changes.join(turns, on=_KEY, maintain_order="left").sort("dialogue", "place", "slot", nulls_last=True)
     codes = (
-        pl.col(name).cast(pl.Enum(listed)).to_physical().cast(pl.Int64).fill_null(-1) for name, listed in words.items()
+        pl.col(name).cast(pl.Enum(words)).to_physical().cast(pl.Int64).fill_null(-1)
+        for name, words in vocabularies.items()
     )
     numbers = placed.select(
         "dialogue", pl.col("place").alias("turn"), *codes, *(n for n in placed.columns if n == "class")
@@ -195,7 +197,7 @@ def _coded(
 
 
 def _said(said: pl.DataFrame | None, turns: pl.DataFrame, chosen: pl.DataFrame) -> dict[str, list[Any]] | None:
-    """What was said in each turn; nothing if it is known of no turn."""
+    """The utterances of each turn; None if those of no turn are known."""
     if said is None:
         return None
     utterances = turns.join(said, on=_KEY, how="left", maintain_order="left")
@@ -208,8 +210,8 @@ def _numbers(dialogues: pl.DataFrame, chosen: pl.DataFrame, names: Sequence[str]
     """Scores and traits of a run's dialogues, by name."""
     mine = chosen.join(dialogues, on="dialogue", how="left", maintain_order="left")
     floats = [name for name, column in DIALOGUES.columns.items() if column.dtype == pl.Float64]
-    traits = mine.select(pl.col(name).round(_DIGITS) if name in floats else pl.col(name) for name in TRAITS)
-    scores = mine.select(pl.col(name).round(_DIGITS) for name in names)
+    traits = mine.select(pl.col(name).round(_DECIMALS) if name in floats else pl.col(name) for name in TRAITS)
+    scores = mine.select(pl.col(name).round(_DECIMALS) for name in names)
     return {"scores": scores.to_dict(as_series=False), "numbers": traits.to_dict(as_series=False)}
 
 
@@ -224,13 +226,13 @@ def _of_turns(
     both = turns.join(wide, on=_KEY, how="left", maintain_order="left").join(
         counted, on=_KEY, how="left", maintain_order="left"
     )
-    scores = both.select("dialogue", *(pl.col(name).round(_DIGITS) for name in names))
+    scores = both.select("dialogue", *(pl.col(name).round(_DECIMALS) for name in names))
     events = both.select("dialogue", *(pl.col(name).alias(name.removeprefix("gca_")) for name in _EVENTS))
     return {"turn_scores": _lists(scores, chosen), "events": _lists(events, chosen)}
 
 
 def _lists(table: pl.DataFrame, chosen: pl.DataFrame) -> dict[str, list[Any]]:
-    """The columns of a table, each as a list per dialogue, in the order of the chosen ones; empty where it has none."""
+    """The columns of a table, each as a list per chosen dialogue, which is empty if the table has no row of it."""
     grouped = table.group_by("dialogue", maintain_order=True).agg(pl.all())
     lists = chosen.join(grouped, on="dialogue", how="left", maintain_order="left")
     columns = [name for name in table.columns if name != "dialogue"]

@@ -26,8 +26,8 @@ def fuzzy_pairs(data: Data, *, profile: str | Convention = "qian2021", **reading
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Returns:
-        (run, slot, gold, pred: values as they are compared, turns: number of turns with the pair), the most frequent
-        pair first.
+        (run, slot, gold, pred, turns): values as they are compared, and the number of turns with the pair; per run, the
+        most frequent pair first.
 
     Raises:
         UsageError: The convention matches exactly.
@@ -41,7 +41,7 @@ def fuzzy_pairs(data: Data, *, profile: str | Convention = "qian2021", **reading
     convention = as_convention(profile)
     if not convention.is_fuzzy:
         raise UsageError(
-            f"{convention.name} matches exactly: there are no such pairs",
+            f"{convention.name} matches exactly: it has no fuzzy pairs",
             hint="name a fuzzy profile (qian2021), a matcher (--match levenshtein) or a label map",
         )
 

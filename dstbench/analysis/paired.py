@@ -1,6 +1,6 @@
 """Sums per dialogue of several runs over one gold, side by side.
 
-Conventions: runs are paired by dialogue, so all must have the same scored turns with the same gold.
+Conventions: runs are paired by dialogue, so all runs must have the same scored turns with the same gold.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Paired:
 
     Attributes:
         runs: Their names.
-        metrics: The metrics, with every parameter filled in that depends on slots.
-        statistics: The names of what the metrics sum.
+        metrics: The metrics; parameters that depend on the slots have their values.
+        statistics: The names of the statistics that the metrics need.
         sums: Runs × dialogues × statistics, as doubles that add up without rounding.
         scores: The runs' score rows: `run`, `metric`, `unit`, `value`, `turns`, `dialogues`, `signature`.
     """
@@ -100,7 +100,7 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
 
 
 def _in_order(table: pl.DataFrame, dialogues: pl.DataFrame, statistics: Sequence[str]) -> Floats:
-    """Dialogues × statistics; 0 where a run has no scored frame in a dialogue, which may depend on what it predicts."""
+    """Dialogues × statistics; 0 if a run has no scored frame in a dialogue, as this can depend on its predictions."""
     ordered = dialogues.join(table, on="dialogue", how="left", maintain_order="left")
     return ordered.select(pl.col(f"stat:{name}").cast(pl.Float64).fill_null(0) for name in statistics).to_numpy()
 
@@ -110,10 +110,10 @@ def _warn_of_differences(names: Sequence[str], settings: Sequence[dict[str, str]
     first, *others = (sign("any metric", of_run) for of_run in settings)
     for name, other in zip(names[1:], others, strict=True):
         for clause in differences(first, other):
-            warn(f"{names[0]} and {name} are not compared like with like; they differ in {clause}")
+            warn(f"{names[0]} and {name} are not scored in the same way: they differ in {clause}")
 
 
-# --- where two runs differ that should not ---------------------------------------------------------------------------
+# --- the error for runs whose turns or gold differ -------------------------------------------------------------------
 
 
 def _difference(one: Run, other: Run, convention: Convention) -> DstbenchError:
@@ -136,7 +136,7 @@ def _difference(one: Run, other: Run, convention: Convention) -> DstbenchError:
     lacking = differing.filter(pl.col("gold_hash").is_null() | pl.col("gold_hash_other").is_null())
     has, lacks = (one, other) if there is None else (other, one)
     hint = (
-        "runs must be of one test set: --gold FILE gives it to all, and --missing wrong counts what they do not predict"
+        "runs must be of one test set: --gold FILE gives it to all, and --missing wrong counts turns that a run lacks"
     )
     if convention.turns == "pred":
         hint = "which turns are scored depends on what is predicted; --turns all scores all of them"
@@ -149,7 +149,7 @@ def _difference(one: Run, other: Run, convention: Convention) -> DstbenchError:
 
 
 def _gold_of_turns(run: Run, convention: Convention) -> pl.DataFrame:
-    """The scored turns, with the part of the fingerprint that says what changed in their gold."""
+    """The scored turns, each with a hash of the changes in its gold."""
     columns = {"number", *_TURN, "gold_hash", *columns_of_scored(convention)}
 
     def of_part(part: pl.DataFrame) -> pl.DataFrame:
@@ -159,7 +159,7 @@ def _gold_of_turns(run: Run, convention: Convention) -> pl.DataFrame:
 
 
 def _first_slot(one: Run, other: Run, place: dict[str, object]) -> tuple[str | None, str, str]:
-    """The first slot of a turn whose gold differs, with the other's value and the one's."""
+    """The first slot of a turn whose gold differs, with its value in the other run and in the one."""
     here, there = (
         run.read(run.table.filter(~IS_FRAME, **place).drop_nulls("slot").select(pl.col("slot", "gold").cast(pl.String)))
         for run in (one, other)

@@ -1,7 +1,7 @@
-"""SQL over the tables of runs; a table is made only when a query names it.
+"""SQL queries of the tables of runs; a table is computed only if the query names it.
 
-Conventions: integers are wide and signed (``turn - 1`` of turn 0 is −1), dictionary columns are strings. Undefined
-scores are null. A query reads, and changes nothing.
+Conventions: integers are signed 64-bit numbers (so ``turn - 1`` of turn 0 is −1), categorical columns are strings, and
+undefined scores are null. A query changes nothing.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics, score_run
 from dstbench.scoring.turn_table import to_turns
 
-# The first words of queries that read; others would seem to change tables, but tables are made anew for each query.
-_READS: Final = ("SELECT", "WITH", "FROM", "VALUES", "EXPLAIN", "SHOW")
-# Functions that read a file or an address, in any spelling and at any place.
-_FOREIGN: Final = re.compile(r"\b((?:read|scan)_\w+)[\"`\s]*(?:\(|--|/\*)", re.IGNORECASE)
+# The first words of queries that read, for the hint.
+_READING_WORDS: Final = ("SELECT", "WITH", "FROM", "VALUES", "EXPLAIN", "SHOW")
+# A call of a function that reads a file or an address.
+_FILE_FUNCTION: Final = re.compile(r"\b((?:read|scan)_\w+)[\"`\s]*(?:\(|--|/\*)", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -44,21 +44,22 @@ def query(
     profile: str | Convention = "verbatim",
     **reading: Unpack[Reading],
 ) -> pl.DataFrame:
-    """Ask runs a question in SQL (Polars' dialect).
+    """Query runs in SQL (Polars' dialect).
 
-    The tables, each with a column `run`: ``long`` (a row per slot and turn, values verbatim), ``classes`` (those that
-    gold or prediction has, with their class, `schema.analysis.SLOT_CLASSES`), ``turns`` (counts, `schema.TURNS`),
-    ``dialogues`` (traits, and a column per metric, `schema.analysis.DIALOGUES`), ``scores`` (`schema.SCORES`).
+    There are five tables, each with a column `run`: ``long`` (a row per slot and turn, values as written), ``classes``
+    (the slots that gold or prediction has, with their class, `schema.analysis.SLOT_CLASSES`), ``turns`` (counts,
+    `schema.TURNS`), ``dialogues`` (traits, and a column per metric, `schema.analysis.DIALOGUES`) and ``scores``
+    (`schema.SCORES`).
 
     Args:
         sql: A query that reads: SELECT, WITH, EXPLAIN, SHOW TABLES.
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: The metrics of ``dialogues`` and ``scores``; None: those of the profile.
-        profile: The convention, or its name; of all tables but ``long``.
+        profile: The convention, or its name, for all tables but ``long``.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Returns:
-        What the query selects.
+        The rows that the query selects.
 
     Raises:
         UsageError: The query cannot be understood; the hint lists tables and columns.
@@ -112,7 +113,7 @@ def _plain(dtype: pl.DataType) -> pl.DataType:
 def _tables(
     runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention, schemas: Mapping[str, pl.Schema]
 ) -> dict[str, pl.LazyFrame]:
-    """Table name to the table, which is made when it is read."""
+    """Table name to the table; it is computed when the query reads it."""
 
     def scores(run: Run) -> pl.DataFrame:
         rows, sums = score_run(run, metrics, [], convention)
@@ -137,26 +138,29 @@ def _tables(
 
 
 def _conform(table: pl.LazyFrame, run: Run, schema: pl.Schema) -> pl.LazyFrame:
+    """A run's table with the columns and types of the schema, `run` among them."""
     named = table.with_columns(pl.lit(run.name).alias("run"))
     return named.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
 
 def _check(sql: str, schemas: Mapping[str, pl.Schema]) -> None:
-    """Refuse what does not read, or names a table or column that does not exist."""
+    """Refuse a query that changes tables, reads files, or names a table or column that does not exist."""
     words = _COMMENT.sub(" ", sql).lstrip(" \t\r\n(").split(maxsplit=1)
     if not words:
         raise UsageError("the query is empty", hint='"SELECT slot, count(*) AS n FROM long GROUP BY slot"')
     if words[0].upper() in ("DROP", "DELETE", "TRUNCATE", "CREATE", "INSERT", "UPDATE", "ALTER"):
-        raise UsageError(f"{words[0].upper()} changes tables; a query only reads", hint=f"one of {', '.join(_READS)}")
-    if foreign := _FOREIGN.search(sql):
         raise UsageError(
-            f"{foreign[1]} reads files, and a query reads tables of runs", hint="name the file among the runs"
+            f"{words[0].upper()} changes tables; a query only reads", hint=f"one of {', '.join(_READING_WORDS)}"
+        )
+    if call := _FILE_FUNCTION.search(sql):
+        raise UsageError(
+            f"{call[1]} reads files, and a query reads tables of runs", hint="name the file among the runs"
         )
     _ask(sql, {name: pl.LazyFrame(schema=schema) for name, schema in schemas.items()})
 
 
 def _ask(sql: str, tables: Mapping[str, pl.LazyFrame]) -> pl.LazyFrame:
-    """The query's result as a lazy frame whose columns are resolved."""
+    """The query's result as a lazy frame; raises the errors that the columns of the tables show."""
     schemas = {name: table.collect_schema() for name, table in tables.items()}
     try:
         answer = pl.SQLContext(tables, register_globals=False, eager=False).execute(sql)
@@ -167,7 +171,7 @@ def _ask(sql: str, tables: Mapping[str, pl.LazyFrame]) -> pl.LazyFrame:
 
 
 def _fault(sql: str, error: Exception, schemas: Mapping[str, pl.Schema]) -> UsageError:
-    """One message, with the tables' columns as its hint."""
+    """The error for a query that Polars refuses; its hint lists the columns of the tables."""
     message = str(error).splitlines()[0].partition("; valid columns")[0].removeprefix("sql parser error: ")
     named = [name for name in schemas if re.search(rf"\b(?:FROM|JOIN)\s+{name}\b", sql, re.IGNORECASE)] or list(schemas)
     unknown = re.search(r"column [\"'](.+?)[\"']|relation [\"'](.+?)[\"']", message)

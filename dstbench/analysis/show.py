@@ -1,7 +1,7 @@
 """One dialogue, turn by turn: utterances, gold and predicted slots, scores.
 
-Conventions: scores are those of `dstbench.score` by turn, over this dialogue alone. A turn's changes are counted as
-GCA's authors do. Turns that the convention does not score have no scores and no classes.
+Conventions: scores are those of `dstbench.score` by turn, over this dialogue alone. Changes of state are counted as by
+GCA's authors. Turns that the convention does not score have no scores and no classes.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Walkthrough:
     """A dialogue, as frames (schemas in `dstbench.schema.analysis`; `schema.CONTEXTS`).
 
     Attributes:
-        said: The utterances of its turns; no row where they are not known.
+        said: The utterances of its turns; no row for turns whose utterances are not known.
         slots: Every slot of every turn that gold or a run has, with its class.
-        changes: How many changes of state each run has right, wrong, missed and over, turn by turn.
+        changes: The numbers of correct, wrong, missed and over-predicted changes of state, per run and turn.
         scores: The scores of each turn, and of the dialogue (turn: null).
         signatures: (run, metric, unit, signature) of the dialogue's scores.
     """
@@ -61,13 +61,13 @@ def walk_through(
     profile: str | Convention = "verbatim",
     **reading: Unpack[Reading],
 ) -> Walkthrough:
-    """Look at one dialogue of one or several runs.
+    """One dialogue of one or several runs, turn by turn.
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         dialogue: Its id; MultiWOZ's in any spelling.
-        context: A file, folder or table of contexts with the utterances; None: those in the first run's own file or in
-            the gold file, if any.
+        context: A file, folder or table of contexts with the utterances; None: the files of the runs and of gold, if
+            one of them has utterances.
         metrics: Metrics in dstbench's notation; None: JGA, RSA, FGA, GCA.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
@@ -85,31 +85,31 @@ def walk_through(
     """
     convention = as_convention(profile)
     chosen = parse_all(metrics or SHOWN)
-    said = None if context is None else contexts(context)  # so that its errors come before runs are read
+    said = None if context is None else contexts(context)  # first, so that its errors come before runs are read
     runs = open_under(convention, data, **reading)
     for run in runs:
         run.need_states("classes of errors")
     name = pl.DataFrame({"dialogue": [dialogue]}).select(canonical_dialogue(pl.col("dialogue"))).item()
-    parts = [(_only(run, name), resolve(chosen, [sum_up(run, {}, [], convention)], convention)) for run in runs]
+    parts = [(_cut_to(run, name), resolve(chosen, [sum_up(run, {}, [], convention)], convention)) for run in runs]
     if said is None:
         said = said_in(runs)
     elif name not in said["dialogue"]:
-        warn(f"{context} does not say what was said in {name}")
+        warn(f"{context} has no utterances of {name}")
     frames = [_of_run(run, resolved, convention) for run, resolved in parts]
     slots, changes, scores, signatures = (pl.concat(tables) for tables in zip(*frames, strict=True))
     return Walkthrough(said.filter(pl.col("dialogue") == name), slots, changes, scores, signatures)
 
 
-def _only(run: Run, dialogue: str) -> Run:
-    """The run, cut down to a dialogue."""
+def _cut_to(run: Run, dialogue: str) -> Run:
+    """The run with this dialogue only."""
     part = run.read(run.table.filter(pl.col("dialogue") == dialogue))
     if part.is_empty():
-        raise DstbenchError("no such dialogue", file=run.name, dialogue=dialogue, hint=_near(run, dialogue))
+        raise DstbenchError("no such dialogue", file=run.name, dialogue=dialogue, hint=_similar(run, dialogue))
     return replace(run, table=part.lazy(), cuts=(0, part.height))
 
 
-def _near(run: Run, dialogue: str) -> str:
-    """The ids that are most like this one, of a run that may have many."""
+def _similar(run: Run, dialogue: str) -> str:
+    """A hint with the run's dialogues whose ids are most similar to this one, or with its first ones."""
     from rapidfuzz import process
     from rapidfuzz.distance import JaroWinkler
 
@@ -122,16 +122,16 @@ def _near(run: Run, dialogue: str) -> str:
 
 
 def said_in(runs: Sequence[Run]) -> pl.DataFrame:
-    """The utterances in the first of the files of runs and gold that has any; no row if none has."""
-    tries: list[tuple[Any, str | None]] = [
+    """The utterances in the first file of the runs or of gold that has any; no row if none has."""
+    candidates: list[tuple[Any, str | None]] = [
         (run.meta["files"], run.meta["format"]) for run in runs if run.meta.get("format") in WITH_UTTERANCES
     ]
     if isinstance(gold := runs[0].meta.get("gold"), str):
-        tries.append((gold, None))
-    for path, form in tries:
+        candidates.append((gold, None))
+    for path, form in candidates:
         try:
             return contexts(path, format=form)
-        except DstbenchError:  # the user has not asked for utterances
+        except DstbenchError:  # utterances are optional here: the user has not asked for them
             continue
     return pl.DataFrame(schema=CONTEXTS.schema)
 

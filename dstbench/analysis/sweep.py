@@ -17,8 +17,8 @@ from dstbench.scoring.scope import check_scope, gold_counts, open_under
 from dstbench.scoring.score import score_run
 from dstbench.signature import parse
 
-# Settings that differ between two profiles only because the convention does.
-_FOLLOWS: Final = frozenset({"metric", "profile", "gold"})
+# Settings in a signature that are not choices of the convention, but follow from it.
+_FOLLOWING: Final = frozenset({"metric", "profile", "gold"})
 
 
 def sweep(
@@ -34,8 +34,8 @@ def sweep(
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
-        metrics: Metrics in dstbench's notation; the first one orders the rows.
-        profiles: The profiles; None: all. One that does not suit a run is left out, with a warning.
+        metrics: Metrics in dstbench's notation; the rows are ordered by the first one.
+        profiles: The profiles; None: all. A profile that does not suit a run is left out, with a warning.
         labels: A label map, or its file, for ``trippy``.
         typos: A typo table, or its file, for profiles whose normaliser has the step ``typos``.
         **reading: `gold`, `format`, `names`, `missing` (default: "error"; the same for all profiles), `split`: see
@@ -43,7 +43,7 @@ def sweep(
 
     Returns:
         (run, profile, metric, unit, value, turns, dialogues, changed: the choices that differ from the profile above,
-        signature), per run from the highest value of the first metric to the lowest; undefined ones last.
+        signature), per run from the highest value of the first metric to the lowest; undefined values last.
 
     Raises:
         DstbenchError: Data cannot be used; a metric or profile is unknown; or no profile suits the runs.
@@ -80,7 +80,7 @@ def sweep(
 
 
 def _convention(name: str, labels: str | Table | None, typos: str | Table | None) -> Convention:
-    """A profile with the user's tables, where it is made for such: the others must not change their numbers."""
+    """A profile, with the user's tables only if it is made for them, as they would change the scores of others."""
     convention = profile(name)
     takes_typos = "typos" in (*convention.gold_steps, *convention.pred_steps)
     return profile(name, labels=labels if name.startswith("trippy") else None, typos=typos if takes_typos else None)
@@ -92,9 +92,9 @@ def _ordered(rows: pl.DataFrame, first: str) -> pl.DataFrame:
     settings = [parse(signature).complete() for signature in order["signature"]]
     changed = [
         ", ".join(
-            _told(key, above.get(key, "-"), this[key])
+            _change_text(key, above.get(key, "-"), this[key])
             for key in this
-            if key not in _FOLLOWS and this[key] != above.get(key, "-")
+            if key not in _FOLLOWING and this[key] != above.get(key, "-")
         )
         for above, this in zip(settings[:1] + settings, settings, strict=False)
     ]
@@ -106,8 +106,8 @@ def _ordered(rows: pl.DataFrame, first: str) -> pl.DataFrame:
     )
 
 
-def _told(key: str, above: str, this: str) -> str:
-    """What changed, in few letters: of steps, those that came and those that went."""
+def _change_text(key: str, above: str, this: str) -> str:
+    """How a choice differs from the one above; of steps, only those that were added (+) and removed (-)."""
     if not key.endswith("-steps"):
         return f"{key} {above} → {this}"
     old, new = ([] if steps == "-" else steps.split(",") for steps in (above, this))

@@ -1,8 +1,8 @@
 """Tail orientation and non-uniformity of mistakes (Aksu & Chen 2024, section 6) beside the scores of dialogues.
 
-A metric whose scores depend on where in a dialogue mistakes are, or how they are spread, rewards something that is no
-quality of a tracker. These tables show it: per dialogue, in bins, as correlations, and the dialogues on which two
-metrics disagree.
+If the scores of a metric depend on where in a dialogue mistakes are, or on how they are spread, the metric rewards
+something that does not make a tracker better. These tables show whether they do: per dialogue, in bins, as
+correlations, and by the dialogues on which two metrics disagree.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from dstbench.stats.normal import check_level
 from dstbench.typing import NonUniformity, Protocol, TailOrientation
 
 _BINS: Final = 10
-# Traits whose bins span fixed bounds instead of the values that occur.
+# Traits whose bins span these bounds; the bins of others span the values that occur.
 _BOUNDS: Final = {"to_mean": (0.0, 1.0)}
 #: The default metrics, tail orientation and non-uniformity of each protocol.
 PROTOCOLS: Final[Mapping[Protocol, tuple[str, TailOrientation, NonUniformity]]] = {
     "plain": ("fga,gca", "mean", "paper"),
     "released": ("fga:lam=0.75,gca", "released", "released"),
 }
-# The released protocol omits dialogues whose standard scores differ by less.
+# The released protocol leaves out dialogues on which two metrics' standard scores differ by less.
 _LEAST_APART: Final = 0.1
 
 
@@ -57,9 +57,10 @@ class Traits:
         dialogues: A row per dialogue, with all traits and the metrics.
         bins: Mean scores by bins of the chosen tail orientation and non-uniformity; the bins are the same for all
             runs.
-        correlations: Of these two traits and the metrics with each other, in each run and in all of them pooled; all
-            over the same dialogues, in which all are defined.
-        differences: Of the correlations of each trait with the first two metrics, with Zou's interval.
+        correlations: The correlations of these two traits and the metrics with each other, in each run and in all runs
+            pooled, over the dialogues in which all of them are defined.
+        differences: For each trait, the difference between its correlations with the first two metrics, with Zou's
+            interval.
         disagreements: The dialogues on which two metrics differ most, in each direction; empty if none were named.
         signatures: (run, metric, unit, signature) of the scores.
     """
@@ -90,11 +91,11 @@ def traits(
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: Metrics in dstbench's notation; None: FGA and GCA (`PROTOCOLS`).
-        to: The tail orientation that is binned and correlated; None: ``mean``, or that of the protocol.
-        nu: The non-uniformity, likewise; None: ``paper``, or that of the protocol.
-        protocol: Over which dialogues traits and scores are correlated: all in which they are defined, or, with
-            ``released``, those that Aksu & Chen 2024 took, of all runs pooled: not perfect by both metrics, and by
-            standard scores 0.1 or more apart.
+        to: The variant of tail orientation for bins and correlations; None: that of the protocol (`PROTOCOLS`).
+        nu: The variant of non-uniformity for bins and correlations; None: that of the protocol.
+        protocol: The dialogues over which traits and scores are correlated: with ``plain``, all in which they are
+            defined; with ``released``, those of all runs pooled that Aksu & Chen 2024 took, which are not perfect
+            under both metrics and whose standard scores are 0.1 or more apart.
         level: Confidence level of the intervals.
         disagree: Two metrics whose strongest disagreements are listed; None: no list.
         most: Number of dialogues to list in each direction.
@@ -124,7 +125,7 @@ def traits(
         raise UsageError("a disagreement is between two metrics", hint="--disagree fga gca")
     chosen = parse_all([*([metrics] if isinstance(metrics, str) else metrics), *pair])
     if protocol == "released" and len(chosen) < 2:
-        raise UsageError("the released protocol is of two metrics", hint=f"-m {default}")
+        raise UsageError("the released protocol needs two metrics", hint=f"-m {default}")
     convention = as_convention(profile)
     runs = open_under(convention, data, **reading)
     tables, signatures = zip(*(per_dialogue(run, chosen, convention) for run in runs), strict=True)
@@ -147,7 +148,12 @@ def traits(
         pl.concat([_binned(dialogues, trait, scores) for trait in both]),
         pl.concat([correlations(run, columns, level, taken) for run, columns in correlated]),
         difference_rows(compared, level, taken),
-        pl.concat([_no_rows(), *_disagreements(dialogues, [str(metric) for metric in pair], most)]),
+        pl.concat(
+            [
+                pl.DataFrame(schema=DISAGREEMENTS.schema),
+                *_disagreements(dialogues, [str(metric) for metric in pair], most),
+            ]
+        ),
         pl.concat(signatures),
     )
 
@@ -155,10 +161,11 @@ def traits(
 def _as_released(dialogues: pl.DataFrame, traits: Sequence[str], metrics: Sequence[str]) -> Columns:
     """The dialogues of all runs as Aksu & Chen 2024 correlate them (their notebook, `CorrelationAnalysis`).
 
-    Scores are percent with two decimals, and 0 where undefined, as traits are. Dialogues with 100 by both metrics are
-    left out; the four columns become standard scores (by the sample's standard deviation) with two decimals; and
-    dialogues on which the two metrics' differ by less than 0.1 are left out. (As decimals are binary, so are some that
-    differ by 0.1 exactly.) Of their two runs, TRADE and SOM-DST, 1344 dialogues were left.
+    Scores are in percent with two decimals; undefined scores and traits are 0. Dialogues with 100 under both metrics
+    are left out. The four columns become standard scores (by the sample's standard deviation) with two decimals.
+    Dialogues on which the two metrics' standard scores differ by less than 0.1 are left out; because of binary
+    rounding, so are some on which they differ by exactly 0.1. With the authors' two runs, TRADE and SOM-DST, 1344
+    dialogues remained.
     """
     columns = dialogues.select(*traits, *metrics).cast(pl.Float64).fill_null(0)
     percent = {name: np.round(100 * columns[name].to_numpy(), 2) for name in metrics}
@@ -179,7 +186,7 @@ def _standard(numbers: Floats) -> Floats:
 
 
 def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.DataFrame:
-    """Mean scores by equal bins of a trait, empty bins too."""
+    """Mean scores by equal bins of a trait, with empty bins."""
     low, high = _BOUNDS.get(trait) or dialogues.select(pl.col(trait).min(), pl.col(trait).max().alias("high")).row(0)
     if low is None:  # nowhere defined
         return pl.DataFrame(schema=TRAIT_BINS.schema)
@@ -201,7 +208,7 @@ def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.Da
 
 
 def _disagreements(dialogues: pl.DataFrame, pair: Sequence[str], most: int) -> Iterator[pl.DataFrame]:
-    """Each run's dialogues on which two metrics differ most, in each direction; equal differences by dialogue."""
+    """Each run's dialogues on which two metrics differ most, in each direction; ties are ordered by dialogue."""
     if not pair:
         return
     for (run,), table in dialogues.group_by("run", maintain_order=True):
@@ -217,7 +224,3 @@ def _disagreements(dialogues: pl.DataFrame, pair: Sequence[str], most: int) -> I
                 .with_columns(run=pl.lit(run), higher=pl.lit(higher), lower=pl.lit(lower))
             )
             yield DISAGREEMENTS.conform(first)
-
-
-def _no_rows() -> pl.DataFrame:
-    return pl.DataFrame(schema=DISAGREEMENTS.schema)

@@ -1,7 +1,7 @@
-"""Which differences of runs are significant, and which could not be with so few resamples or dialogues.
+"""Which differences of runs are significant, and which cannot be with so few resamples or dialogues.
 
-Conventions: a difference whose smallest adjusted p is above the level was not tested, whatever its p: it is neither
-significant nor not. That is so with few resamples for many differences, and with few dialogues in which runs differ.
+Conventions: a difference counts as not tested, whatever its p, if its smallest possible adjusted p is above 1 − level:
+`significant` is then null. This happens with few resamples for many differences, and if runs differ in few dialogues.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _ADJUST: Final[Mapping[str, Callable[[Floats], Floats]]] = {
     "bh": stats.benjamini_hochberg,
     "by": stats.benjamini_yekutieli,
     "bonferroni": stats.bonferroni,
-    "max-t": lambda p: p,  # the largest of all may be reached by no resample, as one alone
+    "max-t": lambda p: p,  # its smallest p is that of one difference alone: perhaps no resample reaches it
     "none": lambda p: p,
 }
-# How many pairs a line of text names.
-_MOST: Final = 5
+# A line of text names at most this many pairs.
+_MOST_PAIRS: Final = 5
 
 
 def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[str, Any]]:
-    """p-values of one metric's differences, adjusted for the number of defined ones, and whether they are significant.
+    """p-values of one metric's differences, adjusted for the number of defined differences, and their significance.
 
     Args:
         nulls: The differences, all with the same resamples.
@@ -42,7 +42,7 @@ def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[
         level: Confidence level; tests use 1 − level.
 
     Returns:
-        Per difference its columns of `schema.analysis.RUN_DIFFERENCES`, from `p` to `significant`.
+        For each difference, the columns `p` to `significant` of `schema.analysis.RUN_DIFFERENCES`.
     """
     p = np.array([null.p() for null in nulls])
     defined = ~np.isnan(p)
@@ -69,7 +69,7 @@ def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[
 
 
 def _by_largest(nulls: Sequence[Null], p: Floats) -> Floats:
-    """`stats.max_t`; never below the p of one alone, which swaps may bound."""
+    """p-values adjusted by `stats.max_t`, but at least the p of the difference alone, which may have a lower bound."""
     adjusted = stats.max_t(
         [null.observed for null in nulls],
         np.stack([null.resampled for null in nulls], axis=1),
@@ -79,7 +79,7 @@ def _by_largest(nulls: Sequence[Null], p: Floats) -> Floats:
 
 
 def untestable(differences: pl.DataFrame, resamples: int, level: float) -> list[str]:
-    """A line of text for each kind of difference that cannot be significant; none where all can.
+    """Lines of text about differences that cannot be significant; none if all can.
 
     Args:
         differences: Rows of `schema.analysis.RUN_DIFFERENCES`.
@@ -111,16 +111,16 @@ def untestable(differences: pl.DataFrame, resamples: int, level: float) -> list[
 
 
 def pairs_text(rows: pl.DataFrame, beside: str | None = None) -> str:
-    """Pairs of runs by name, the first of them where there are many.
+    """The names of pairs of runs, or of the first pairs if there are many.
 
     Args:
         rows: Rows of `schema.analysis.RUN_DIFFERENCES`.
-        beside: The column to name beside each.
+        beside: A column whose value is shown beside each pair; None: none.
     """
-    pairs = [f"{run} and {other}" for run, other in rows.head(_MOST).select("run", "other").iter_rows()]
+    pairs = [f"{run} and {other}" for run, other in rows.head(_MOST_PAIRS).select("run", "other").iter_rows()]
     if beside is not None:
         pairs = [f"{pair} ({number})" for pair, number in zip(pairs, rows[beside], strict=False)]
-    return "; ".join(pairs) + (f", and {rows.height - _MOST} more" if rows.height > _MOST else "")
+    return "; ".join(pairs) + (f", and {rows.height - _MOST_PAIRS} more" if rows.height > _MOST_PAIRS else "")
 
 
 def _number(count: int, noun: str) -> str:
@@ -128,5 +128,5 @@ def _number(count: int, noun: str) -> str:
 
 
 def _above(p: float, alpha: float) -> str:
-    """A p above a level with as many digits as show that it is."""
+    """A p that is above a level, with as many digits as it takes to see that."""
     return next((text for digits in range(3, 18) if float(text := f"{p:.{digits}g}") > alpha), str(p))

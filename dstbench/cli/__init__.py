@@ -1,7 +1,7 @@
 """The command line: the only package that prints or exits.
 
-stdout is data, stderr is notes and progress. Exit 0: done; 1: the data cannot be used; 2: wrong usage; 130 or 143 (128
-and the signal's number): interrupted or terminated.
+Results go to stdout, notes and progress to stderr. Exit codes: 0, done; 1, the data cannot be used; 2, wrong usage; 130
+or 143 (128 plus the signal's number), interrupted or terminated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from importlib import import_module
 from dstbench.cli.app import app
 from dstbench.cli.output import discard_output
 
-# Each adds its commands, in this order of --help.
+# Each module adds its commands to `app`; --help lists them in this order.
 for _module in ("score", "analyse", "report", "data", "help", "audit"):
     import_module(f"dstbench.cli.{_module}")
 
@@ -24,18 +24,18 @@ for _module in ("score", "analyse", "report", "data", "help", "audit"):
 def main() -> None:
     """Entry point of the ``dstbench`` command."""
     for name in ("stdin", "stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed; else the next file that is opened would be taken for it
+        if getattr(sys, name) is None:  # closed: the next file that is opened would take its number
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter shows its code instead
+        if isinstance(stream, io.TextIOWrapper):  # letters that the terminal cannot show are printed as escapes
             stream.reconfigure(errors="backslashreplace")
-    for name in ("SIGTERM", "SIGHUP"):  # an interrupt raises an exception, so that all is tidied up; these do as well
+    for name in ("SIGTERM", "SIGHUP"):  # they too raise an exception, as an interrupt does, so that files are tidied up
         number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL:  # not under nohup, which ignores one
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP
             signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
         app()
-    except OSError as error:  # what was foreseen is said where it happens, with more about it
+    except OSError as error:  # one that no other place has turned into a message of its own
         discard_output()
         about = f"{error.filename}: " if error.filename else ""
         with suppress(OSError):

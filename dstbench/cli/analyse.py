@@ -1,4 +1,4 @@
-"""Commands that look at dialogues: diagnose, traits, correlate."""
+"""Commands that analyse runs: diagnose, traits, correlate, show, query."""
 
 import os
 import shutil
@@ -31,13 +31,13 @@ Level = Annotated[float, typer.Option(help="Confidence level of the intervals.")
 @command(app, doing="diagnosing", example="diagnose predictions.json --charts figures")
 def diagnose(
     *,
-    few: Annotated[int, typer.Option(min=0, help="Count the dialogues with fewer gold slots than this.")] = 12,
+    few: Annotated[int, typer.Option(min=0, help="Count the dialogues with fewer gold slots than this number.")] = 12,
     drawing: Drawing,
     runs: Runs,
     table: TableOutput,
     choices: ConventionChoices,
 ) -> Result:
-    """Find out where runs fail: first failures, gold slots, JGA by turn and length, kinds of errors."""
+    """Find out where runs fail. Shows first failures, gold slots, JGA by turn and length, and kinds of errors."""
     from dstbench.rendering.charts import diagnosis_charts
     from dstbench.rendering.diagnose import render_diagnosis
 
@@ -57,7 +57,7 @@ def traits(
     ] = None,
     protocol: Annotated[
         Protocol,
-        typer.Option(help="Correlate all dialogues, or those that the authors of GCA took (FGA at 0.75, pooled)."),
+        typer.Option(help="Correlate over all dialogues, or as the authors of GCA did (FGA at 0.75, pooled)."),
     ] = "plain",
     level: Level = 0.95,
     disagree: Annotated[
@@ -70,7 +70,7 @@ def traits(
     table: TableOutput,
     choices: ConventionChoices,
 ) -> Result:
-    """Show where in dialogues mistakes are, and what that does to scores: tail orientation, non-uniformity."""
+    """Show how scores depend on where in dialogues mistakes are. Uses tail orientation and non-uniformity."""
     from dstbench.rendering.charts import trait_charts
     from dstbench.rendering.diagnose import render_traits
 
@@ -94,7 +94,7 @@ def correlate(
     *,
     metrics: Annotated[
         list[str] | None,
-        typer.Option("-m", "--metrics", help="Metrics, and columns such as turns, n_gold_max, to_mean, nu_paper."),
+        typer.Option("-m", "--metrics", help="Metrics, and traits such as turns, n_gold_max, to_mean, nu_paper."),
     ] = None,
     per: Annotated[Per, typer.Option(help="Correlate the scores of dialogues, or of turns.")] = "dialogue",
     versus: Annotated[
@@ -102,10 +102,10 @@ def correlate(
         typer.Option(metavar="A,B,C[,D]", help="Compare r(A, B) with r(A, C), or r(A, B) with r(C, D); repeatable."),
     ] = None,
     between_runs: Annotated[
-        bool, typer.Option("--between-runs", help="Compare each correlation between runs.")
+        bool, typer.Option("--between-runs", help="Compare each correlation of one run with that of another.")
     ] = False,
     test: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The test of a difference, by cocor's name, or all.")
+        str | None, typer.Option(metavar="NAME", help="The test of differences, by its name in cocor, or all.")
     ] = None,
     level: Level = 0.95,
     drawing: Drawing,
@@ -113,7 +113,7 @@ def correlate(
     table: TableOutput,
     choices: ConventionChoices,
 ) -> Result:
-    """Correlate metrics and traits of dialogues, and compare correlations."""
+    """Correlate metrics and traits, and compare correlations."""
     from dstbench.rendering.charts import correlation_charts
     from dstbench.rendering.diagnose import render_correlations
 
@@ -131,9 +131,9 @@ def correlate(
     return Result(render_correlations(correlations, table.form), drawing.write(correlation_charts(correlations)))
 
 
-# --- a user's own questions -------------------------------------------------------------------------------------------
+# --- one dialogue, and queries ----------------------------------------------------------------------------------------
 
-# Lines of what was said are not wider than this.
+# Utterances are wrapped to lines of at most this many characters.
 _WIDEST = 120
 
 
@@ -146,7 +146,8 @@ def show(
     dialogue: Annotated[str, typer.Argument(metavar="DIALOGUE", help="The dialogue's id.")],
     against: Annotated[Path | None, typer.Option(metavar="RUN", help="Another run to show beside it.")] = None,
     context: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The utterances: the dataset, or a table that `contexts` wrote.")
+        Path | None,
+        typer.Option(metavar="FILE", help="File with the utterances: the dataset, or a table that `contexts` wrote."),
     ] = None,
     metrics: Metrics = None,
     gold: Gold = None,
@@ -156,7 +157,7 @@ def show(
     table: TableOutput,
     choices: ConventionChoices,
 ) -> str:
-    """Show one dialogue turn by turn: what was said, gold and predicted slots, scores, changes of state."""
+    """Show one dialogue turn by turn. Shows utterances, gold and predicted slots, scores and changes of state."""
     from dstbench.analysis.show import walk_through
     from dstbench.rendering.show import render_walkthrough
 
@@ -173,16 +174,18 @@ def show(
     return render_walkthrough(walkthrough, table.form, width=width, colour=table.output is None and _is_coloured())
 
 
-@command(app, doing="asking", example="query \"SELECT slot, count(*) AS n FROM classes WHERE kind = 'wrong' GROUP BY slot ORDER BY n DESC\" predictions.json")  # fmt: skip  # noqa: E501
+@command(app, doing="querying", example="query \"SELECT slot, count(*) AS n FROM classes WHERE kind = 'wrong' GROUP BY slot ORDER BY n DESC\" predictions.json")  # fmt: skip  # noqa: E501
 def query(
     *,
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="A query over long, classes, turns, dialogues, scores.")],
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help="A query of the tables long, classes, turns, dialogues, scores.")
+    ],
     metrics: Metrics = None,
     runs: Runs,
     table: TableOutput,
     choices: ConventionChoices,
 ) -> str:
-    """Ask runs a question in SQL: the tables are long, classes, turns, dialogues and scores."""
+    """Query runs in SQL. The tables are long, classes, turns, dialogues and scores."""
     from dstbench.rendering.tables import render_answer
 
     rows = dstbench.query(sql, runs.paths, metrics=metrics, profile=choices.convention(), **runs.reading)

@@ -1,17 +1,18 @@
-"""The application that commands are added to."""
+"""The application that commands are added to.
+
+Commands import the modules that compute inside their functions, so that --help answers at once.
+"""
 
 from typing import Annotated
 
 import typer
-
-# Everything that computes is imported inside the commands, so that --help answers at once.
 
 app = typer.Typer(
     name="dstbench",
     help="Evaluate dialogue state tracking: every published metric, from any model's own prediction file.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain help comes in half the time
+    rich_markup_mode=None,  # plain help takes half the time
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -1,4 +1,4 @@
-"""Commands that audit the states of a dataset: audit bias, diff, scores."""
+"""Commands that audit a dataset: audit bias, diff, scores, inconsistency, review, replace, memorisation."""
 
 from pathlib import Path
 from typing import Annotated
@@ -25,7 +25,7 @@ from dstbench.typing import SlotOrder
 
 audits = typer.Typer(
     name="audit",
-    help="Audit a dataset: what in it distorts every score, measured and mended.",
+    help="Audit a dataset: measure and mend what distorts every score.",
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -46,7 +46,7 @@ class _MatchChoices(ConventionChoices):
 
 
 class _FuzzyChoices(ConventionChoices):
-    """All choices, beside a profile that matches fuzzily."""
+    """All choices; the default profile matches fuzzily."""
 
     default = "qian2021"
 
@@ -58,19 +58,21 @@ _OfSplit = Annotated[str | None, typer.Option("--split", help="train, dev or tes
 def bias(
     data: Annotated[
         list[Path],
-        typer.Argument(metavar="DATA...", help="Datasets that have gold states, or one per split: train.tsv test.tsv."),
+        typer.Argument(
+            metavar="DATA...", help="Datasets with gold states, or a file for each split: train.tsv test.tsv."
+        ),
     ],
     *,
-    slot: Annotated[list[str] | None, typer.Option(help="Only this slot. Repeat for several.")] = None,
+    slot: Annotated[list[str] | None, typer.Option(help="Only this slot; repeatable.")] = None,
     counting: Annotated[
         str | None,
         typer.Option(
             help="A value counts in every turn whose state holds it (cumulative), in those in which it is set "
-            "(update), or in the last state (final); several with commas, all three if not given."
+            "(update), or in the last state (final); comma-separated; default: all three."
         ),
     ] = None,
     train: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The split that others are compared to; train if not given.")
+        str | None, typer.Option(metavar="NAME", help="The split that others are compared to; default: train.")
     ] = None,
     least: Annotated[int, typer.Option(min=1, help="Omit values that are counted less often.")] = 1,
     top: Annotated[int, typer.Option(min=1, help="Number of values per slot that text and figures show.")] = 5,
@@ -82,7 +84,7 @@ def bias(
     table: TableOutput,
     choices: _GoldChoices,
 ) -> Result:
-    """Measure entity bias: how unevenly values are distributed, and what of a test set training has seen."""
+    """Measure entity bias. Shows how unevenly values are distributed, and which test values training has."""
     from dstbench.rendering.audit import render_bias
     from dstbench.rendering.charts import bias_charts
 
@@ -114,9 +116,9 @@ def diff(
 ) -> Result:
     """Compare two versions of a dataset, cell by cell.
 
-    Each slot of a turn that differs is of one kind: respelled (one value but for its spelling); moved earlier (the
-    later version has the value that the earlier one has next, in a later turn) or moved later; added, removed; or
-    changed.
+    Each slot of a turn that differs is of one kind: respelled (the same value in another spelling); moved earlier (the
+    later version already has the value that the earlier version has in a later turn) or moved later; added; removed;
+    or changed.
     """
     from dstbench.rendering.audit import render_differences
     from dstbench.rendering.charts import difference_charts
@@ -137,16 +139,20 @@ def scores(
     *,
     version: Annotated[
         list[str],
-        typer.Option(metavar="NAME=GOLD", help="A version of the dataset: its name, and the file of its gold. Repeat."),
+        typer.Option(
+            metavar="NAME=GOLD", help="A version of the dataset: its name, and the file of its gold. Repeatable."
+        ),
     ],
     metrics: Metrics = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=RUNS", help="Runs of one model (its seeds), by name or pattern; t5=t5_*. Repeat."),
+        typer.Option(
+            metavar="NAME=RUNS", help="Runs of one model (its seeds), by name or pattern; t5=t5_*. Repeatable."
+        ),
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="VERSION=RUNS", help="Runs, likewise, that were made on this version only. Repeat."),
+        typer.Option(metavar="VERSION=RUNS", help="Runs, likewise, that were made on this version only. Repeatable."),
     ] = None,
     from_format: From = None,
     missing: MissingOption = None,
@@ -155,7 +161,7 @@ def scores(
     table: TableOutput,
     choices: _FuzzyChoices,
 ) -> Result:
-    """Score runs on several versions of their dataset: exact beside fuzzy, mean and spread over seeds, error turns."""
+    """Score runs on several versions of their dataset. Gives exact and fuzzy scores, spread over seeds, error turns."""
     from dstbench.rendering.audit import render_version_scores
     from dstbench.rendering.charts import version_charts
 
@@ -176,7 +182,7 @@ def scores(
     return Result(render_version_scores(version_scores, table.form), drawing.write(version_charts(version_scores)))
 
 
-# --- what is said in a dataset ----------------------------------------------------------------------------------------
+# --- utterances of a dataset ------------------------------------------------------------------------------------------
 
 Dataset = Annotated[
     Path, typer.Argument(metavar="DATA", help="The dataset: a file or folder with states and utterances.")
@@ -221,7 +227,7 @@ def inconsistency(
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the choice of dialogues.")] = 0,
     form: FormatOption = "text",
 ) -> Result:
-    """Find annotations that are missing: values said and not annotated, though in such places elsewhere they are."""
+    """Find missing annotations. These are values that are said and not annotated, though they are in similar places."""
     from dstbench.errors import UsageError
 
     if apply and output is None:
@@ -258,7 +264,7 @@ def review(
     ],
     table: TableOutput,
 ) -> str:
-    """Say how good a correction is: precision, recall and F1, with intervals, from a filled review sheet."""
+    """Score a correction from a filled review sheet. Gives precision, recall and F1 with intervals."""
     from dstbench.rendering.audit import render_review
 
     return render_review(dstbench.audit.review(as_path(sheet)), table.form)
@@ -289,7 +295,9 @@ def contradictions(
     example="audit replace test.tsv -o unseen.tsv --train train.tsv.gz --manifest new.csv",
 )
 def replace(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="The dataset: states and what is said.")],
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="The dataset: a file or folder with states and utterances.")
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="The dataset to write, in the same format.")],
     train: Annotated[Path, typer.Option(help="The training set, whose values no new value may be.")],
     donors: Annotated[
@@ -308,7 +316,7 @@ def replace(
     ] = None,
     form: FormatOption = "text",
 ) -> Result:
-    """Write a test set whose names and places no model has seen in training."""
+    """Write a test set with names and places unseen in training."""
     from dstbench.errors import UsageError
 
     if manifest is not None and manifest.suffix not in (".csv", ".json"):
@@ -339,7 +347,7 @@ def replace(
 )
 def memorisation(
     *,
-    context: Annotated[list[Path], typer.Option(help="File or folder that holds what is said; repeat for several.")],
+    context: Annotated[list[Path], typer.Option(help="File or folder with the utterances; repeatable.")],
     train: Annotated[Path | None, typer.Option(help="Training set, to tell which values it has.")] = None,
     most: Annotated[int, typer.Option(min=0, help="Number of values to list per run.")] = 20,
     runs: Runs,
@@ -347,7 +355,7 @@ def memorisation(
     table: TableOutput,
     choices: ConventionChoices,
 ) -> Result:
-    """Count wrong predicted values that nobody has said: what trackers have learnt by heart."""
+    """Count wrong values that nobody has said. Trackers have learnt them by heart."""
     from dstbench.rendering.audit import render_memorisation
     from dstbench.rendering.charts import memorisation_charts
 

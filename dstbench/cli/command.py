@@ -1,7 +1,7 @@
 """How a command is added and run: its groups of options, its notes and errors, its result.
 
-Typer looks at the annotations of every command at every start, whichever is asked for: the modules of commands do not
-import `annotations` from ``__future__``, which would make them strings to be compiled each time.
+Modules of commands do not import `annotations` from ``__future__``: Typer reads the annotations of all commands at
+every start, and would have to compile them from strings.
 """
 
 import functools
@@ -17,20 +17,20 @@ import typer
 from dstbench.cli.options import OptionGroup
 from dstbench.cli.output import check_outputs, emit, progress, reporting, say
 
-# The options that name a file to write; every other path is read.
+# The options that name a file and a folder to write; every other path is read.
 _OUTPUTS: Final = ("output", "log", "review", "manifest")
 _FOLDERS: Final = ("charts", "figures")
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a command gives back.
+    """The result of a command.
 
     Attributes:
-        text: What is printed, or written to `output`; None: nothing.
-        written: The files that it has written besides, to be named on stderr.
+        text: The text to print, or to write to `output`; None: nothing.
+        written: Other files that the command has written, to be named on stderr.
         summary: A line for stderr.
-        output: Where `text` goes, if not where `TableOutput` says.
+        output: The file for `text`, in place of the one of `TableOutput`.
     """
 
     text: str | None = None
@@ -44,8 +44,8 @@ def command(
 ) -> Callable[[Callable[..., str | Result]], Callable[..., None]]:
     """Add a command to an application.
 
-    The command is a function that returns the text to print. A parameter of it whose type is an `OptionGroup` stands
-    for all options of the group:
+    The command is a function that returns the text to print, or a `Result`. A parameter whose type is an `OptionGroup`
+    stands for all options of the group:
 
         @command(app, doing="scoring", example="score predictions.json")
         def score(*, by: ByOption = "run", runs: Runs, table: TableOutput) -> str:
@@ -56,8 +56,8 @@ def command(
     Args:
         app: The application.
         name: Name of the command, if it is not the function's.
-        doing: What it does meanwhile, for the spinner.
-        example: What stands after ``dstbench`` in the example of its help.
+        doing: What the spinner says while the command computes, such as "scoring".
+        example: The example in its help, without ``dstbench``.
     """
 
     def add(function: Callable[..., str | Result]) -> Callable[..., None]:
@@ -73,9 +73,9 @@ def command(
             options = {option: None if value == [] else value for option, value in options.items()}
             with ExitStack() as stack:
                 with reporting(), progress(doing):
-                    check_outputs(*_paths(options))
-                    for parameter, of_group in groups.items():
-                        values = {option: options.pop(option) for option in of_group}
+                    check_outputs(*_inputs_and_outputs(options))
+                    for parameter, group_options in groups.items():
+                        values = {option: options.pop(option) for option in group_options}
                         options[parameter] = group = parameters[parameter].annotation(**values)
                         stack.enter_context(group.active())
                     result = function(**options)
@@ -97,17 +97,17 @@ def command(
                 ).items()
             ]
         run.__signature__ = inspect.Signature(expanded)  # type: ignore[attr-defined] # Typer makes options of it
-        run.__annotations__ = {}  # else Typer evaluates the function's own annotations several times
+        run.__annotations__ = {}  # otherwise Typer evaluates the function's own annotations several times
         app.command(name, epilog=f"Example: dstbench {example}")(run)
         return run
 
     return add
 
 
-def _paths(options: dict[str, Any]) -> tuple[list[Path], list[Path]]:
-    """The files that options name: those to read and those to write."""
-    read: list[Path] = []
+def _inputs_and_outputs(options: dict[str, Any]) -> tuple[list[Path], list[Path]]:
+    """The files that options name to be read, and those to be written."""
+    inputs: list[Path] = []
     for option, value in options.items():
         if option not in (*_OUTPUTS, *_FOLDERS):
-            read += [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, Path)]
-    return read, [options[option] for option in _OUTPUTS if isinstance(options.get(option), Path)]
+            inputs += [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, Path)]
+    return inputs, [options[option] for option in _OUTPUTS if isinstance(options.get(option), Path)]

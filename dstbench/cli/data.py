@@ -1,4 +1,4 @@
-"""Commands around the data: convert, contexts, demo, ls."""
+"""Commands that write tables of data, and lists: convert, contexts, demo, ls."""
 
 import io
 import warnings
@@ -11,21 +11,21 @@ import dstbench
 from dstbench.cli.app import app
 from dstbench.cli.command import Result, command
 from dstbench.cli.options import FormatOption, From, Gold, MissingOption, Split
-from dstbench.cli.output import as_path, as_text, wants_parquet
+from dstbench.cli.output import as_path, as_text, require_parquet
 from dstbench.typing import Listing
 
-# A sample of more dialogues is one to measure with, and no report is written on it.
+# The demo writes no report on more dialogues: such a sample is for measuring time.
 _MOST_REPORTED: Final = 5_000
 
 
 @command(app, doing="converting", example="convert preds.json --gold test.tsv --missing wrong -o model.parquet")
 def convert(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Native files; several are one run.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Prediction files of one run.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The long table to write (.parquet).")],
     gold: Gold = None,
     from_format: From = None,
     name: Annotated[
-        str | None, typer.Option(help="Name of the run; the first file's, without ending, if not given.")
+        str | None, typer.Option(help="Name of the run; default: the first file's name without its ending.")
     ] = None,
     missing: MissingOption = None,
     split: Split = None,
@@ -33,15 +33,15 @@ def convert(
         int | None,
         typer.Option(
             min=1,
-            help="Number of worker processes that read files; default: one per processor, fewer for little input.",
+            help="Number of processes that read files; default: one per processor, fewer for little input.",
         ),
     ] = None,
 ) -> Result:
-    """Convert native prediction files to one long table (Parquet).
+    """Convert prediction files to one long table (Parquet).
 
-    Of several files, those that are finished are kept if it is interrupted, and not read again the next time.
+    If the command is interrupted, it keeps the files that it has finished, and does not read them again the next time.
     """
-    wants_parquet(output, "a long table")
+    require_parquet(output, "a long table")
     from dstbench.readers import Source
     from dstbench.runs.convert import convert as convert_files
 
@@ -65,15 +65,15 @@ def contexts(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files or folders that hold utterances.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The table to write (.parquet).")],
     from_format: From = None,
-    split: Annotated[str | None, typer.Option(help="train, dev or test, where there are several.")] = None,
+    split: Annotated[str | None, typer.Option(help="train, dev or test, if there are several splits.")] = None,
 ) -> Result:
-    """Write what user and system say in each turn (Parquet), to join to a long table."""
-    wants_parquet(output, "a table of contexts")
+    """Write the utterances of each turn, as a table (Parquet). It can be joined to a long table."""
+    require_parquet(output, "a table of contexts")
     from dstbench.io.atomic import replacing
     from dstbench.readers.contexts import contexts as read_contexts
 
     table = read_contexts([as_path(path) for path in files], split, format=from_format)
-    content = io.BytesIO()  # not the file itself: of a full disk, Polars says that the Parquet file is damaged
+    content = io.BytesIO()  # not to the file: on a full disk, Polars would say that the Parquet file is damaged
     table.write_parquet(content)
     with replacing(output) as part:
         part.write_bytes(content.getvalue())
@@ -82,14 +82,14 @@ def contexts(
 
 @command(app, doing="scoring", example="demo --dialogues 1000 -o sample")
 def demo(
-    dialogues: Annotated[int, typer.Option(min=1, help="Size of the invented corpus.")] = 200,
+    dialogues: Annotated[int, typer.Option(min=1, help="Number of invented dialogues.")] = 200,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Write the report to this folder, and the sample too."),
+        typer.Option("-o", "--output", metavar="DIR", help="Write the report and the sample to this folder."),
     ] = None,
     form: FormatOption = "text",
 ) -> Result:
-    """Score a bundled sample, three invented trackers and the papers' worked dialogues, and write a report on it."""
+    """Score a bundled sample and write a report on it. It has three invented trackers and the papers' examples."""
     from dstbench.demo import synthetic, worked_scores, write_sample
     from dstbench.io.atomic import replacing
     from dstbench.rendering.scores import render_scores
@@ -101,22 +101,25 @@ def demo(
     if form == "text":
         text = (
             f"Three invented trackers on {dialogues:,} invented dialogues\n\n{text}\n"
-            "The papers' worked dialogues: what they print, what dstbench gives\n\n"
+            "Worked dialogues: the scores that the papers print, and dstbench's\n\n"
             f"{render_rows(worked_scores(), 'worked', 'text')}\n"
             "Your own run: dstbench score predictions.json\n"
         )
-    if 1 < dialogues <= _MOST_REPORTED:  # a single one has no intervals
+    if 1 < dialogues <= _MOST_REPORTED:  # there are no intervals over a single dialogue
         page = (output or Path()) / "dstbench-demo.html"
         with replacing(page) as part, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the report says what it leaves out
+            warnings.simplefilter("ignore")  # the report has the warnings as its notes
             part.write_text(dstbench.report(corpus).to_html(), encoding="utf-8")
         written.append(page)
     return Result(text, written)
 
 
 @command(app, doing="reading", example="ls formats")
-def ls(what: Annotated[Listing, typer.Argument(help="What to list.")], form: FormatOption = "text") -> str:
-    """List formats, matchers, metrics, profiles, slots, or steps of normalisers."""
+def ls(
+    what: Annotated[Listing, typer.Argument(metavar="WHAT", help="What to list: one of the above.")],
+    form: FormatOption = "text",
+) -> str:
+    """List formats, matchers, metrics, profiles, slots or steps."""
     from dstbench.cli.listing import LISTINGS
     from dstbench.rendering.tables import render_rows
 

@@ -1,4 +1,4 @@
-"""The command that explains topics: texts in Markdown, one file each in the folder `topics`."""
+"""The command that explains topics; each is a text in Markdown, a file in the folder `topics`."""
 
 import io
 import shutil
@@ -18,17 +18,17 @@ _WIDEST = 100
 @command(app, "help", doing="reading", example="help conventions")
 def show_topic(
     topic: Annotated[
-        str | None, typer.Argument(metavar="[TOPIC]", help="One of those that are listed if none is given.")
+        str | None, typer.Argument(metavar="[TOPIC]", help="A topic; without it, all topics are listed.")
     ] = None,
 ) -> str:
-    """Explain a topic: conventions, statistics, formats, data and metrics of your own, audits, and more."""
+    """Explain a topic: conventions, statistics, formats, and more."""
     from dstbench.errors import UsageError, did_you_mean
 
     texts = topics()
     if topic is None:
         width = max(map(len, texts))
         lines = (f"  {name:<{width}}  {text.partition('# ')[2].splitlines()[0]}\n" for name, text in texts.items())
-        return "".join(["Topics, to be shown by `dstbench help TOPIC`:\n\n", *lines])
+        return "".join(["Topics, which `dstbench help TOPIC` shows:\n\n", *lines])
     if topic not in texts:
         hint = did_you_mean(topic, texts) or f"one of {', '.join(texts)}"
         raise UsageError(f"there is no topic {topic!r}", hint=hint)
@@ -45,7 +45,7 @@ def topics() -> dict[str, str]:
 
 
 def _rendered(text: str) -> str:
-    """Markdown as a terminal shows it."""
+    """Markdown rendered for a terminal."""
     from rich.console import Console
     from rich.markdown import Markdown
 

@@ -1,4 +1,4 @@
-"""The options that several commands share, alone and in groups, and those of a convention."""
+"""Options that several commands share, single and in groups, and the options of a convention."""
 
 import functools
 import inspect
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _completed(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """What a shell offers for a word: the names that it may become; of several with commas, the last."""
+    """Completion for a shell: the names that begin with the word, or with its part after the last comma."""
 
     def complete(incomplete: str) -> list[str]:
         done, comma, last = incomplete.rpartition(",")
@@ -47,13 +47,13 @@ def _profiles() -> Iterable[str]:
     return PROFILES
 
 
-Gold = Annotated[Path | None, typer.Option(help="File or folder with the gold states, where they are not inside.")]
+Gold = Annotated[Path | None, typer.Option(help="File or folder with the gold states, if RUN does not hold them.")]
 From = Annotated[
     str | None,
     typer.Option(
         "--from",
         metavar="FORMAT",
-        help="Native format; default: found by content.",
+        help="Format of the files; default: found by content.",
         autocompletion=_completed(_formats),
     ),
 ]
@@ -66,13 +66,13 @@ Metrics = Annotated[
     typer.Option(
         "-m",
         "--metrics",
-        help="Such as jga,fga:lam=0.25; see `ls metrics`.",
+        help="Metrics, such as jga,fga:lam=0.25; see `ls metrics`.",
         autocompletion=_completed(_metrics),
     ),
 ]
 Split = Annotated[
     str | None,
-    typer.Option(help="train, dev or test, where gold has several; default: the one with predictions."),
+    typer.Option(help="train, dev or test, if gold has several splits; default: the one with predictions."),
 ]
 FormatOption = Annotated[TableFormat, typer.Option("--format", help="Output format of the table.")]
 
@@ -80,16 +80,17 @@ FormatOption = Annotated[TableFormat, typer.Option("--format", help="Output form
 class OptionGroup:
     """Options that belong together: a command declares one parameter of this type and gets all of them as one object.
 
-    `dstbench.cli.command` makes the command's options of `options`, and the object of their values.
+    `dstbench.cli.command` adds what `options` returns to the command, and makes the object from the values that are
+    given.
     """
 
     @classmethod
     def options(cls) -> Mapping[str, tuple[Any, Any]]:
-        """Name of each option to its type, annotated for Typer, and its default (`inspect.Parameter.empty`: none)."""
+        """Each option's name to its type, annotated for Typer, and its default (`inspect.Parameter.empty`: none)."""
         raise NotImplementedError
 
     def active(self) -> AbstractContextManager[object]:
-        """What holds while the command computes; it is entered before, so that what cannot work is said first."""
+        """A context in which the command computes; entering it raises the errors that can be known before."""
         return nullcontext()
 
 
@@ -100,8 +101,8 @@ class _Fields(OptionGroup):
     @functools.cache
     def options(cls) -> Mapping[str, tuple[Any, Any]]:
         hints = get_type_hints(cls, include_extras=True)
-        none = inspect.Parameter.empty
-        return {f.name: (hints[f.name], none if f.default is MISSING else f.default) for f in fields(cls)}  # type: ignore[arg-type]
+        required = inspect.Parameter.empty
+        return {f.name: (hints[f.name], required if f.default is MISSING else f.default) for f in fields(cls)}  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -117,30 +118,30 @@ class Runs(_Fields):
     gold: Gold = None
     from_format: From = None
     name: Annotated[
-        list[str] | None, typer.Option("--name", help="Name of a run, in the order of the runs; repeat for several.")
+        list[str] | None, typer.Option("--name", help="Name of a run; repeat it for several, in the order of the runs.")
     ] = None
     missing: MissingOption = None
     split: Split = None
     engine: Annotated[EngineName, typer.Option(help="Compute in this process, or on a Ray cluster.")] = "local"
     address: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="The Ray cluster to join, or auto; this machine if not given."),
+        typer.Option(metavar="HOST:PORT", help="The Ray cluster to join, or auto; default: this machine only."),
     ] = None
 
     def active(self) -> AbstractContextManager[object]:
-        """The engine that computes."""
+        """The engine is in use while the command computes."""
         from dstbench.scoring.engines import engine
 
         return engine(self.engine, address=self.address)
 
     @property
     def paths(self) -> list[str]:
-        """The runs, as functions take them."""
+        """The runs, as the argument `data` of functions."""
         return [as_path(run) for run in self.runs]
 
     @property
     def reading(self) -> "Reading":
-        """How they are read, as functions take it."""
+        """How the runs are read, as keyword arguments of functions."""
         return {
             "gold": self.gold and as_path(self.gold),
             "format": self.from_format,
@@ -152,7 +153,7 @@ class Runs(_Fields):
 
 @dataclass(frozen=True)
 class TableOutput(_Fields):
-    """The format of a command's table, and the file that it is written to."""
+    """The format of a command's table, and the file that the table is written to."""
 
     form: FormatOption = "text"
     output: Annotated[
@@ -160,7 +161,7 @@ class TableOutput(_Fields):
     ] = None
 
     def active(self) -> AbstractContextManager[object]:
-        """Warn of a file whose name promises another format."""
+        """Warn if the ending of the file's name is that of another format."""
         suffix = self.output and self.output.suffix
         promised = {".tex": "latex"}.get(suffix, suffix[1:]) if suffix else self.form
         if promised != self.form and promised in get_args(TableFormat):
@@ -172,7 +173,7 @@ class TableOutput(_Fields):
 
 @dataclass(frozen=True)
 class Drawing(_Fields):
-    """The folders that charts are written to, as specifications and drawn."""
+    """The folders for charts: one for their specifications, one for the drawn figures."""
 
     charts: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Also write the charts to this folder, as Vega-Lite.")
@@ -191,7 +192,14 @@ class Drawing(_Fields):
         return nullcontext()
 
     def write(self, charts: dict[str, dict[str, Any]]) -> list[Path]:
-        """Write charts where the options say; the paths of the files."""
+        """Write charts to the folders that the options name.
+
+        Args:
+            charts: Name of each chart to its Vega-Lite specification.
+
+        Returns:
+            The paths of the files.
+        """
         from dstbench.rendering.tables import render_object
 
         written = []
@@ -206,22 +214,24 @@ class Drawing(_Fields):
         return written
 
 
-_CONVENTION = "Convention"  # the panel of these options in --help
-#: The choices that can be made beside ``--profile``, by the convention's field.
+#: The choices that have an option, by the convention's field.
 _CHOICES = {name: choice for name, choice in CHOICES.items() if choice.metadata["option"] is not None}
 
 
 def named_values(
     flag: str, given: list[str] | None, what: str, example: str, *, once: bool = False
 ) -> dict[str, str] | None:
-    """What a repeatable option NAME=VALUE is given: name to value; None if it is not given.
+    """The values of a repeatable option NAME=VALUE, by name; None if the option is not given.
 
     Args:
         flag: The option, for messages.
-        given: What stands after it, each time.
-        what: What that is, in words.
-        example: One.
-        once: Whether a name may be given only once; else its values become one, with commas.
+        given: The texts NAME=VALUE.
+        what: What such a text names, for messages.
+        example: An example of such a text.
+        once: Whether a name may be given only once; otherwise its values are joined by commas.
+
+    Raises:
+        UsageError: A text has no name or no value, or a name is given twice though it must not be.
     """
     from dstbench.errors import UsageError
 
@@ -237,10 +247,10 @@ def named_values(
 
 
 class ConventionChoices(OptionGroup):
-    """``--profile``, and an option for each choice of a convention that can be made beside it."""
+    """``--profile``, and an option for each choice that can replace the profile's."""
 
     default: ClassVar[str] = "verbatim"
-    #: The choices that are offered, by the convention's fields: others would change nothing.
+    #: The fields of a convention that the command has options for; the others would change nothing.
     offered: ClassVar[Collection[str]] = _CHOICES
 
     def __init__(self, *, profile: str, **choices: Any) -> None:
@@ -249,7 +259,7 @@ class ConventionChoices(OptionGroup):
 
     @classmethod
     def options(cls) -> Mapping[str, tuple[Any, Any]]:
-        """The options, `default` being the profile where none is named."""
+        """The options; the default of ``--profile`` is `default`."""
         profile, choices = _convention_options()
         return {"profile": (profile, cls.default)} | {name: choices[name] for name in choices if name in cls.offered}
 
@@ -264,16 +274,15 @@ class ConventionChoices(OptionGroup):
         return profile(self._profile, **self._choices)
 
 
-@functools.cache  # to make them takes long, and all commands have the same
+@functools.cache  # making them takes long, and they are the same for all commands
 def _convention_options() -> tuple[Any, Mapping[str, tuple[Any, Any]]]:
     """The type of ``--profile``, and of each choice its type and default."""
-    help_of_profile = "Convention of values; see `ls profiles`."
-    complete = _completed(_profiles)
-    named = Annotated[str, typer.Option(help=help_of_profile, rich_help_panel=_CONVENTION, autocompletion=complete)]
+    help_of_profile = "Convention by which values are compared and counted; see `ls profiles`."
+    profile = Annotated[str, typer.Option(help=help_of_profile, autocompletion=_completed(_profiles))]
     options = {}
     for name, choice in _CHOICES.items():
         values: Any = Path if file_type(choice) else choice.type if get_origin(choice.type) is Literal else str
         flag = choice.metadata["option"] or name.replace("_", "-")
-        option = typer.Option(f"--{flag}", help=description(choice), rich_help_panel=_CONVENTION)
+        option = typer.Option(f"--{flag}", help=description(choice))
         options[name] = (Annotated[values | None, option], None)
-    return named, options
+    return profile, options

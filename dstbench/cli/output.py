@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 @contextmanager
 def reporting() -> Iterator[None]:
-    """Notes go to stderr; an error becomes one message and an exit code."""
+    """Print warnings to stderr as notes, and turn an error into one message and an exit code."""
     from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, shortened
 
     def tell(kind: str, message: object) -> None:
-        from dstbench.io.escape import visible  # a user's value commands no terminal
+        from dstbench.io.escape import visible  # so that no text of a file controls the terminal
 
         lines = f"{kind}: {message}".split("\n")
         typer.echo("\n".join(visible(shortened(line, 4000)) for line in lines), err=True)
@@ -44,7 +44,7 @@ def reporting() -> Iterator[None]:
 
 @contextmanager
 def progress(doing: str) -> Iterator[None]:
-    """A spinner that says what is being done and since when, on a terminal only."""
+    """Show a spinner, with what is being done and for how long, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield
         return
@@ -73,17 +73,17 @@ def progress(doing: str) -> Iterator[None]:
 
 
 def as_path(path: Path) -> str:
-    """The path as a string; a hyphen is standard input."""
+    """The path as a string; ``-`` becomes the path of standard input."""
     return "/dev/stdin" if str(path) == "-" else str(path)
 
 
 def as_text(path: Path | None) -> str | None:
-    """The path of an option as a string, if the option is given."""
+    """The path of an option as a string; None if the option is not given."""
     return None if path is None else as_path(path)
 
 
-def wants_parquet(output: Path, what: str) -> None:
-    """Refuse a name that says something else than Parquet."""
+def require_parquet(output: Path, what: str) -> None:
+    """Refuse a file name that does not end in ``.parquet``."""
     from dstbench.errors import UsageError
 
     if output.suffix != ".parquet":
@@ -91,7 +91,7 @@ def wants_parquet(output: Path, what: str) -> None:
 
 
 def check_outputs(inputs: Iterable[Path], outputs: Sequence[Path]) -> None:
-    """Refuse to write over what is read, or two things to one file."""
+    """Refuse to write over a file that is read, or to write two results to one file."""
     from dstbench.errors import UsageError
 
     for output in outputs:
@@ -102,7 +102,7 @@ def check_outputs(inputs: Iterable[Path], outputs: Sequence[Path]) -> None:
 
 
 def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
-    """Write files (name to content) to a folder, which is made if need be."""
+    """Write files (name to content) to a folder, which is made if there is none, and return their paths."""
     from dstbench.errors import DstbenchError
     from dstbench.io.atomic import replacing
 
@@ -119,14 +119,14 @@ def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
 
 
 def say(text: str) -> None:
-    """Write a line to stderr; a file's name commands no terminal."""
+    """Write a line to stderr, escaped so that no file's name controls the terminal."""
     from dstbench.io.escape import visible
 
     typer.echo(visible(text), err=True)
 
 
 def emit(text: str, output: Path | None) -> None:
-    """Print, or write to a file; a reader that has seen enough (`| head`) is no error."""
+    """Print a text or write it to a file; a closed pipe (``| head``) is no error."""
     with reporting():
         from dstbench.errors import DstbenchError
         from dstbench.io.atomic import replacing
@@ -146,12 +146,12 @@ def emit(text: str, output: Path | None) -> None:
 
 
 def discard_output() -> None:
-    """Let stdout lead nowhere: what could not be written is in its buffer, and would fail once more at the end."""
+    """Redirect stdout to nowhere: its buffer holds what could not be written, and would fail again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Whether two paths are one file; a path that may not be looked at is none."""
+    """Whether two paths are of one file; False if one cannot be looked at."""
     try:
         return one.samefile(other)
     except OSError:

@@ -1,4 +1,4 @@
-"""Commands that write a report to be sent: report."""
+"""The command that writes a report."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,21 +20,23 @@ def report(
     metrics: Metrics = None,
     context: Annotated[
         list[Path] | None,
-        typer.Option(help="File or folder with the utterances; default: the files of gold and runs. Repeat."),
+        typer.Option(help="File or folder with the utterances; default: the files of gold and runs. Repeatable."),
     ] = None,
     most: Annotated[
-        int, typer.Option(min=1, help="Number of dialogues on the page; the most telling ones are taken.")
+        int, typer.Option(min=1, help="Largest number of dialogues on the page; the most telling ones are taken.")
     ] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the intervals and tests.")] = 0,
     drawing: Drawing,
     runs: Runs,
     form: Annotated[
         ReportFormat,
-        typer.Option("--format", help="A page, its tables as Markdown, the main ones as LaTeX, or its rows as JSON."),
+        typer.Option(
+            "--format", help="An HTML page, its tables as Markdown, the main tables as LaTeX, or the rows as JSON."
+        ),
     ] = "html",
     choices: ConventionChoices,
 ) -> Result:
-    """Write all about runs over one gold to a page: scores, tests, failures, errors, conventions, dialogues."""
+    """Write a report on runs over one gold. It has scores, tests, failures, errors, conventions and dialogues."""
     from dstbench.errors import UsageError
 
     ending = "tex" if form == "latex" else form

@@ -18,13 +18,13 @@ def score(
     *,
     metrics: Metrics = None,
     by: Annotated[
-        str, typer.Option(help="Group by run, domain, slot, dialogue, turn, length, seen; comma-separated.")
+        str, typer.Option(help="Group by run, domain, slot, dialogue, turn, length, n_gold, seen; comma-separated.")
     ] = "run",
     runs: Runs,
     table: TableOutput,
     choices: ConventionChoices,
 ) -> str:
-    """Score runs: JGA, SA, RSA, AGA, F1, FGA, GCA, TLA, or the metrics you name."""
+    """Score runs: JGA, SA, RSA, AGA, F1, FGA, GCA, TLA or others."""
     from dstbench.rendering.scores import render_scores
 
     rows = dstbench.score(runs.paths, metrics=metrics, by=by, profile=choices.convention(), **runs.reading)
@@ -40,20 +40,24 @@ def compare(
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=RUNS", help="Runs of one model (its seeds), by name or pattern; t5=t5_*. Repeat."),
+        typer.Option(
+            metavar="NAME=RUNS", help="Runs of one model (its seeds), by name or pattern: t5=t5_*. Repeatable."
+        ),
     ] = None,
-    resamples: Annotated[int, typer.Option(min=1, help="Number of bootstrap and randomisation resamples.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the draws.")] = 0,
+    resamples: Annotated[
+        int, typer.Option(min=1, help="Number of resamples of the bootstrap and of the randomisation.")
+    ] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the resamples.")] = 0,
     level: Annotated[float, typer.Option(help="Confidence level of the intervals; tests use 1 - level.")] = 0.95,
     adjust: Annotated[
-        Adjustment, typer.Option(help="How p-values are adjusted for the number of differences.")
+        Adjustment, typer.Option(help="How p-values are adjusted for the number of differences of a metric.")
     ] = "holm",
     drawing: Drawing,
     runs: Runs,
     table: TableOutput,
     choices: ConventionChoices,
 ) -> Result:
-    """Compare runs over the same gold: scores and differences with intervals, and tests, by dialogues."""
+    """Test which runs are better than others over the same gold. Gives scores and differences with intervals, and p."""
     from dstbench.rendering.charts import leaderboard_charts
     from dstbench.rendering.compare import render_leaderboard
 
@@ -74,13 +78,13 @@ def compare(
 
 @command(app, doing="comparing", example="pairs predictions.json --profile qian2021")
 def pairs(*, runs: Runs, table: TableOutput, choices: ConventionChoices) -> str:
-    """List the pairs of values that only fuzzy matching or a label map accepts, and how often."""
+    """List values that only fuzzy matching or a label map accepts."""
     import polars as pl
 
     from dstbench.rendering.tables import render_rows
 
     rows = dstbench.fuzzy_pairs(runs.paths, profile=choices.convention(), **runs.reading)
-    if table.form in ("text", "md"):  # a space at the end is to be seen
+    if table.form in ("text", "md"):  # so that a space at the end can be seen
         rows = rows.with_columns(pl.format("'{}'", name).alias(name) for name in ("gold", "pred"))
     return render_rows(rows, "pairs", table.form)
 
@@ -89,13 +93,15 @@ def pairs(*, runs: Runs, table: TableOutput, choices: ConventionChoices) -> str:
 def sweep(
     *,
     metrics: Metrics = None,
-    profiles: Annotated[str | None, typer.Option(help="The profiles, comma-separated; default: all that suit.")] = None,
-    labels: Annotated[Path | None, typer.Option("--label-map", help="Label map for trippy.")] = None,
-    typos: Annotated[Path | None, typer.Option(help="Typo table for normalisers.")] = None,
+    profiles: Annotated[
+        str | None, typer.Option(help="The profiles, comma-separated; default: all that suit the run.")
+    ] = None,
+    labels: Annotated[Path | None, typer.Option("--label-map", help="Label map for the profile trippy.")] = None,
+    typos: Annotated[Path | None, typer.Option(help="Typo table for the profiles that correct typos.")] = None,
     runs: Runs,
     table: TableOutput,
 ) -> str:
-    """Score the same predictions under every profile that suits them: how much the convention matters."""
+    """Score the same predictions under every profile. This shows how much the convention matters."""
     from dstbench.rendering.scores import render_sweep
 
     rows = dstbench.sweep(
@@ -112,12 +118,14 @@ def sweep(
 @command(app, doing="checking", example="check predictions.json --ontology ontology.json")
 def check(
     *,
-    ontology: Annotated[Path | None, typer.Option(help="JSON {slot: [values]}; gold's values if not given.")] = None,
+    ontology: Annotated[
+        Path | None, typer.Option(help="Values of each slot: JSON {slot: [values]}; default: gold's.")
+    ] = None,
     runs: Runs,
     table: TableOutput,
     choices: ConventionChoices,
 ) -> str:
-    """Check runs before their scores are believed: floors, coverage, slots, values, cumulative states."""
+    """Check runs before you believe their scores. Looks at floors, coverage, slots, values and cumulative states."""
     from dstbench.rendering.tables import render_rows
 
     rows = dstbench.check(runs.paths, profile=choices.convention(), ontology=as_text(ontology), **runs.reading)
@@ -128,7 +136,7 @@ def check(
 def signature(
     texts: Annotated[list[str], typer.Argument(metavar="SIGNATURE...", help="One to explain, or two to compare.")],
 ) -> str:
-    """Say in words what a signature means, or how two of them differ."""
+    """Explain a signature, or say how two signatures differ."""
     from dstbench.errors import UsageError
     from dstbench.io.escape import plain_text
     from dstbench.signature import differences, doubts, explain

@@ -1,4 +1,4 @@
-"""The chapters of a report: what its readers are told, its tables as commands print them, and its figures."""
+"""The chapters of a report: introductory sentences, the tables that commands print, and figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 from dstbench.rendering.charts import same_gold, with_middles
 from dstbench.rendering.compare import leaderboard_page
 from dstbench.rendering.diagnose import diagnosis_page, traits_page
-from dstbench.rendering.page import Block, Chapter
+from dstbench.rendering.report_page import Block, Chapter
 from dstbench.rendering.scores import sweep_page, wide
 from dstbench.rendering.svg import heat_maps, histograms, intervals, lines, ranked
 from dstbench.rendering.tables import UNDEFINED, signature_lines, texts, value_text
@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 
 
 def leaderboard_chapter(leaderboard: Leaderboard) -> Chapter:
-    """Scores with intervals, and which are significantly better than which."""
+    """Scores with intervals, and which runs are significantly better than which others."""
     page = leaderboard_page(leaderboard)
     (title, standings), *others = page.sections
     metrics = leaderboard.scores["metric"].unique(maintain_order=True).to_list()
     lead, better = "Each run's scores with their intervals.", []
     if leaderboard.differences.height:
-        lead += f" Runs are ordered by {metrics[0]}; better than places: those that are significantly worse in it."
+        lead += (
+            f" Runs are ordered by {metrics[0]}; better than places: the places of runs that are significantly worse."
+        )
         better = [_better_than(standings["run"].to_list(), leaderboard, metrics[0])]
     places = pl.int_range(1, pl.len() + 1).cast(pl.String).alias("place")
     # Value and interval in one cell, which breaks between the two, not in the interval.
@@ -47,7 +49,7 @@ def leaderboard_chapter(leaderboard: Leaderboard) -> Chapter:
 
 
 def _better_than(order: list[str], leaderboard: Leaderboard, metric: str) -> pl.Series:
-    """Of each run: the places of those that it is significantly better than."""
+    """For each run, the places of the runs that are significantly worse."""
     beaten: dict[str, list[int]] = {run: [] for run in order}
     significant = leaderboard.differences.filter(pl.col("significant").fill_null(False), metric=metric)
     for run, other, difference in significant.select("run", "other", "difference").iter_rows():
@@ -84,17 +86,17 @@ def diagnosis_chapters(diagnosis: Diagnosis, by_turn: pl.DataFrame) -> list[Chap
     wrong = diagnosis.errors.filter((pl.col("kind") != "correct") & (pl.col("n") > 0))
     places = [
         Block(*runs),
-        Block(*failures, first_failures, lead="Darker: dialogues that have a right turn again in between."),
+        Block(*failures, first_failures, lead="Darker: dialogues that are right again in between."),
         Block(*slots, histograms(gold, "n_gold_max", 1, "gold slots")),
         Block(*turns, lines(diagnosis.by_turn, "turn", "run", "turn")),
         Block(*lengths, lines(diagnosis.by_length, "length", "run", "turns of the dialogue")),
         Block("Scores by turn, run by run", wide(by_turn), lines(by_turn, "turn", "metric", "turn", panels="run")),
     ]
     kinds = [Block(*classes, ranked(wrong, "class", "n", "kind")), *(Block(*section) for section in groups)]
-    where = "A dialogue fails if its last turn is wrong. Errors persist, so the first wrong turn says most."
+    where = "A dialogue fails if its last turn is wrong. Errors persist, so the first wrong turn matters most."
     how = (
-        "Each slot of each turn, in gold or predicted, is in one class. Fresh: the value is new in this turn; stale: "
-        "it is carried over from the turn before."
+        "Each slot that gold or the prediction has in a turn is in one class. Fresh: the value is new in this turn; "
+        "stale: it is carried over from the turn before."
     )
     return [
         Chapter("failures", "Where runs fail", where, places, page.below),
@@ -114,7 +116,7 @@ def traits_chapter(traits: Traits) -> Chapter:
     blocks += [Block(title, table, folded=True) for title, table in page.sections[len(blocks) :]]
     lead = (
         "Tail orientation (to_mean): how late in a dialogue its mistakes are. Non-uniformity (nu_paper): how unevenly "
-        "they are spread. A metric that correlates with either rewards something else than a good tracker."
+        "they are spread. A metric that correlates with either rewards something else than good tracking."
     )
     return Chapter("traits", "Traits of dialogues", lead, blocks, page.below)
 
@@ -130,6 +132,6 @@ def correlations_chapter(correlations: Correlations) -> Chapter:
 
 
 def sweep_chapter(rows: pl.DataFrame) -> Chapter:
-    """The same predictions under every convention that suits them."""
+    """The same predictions under every profile that suits them."""
     lead = "The same predictions, scored as different repositories do: lines differ only in the convention."
     return Chapter("conventions", "Conventions", lead, [Block(*section) for section in sweep_page(rows).sections])

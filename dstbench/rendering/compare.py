@@ -1,8 +1,8 @@
 """A comparison of runs as text, Markdown, LaTeX, CSV or JSON.
 
-Text, Markdown and LaTeX show shares and their differences in percent, the higher run of a pair first, and mark the
-significant differences (``*``; ``-`` where that could not be tested). JSON and CSV have all columns, as fractions, in
-the order of the runs.
+Text, Markdown and LaTeX show shares and their differences in percent, with the higher run of a pair first. They mark
+significant differences with ``*``, and differences that could not be tested with ``-``. JSON and CSV have all columns,
+with fractions, in the order of the runs.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
     Design = Mapping[str, Any]
 
-# With fewer seeds, their spread is uncertain.
-_FEW: Final = 5
+# With fewer seeds, the spread over seeds is uncertain.
+_ENOUGH_SEEDS: Final = 5
 
 
 def leaderboard_page(leaderboard: Leaderboard) -> Page:
-    """Scores with intervals (of models too, if any are named), and the differences, a table per metric."""
+    """Scores with intervals, of runs and of models, and a table of differences per metric."""
     design = leaderboard.design.row(0, named=True)
     metrics = leaderboard.scores["metric"].unique(maintain_order=True).to_list()
     level = _percent(design["level"])
@@ -66,7 +66,7 @@ render_leaderboard = renderer(leaderboard_page)
 
 
 def _standings(rows: pl.DataFrame, metrics: list[str], level: str) -> pl.DataFrame:
-    """A row per run, the highest in the first metric first; per metric its value and interval."""
+    """A row per run, the highest in the first metric first, with the value and interval of each metric."""
     first = rows.filter(metric=metrics[0]).sort("value", descending=True, nulls_last=True, maintain_order=True)
     columns = [first.select("run", *(texts(n="runs") if "runs" in rows.columns else []))]
     for metric in metrics:
@@ -78,7 +78,7 @@ def _standings(rows: pl.DataFrame, metrics: list[str], level: str) -> pl.DataFra
 
 
 def _in_order(differences: pl.DataFrame, standings: pl.DataFrame, design: Design) -> pl.DataFrame:
-    """Pairs with the higher run first, from the highest run down; those with a baseline as they are, by difference."""
+    """Pairs with the higher run first, from the highest run down; if there is a baseline, sorted by difference."""
     if design["baseline"] is not None:
         return differences.sort("difference", descending=True, nulls_last=True, maintain_order=True)
     names = standings.sort("value", descending=True, nulls_last=True, maintain_order=True)["run"].to_list()
@@ -100,7 +100,7 @@ def _in_order(differences: pl.DataFrame, standings: pl.DataFrame, design: Design
 
 
 def _pairs(differences: pl.DataFrame, design: Design) -> pl.DataFrame:
-    """A row per pair; between models without what is counted in dialogues."""
+    """A row per pair of runs or models; between models, no dialogues are counted."""
     digits = max(4, floor(log10(design["resamples"])))
     counted = [] if differences["wins"].null_count() == differences.height else ["wins", "losses", "discordant"]
     p_columns = {"p": "p"} if design["adjustment"] == "none" else {"p": "p", f"p {design['adjustment']}": "p_adjusted"}
@@ -121,7 +121,7 @@ def _pairs(differences: pl.DataFrame, design: Design) -> pl.DataFrame:
 
 
 def _verdict(differences: pl.DataFrame, metric: str, design: Design) -> str:
-    """Which differences are significant, or which are not, whichever are fewer, of those that could be tested."""
+    """Which of the tested differences are significant, or which are not, whichever are fewer."""
     at = f"at {_percent(1 - design['level'])}"
     tested = differences.drop_nulls("significant")
     significant, others = tested.filter("significant"), tested.filter(~pl.col("significant"))
@@ -147,13 +147,14 @@ def _about_scores(leaderboard: Leaderboard, design: Design) -> list[str]:
         f"intervals: percentiles of {design['resamples']:,} bootstrap resamples of {of_seeds}dialogues, "
         f"seed {design['seed']} (BCa: --format json)",
     ]
-    if min(leaderboard.models["runs"], default=_FEW) < _FEW:
-        lines.append(f"models with fewer than {_FEW} runs: their spread over seeds is uncertain; with one run, unknown")
+    if min(leaderboard.models["runs"], default=_ENOUGH_SEEDS) < _ENOUGH_SEEDS:
+        few = f"models with fewer than {_ENOUGH_SEEDS} runs"
+        lines.append(f"{few}: their spread over seeds is uncertain; with one run, unknown")
     return lines
 
 
 def _about_tests(leaderboard: Leaderboard, design: Design) -> list[str]:
-    """What p and the counts beside it mean."""
+    """How p was computed, and what the columns beside it are."""
     if leaderboard.differences.is_empty():
         return []
     lines = [f"p: two-sided, {design['test']}, {design['resamples']:,} resamples"]

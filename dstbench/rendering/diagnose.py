@@ -1,6 +1,6 @@
 """Diagnoses, traits and correlations as text, Markdown, LaTeX, CSV or JSON.
 
-Text, Markdown and LaTeX show shares in percent, the runs side by side where that can be read.
+Text, Markdown and LaTeX show shares in percent, with runs side by side in tables that have room for it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ if TYPE_CHECKING:
     from dstbench.analysis.diagnose import Diagnosis
     from dstbench.analysis.traits import Traits
 
-#: Which dialogues correlations are over, by `rows`.
-_TAKEN: Final = {
+# Which dialogues correlations are over, by the value of the column `rows`.
+_DIALOGUES_TAKEN: Final = {
     "pairwise": "",
     "complete": " over dialogues in which all are defined",
     "released": " over dialogues as the authors of GCA took them",
 }
-# What a difference of correlations is between: r(first) in `run` and r(second) in `other_run`.
+# The columns that name the two correlations of a difference: r(first) in `run` and r(second) in `other_run`.
 _COMPARED: Final = ("run", "other_run", "first", "second")
+# The rates of kinds of errors, each with the slots that it is a share of.
 _ERROR_RATES: Final = (("missed", "gold"), ("wrong", "gold"), ("over", "predicted"), ("over", "inactive"))
 # The range of a bin.
 _BIN: Final = pl.format("{} to {}", pl.col("low").round(3), pl.col("high").round(3))
@@ -48,7 +49,7 @@ _BIN: Final = pl.format("{} to {}", pl.col("low").round(3), pl.col("high").round
 
 
 def diagnosis_page(diagnosis: Diagnosis) -> Page:
-    """Where runs fail: dialogues that fail, when they first fail, JGA by turn and length, and errors by class."""
+    """Where runs fail: dialogues that fail, their first failures, JGA by turn and length, and errors by class."""
     few = diagnosis.runs["few_slots"].item(0)
     runs = diagnosis.runs.select(
         "run",
@@ -85,19 +86,19 @@ render_diagnosis = renderer(diagnosis_page)
 
 
 def _by_run(table: pl.DataFrame, index: str, values: str) -> pl.DataFrame:
-    """A column per run; where a run has no row, a dash."""
+    """A table with a column per run; a dash if a run has no row."""
     return pivoted(table, "run", index, values).select(pl.all().cast(pl.String).fill_null(UNDEFINED))
 
 
 def _scores_by_run(rows: pl.DataFrame, by: str) -> pl.DataFrame:
-    """A column of scores per run, and of how many dialogues each score is."""
+    """A table with two columns per run: scores, and the number of dialogues of each score."""
     shown = rows.sort(by, maintain_order=True).select("run", by, *texts("dialogues"), share_text("value"))
     sizes = _by_run(shown, by, "dialogues").drop(by)
     return _by_run(shown, by, "value").hstack(sizes.rename(lambda run: f"n of {run}"))
 
 
 def _rates(errors: pl.DataFrame, by: str) -> pl.DataFrame:
-    """A row per run and group: how many slots there are, and which share of them has each kind of error."""
+    """A row per run and group: the numbers of slots, and the share of them with each kind of error."""
     rates = (
         share_text(
             pl.when(pl.col(slots).first() > 0).then(pl.col(f"of_{slots}").filter(pl.col("kind") == kind).sum()),
@@ -115,7 +116,7 @@ def _rates(errors: pl.DataFrame, by: str) -> pl.DataFrame:
 
 
 def traits_page(traits: Traits) -> Page:
-    """Mean scores by trait, correlations, and dialogues on which metrics disagree; no list of all dialogues."""
+    """Mean scores by trait, correlations, and dialogues on which metrics disagree; not the table of all dialogues."""
     counted = counts(traits.signatures)
     sections = [
         (
@@ -143,7 +144,7 @@ render_traits = renderer(traits_page)
 
 
 def _binned(bins: pl.DataFrame, counted: Collection[str]) -> pl.DataFrame:
-    """A row per run and bin: the mean of each metric, and of how many dialogues it is."""
+    """A row per run and bin: the mean of each metric, and the number of its dialogues."""
     metrics = bins["metric"].unique(maintain_order=True).to_list()
     means = (value_text(f"value_{metric}", is_count=metric in counted).alias(metric) for metric in metrics)
     sizes = texts(**{f"n of {metric}": f"dialogues_{metric}" for metric in metrics})
@@ -167,7 +168,10 @@ render_correlations = renderer(correlations_page)
 
 
 def _matrices(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
-    """Per run, correlations below the diagonal, intervals above; and how many rows each is of, where that differs."""
+    """Per run, a table with correlations below the diagonal and intervals above.
+
+    A second table has the number of rows of each correlation, if not all are the same.
+    """
     sections = []
     for (run, taken), pairs in rows.group_by("run", "rows", maintain_order=True):
         r, limits, sizes = (
@@ -180,7 +184,7 @@ def _matrices(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
         )
         same = len(set(sizes.values())) == 1
         n = f", n = {pairs['n'][0]:,}" if same else ""
-        title = f"{run}: correlations{_TAKEN[taken]}{n}; above the diagonal their {_percent(pairs)} intervals"
+        title = f"{run}: correlations{_DIALOGUES_TAKEN[taken]}{n}; above the diagonal their {_percent(pairs)} intervals"
         sections.append((title, _triangles(r, limits)))
         if not same:
             sections.append((f"{run}: number of rows", _triangles(sizes, {})))
@@ -188,7 +192,7 @@ def _matrices(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
 
 
 def _triangles(below: dict[tuple[str, str], str], above: dict[tuple[str, str], str]) -> pl.DataFrame:
-    """A square table of pairs of names, with a text per pair below and above the diagonal."""
+    """A square table with a text for each pair of names below the diagonal, and one above it."""
     names = list(dict.fromkeys(name for pair in below for name in pair))
     columns = {
         second: [below.get((second, first)) or above.get((first, second), "") for first in names] for second in names
@@ -197,7 +201,7 @@ def _triangles(below: dict[tuple[str, str], str], above: dict[tuple[str, str], s
 
 
 def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[tuple[str, pl.DataFrame]]:
-    """Differences with Zou's interval; their tests beside them or, where one has several, in a table of their own."""
+    """Differences with Zou's interval, and their tests, in a second table if a difference has several."""
     if rows.is_empty():
         return []
     same_n = pl.col("n_first") == pl.col("n_second")
@@ -215,12 +219,14 @@ def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[
         tested = tests.select(*_COMPARED, "test", three_decimals("statistic"), df, p)
     if tested is not None and not tested.select(_COMPARED).is_duplicated().any():
         shown, tested = side_by_side([shown, tested], on=_COMPARED), None
-    sections = [(f"Differences of correlations{_TAKEN[rows['rows'].item(0)]}", _named(shown).fill_null(UNDEFINED))]
-    return sections if tested is None else [*sections, ("Tests of them", _named(tested))]
+    sections = [
+        (f"Differences of correlations{_DIALOGUES_TAKEN[rows['rows'].item(0)]}", _named(shown).fill_null(UNDEFINED))
+    ]
+    return sections if tested is None else [*sections, ("Tests of these differences", _named(tested))]
 
 
 def _named(table: pl.DataFrame) -> pl.DataFrame:
-    """The table with what is compared in two columns, `run` and `of`, in place of four."""
+    """The table with two columns in place of the four of `_COMPARED`: `run`, and `of`, the correlations."""
     first, second = (pl.format("r({})", pl.col(name).str.replace(",", ", ")) for name in ("first", "second"))
     run = pl.when(pl.col("run") == pl.col("other_run")).then("run").otherwise(pl.format("{} - {}", "run", "other_run"))
     of = pl.when(pl.col("first") == pl.col("second")).then(first).otherwise(pl.format("{} - {}", first, second))
@@ -232,7 +238,7 @@ def _about_intervals(rows: pl.DataFrame) -> list[str]:
     """How the intervals were computed."""
     lines = ["intervals of correlations by Fisher's z, of differences by Zou (2007)"]
     if POOLED in rows["run"]:
-        lines.append(f"{POOLED}: a dialogue that several runs have counts as often, and intervals are too narrow")
+        lines.append(f"{POOLED}: a dialogue counts once for each run that has it, and intervals are too narrow")
     return lines
 
 

@@ -1,7 +1,7 @@
 """Charts drawn as files for papers: SVG, PDF or PNG, by vl-convert, without a browser and without a network.
 
-They are as wide as a column of text (3.3 inches), or as a page (7 inches) if they have three panels or more beside each
-other, with type of 7 and 8 points, and have no title, as papers have captions.
+Figures are as wide as a column of text (3.3 inches), or as a page (7 inches) if they have three or more panels beside
+each other. They have type of 7 and 8 points, and no title, because papers have captions.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from dstbench.typing import FigureFormat
 if TYPE_CHECKING:
     from dstbench.rendering.charts import Chart
 
-# In points (1/72 inch): the width of a figure, that of one with many panels beside each other, and the smallest one of
-# a plot, whatever the labels beside it.
+# The width of a figure, of one with many panels beside each other, and the smallest width of a plot, in points
+# (1/72 inch).
 _WIDTH: Final = 238
 _WIDTH_OF_PAGE: Final = 505
 _NARROWEST: Final = 40
 _MANY_PANELS: Final = 3
 _DOTS_PER_INCH: Final = 300
 _VEGA_LITE: Final = "5.20"
-# The opening tag of an SVG, up to each size.
+# The width and height in the opening tag of an SVG, with the text before each.
 _SIZE: Final = re.compile(r'(<svg [^>]*?width=")([0-9.]+)(" height=")([0-9.]+)"')
 _CONFIG: Final[dict[str, Any]] = {
     "font": "Helvetica, Arial, sans-serif",
@@ -54,7 +54,7 @@ _CONFIG: Final[dict[str, Any]] = {
 
 
 def check_drawing() -> None:
-    """Check that figures can be drawn, before the work is done.
+    """Check that figures can be drawn; commands do it before they compute.
 
     Raises:
         DstbenchError: vl-convert is not installed.
@@ -79,7 +79,8 @@ def draw_figure(chart: Chart, form: FigureFormat) -> bytes:
     import vl_convert
 
     options: Any = {"vl_version": _VEGA_LITE, "allowed_base_urls": []}  # it may fetch nothing
-    # The first drawing shows how much room labels and legends take beside the plot; the second leaves it to them.
+    # The first drawing shows how much room the labels and legends beside the plots take; the second makes the plots
+    # narrower by as much.
     panels = len(chart.get("encoding", {}).get("column", {}).get("sort", "1"))
     width = _WIDTH if panels < _MANY_PANELS else _WIDTH_OF_PAGE
     size = _SIZE.search(vl_convert.vegalite_to_svg(_fit(chart, width), **options))
@@ -93,14 +94,14 @@ def draw_figure(chart: Chart, form: FigureFormat) -> bytes:
 
 
 def _fit(chart: Chart, width: float) -> Chart:
-    """The chart in the look of a paper, with a plot of this width."""
+    """The chart in the style for papers, with a plot of this width."""
     fitted = copy.deepcopy(chart)
     fitted.pop("title", None)
     fitted["config"] = {**_CONFIG, **fitted.get("config", {})}
     if "columns" in fitted:
         fitted["columns"] = 1
     plot = fitted["spec"] if "facet" in fitted else fitted
-    if plot.get("height") == plot.get("width", 0):  # a square remains one
+    if plot.get("height") == plot.get("width", 0):  # a square plot stays square
         plot["height"] = width
     plot["width"] = width
     return fitted

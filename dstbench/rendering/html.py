@@ -1,7 +1,7 @@
-"""HTML and SVG in which nothing of a user's becomes markup: every string that is not `Markup` is text, and is escaped.
+"""HTML and SVG elements. Every string that is not `Markup` is escaped, so that no text of a user becomes markup.
 
-Invisible characters that change how others are read (controls, marks that turn the direction of writing) are shown as
-their escapes.
+Invisible characters that change how others are read (control characters, marks of the direction of writing) are shown
+as their escapes.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from dstbench.io.escape import visible
 if TYPE_CHECKING:
     import polars as pl
 
-# White space that is not escaped, as in page.js.
+# White space that is not escaped; page.js keeps the same.
 _KEPT: Final = "\t\n"
 _VOID: Final = frozenset({"meta", "input", "br"})
 _NUMBER: Final = re.compile(r"[-+]?[\d.,]+|-|")
 
 
 class Markup(str):
-    """Text that is markup already."""
+    """A string that is markup, and is not escaped."""
 
     __slots__ = ()
 
@@ -35,8 +35,8 @@ def element(name: str, /, *children: str, **attributes: str | float | bool | Non
     Args:
         name: Its name.
         children: Text, which is escaped, and markup.
-        attributes: By name, with ``_`` for a hyphen (one at the end is dropped: ``class_``). None and False leave the
-            attribute out; True writes it without a value.
+        attributes: Values by name, with ``_`` for a hyphen (an underscore at the end is dropped: ``class_``). None and
+            False leave the attribute out; True writes it without a value.
 
     >>> element("td", "<script>", class_="n", title='" onclick="')
     '<td class="n" title="&quot; onclick=&quot;">&lt;script&gt;</td>'
@@ -46,14 +46,14 @@ def element(name: str, /, *children: str, **attributes: str | float | bool | Non
 
 
 def join(parts: Iterable[str]) -> Markup:
-    """Text, which is escaped, and markup, one after the other."""
+    """Concatenate text, which is escaped, and markup."""
     return Markup(
         "".join(part if isinstance(part, Markup) else escape(visible(part, _KEPT), quote=False) for part in parts)
     )
 
 
 def json_text(content: Any) -> Markup:
-    r"""A JSON document that can stand in a ``<script>``: nothing in it ends the element, or begins a comment.
+    r"""A JSON document to put into a ``<script>``: nothing in it ends the element or begins a comment.
 
     >>> print(json_text({"a": "</script><!--"}))
     {"a":"\u003c/script\u003e\u003c!--"}
@@ -65,7 +65,7 @@ def json_text(content: Any) -> Markup:
 
 
 def table(texts: pl.DataFrame, caption: str) -> Markup:
-    """A table of texts under a caption: a header per column, and the first column as headers of rows."""
+    """A table of texts with a caption; its first column has the headers of the rows."""
     looks = ["n" if all(map(_NUMBER.fullmatch, texts[name])) else None for name in texts.columns]
     head = [element("th", name, scope="col", class_=look) for name, look in zip(texts.columns, looks, strict=True)]
     rows = [

@@ -1,7 +1,7 @@
 r"""Tables as LaTeX, in the style of the package booktabs, with captions that say how their numbers were computed.
 
-A table that is too wide for a column spans both, and is scaled down if it is still too wide; one that is too long for a
-page continues on the next.
+A table that is too wide for a column spans both, and is scaled down if it is still too wide. A table that is too long
+for a page continues on the next.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 # A table with more rows does not fit on a page.
 _LONGEST: Final = 45
-# What a line says about the command line, which readers of a paper do not use.
+# The part of a line about options of the command line, which a caption leaves out.
 _OPTION: Final = re.compile(r"(?:; --\w[^;]*| \([^()]*--\w[^()]*\))$")
 _SIGNATURE: Final = re.compile(r"^(signature.*): (\S+)$", re.DOTALL)
 # Numbers and intervals.
 _NUMERIC: Final = r"^(?:-?[0-9.]+(?: to -?[0-9.]+)?|-|)$"
-# Characters of the small font that fit into a column of text.
-_COLUMN: Final = 60
-# A column with longer texts breaks them into lines.
-_WIDEST: Final = 60
+# A wider table, in characters of the small font, spans both columns of the page.
+_WIDEST_TABLE: Final = 60
+# Longer texts in a cell are wrapped.
+_WIDEST_CELL: Final = 60
 _LONG_TABLE: Final = r"""\begingroup\footnotesize
 \begin{longtable}{%(columns)s}
 %(caption)s\toprule
@@ -51,7 +51,7 @@ _TABLE: Final = r"""\begin{%(place)s}[t]
 
 
 def latex_page(tables: Sequence[tuple[pl.DataFrame, Sequence[str]]]) -> str:
-    """Tables of texts, each with the lines of its caption; and, as a comment, the packages that they need."""
+    """Tables of texts, each with the lines of its caption, after a comment with the packages that they need."""
     needed = "booktabs,graphicx" + (",longtable" if any(table.height > _LONGEST for table, _ in tables) else "")
     return "\n".join([f"% \\usepackage{{{needed}}}\n", *(latex_table(table, caption) for table, caption in tables)])
 
@@ -61,7 +61,7 @@ def latex_table(table: pl.DataFrame, caption: Sequence[str]) -> str:
 
     Args:
         table: Its texts; columns of numbers are aligned to the right.
-        caption: What it shows, and then how that was computed; a signature may be broken between its parts.
+        caption: What the table shows, then how it was computed; a signature may break between its parts.
     """
     numeric = [table[name].str.contains(_NUMERIC).all() for name in table.columns]
     rows = [
@@ -74,8 +74,8 @@ def latex_table(table: pl.DataFrame, caption: Sequence[str]) -> str:
     is_long = table.height > _LONGEST
     caption_text = rf"\caption{{{_caption(caption)}}}" + (r"\\" if is_long else "") + "\n" if caption else ""
     return (_LONG_TABLE if is_long else _TABLE) % {
-        "place": "table*" if total_width > _COLUMN else "table",
-        "columns": "".join("r" if n else r"p{.4\linewidth}" if width > _WIDEST else "l" for n, width in columns),
+        "place": "table*" if total_width > _WIDEST_TABLE else "table",
+        "columns": "".join("r" if n else r"p{.4\linewidth}" if width > _WIDEST_CELL else "l" for n, width in columns),
         "caption": caption_text,
         "head": _row(map(latex_text, table.columns)),
         "rows": "".join(f"{row}\n" for row in rows),
@@ -87,7 +87,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _number(text: str) -> str:
-    """A number or an interval, with minus signs and not hyphens; undefined is a dash."""
+    """A number or an interval with minus signs in place of hyphens; a dash if undefined."""
     return "--" if text == "-" else re.sub(r"-(?=[0-9.])", "$-$", text)
 
 

@@ -1,9 +1,9 @@
-// The page's script: sorts its tables, and shows dialogues. It sets text and attributes only, never markup.
+// The script of the report: it sorts tables and shows dialogues. It sets only text and attributes, never markup.
 "use strict";
 (() => {
   // --- elements ----------------------------------------------------------------------------------------------------
 
-  // Invisible characters, and those that change how others are read; io/escape.py has the same, and line breaks.
+  // Invisible characters, and those that change how others are read; io/escape.py has the same ones, and line breaks.
   const UNSEEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
   const escaped = (letter) => {
@@ -12,7 +12,7 @@
   };
   const visible = (text) => String(text).replace(UNSEEN, escaped);
 
-  /** An element; children are elements or text, attributes that are functions listen to events. */
+  /** An element. Children are elements or text; an attribute that is a function listens to the event of its name. */
   function el(name, attributes = {}, ...children) {
     const element = document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) {
@@ -26,7 +26,7 @@
 
   const button = (text, click, attributes = {}) => el("button", { type: "button", click, ...attributes }, text);
 
-  /** A labelled choice among options (value and text), or a labelled field; `changed` gets the new value. */
+  /** A labelled choice among options (value and text), and a labelled field; `changed` gets the new value. */
   const select = (label, options, chosen, changed) =>
     el("label", {}, `${label} `,
       el("select", { change: (event) => changed(event.target.value) },
@@ -45,7 +45,7 @@
 
   // --- sorting -----------------------------------------------------------------------------------------------------
 
-  /** The order of two values, numbers or texts; null comes last, up or down. */
+  /** The order of two values, numbers or texts; null comes last, ascending and descending. */
   function compare(one, other, descending) {
     const missing = (one === null) - (other === null);
     if (missing || one === null) return missing;
@@ -54,7 +54,7 @@
     return descending ? -order : order;
   }
 
-  /** What a cell is sorted by: a number, also before an interval; its text; null for nothing. */
+  /** The value that a cell is sorted by: its number, also if an interval follows; else its text; null if empty. */
   function cellValue(row, column) {
     const text = row.cells[column].textContent.trim();
     if (text === "-" || text === "") return null;
@@ -85,7 +85,7 @@
   const PAGE = 100; // rows that are shown at once
   const MARKS = { correct: "✓", missed: "○", wrong: "✗", over: "+" };
   const state = {
-    run: 0, // whose scores are shown
+    run: 0, // the run whose scores are shown
     beside: data.runs.length > 1 ? 1 : -1, // the run beside it; −1: none
     difference: "",
     sort: "dialogue",
@@ -99,7 +99,7 @@
     shown: PAGE,
     order: [], // the dialogues that are listed, by index
     open: -1,
-    brief: false, // hide what is carried over and correct
+    brief: false, // hide slots that are carried over and correct
   };
 
   const isShare = (metric) => !data.counts.includes(metric);
@@ -108,14 +108,14 @@
     if (typeof value === "string") return value;
     return share ? (100 * value).toFixed(2) : String(Math.round(1000 * value) / 1000);
   };
-  const less = (one, other) => (one === null || other === null ? null : one - other);
+  const subtract = (one, other) => (one === null || other === null ? null : one - other);
 
-  /** What can be subtracted: the same metric of two runs, and two metrics of one. */
+  /** The differences to choose from: of a metric between the two runs, and between two metrics of the run. */
   function differences() {
     const { run, beside } = state;
     const own = data.of_runs[run].scores;
     const other = data.of_runs[beside]?.scores;
-    const between = (key, title, one, two, share) => ({ key, title, share, get: (i) => less(one[i], two[i]) });
+    const between = (key, title, one, two, share) => ({ key, title, share, get: (i) => subtract(one[i], two[i]) });
     const ofRuns = data.metrics.map((m) =>
       other && between(`runs:${m}`, `${m}: ${data.runs[run]} less ${data.runs[beside]}`, own[m], other[m], isShare(m)));
     const shares = data.metrics.filter(isShare);
@@ -180,7 +180,7 @@
   const list = wide("Dialogues");
   const more = el("p", {});
 
-  /** The controls; drawn again when a run or difference is chosen, as the other options depend on it. */
+  /** Draw the controls. Choosing a run or a difference draws them again, as other options depend on it. */
   function drawControls() {
     const filter = (key) => (value) => {
       state[key] = value;

@@ -1,4 +1,4 @@
-"""Everything about runs over one gold in one result: as a page to send, as Markdown, LaTeX, JSON and charts."""
+"""A report on runs over one gold: all analyses in one result, as an HTML page, Markdown, LaTeX, JSON and charts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dstbench.readers.contexts import contexts
 from dstbench.rendering import chapters, charts
 from dstbench.rendering.compare import render_leaderboard
 from dstbench.rendering.diagnose import render_traits
-from dstbench.rendering.page import Chapter, render_frame, render_html, render_markdown
+from dstbench.rendering.report_page import Chapter, render_frame, render_html, render_markdown
 from dstbench.rendering.scores import render_scores, unit_of
 from dstbench.rendering.tables import as_rows, render_object
 from dstbench.runs.open import Data, Reading
@@ -35,13 +35,13 @@ from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score
 
 _TITLE: Final = "Dialogue state tracking: report"
-# Of the report's metrics, those that are drawn by turn.
+# The metrics that are drawn by turn, if the report has them.
 _BY_TURN: Final = ("jga", "sa", "rsa", "aga", "f1")
 
 
 @dataclass(frozen=True)
 class Report:
-    """All about runs over one gold.
+    """A report on runs over one gold.
 
     Attributes:
         leaderboard: Scores with intervals, differences and tests.
@@ -53,7 +53,7 @@ class Report:
         correlations: Correlations of metrics, over turns.
         sweep: Score rows under every profile that suits the runs.
         explorer: The most telling dialogues.
-        notes: What a reader should know about the data: the warnings of all that was computed.
+        notes: The warnings of all analyses.
     """
 
     leaderboard: Leaderboard
@@ -68,7 +68,7 @@ class Report:
     notes: list[str]
 
     def to_html(self) -> str:
-        """One HTML document, which needs no other file and no network."""
+        """One HTML document, which needs neither other files nor the network."""
         return self._page((self.explorer.title, self.explorer.content))
 
     def to_markdown(self) -> str:
@@ -85,7 +85,7 @@ class Report:
         return "\n".join(parts)
 
     def to_json(self) -> str:
-        """One JSON object: a key per attribute but `explorer`, each with its rows, or with its frames' rows."""
+        """One JSON object with a key per attribute except `explorer`: its rows, or the rows of each of its frames."""
         return render_object({f.name: as_rows(getattr(self, f.name)) for f in fields(self) if f.name != "explorer"})
 
     @property
@@ -100,7 +100,7 @@ class Report:
         }
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the page without its dialogues, isolated from the notebook."""
+        """The page for a notebook: without dialogues, and isolated from the notebook."""
         return render_frame(self._page(None), _TITLE)
 
     def _page(self, explorer: tuple[str, dict[str, Any]] | None) -> str:
@@ -134,12 +134,12 @@ def report(
     profile: str | Convention = "verbatim",
     **reading: Unpack[Reading],
 ) -> Report:
-    """All about runs over one gold: leaderboard, parts, failures, errors, traits, correlations, conventions, dialogues.
+    """Report on runs over one gold: leaderboard, parts, failures, errors, traits, correlations, profiles, dialogues.
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
-        metrics: Metrics in dstbench's notation, the first of which orders the runs; None: the default ones.
-        context: Files with the utterances; None: the files of gold and of the runs, where they have them.
+        metrics: Metrics in dstbench's notation; the runs are ordered by the first one; None: the default metrics.
+        context: Files with the utterances; None: the files of the runs and of gold, if one of them has utterances.
         most: The largest number of dialogues on the page; the most telling ones are taken (`explorer.choose`).
         seed: Random seed of the intervals and tests.
         profile: The convention, or its name.
@@ -155,7 +155,7 @@ def report(
     (['careful', 'forgetful', 'eager'], 5)
     """
     if most < 1:
-        raise UsageError(f"most={most} dialogues cannot be shown", hint="at least one")
+        raise UsageError(f"most={most} dialogues cannot be shown", hint="1 or more")
     convention = as_convention(profile)
     said = None if context is None else contexts(context, reading.get("split"))
     notes: list[str] = []
@@ -164,8 +164,8 @@ def report(
         for run in runs:
             run.need_states("reports")
         paired = pair_up(runs, parse_all(metrics or CORRELATED), convention)
-        resolved = paired.metrics  # what depends on slots is the same for all runs
-        contrasted = parse_all(PROTOCOLS["plain"][0])  # their dialogues differ most: FGA and GCA
+        resolved = paired.metrics  # parameters that depend on slots are the same for all runs
+        contrasted = parse_all(PROTOCOLS["plain"][0])  # FGA and GCA
         contrasted_names = str(contrasted[0]), str(contrasted[1])
         others = [metric for metric in resolved if str(metric) not in contrasted_names]
         drawn_by_turn = [metric for metric in resolved if metric.name in _BY_TURN] or resolved[:1]
@@ -177,8 +177,8 @@ def report(
         of_dialogues = traits(runs, metrics=[*contrasted, *others], profile=convention)
         said = said_in(runs) if said is None else said
         rows = of_dialogues.dialogues
-        explorer = explore(runs, rows, resolved, convention, said=said, apart=contrasted_names, most=most)
-    with _noting([], pass_on=False):  # its warnings are about intervals over turns, which are not shown
+        explorer = explore(runs, rows, resolved, convention, said=said, contrasted=contrasted_names, most=most)
+    with _noting([], pass_on=False):  # its warnings are about intervals over turns, which the report does not show
         resolved_names = [str(metric) for metric in resolved]
         correlated = [*resolved, *(metric for metric in contrasted if str(metric) not in resolved_names)]
         correlations = correlate(runs, metrics=correlated, per="turn", profile=convention)
@@ -191,7 +191,7 @@ def report(
 
 @contextmanager
 def _noting(notes: list[str], *, pass_on: bool) -> Iterator[None]:
-    """Collect the texts of our warnings, each once, and pass them on only if `pass_on`; others are always passed on."""
+    """Add the texts of dstbench's warnings to notes, each once; if `pass_on`, warn of them too. Pass on all others."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DstbenchWarning)
         yield

@@ -25,8 +25,8 @@ from dstbench.typing import TableFormat
 
 # The column of scores with exact matching, beside fuzzy ones.
 _EXACT: Final = "exact"
-# What JGA of a single slot is called.
-_OF_A_SLOT: Final = {"jga": "accuracy (jga)", f"jga {_EXACT}": f"accuracy (jga) {_EXACT}"}
+# The titles of columns of JGA in tables by slot.
+_SLOT_TITLES: Final = {"jga": "accuracy (jga)", f"jga {_EXACT}": f"accuracy (jga) {_EXACT}"}
 # The first cell of a row of standard errors.
 _ERROR: Final = "±"
 
@@ -36,10 +36,10 @@ def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
 
     Args:
         scores: What `dstbench.score` returns.
-        form: ``json`` (one object, whose `scores` are the rows) and ``csv`` have the rows as they are: fractions, empty
-            or null where undefined. The others have a column per metric, in percent (counts as they are), the runs
-            ordered by the first metric, below each its standard errors, and the signature below the table. The table
-            is as wide as it needs to be, on a terminal too: no number is cut.
+        form: ``json`` (one object, whose `scores` are the rows) and ``csv`` have the rows as they are: shares as
+            fractions; null, in CSV empty, if undefined. The other formats have a column per metric, with shares in
+            percent; runs are ordered by the first metric, with the standard errors below each, and the signature is
+            below the table. The table is as wide as necessary, on a terminal too: no number is cut.
     """
     if form in ("json", "csv"):
         return render_rows(scores, "scores", form)
@@ -47,7 +47,7 @@ def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
     if table.select((pl.first() == _ERROR).any()).item():
         units += f"; {_ERROR} one standard error over dialogues"
     sizes = scores.select("turns", "dialogues").unique()
-    if sizes.height == 1:  # then one line says it for all rows
+    if sizes.height == 1:  # one line below says it for all rows
         turns, dialogues = sizes.row(0)
         unit = "turns" if "slot" in scores.columns else unit_of(scores)
         table, units = table.drop("turns", "dialogues"), f"{units}; {turns:,} {unit}, {dialogues:,} dialogues"
@@ -82,12 +82,12 @@ def wide(scores: pl.DataFrame) -> pl.DataFrame:
         *texts(*by), *(_number(metric, is_count=metric in counted) for metric in metrics), *texts(*sizes)
     )
     if "slot" in by:
-        shown = shown.rename(_OF_A_SLOT, strict=False)
+        shown = shown.rename(_SLOT_TITLES, strict=False)
     return _with_errors(shown, scores) if by == ["run"] and scores["se"].is_not_null().any() else shown
 
 
 def _groups(scores: pl.DataFrame) -> list[str]:
-    """What scores are grouped by, the run first."""
+    """The columns that scores are grouped by, the run first."""
     return [name for name in scores.columns if name not in (*SCORES.columns, _EXACT) or name == "run"]
 
 
@@ -102,11 +102,12 @@ def _with_errors(shown: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
-    """A sweep over profiles in one of the formats; as text and Markdown, a table per run with its spread.
+    """A sweep over profiles in one of the formats.
 
     Args:
         rows: What `dstbench.sweep` returns.
-        form: ``json`` and ``csv`` have the rows as they are, the others a column per metric, in percent.
+        form: ``json`` and ``csv`` have the rows as they are; the others have a table per run with a column per metric,
+            in percent, and say how far the profiles are apart.
     """
     if form in ("json", "csv"):
         return render_rows(rows, "sweep", form)
@@ -140,7 +141,7 @@ def sweep_page(rows: pl.DataFrame) -> Page:
 
 
 def _spread(table: pl.DataFrame, metric: str) -> str:
-    """The lowest and the highest score with their profiles, which are sorted by score, the highest first."""
+    """The lowest and the highest score with their profiles; the table is sorted by score, the highest first."""
     defined = table.drop_nulls(metric)
     if defined.is_empty():
         return "undefined under every profile"

@@ -1,6 +1,6 @@
-"""One dialogue of one or several runs, turn by turn, to be read in a terminal.
+"""One dialogue of one or several runs, turn by turn, for a terminal.
 
-A slot's mark says what became of it, so that colours only help.
+A mark says which kind each slot is of, so that colours are not needed.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 _MARKS: Final = {"correct": ("=", "green"), "wrong": ("x", "red"), "missed": ("-", "yellow"), "over": ("+", "magenta")}
 _CARRIED: Final = "~"
 _LEGEND: Final = f"= correct, - missed, x wrong, + over-predicted; {_CARRIED} as in the turn before"
-_COUNTED: Final = "changes as the GCA authors' code counts them; scores in percent, counts as they are"
-_UNSAID: Final = "the utterances are not known: --context FILE names their file"
+_UNITS: Final = "changes as the GCA authors' code counts them; scores in percent, counts as they are"
+_NO_UTTERANCES: Final = "the utterances are not known: --context FILE names their file"
 _UNSCORED: Final = "not scored under this convention"
 _NO_SLOT: Final = "(no prediction)"
-# What was said is wrapped to lines of at least this many characters, however narrow the terminal.
+# Utterances are wrapped to lines of at least this many characters, also in a narrower terminal.
 _NARROWEST: Final = 40
 
 
@@ -49,8 +49,8 @@ def render_walkthrough(walkthrough: Walkthrough, form: TableFormat, *, width: in
 
     Args:
         walkthrough: What `walk_through` returns.
-        form: ``json`` and ``csv`` have the frames; the others a table of the dialogue's scores, then one per turn.
-        width: Characters per line, for what was said.
+        form: ``json`` and ``csv`` have the frames; the others have a table of the dialogue's scores, then one per turn.
+        width: Characters per line of utterances.
         colour: Whether the text may be coloured.
     """
     if form in ("json", "csv"):
@@ -60,7 +60,7 @@ def render_walkthrough(walkthrough: Walkthrough, form: TableFormat, *, width: in
     turns = pl.concat([walkthrough.changes["turn"], walkthrough.said["turn"]]).unique().sort().to_list()
     title = f"{walkthrough.changes['dialogue'][0]}: {len(turns)} turn{'s' if len(turns) > 1 else ''}"
     overview = _overview(walkthrough, runs)
-    above = [_LEGEND, _COUNTED, *([_UNSAID] if walkthrough.said.is_empty() else [])]
+    above = [_LEGEND, _UNITS, *([_NO_UTTERANCES] if walkthrough.said.is_empty() else [])]
     signatures = signature_lines(walkthrough.signatures)
     of_turns = [
         (f"turn {turn}", _events(walkthrough, turn), _slots(walkthrough.slots.filter(turn=turn), runs))
@@ -82,7 +82,7 @@ def render_walkthrough(walkthrough: Walkthrough, form: TableFormat, *, width: in
 
 
 def _lettered(walkthrough: Walkthrough) -> tuple[Walkthrough, list[str]]:
-    """Several runs under letters, as names are too long to head columns; and the runs' names or letters."""
+    """The walk-through and its runs' names; letters replace several runs' names, which are too long for titles."""
     runs = walkthrough.changes["run"].unique(maintain_order=True).to_list()
     if len(runs) == 1:
         return walkthrough, runs
@@ -93,7 +93,7 @@ def _lettered(walkthrough: Walkthrough) -> tuple[Walkthrough, list[str]]:
 
 
 def _overview(walkthrough: Walkthrough, runs: list[str]) -> pl.DataFrame:
-    """The scores of the whole dialogue; where letters stand for runs, with their names."""
+    """The scores of the whole dialogue; each letter for a run is shown with the run's name."""
     changes = walkthrough.changes.group_by("run", maintain_order=True).agg(pl.col(*_MARKS).sum())
     table = _scores(walkthrough.scores.filter(pl.col("turn").is_null()), changes, counts(walkthrough.signatures))
     names = walkthrough.signatures["run"].unique(maintain_order=True)
@@ -101,14 +101,14 @@ def _overview(walkthrough: Walkthrough, runs: list[str]) -> pl.DataFrame:
 
 
 def _scores(scores: pl.DataFrame, changes: pl.DataFrame, counted: frozenset[str]) -> pl.DataFrame:
-    """A row per run: its scores, and its changes of state."""
+    """A row per run: its scores, and its numbers of changes of state."""
     wide = pivoted(scores, "metric", "run", "value")
     values = wide.select("run", *(value_text(name, is_count=name in counted) for name in wide.columns[1:]))
     return side_by_side([values, changes.select("run", *texts(**{f"{kind} changes": kind for kind in _MARKS}))], "run")
 
 
 def _events(walkthrough: Walkthrough, turn: int) -> list[str]:
-    """What was said in a turn, and how each run scores."""
+    """Lines with the utterances of a turn and the scores of each run."""
     said = walkthrough.said.filter(turn=turn).select("system", "user").rows(named=True)
     lines = [f"{speaker}: {words}" for row in said for speaker, words in row.items() if words is not None]
     scores, changes = walkthrough.scores.filter(turn=turn), walkthrough.changes.filter(turn=turn)
@@ -126,7 +126,7 @@ def _events(walkthrough: Walkthrough, turn: int) -> list[str]:
 
 
 def _slots(slots: pl.DataFrame, runs: list[str]) -> pl.DataFrame:
-    """The slots of a turn: gold once, and per run its mark (under a blank title), prediction and class."""
+    """The slots of a turn: gold, and for each run its mark (under a blank title), prediction and class."""
     marks = {kind: mark for kind, (mark, _) in _MARKS.items()}
     shown = slots.select(
         "run",
@@ -146,15 +146,15 @@ def _slots(slots: pl.DataFrame, runs: list[str]) -> pl.DataFrame:
 
 
 def _value(name: str) -> pl.Expr:
-    """A value as text; one that could be taken for none, or whose ends are not seen, in quotation marks."""
+    """A value as text; in quotation marks if it looks like no value, or begins or ends with a space."""
     value = pl.col(name).cast(pl.String)
-    hidden = value.is_in(["", UNDEFINED]) | value.str.contains(r"^\s|\s$")
-    quoted = pl.when(hidden).then(pl.format("'{}'", value)).otherwise(value)
+    unclear = value.is_in(["", UNDEFINED]) | value.str.contains(r"^\s|\s$")
+    quoted = pl.when(unclear).then(pl.format("'{}'", value)).otherwise(value)
     return pl.when(pl.col("slot").is_not_null()).then(quoted).fill_null(UNDEFINED).alias(name)
 
 
 def _slot_table(table: pl.DataFrame, *, colour: bool) -> str:
-    """The slots of a turn as text; a run's columns in the colour of its mark."""
+    """The slots of a turn as text; if coloured, each run's columns have the colour of its mark."""
     if not colour:
         return text_table(table)
     colours = dict(_MARKS.values())

@@ -1,8 +1,8 @@
 """The papers' figures as SVG for the page, drawn from the same frames as the Vega-Lite specifications of `charts`.
 
 Runs and metrics differ in colour, dash and the shape of the mark, so that no figure needs colour. All colours and
-dashes are in page.css, under the classes used here: the page's content policy allows no styles inside elements. A
-figure of several runs is small multiples on one scale.
+dashes are in page.css, under the classes used here: the page's content security policy allows no styles in elements. A
+figure of several runs has a panel per run, all on the same scale.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import polars as pl
 
 from dstbench.rendering.html import Markup, element, join
 
-# How many kinds of line page.css has (classes s0, s1 …); after them they come again.
+# The number of kinds of line in page.css (classes s0, s1 …); further lines start again with the first.
 _LINES: Final = 8
 # The margins of a panel with two axes, in pixels.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 10, 22, 40
@@ -34,11 +34,11 @@ class Axis:
     percent: bool = False
 
     def at(self, value: float, start: float, end: float) -> float:
-        """Where a number is, between two pixels."""
+        """The position of a number, if the axis goes from pixel `start` to pixel `end`."""
         return round(start + (value - self.low) / ((self.high - self.low) or 1) * (end - start), 1)
 
     def ticks(self, about: int = 4) -> list[tuple[float, str]]:
-        """Round numbers on the axis, about as many, with their texts."""
+        """About so many round numbers on the axis, with their texts."""
         unit = 100 if self.percent else 1
         low, high = self.low * unit, self.high * unit
         step = 10 ** floor(log10((high - low or 1) / about))
@@ -47,12 +47,12 @@ class Axis:
         return [(number / unit, f"{number:.10g}") for number in numbers]
 
     def text(self, value: float) -> str:
-        """A number as it is shown."""
+        """The text of a number."""
         return f"{100 * value:.2f} %" if self.percent else f"{value:g}"
 
 
 def histograms(rows: pl.DataFrame, x: str, width: float, title: str, part: str | None = None) -> Markup:
-    """Bars per run, from `x` to `x` + `width`; of each bar the lower, darker part is the column `part`."""
+    """A histogram per run: bars from `x` to `x` + `width`, whose lower, darker part is the column `part`."""
     y = Axis("dialogues", 0, max(_limits(rows["dialogues"])[1], 1))
     low, high = _limits(rows[x])
     figures = []
@@ -67,7 +67,7 @@ def histograms(rows: pl.DataFrame, x: str, width: float, title: str, part: str |
 
 
 def ranked(rows: pl.DataFrame, name: str, value: str, kind: str) -> Markup:
-    """Horizontal bars per run: of each row its `name`, its `value` as a number too, and its `kind` by shade."""
+    """Horizontal bars per run: each row's `name`, its `value` as length and number, and its `kind` as shade."""
     left, width, step = 120, 330, 17
     axis = Axis("", 0, _limits(rows[value])[1] or 1)
     figures = []
@@ -84,7 +84,7 @@ def ranked(rows: pl.DataFrame, name: str, value: str, kind: str) -> Markup:
 
 
 def lines(rows: pl.DataFrame, x: str, series: str, title: str, *, panels: str | None = None) -> Markup:
-    """A line per value of `series` over the columns `x` and `value` (shares), a panel per value of `panels`."""
+    """A line per value of the column `series`, of `value` (shares) over `x`; a panel per value of `panels`."""
     names = rows[series].unique(maintain_order=True).to_list()
     defined = rows.drop_nulls("value")
     panel = _Panel(Axis(title, *_limits(rows[x])), Axis("percent", 0, 1, percent=True), width=300 if panels else 560)
@@ -100,7 +100,7 @@ def lines(rows: pl.DataFrame, x: str, series: str, title: str, *, panels: str | 
 
 
 def intervals(rows: pl.DataFrame) -> Markup:
-    """Scores with their intervals, a panel per metric, the runs below each other, the highest first."""
+    """Scores with their intervals: a panel per metric, with the runs below each other, the highest first."""
     first = rows.filter(pl.col("metric") == rows["metric"][0])
     runs = first.sort("value", descending=True, nulls_last=True, maintain_order=True)["run"].to_list()
     figures = []
@@ -118,7 +118,7 @@ def intervals(rows: pl.DataFrame) -> Markup:
 def _forest_plot(
     title: str, axis: Axis, rows: Sequence[tuple[str, float | None, float | None, float | None]]
 ) -> Markup:
-    """A value with its interval per name, below each other."""
+    """A panel with a value and its interval for each name, below each other."""
     left, width, step = 110, 330, 20
     height = _TOP + step * len(rows) + _BOTTOM
     right, bottom = width - _RIGHT, height - _BOTTOM
@@ -168,7 +168,7 @@ def heat_maps(rows: pl.DataFrame) -> Markup:
 
 @dataclass(frozen=True)
 class _Panel:
-    """A plot with two axes."""
+    """A panel with two axes."""
 
     x: Axis
     y: Axis
@@ -197,7 +197,7 @@ class _Panel:
         return join([_line("M" + "L".join(f"{left} {top}" for left, top in placed), _look(number)), *marks])
 
     def draw(self, title: str, inside: Sequence[Markup]) -> Markup:
-        """The axes, and what is inside."""
+        """The panel: its title, its axes, and the elements inside."""
         left, right, bottom = _LEFT, self.width - _RIGHT, self.height - _BOTTOM
         parts = [_text(left, 14, title, "title")]
         for number, text in self.y.ticks():
@@ -214,7 +214,7 @@ class _Panel:
 
 
 def _legend(names: Sequence[str]) -> Markup:
-    """Which line and mark is whose."""
+    """A list of the names, each with its line and mark."""
     items = []
     for number, name in enumerate(names):
         drawn = _line("M0 6H28", _look(number)), _mark(number, 14, 6, f"mark {_look(number)}")
@@ -229,7 +229,7 @@ def _svg(label: str, width: float, height: float, parts: Sequence[str]) -> Marku
 
 
 def _shape(name: str, tip: str, **attributes: Any) -> Markup:
-    """An element with the text to show when the mouse is over it."""
+    """An element with a text that is shown when the mouse is over it."""
     return element(name, *([element("title", tip)] if tip else []), **attributes)
 
 
@@ -238,7 +238,7 @@ def _line(path: str, look: str, tip: str = "") -> Markup:
 
 
 def _mark(number: int, x: float, y: float, look: str, tip: str = "") -> Markup:
-    """The mark of the line of this number."""
+    """The mark of line `number`."""
     return _shape("path", tip, d=_SHAPES[number % len(_SHAPES)], transform=f"translate({x} {y})", class_=look)
 
 
@@ -247,7 +247,7 @@ def _text(x: float, y: float, text: str, look: str) -> Markup:
 
 
 def _limits(numbers: pl.Series) -> tuple[float, float]:
-    """The least and the largest; 0 and 0 of none."""
+    """The smallest and the largest number; 0 and 0 if there is none."""
     defined = numbers.drop_nulls().to_list()
     return min(defined, default=0.0), max(defined, default=0.0)
 

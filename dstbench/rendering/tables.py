@@ -1,7 +1,7 @@
-"""Results as text, Markdown, LaTeX, CSV or JSON: which format shows what, and how a table is drawn.
+"""Results as text, Markdown, LaTeX, CSV or JSON.
 
-A module per kind of result says what people see of it, as a `Page`: tables of texts with their titles. JSON and CSV
-hold the rows of the result as they are.
+For text, Markdown and LaTeX, a module per kind of result lays the result out as a `Page`: titles and tables of texts.
+JSON and CSV hold the rows of the result as they are.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from dstbench.typing import TableFormat
 _Result = TypeVar("_Result")
 _Options = ParamSpec("_Options")
 
-#: What stands for an undefined number.
+#: The text for an undefined number.
 UNDEFINED: Final = "-"
-#: Whether a row with a column `unit` is of a count.
+#: Whether the score of a row with a column `unit` is a count; otherwise it is a share.
 IS_COUNT: Final = pl.col("unit") == "count"
-# A line may name many runs: it is cut only after this many characters.
+# Lines are cut after this many characters; a line may name many runs.
 _LONGEST_LINE: Final = 100_000
-# A cell with a longer text breaks it into lines. Numbers are never broken.
+# Longer texts in a cell are wrapped; numbers never are.
 _WIDEST_CELL: Final = 60
 
 
 class Page(NamedTuple):
-    """What people see of a result.
+    """A result as text, Markdown and LaTeX show it.
 
     Attributes:
-        sections: Tables of texts, each after its title.
+        sections: Titles and tables of texts.
         below: Lines below the tables.
-        captions: For LaTeX, where tables are pasted one by one: the lines to put into the caption, by title. A title
-            that is not in it gets all lines `below`.
+        captions: For LaTeX, whose tables are pasted one by one: title to the lines of the table's caption. A table
+            whose title is not in it gets all lines `below`.
     """
 
     sections: list[tuple[str, pl.DataFrame]]
@@ -47,16 +47,16 @@ class Page(NamedTuple):
     captions: Mapping[str, list[str]] | None = None
 
 
-# --- results of one kind each -----------------------------------------------------------------------------------------
+# --- pages, frames and rows in a format -------------------------------------------------------------------------------
 
 
 def renderer(
     lay_out: Callable[Concatenate[_Result, _Options], Page],
 ) -> Callable[Concatenate[_Result, TableFormat, _Options], str]:
-    """Decorate a function that lays results out as a page: it becomes one that renders them in any format.
+    """A function that renders results in any format, made from one that lays them out as a page.
 
-    The new function takes the format as its second argument. Results are dataclasses of frames: in JSON one object
-    with a list of rows per frame, in CSV one table of all rows, whose first column, `table`, names the frame.
+    The new function takes the format as its second argument. Results are dataclasses of frames. In JSON they are one
+    object with a list of rows per frame; in CSV, one table of all rows, whose first column, `table`, names the frame.
     """
 
     def render(result: _Result, form: TableFormat, /, *args: _Options.args, **options: _Options.kwargs) -> str:
@@ -68,7 +68,7 @@ def renderer(
 
 
 def render_frames(result: Any, form: TableFormat) -> str:
-    """A dataclass of frames as JSON or CSV, see `renderer`."""
+    """A dataclass of frames as JSON or CSV; see `renderer`."""
     if form == "json":
         return render_object(as_rows(result))
     frames: dict[str, pl.DataFrame] = {f.name: getattr(result, f.name) for f in fields(result)}
@@ -108,9 +108,9 @@ def render_rows(rows: pl.DataFrame, name: str, form: TableFormat) -> str:
 
 
 def render_answer(rows: pl.DataFrame, form: TableFormat) -> str:
-    """What a query selects, whatever its types, in one of the formats.
+    """The rows that a query selects, of any types, in one of the formats.
 
-    Text, Markdown and LaTeX show six significant digits. Types other than numbers, texts and lists become texts; NaN
+    Text, Markdown and LaTeX show six significant digits. Values other than numbers, texts and lists become texts. NaN
     and infinities, which JSON does not have, become null.
     """
     kept = (pl.String(), pl.Boolean(), pl.Null())
@@ -136,7 +136,7 @@ def _as_json(value: Any) -> str | None:
 
 
 def signature_lines(scores: pl.DataFrame) -> list[str]:
-    """The distinct signatures, those of one run's metrics folded into one line."""
+    """The distinct signatures, with all metrics of a run in one line."""
     heads_and_settings = pl.col("signature").str.splitn("|", 2).struct.unnest()
     folded = (
         scores.select("run", "metric", heads_and_settings)
@@ -159,13 +159,13 @@ def counts(rows: pl.DataFrame) -> frozenset[str]:
 
 
 def texts(*names: str, **renamed: str) -> list[pl.Expr]:
-    """Columns as texts; those given as ``title="column"`` under their titles."""
+    """Columns as texts; ``title="column"`` renames one."""
     columns = {**dict(zip(names, names, strict=True)), **renamed}
     return [pl.col(name).cast(pl.String).alias(title) for title, name in columns.items()]
 
 
 def share_text(share: str | pl.Expr, title: str | None = None) -> pl.Expr:
-    """Shares (a column or an expression) as texts in percent, with two decimals; undefined ones as a dash."""
+    """Shares (a column or an expression) as texts in percent with two decimals; a dash if undefined."""
     value = pl.col(share) if isinstance(share, str) else share
     text = pl.format("{}", (100 * value).round(2)).str.replace(r"\.(\d)$", ".${1}0")  # so that columns line up
     text = text.str.replace(r"^-0\.00$", "0.00")
@@ -173,17 +173,17 @@ def share_text(share: str | pl.Expr, title: str | None = None) -> pl.Expr:
 
 
 def value_text(column: str, *, is_count: bool | pl.Expr = IS_COUNT) -> pl.Expr:
-    """A column of scores, or of their means, as texts with two decimals: shares in percent, counts as they are.
+    """A column of scores, or of means of scores, as texts with two decimals: shares in percent, counts as they are.
 
     Args:
         column: The column.
-        is_count: Whether the scores are counts: of all rows, or of each; by default rows say so in a column `unit`.
+        is_count: Whether the scores are counts, of all rows or of each; default: the column `unit` says so.
     """
     return share_text(pl.when(is_count).then(pl.col(column) / 100).otherwise(pl.col(column)), column)
 
 
 def three_decimals(name: str) -> pl.Expr:
-    """A column as texts with three decimals; undefined numbers as a dash."""
+    """A column as texts with three decimals; a dash if undefined."""
     text = (
         pl.format("{}", pl.col(name).round(3))
         .str.replace(r"\.(\d{1,2})$", ".${1}00")
@@ -194,19 +194,19 @@ def three_decimals(name: str) -> pl.Expr:
 
 
 def interval_text(shown: Callable[[str], pl.Expr] = value_text) -> pl.Expr:
-    """The columns `low` and `high` as one text, each as `shown`; a dash where there is no interval."""
+    """The columns `low` and `high` as one text, each made a text by `shown`; a dash if there is no interval."""
     text = pl.format("{} to {}", shown("low"), shown("high"))
     return pl.when(pl.col("low").is_null()).then(pl.lit(UNDEFINED)).otherwise(text)
 
 
 def pivoted(rows: pl.DataFrame, on: str, index: str | Sequence[str], values: str | Sequence[str]) -> pl.DataFrame:
-    """Long rows as a wide table: a column per value of `on`, in the order in which the values first occur."""
+    """A long table made wide: a column per value of `on`, in the order in which the values first occur."""
     columns = rows[on].unique(maintain_order=True).to_list()
     return rows.pivot(on=on, on_columns=columns, index=index, values=values, maintain_order=True)
 
 
 def side_by_side(tables: Iterable[pl.DataFrame], on: str | Sequence[str]) -> pl.DataFrame:
-    """The rows of the first table with the columns of all; null where a table does not have the row."""
+    """The rows of the first table with the columns of all tables; null if another table does not have the row."""
     return reduce(lambda left, right: left.join(right, on=on, how="left", maintain_order="left"), tables)
 
 
@@ -214,7 +214,7 @@ def side_by_side(tables: Iterable[pl.DataFrame], on: str | Sequence[str]) -> pl.
 
 
 def escape_lines(paragraphs: Iterable[str], form: TableFormat) -> str:
-    """Lines of text or of Markdown, each with its end; what users wrote in them is text only."""
+    """Lines of text or Markdown, each with its line break, in which nothing that users wrote becomes markup."""
     escaped = markdown_text if form == "md" else plain_text
     return "".join(f"{escaped(line, _LONGEST_LINE)}\n" for text in paragraphs for line in text.split("\n"))
 
@@ -236,7 +236,7 @@ def _markdown_cell(text: str) -> str:
 
 
 def text_table(table: pl.DataFrame, styles: Sequence[Sequence[str]] | None = None) -> str:
-    """A table for the terminal, drawn by Rich, without markup: a run may well be called ``[red]``.
+    """A table for the terminal, drawn by Rich, whose markup is off: a run may be called ``[red]``.
 
     Args:
         table: Its texts.
@@ -247,8 +247,8 @@ def text_table(table: pl.DataFrame, styles: Sequence[Sequence[str]] | None = Non
     from rich.table import Table
     from rich.text import Text
 
-    rule = Box("    \n" * 2 + " -- \n" + "    \n" * 5, ascii=True)  # one under the header, in ASCII
-    drawn = Table(box=rule, pad_edge=False)
+    line_below_header = Box("    \n" * 2 + " -- \n" + "    \n" * 5, ascii=True)
+    drawn = Table(box=line_below_header, pad_edge=False)
     for name in table.columns:
         numeric = table[name].str.contains(rf"^(?:[-0-9.]*|{UNDEFINED})$").all()
         drawn.add_column(

@@ -308,8 +308,8 @@ def test_runs_of_models_are_names_or_patterns(three: dict[str, Any]) -> None:
         ({"t5": ["t5_1", "smo"]}, None, "did you mean som"),
         ({"t5": "t5_*", "first": "t5_1"}, None, "'t5_1' is named for two models, 't5' and 'first'"),
         ({"t5": []}, None, "model 't5' has no run"),
-        ({"som": "t5_*"}, None, "'som' is a model, and a run that is not of it"),
-        ({"t5": "t5_*"}, "t5_1", "the baseline 't5'"),
+        ({"som": "t5_*"}, None, "'som' is the name of a model and of a run of no model"),
+        ({"t5": "t5_*"}, "t5_1", "name 't5' as the baseline"),
         ({"t5": "t5_*"}, "t6", "no model is called 't6'"),
     ):
         with pytest.raises(dstbench.UsageError, match=message):
@@ -376,7 +376,7 @@ def test_runs_that_were_treated_differently_are_named(three: dict[str, Any]) -> 
     gold = [{k: s[k] for k in ("dialogue_id", "turn", "gold")} for s in two()]
     with pytest.warns(dstbench.DstbenchWarning, match="without a prediction"):
         marked = dstbench.scan({"other": without_gold(two()[:3])}, gold=gold, missing="wrong").drop("run").collect()
-    with pytest.warns(dstbench.DstbenchWarning, match=r"one and other are not compared like with like.*missing"):
+    with pytest.warns(dstbench.DstbenchWarning, match=r"one and other are not scored in the same way.*missing"):
         dstbench.compare({"one": two(), "other": marked}, resamples=5)
 
 
@@ -417,7 +417,7 @@ def test_undefined_scores_are_null_and_not_tested() -> None:
     [
         ({"metrics": "jgaa"}, "did you mean jga"),
         ({"metrics": []}, "no metric to compare"),
-        ({"resamples": 0}, "0 resamples are none"),
+        ({"resamples": 0}, "0 resamples are too few"),
         ({"seed": -1}, "seed -1 is negative"),
         ({"level": 1.0}, "not between 0 and 1"),
         ({"adjust": "hulm"}, "did you mean holm"),

@@ -160,7 +160,7 @@ def test_columns_are_taken_as_they_are_named() -> None:
 def test_a_metric_that_is_not_the_same_in_all_runs_is_told() -> None:
     few = [{"dialogue_id": "MUL1", "turn": t, "gold": {"hotel-area": "north"}, "pred": {}} for t in range(2)]
     more = [{"dialogue_id": "MUL2", "turn": 0, "gold": {"hospital-department": "eyes"}, "pred": {}}]
-    with pytest.warns(dstbench.DstbenchWarning, match=r"sa: not the same in all runs that are pooled, but sa\(T=30"):
+    with pytest.warns(dstbench.DstbenchWarning, match=r"sa has different parameters in the pooled runs: sa\(T=30"):
         dstbench.correlate({"few": few, "more": more}, metrics="sa,jga")
     dstbench.correlate({"few": few, "more": more}, metrics="sa:T=30,jga")
 
@@ -228,7 +228,9 @@ def test_which_test_stands_beside_the_interval() -> None:
     assert dstbench.correlate(data, differences=asked).tests["test"].to_list() == ["williams1959", "steiger1980"]
     assert set(dstbench.correlate(data, differences=asked, test="dunn1969").tests["test"]) == {"dunn1969"}
     assert dstbench.correlate(data, differences=asked, test="all").tests.height == 9 + 5
-    with pytest.warns(dstbench.DstbenchWarning, match="are nonoverlapping, and meng1992 is no test of such"):
+    with pytest.warns(
+        dstbench.DstbenchWarning, match="are nonoverlapping, and meng1992 does not test such correlations"
+    ):
         assert dstbench.correlate(data, differences=asked, test="meng1992").tests.height == 1
 
 
@@ -274,7 +276,11 @@ def test_what_cannot_be_compared_is_null_and_told() -> None:
     area = {"hotel-area": "north"}
     right = [{"dialogue_id": f"D{n}", "turn": 0, "gold": area, "pred": area} for n in range(6)]
     half = [{**s, "pred": area if n % 2 else {}} for n, s in enumerate(right)]
-    for data, why in ((right, "a column does not vary"), (half, "go together exactly"), (half[:3], "3 dialogues have")):
+    for data, why in (
+        (right, "a column does not vary"),
+        (half, "correlate perfectly"),
+        (half[:3], "defined in 3 dialogues"),
+    ):
         with pytest.warns(dstbench.DstbenchWarning, match=why):
             found = dstbench.correlate(data, metrics="jga,fga", differences=["jga,fga,rsa"])
         assert found.differences.select("difference", "low", "high").row(0) == (None, None, None)
@@ -359,7 +365,7 @@ def test_the_released_protocol_pools_and_names_one_run_as_it_is() -> None:
     one = dstbench.traits({"careful": runs["careful"]}, protocol="released", metrics="fga,gca", to="sum")
     assert set(one.correlations["run"]) == {"careful"}
     assert one.correlations["first"].unique(maintain_order=True).to_list() == ["to_sum", "nu_released", "fga"]
-    with pytest.raises(dstbench.UsageError, match="the released protocol is of two metrics"):
+    with pytest.raises(dstbench.UsageError, match="the released protocol needs two metrics"):
         dstbench.traits(runs, protocol="released", metrics="jga")
     with pytest.raises(dstbench.UsageError, match="protocol='paper' is none of plain, released"):
         dstbench.traits(runs, protocol="paper")  # type: ignore[arg-type] # the point
@@ -398,10 +404,10 @@ def test_correlations_as_text(models: list[str]) -> None:
         assert line[8] == f"{difference:.3f}"
         assert line[-4:] == ["williams1959", f"{statistic:.3f}", line[-2], f"{p:.3g}"]
     assert "p are two-sided, and not adjusted for their number" in out
-    assert "pooled: a dialogue that several runs have counts as often" in out
+    assert "pooled: a dialogue counts once for each run that has it" in out
     assert any(line[0].startswith("signature") for line in lines if line)
     every = ok("correlate", models[0], "--versus", "jga,gca,turns", "--test", "all", "--format", "md")
-    assert "### Tests of them" in every
+    assert "### Tests of these differences" in every
     assert all(f"| {name} |" in every for name in TESTS["overlapping"])
 
 
@@ -461,10 +467,10 @@ def test_the_figure_holds_both_halves(models: list[str]) -> None:
         (["-m", "jga,turn"], "no column of dialogues 'turn'"),
         (["-m", "jga,turns", "--per", "turn"], "no column of turns 'turns'"),
         (["-m", "jga,fga:lam=x"], "not a number"),
-        (["--versus", "jga,fga"], "of three or four columns, not 2"),
-        (["--versus", "jga,jga,fga"], "that of a column with itself"),
+        (["--versus", "jga,fga"], "names three or four columns, not 2"),
+        (["--versus", "jga,jga,fga"], "the correlation of a column with itself"),
         (["--versus", "jga,fga,fga,jga"], "compared with itself"),
-        (["--versus", "jga,fga,gca", "--per", "turn"], "turns of one are not independent"),
+        (["--versus", "jga,fga,gca", "--per", "turn"], "turns of one dialogue are not independent"),
         (["--between-runs"], "only one run is given"),
         (["--test", "williams"], "did you mean williams1959"),
         (["--level", "95"], "level 95.0 is not between 0 and 1"),
@@ -491,7 +497,7 @@ def test_what_cannot_be_had_is_told(models: list[str], here: Path) -> None:
     ]  # fmt: skip
     code, _, err = run("correlate", "trippy_result.json", "-m", "jga,turns")
     assert code == 2
-    assert "turns cannot be had from it" in err
+    assert "turns cannot be computed, as the run holds no states" in err
     assert run("correlate", "nowhere.json")[0] == 1
     with pytest.raises(dstbench.UsageError, match="per='slot' is none of dialogue, turn"):
         dstbench.correlate(models, per="slot")  # type: ignore[arg-type] # the point

@@ -77,7 +77,7 @@ def test_gold_slots_counted_by_hand() -> None:
     found = dstbench.diagnose(states, few=2)
     assert found.gold_slots.rows() == [("states", 0, 1, 0.5), ("states", 2, 1, 0.5)]
     assert found.runs.select("with_few_slots", "share_with_few_slots").row(0) == (1, 0.5)
-    with pytest.raises(dstbench.UsageError, match="few=-1 is no number of slots"):
+    with pytest.raises(dstbench.UsageError, match="few=-1 is not a number of slots"):
         dstbench.diagnose(states, few=-1)
 
 

@@ -99,7 +99,7 @@ def test_what_was_said(here: Path) -> None:
     code, _, err = run("show", "model.json", "MUL7001", "--context", "other.parquet")
     assert code == 1
     assert err.startswith("error: other.parquet: not a table of contexts: ")
-    with pytest.warns(DstbenchWarning, match=r"gold\.tsv does not say what was said in PMUL4648"):
+    with pytest.warns(DstbenchWarning, match=r"gold\.tsv has no utterances of PMUL4648"):
         walk_through(A6, "PMUL4648", context="gold.tsv")
 
 

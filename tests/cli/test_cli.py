@@ -278,6 +278,12 @@ def test_version_and_help() -> None:
     assert "Usage:" in ok("--help")
 
 
+@pytest.mark.parametrize("words", [["--help"], ["audit", "--help"]])
+def test_the_list_of_commands_cuts_no_sentence(words: list[str]) -> None:
+    text = CliRunner().invoke(app, words, env={"COLUMNS": "80"}).stdout
+    assert "..." not in text.partition("Commands:")[2]
+
+
 @pytest.mark.parametrize(
     "command",
     [command.name or command.callback.__name__ for command in app.registered_commands if command.callback],

@@ -1,8 +1,9 @@
-"""A report as one HTML file: chapters of tables and figures that need no script, and dialogues to look at.
+"""A report as Markdown, or as one HTML file, with dialogues to look at.
 
-The file requests nothing from the network, and its content policy forbids it; the policy allows its one script and its
-one style by their hashes. Nothing of a user's becomes markup: `html.element` escapes it here, and in the browser the
-script only ever sets text; the policy (trusted types) allows nothing else.
+The HTML file shows its tables and figures without its script, and the dialogues with it. It requests nothing from the
+network: its content security policy forbids that, and allows one script and one style by their hashes. No text of a
+user becomes markup: `html.element` escapes it here, and in the browser the script only sets text, as the policy
+(trusted types) requires.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 # A table with more rows is folded.
-_LONGEST: Final = 40
+_LONGEST_TABLE: Final = 40
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Block:
         title: What it shows.
         table: The table.
         figure: The figure, if there is one.
-        lead: What a reader should know about it.
+        lead: A sentence about it.
         folded: Whether the table is hidden until the reader opens it; long tables always are.
     """
 
@@ -47,7 +48,15 @@ class Block:
 
 @dataclass(frozen=True)
 class Chapter:
-    """A part of a report: its name in links, its title, what it shows in a sentence or two, and what is in it."""
+    """A part of a report.
+
+    Attributes:
+        name: Its name in links.
+        title: Its title.
+        lead: What it shows, in a sentence or two.
+        blocks: Its tables and figures.
+        below: Lines below them.
+    """
 
     name: str
     title: str
@@ -82,13 +91,13 @@ def render_html(
         facts: What the report is about: names and values.
         chapters: Its parts.
         notes: What a reader should know about the data.
-        explorer: Which dialogues are on the page, and their data (`explorer.Explorer`); None: without dialogues.
+        explorer: Title and content of the dialogues (`explorer.Explorer`); None: without dialogues.
     """
     links = [(chapter.name, chapter.title) for chapter in chapters]
     sections = [_chapter(chapter) for chapter in chapters]
     if explorer is not None:
         links.append(("dialogues", "Dialogues"))
-        lead = f"Here are {explorer[0]}. Choose one to see what was said, and what each run made of it."
+        lead = f"Here are {explorer[0]}. Choose one to see what was said and what each run predicts."
         off = "The script of this page shows the dialogues, but scripts are switched off."
         sections.append(
             _section(
@@ -120,7 +129,7 @@ def render_html(
 
 
 def render_frame(page: str, title: str) -> str:
-    """A document as an element for a notebook, isolated from it: no script, no form, no access to its page."""
+    """A document as an element for a notebook, isolated from it: without scripts, forms or access to the notebook."""
     return element("iframe", srcdoc=page, title=title, sandbox="", width="100%", height="640", class_="dstbench")
 
 
@@ -144,7 +153,7 @@ def _block(block: Block) -> Markup:
         figure = element("div", block.figure, class_="panels")
         folded = element("details", element("summary", "The numbers"), numbers)
         return element("figure", element("figcaption", block.title), *lead, figure, folded, class_="block")
-    if block.folded or block.table.height > _LONGEST:
+    if block.folded or block.table.height > _LONGEST_TABLE:
         details = element("details", element("summary", block.title), *lead, numbers)
         return element("div", details, class_="folded")
     return element("div", *lead, numbers, class_="block")
