@@ -54,6 +54,7 @@ def replace(
     *,
     train: str | PathLike[str],
     donors: Donors = None,
+    invent: bool = False,
     slots: Sequence[str] | None = None,
     seed: int = 0,
     keep_unfound: bool = False,
@@ -67,7 +68,8 @@ def replace(
         out: The file (or folder) to write.
         train: The training set; no new value is among its values or said in it.
         donors: Where new values come from: a mapping or a JSON file, {slot: [values]}; a dataset, whose similar slots
-            give theirs; None: they are invented.
+            give theirs; None: they are built from the words of the training set's values.
+        invent: Build new values from the words of the donors' values, instead of taking these as they are.
         slots: The slots whose values are replaced; None: those called name, departure or destination.
         seed: Random seed of the choice among the donors; the same seed gives the same bytes.
         keep_unfound: Keep dialogues with a value that has not been said, as they were; by default they are omitted.
@@ -90,7 +92,9 @@ def replace(
         unsaid = f"{refused.height:,} values have not been said word for word" if refused.height else None
         what = f"no dialogue is left with a value to replace in {', '.join(chosen)}"
         raise DstbenchError(what, file=str(data), hint=unsaid or "--slots names others")
-    values = _new_values(entities["slot"].unique().sort().to_list(), donors, seed, (train, data))
+    wanted = entities["slot"].unique().sort().to_list()
+    candidates = donor_values(donors, wanted, seed, train=train, invent=invent)
+    values = _new_values(candidates, wanted, donors, (train, data), invented=donors is None or invent)
     new_names = _assign(entities.sort(_ENTITY), values, seed)
     changed = cells.join(_renamed(names, new_names), on=["dialogue", "value"], maintain_order="left")
     rewrite(
@@ -178,18 +182,28 @@ def _refused(cells: pl.DataFrame, names: pl.DataFrame, mentions: pl.DataFrame, c
     return REFUSED.conform(wanted.filter(~in_time)).sort("dialogue", "slot", "value")
 
 
-def _new_values(slots: list[str], donors: Donors, seed: int, seen: Sequence[str | PathLike[str]]) -> pl.DataFrame:
-    """(slot, donor) of values that are in none of the seen datasets."""
-    all_values = new = donor_values(donors, slots, seed)
+def _new_values(
+    candidates: pl.DataFrame,
+    slots: list[str],
+    donors: Donors,
+    seen: tuple[str | PathLike[str], ...],
+    *,
+    invented: bool,
+) -> pl.DataFrame:
+    """(slot, donor) of the candidates that are in none of the seen datasets; an error if a slot has none."""
+    new = candidates
     for path in seen:
         new = unseen(new, path)
     if lacking := [slot for slot in slots if slot not in new["slot"]]:
-        searched = all_values.filter(pl.col("slot").is_in(lacking)).height
+        searched = candidates.filter(pl.col("slot").is_in(lacking)).height
         none_is_new = f"none of the {searched:,} donor values is new" if searched else "no donor values"
+        if invented:
+            none_is_new = "the words of the known names are too few to invent new ones"
+        source = seen[0] if donors is None else donors
         raise DstbenchError(
             f"{none_is_new} for {', '.join(lacking)}",
-            file=str(donors) if isinstance(donors, (str, PathLike)) else None,
-            hint=f"name other slots (--slots), or a JSON file of values: {FORM}; without donors, they are invented",
+            file=str(source) if isinstance(source, (str, PathLike)) else None,
+            hint=f"name other slots (--slots), or other donors (--donors): a dataset, or a JSON file of values: {FORM}",
         )
     return new
 

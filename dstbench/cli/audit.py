@@ -259,8 +259,14 @@ def replace(
     train: Annotated[Path, typer.Option(help="The training set, whose values no new value may be.")],
     donors: Annotated[
         Path | None,
-        typer.Option(help="New values: JSON {slot: [values]}, or a dataset with like-named slots; else invented."),
+        typer.Option(
+            help="New values: JSON {slot: [values]}, or a dataset with like-named slots; else they are built from "
+            "the words of the training set's names."
+        ),
     ] = None,
+    invent: Annotated[
+        bool, typer.Option("--invent", help="Build new values from the words of the donors' names.")
+    ] = False,
     slots: Annotated[
         str | None, typer.Option(help="The slots, comma-separated; default: those called name, departure, destination.")
     ] = None,
@@ -286,6 +292,7 @@ def replace(
         output,
         train=as_path(train),
         donors=as_text(donors),
+        invent=invent,
         slots=[slot.strip() for slot in slots.split(",")] if slots else None,
         seed=seed,
         keep_unfound=keep,

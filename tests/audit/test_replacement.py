@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,6 +66,8 @@ def plainly(dialogue: dict[str, Any], new: dict[str, str]) -> list[str]:
     return [pattern.sub(name, text.lower()) for text in texts]
 
 
+#: What training knows besides: names that have a beginning and an end.
+KNOWN = dict.fromkeys(SLOTS, "quill house|great hall|high moor")
 #: Few, so that dialogues ask for the same ones.
 FEW = {key: ["Aa", "Bb Bb", "cc", "Dd-d", "Ee", "Ff", "Gg"] for key in SLOTS}
 
@@ -80,7 +83,7 @@ def test_replaced_sets(
     folder = tmp_path_factory.mktemp("replaced")
     data, train, out = folder / "data", folder / "train", folder / "out"
     data.write_text(json.dumps(content))
-    train.write_text(json.dumps(content))
+    train.write_text(json.dumps([*content, *(told_dialogue(number, [(KNOWN, "", "")]) for number in (8, 9))]))
     slots = sorted(
         {slot for slot in SLOTS[:3] for d in content for t in d["turns"] if slot in t["state"]["slot_values"]}
     )
@@ -173,7 +176,7 @@ def test_donors_that_training_has_or_says_are_not_taken(here: Path) -> None:
     donors = {"hotel-name": ["The-Lion", "quill house", "Gable|Inn", "12", "dontcare", "!", "Bell"]}
     found = small(user="ely", state={"hotel-name": "ely"}, train={"bus-name": "the lion"}, donors=donors)
     assert found.replaced["new"].to_list() == ["bell"]
-    with pytest.raises(dstbench.DstbenchError, match="none of the 1 donor values is new for hotel-name\nhint"):
+    with pytest.raises(dstbench.DstbenchError, match="none of the 1 donor values is new for hotel-name\nhint: name"):
         small(user="ely", state={"hotel-name": "ely"}, donors={"hotel-name": ["quill house"]})
     with pytest.raises(dstbench.DstbenchError, match="no donor values for hotel-name"):
         small(user="ely", state={"hotel-name": "ely"}, donors={"hotel-area": ["north"]})
@@ -182,15 +185,73 @@ def test_donors_that_training_has_or_says_are_not_taken(here: Path) -> None:
               donors={slot: ["Bell"] for slot in ("train-departure", "train-destination")})  # fmt: skip
 
 
-def test_invented_values_are_as_many_as_asked_for_and_new(here: Path) -> None:
-    table = donor_values(None, ["hotel-name", "train-departure"], 7)
-    assert table.equals(donor_values(None, ["hotel-name", "train-departure"], 7))
-    assert not table.equals(donor_values(None, ["hotel-name", "train-departure"], 8))
-    assert (table.group_by("slot").len()["len"] > 400).all()
-    some = table["donor"][3]
-    Path("train").write_text(json.dumps([told_dialogue(1, [({"hotel-name": some.upper()}, "", "")])]))
+NAMES_OF_TRAINING = [
+    {"hotel-name": "acorn guest house|worth lodge", "train-departure": "kings lynn"},
+    {"hotel-name": "the old inn", "train-departure": "Ely"},
+]
+
+
+def trained(*states: dict[str, str], times: int = 2) -> str:
+    return json.dumps([told_dialogue(n, [(state, "", "")]) for n, state in enumerate(times * states)])
+
+
+def test_invented_names_are_made_of_the_words_of_known_ones(here: Path) -> None:
+    Path("train").write_text(trained(*NAMES_OF_TRAINING))
+    slots = ["hotel-name", "train-departure", "bus-departure"]
+    table = donor_values(None, slots, 7, train="train")
+    assert table.equals(donor_values(None, slots, 7, train="train"))
+    assert table.rows() != donor_values(None, slots, 8, train="train").rows()
+    assert sorted(table.rows()) == [
+        ("bus-departure", "Ely lynn"),  # training does not have the slot: the words are those of a slot like it
+        ("bus-departure", "kings lynn"),
+        *(("hotel-name", name) for name in (
+            "acorn guest house", "acorn inn", "acorn lodge", "the old guest house", "the old inn", "the old lodge",
+            "worth guest house", "worth inn", "worth lodge",
+        )),
+        ("train-departure", "Ely lynn"),
+        ("train-departure", "kings lynn"),
+    ]  # fmt: skip
+
+
+def test_names_of_one_dialogue_are_used_only_if_there_are_no_others(here: Path) -> None:
+    slips = ({"hotel-name": "acron hosue"}, {"train-departure": "new ely"})
+    once = {**json.loads(trained(slips[0], times=1))[0], "dial_id": "E"}
+    Path("train").write_text(json.dumps([*json.loads(trained(*NAMES_OF_TRAINING)), once]))
+    assert "acron" not in " ".join(donor_values(None, ["hotel-name"], 0, train="train")["donor"])
+    Path("train").write_text(trained(*slips, times=1))
+    assert donor_values(None, ["hotel-name"], 0, train="train")["donor"].to_list() == ["acron hosue"]
+
+
+def test_donors_may_lend_their_words_only(here: Path) -> None:
+    donors = {"hotel-name": ["Blue Boar", "Red Lion"]}
+    found = small(user="ely", state={"hotel-name": "ely"}, donors=donors, invent=True, train={"x-name": "blue boar"})
+    assert set(found.replaced["new"]) <= {"blue lion", "red boar", "red lion"}
+    with pytest.raises(dstbench.DstbenchError, match=(
+        r"^train: the words of the known names are too few to invent new ones for hotel-name\n"
+        r"hint: name other slots \(--slots\), or other donors"
+    )):  # fmt: skip
+        small(user="ely", state={"hotel-name": "ely"}, train={"hotel-name": "the lion"})
+    with pytest.raises(dstbench.DstbenchError, match="are too few to invent"):
+        small(user="ely", state={"hotel-name": "ely"}, train={"hotel-name": "red lion"})
+
+
+@given(names=st.lists(st.text("ab -", min_size=1, max_size=9), min_size=1, max_size=6), seed=st.integers(0, 3))
+def test_invented_names_are_distinct_and_no_word_is_new(names: list[str], seed: int) -> None:
+    donors = {"hotel-name": names}
+    table = donor_values(donors, ["hotel-name"], seed, train="none", invent=True)
+    words = {word for name in names for word in name.split()}
+    assert table["donor"].is_unique().all()
+    for name in table["donor"]:
+        parts = name.split()
+        assert len(parts) > 1
+        assert {*parts} <= words
+
+
+def test_unseen_searches_states_where_nothing_is_said(here: Path) -> None:
+    Path("train").write_text(trained({"hotel-name": "THE-BELL"}))
+    table = pl.DataFrame({"slot": ["a", "a"], "donor": ["the bell", "bell"]})
     with pytest.warns(dstbench.DstbenchWarning, match="no turn has its utterances: only its states are searched"):
-        assert set(table["donor"]) - set(unseen(table, "train")["donor"]) == {some}
+        assert unseen(table, "train").rows() == [("a", "bell")]
 
 
 @pytest.mark.parametrize(
@@ -218,10 +279,11 @@ def test_what_has_not_been_said_is_refused_or_kept(here: Path) -> None:
                told_dialogue(2, [({"hotel-name": "rye"}, "", "to rye")])]  # fmt: skip
     for name in ("data", "train"):
         Path(name).write_text(json.dumps(content))
-    found = replace("data", "out", train="train")
+    donors = {"hotel-name": ["Bell"]}
+    found = replace("data", "out", train="train", donors=donors)
     assert found.refused.rows() == [("D1", 0, "hotel-name", "ely")]
     assert {key[0] for key in read_states("out")} == {"D2"}
-    kept = replace("data", "kept", train="train", keep_unfound=True)
+    kept = replace("data", "kept", train="train", donors=donors, keep_unfound=True)
     assert kept.refused.equals(found.refused)
     assert read_states("kept") == read_states("data") | read_states("out")
     Path("data").write_text(json.dumps(content[:1]))
@@ -232,7 +294,8 @@ def test_what_has_not_been_said_is_refused_or_kept(here: Path) -> None:
 def test_the_command(here: Path) -> None:
     Path("gold.tsv").write_text(formats.star_tsv())
     Path("train.tsv").write_text(formats.star_tsv())
-    words = ("audit", "replace", "gold.tsv", "-o", "new.tsv", "--train", "train.tsv")
+    Path("donors.json").write_text('{"hotel-name": ["Blue Boar", "Red Lion"], "train-destination": ["Rye"]}')
+    words = ("audit", "replace", "gold.tsv", "-o", "new.tsv", "--train", "train.tsv", "--donors", "donors.json")
     code, out, err = run(*words, "--manifest", "new.csv", "--format", "json")
     assert (code, err) == (0, "wrote new.tsv\nwrote new.csv\n")
     shown = json.loads(out)
@@ -244,6 +307,8 @@ def test_the_command(here: Path) -> None:
     code, out, _ = run(*words)
     assert code == 0
     assert "Replaced by slot" in out
+    code, _, err = run(*words, "--invent", "--slots", "hotel-name", "--manifest", "new.csv")
+    assert (code, Path("new.csv").read_text().count(" boar,") + Path("new.csv").read_text().count(" lion,")) == (0, 1)
     for more, said in (
         (("--slots", "hotel-names"), "error: the data have no slot 'hotel-names'\nhint: did you mean hotel-name"),
         (("--manifest", "x.txt"), "error: x.txt: a manifest is written as CSV or JSON\nhint: --manifest x.csv\n"),
@@ -262,11 +327,14 @@ def test_multiwoz_against_its_training_set(data: Path, here: Path) -> None:
         slot for slot in {key[2] for key in after} if slot.rpartition("-")[2] in ("name", "departure", "destination")
     ]
     assert len(slots) == 7
-    trained = {re.sub(r"[\W_]", "", value) for value in read_states(train).values()}
+    known = read_states(train)
+    trained_values = {re.sub(r"[\W_]", "", value) for value in known.values()}
+    words = {word for value in known.values() for word in value.split()}
+    assert all(word in words for new in found.replaced["new"] for word in re.split(r"[ |]", new))
     untouched = {"do not care"}
     for (_, _, slot), value in after.items():
         if slot in slots and value not in untouched:
-            assert re.sub(r"[\W_]", "", value) not in trained
+            assert re.sub(r"[\W_]", "", value) not in trained_values
     heard: dict[str, list[tuple[int, str]]] = {}
     for dialogue, turn, _, text in spoken("new.tsv").rows():
         heard.setdefault(dialogue, []).append((turn, text))
