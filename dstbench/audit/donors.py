@@ -15,14 +15,13 @@ import numpy as np
 import polars as pl
 
 from dstbench.audit.inputs import gold_cells
+from dstbench.audit.known_values import Content
 from dstbench.audit.mentions import spaced, squeezed
 from dstbench.conventions.files import read_json
 from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot, domain_of
-from dstbench.errors import DstbenchError, warn
+from dstbench.errors import DstbenchError
 from dstbench.readers import Source, sniff
-from dstbench.readers.contexts import contexts
-from dstbench.runs.open import Data
 from dstbench.schema.core import BETWEEN
 
 #: Where new values come from: {slot: values}, a JSON file of these, a dataset, or None: they are invented.
@@ -41,7 +40,7 @@ _TO: Final = ("destination", "destinationcity", "destinationstation", "to", "toc
 
 
 def donor_values(
-    donors: Donors, slots: Sequence[str], seed: int, *, train: str | PathLike[str], invent: bool = False
+    donors: Donors, slots: Sequence[str], seed: int, *, train: Content, invent: bool = False
 ) -> pl.DataFrame:
     """Values for slots that are to be replaced.
 
@@ -52,7 +51,7 @@ def donor_values(
         (slot, donor), distinct; a slot may have none. Numbers, times and the like are omitted, and values that some
         format cannot hold.
     """
-    table = _similar(_values_of(train), slots) if donors is None else _given(donors, slots)
+    table = _similar(_values_of(train.cells), slots) if donors is None else _given(donors, slots)
     table = table.with_columns(pl.col("donor").str.strip_chars())
     table = table.group_by("slot", "donor").agg(pl.col("dialogues").sum()).sort("slot", "donor")
     usable = [is_text(value) and not re.search(r"^\W*$|[|\t\r\n]", value) for value in table["donor"]]
@@ -60,29 +59,20 @@ def donor_values(
     return _invented(table, seed) if donors is None or invent else table.drop("dialogues")
 
 
-def unseen(table: pl.DataFrame, path: str | PathLike[str]) -> pl.DataFrame:
-    """The rows (slot, donor) whose donor a dataset neither has as a value nor says, in any case, with any signs.
-
-    If the dataset's format holds no utterances, only its states are searched, with a warning.
-    """
-    values = _values_of(path).select(key=squeezed(pl.col("value"))).unique()
+def unseen(table: pl.DataFrame, seen: Content) -> pl.DataFrame:
+    """The rows (slot, donor) whose donor a dataset neither has as a value nor says, in any case, with any signs."""
+    values = _values_of(seen.cells).select(key=squeezed(pl.col("value"))).unique()
     table = table.with_columns(key=squeezed(pl.col("donor")), words=spaced(pl.col("donor")))
     table = table.join(values, on="key", how="anti", maintain_order="left")
-    try:
-        said = contexts(path)
-    except DstbenchError as error:
-        warn(f"{error.what}: only its states are searched for values")
-        return table.drop("key", "words")
-    texts = pl.concat([said["system"], said["user"]]).alias("text").drop_nulls().unique().to_frame()
     donors = pl.lit(table["words"].unique().implode())
-    heard = texts.select(words=spaced(pl.col("text")).str.extract_many(donors, overlapping=True))
+    heard = seen.texts.select(words=spaced(pl.col("text").unique()).str.extract_many(donors, overlapping=True))
     heard = heard.explode("words").drop_nulls().unique()
     return table.join(heard, on="words", how="anti", maintain_order="left").drop("key", "words")
 
 
-def _values_of(data: Data) -> pl.DataFrame:
-    """(slot, value, dialogues) of a dataset's gold states: the distinct alternatives, and in how many dialogues."""
-    pairs = gold_cells(data).select("dialogue", "slot", pl.col("value").str.split(BETWEEN)).unique().explode("value")
+def _values_of(cells: pl.DataFrame) -> pl.DataFrame:
+    """(slot, value, dialogues) of gold states: the distinct alternatives, and in how many dialogues they are."""
+    pairs = cells.select("dialogue", "slot", pl.col("value").str.split(BETWEEN)).unique().explode("value")
     return pairs.group_by("slot", "value").agg(dialogues=pl.col("dialogue").n_unique()).sort("slot", "value")
 
 
@@ -92,7 +82,7 @@ def _given(donors: Mapping[str, Sequence[str]] | str | PathLike[str], slots: Seq
         source = Source(fspath(donors))
         source.check()
         if source.is_folder or sniff(source) is not None or source.is_parquet:
-            return _similar(_values_of(donors), slots)
+            return _similar(_values_of(gold_cells(donors)), slots)
         table = _from_mapping(read_json(fspath(donors), dict), fspath(donors))
     else:
         table = _from_mapping(donors, "donors")

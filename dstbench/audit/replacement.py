@@ -3,8 +3,9 @@
 Conventions: an *entity* is what a value names in one dialogue. Spellings that differ only in case, spaces and signs
 name the same entity, and so do the alternatives of a value (``a|b``). Every entity of a chosen slot gets one new name
 in the whole dialogue: in all its slots, and in what user and system say. Where values overlap, the longest is replaced
-(not ``cambridge`` in ``cambridge belfry``, if that is a value too). Numbers, times, days, yes and no, and dontcare are
-no names and stay. A value must have been said by the time a state first has it; else its dialogue is omitted, or kept
+(not ``cambridge`` in ``cambridge belfry``, if that is a value of any dialogue). Numbers, times, days, yes and no, and
+dontcare are no names and stay, in states and texts, and so do values that are ordinary words (`known_values`), in all
+dialogues. Any other value must have been said by the time a state first has it; else its dialogue is omitted, or kept
 as it was.
 """
 
@@ -21,6 +22,7 @@ import polars as pl
 
 from dstbench.audit.donors import FORM, Donors, donor_values, unseen
 from dstbench.audit.inputs import check_known, gold_cells
+from dstbench.audit.known_values import Content, longer_values, ordinary_words, read_content, value_key
 from dstbench.audit.mentions import WHOLE, pattern, squeezed
 from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot
@@ -40,8 +42,8 @@ class Replacement:
 
     Attributes:
         replaced: The manifest: one row per dialogue, slot and old value, schema `REPLACED`.
-        refused: The values that have not been said, so that their dialogues are omitted (or kept as they were), schema
-            `REFUSED`.
+        refused: The values that have not been said, so that their dialogues are omitted (or kept as they were), and
+            those that are ordinary words and stay; schema `REFUSED`.
     """
 
     replaced: pl.DataFrame
@@ -81,20 +83,26 @@ def replace(
         DstbenchError: A file cannot be used, or there are too few donors that are new.
         UsageError: A slot that the data do not have.
     """
+    texts, seen = spoken(data), read_content(train)
     cells = gold_cells(data)
+    datasets = (seen, Content(cells, texts.select("dialogue", "text")))
     chosen = _chosen(cells["slot"].unique().sort().to_list(), slots)
-    names = _names(cells, chosen)
-    pieces = _pieces(spoken(data), names)
-    mentions = pieces.drop_nulls("said")
-    refused = _refused(cells, names, mentions, chosen)
-    entities = names.drop_nulls("slot").join(refused, on="dialogue", how="anti").select(*_ENTITY, "slot").unique()
+    ordinary = ordinary_words(datasets)
+    names = _names(cells, chosen, ordinary)
+    pieces = _pieces(texts, names, datasets)
+    mentions = pieces.drop_nulls("entity")
+    not_said = _not_said(cells, names, mentions, chosen)
+    refused = REFUSED.conform(pl.concat([not_said, _ordinary(cells, names, chosen, ordinary)], how="diagonal"))
+    entities = names.drop_nulls("slot").join(not_said, on="dialogue", how="anti").select(*_ENTITY, "slot").unique()
     if entities.is_empty():
-        unsaid = f"{refused.height:,} values have not been said word for word" if refused.height else None
         what = f"no dialogue is left with a value to replace in {', '.join(chosen)}"
-        raise DstbenchError(what, file=str(data), hint=unsaid or "--slots names others")
+        counts = ", ".join(
+            f"{n:,} {reason}" for reason, n in refused.group_by("reason").len().sort("reason").iter_rows()
+        )
+        hint = f"values that stay: {counts}" if counts else "--slots names others"
+        raise DstbenchError(what, file=str(data), hint=hint)
     wanted = entities["slot"].unique().sort().to_list()
-    candidates = donor_values(donors, wanted, seed, train=train, invent=invent)
-    values = _new_values(candidates, wanted, donors, (train, data), invented=donors is None or invent)
+    values = _new_values(wanted, donors, seed, datasets, train, invent=invent)
     new_names = _assign(entities.sort(_ENTITY), values, seed)
     changed = cells.join(_renamed(names, new_names), on=["dialogue", "value"], maintain_order="left")
     rewrite(
@@ -102,12 +110,14 @@ def replace(
         out,
         states=changed.select("dialogue", "turn", "slot", value="new"),
         said=_retold(pieces, new_names),
-        without=[] if keep_unfound else refused["dialogue"].unique().to_list(),
+        without=[] if keep_unfound else not_said["dialogue"].unique().to_list(),
     )
     manifest = changed.group_by("dialogue", "slot", "value", "new", "entity").agg(states=pl.len())
     n_mentions = mentions.group_by(_ENTITY).agg(mentions=pl.len())
     manifest = manifest.join(n_mentions, on=_ENTITY, how="left").with_columns(pl.col("mentions").fill_null(0))
-    return Replacement(REPLACED.conform(manifest).sort("dialogue", "slot", "value"), refused)
+    return Replacement(
+        REPLACED.conform(manifest).sort("dialogue", "slot", "value"), refused.sort("dialogue", "slot", "value")
+    )
 
 
 def _chosen(slots_of_data: list[str], slots: Sequence[str] | None) -> list[str]:
@@ -122,22 +132,25 @@ def _chosen(slots_of_data: list[str], slots: Sequence[str] | None) -> list[str]:
     return chosen
 
 
-def _names(cells: pl.DataFrame, chosen: list[str]) -> pl.DataFrame:
+def _names(cells: pl.DataFrame, chosen: list[str], ordinary: pl.DataFrame) -> pl.DataFrame:
     """The alternatives of each dialogue's values.
 
     Returns:
-        (dialogue, value, name: the alternative; and, null if it is no name: key: the name squeezed, pattern, entity;
-        slot: the chosen slot that gives the entity its donors, null if it has none), in the order of alternatives.
+        (dialogue, value, name: the alternative; and, null if it is no name: key: the name squeezed, pattern, entity:
+        null also if it is an ordinary word; slot: the chosen slot that gives the entity its donors, null if it has
+        none), in the order of alternatives.
     """
     names = cells.select("dialogue", "value").unique(maintain_order=True)
     names = names.with_columns(name=pl.col("value").str.split(BETWEEN)).explode("name")
     distinct = names.select(pl.col("name").unique()).with_columns(key=squeezed(pl.col("name")))
     patterns = [pattern(name) if is_text(name) and key else None for name, key in distinct.iter_rows()]
     distinct = distinct.with_columns(pattern=pl.Series(patterns, dtype=pl.String)).drop_nulls("pattern")
-    names = names.join(distinct, on="name", how="left", maintain_order="left").with_columns(entity=pl.col("key"))
+    names = names.join(distinct, on="name", how="left", maintain_order="left")
+    is_ordinary = value_key(pl.col("name")).is_in(ordinary["key"].implode())
+    names = names.with_columns(entity=pl.when(~is_ordinary).then("key"))
     # All alternatives of a value get the smallest key, then all names with the same key, until nothing changes:
     # from a|b and b|c, all of a, b and c become the entity a.
-    in_value = pl.when(pl.col("key").is_not_null()).then(pl.col("entity").min().over("dialogue", "value"))
+    in_value = pl.when(pl.col("entity").is_not_null()).then(pl.col("entity").min().over("dialogue", "value"))
     while True:
         merged = names.with_columns(entity=in_value).with_columns(pl.col("entity").min().over("dialogue", "key"))
         if merged.equals(names):
@@ -149,14 +162,20 @@ def _names(cells: pl.DataFrame, chosen: list[str]) -> pl.DataFrame:
     return names.join(slots, on=_ENTITY, how="left", maintain_order="left")
 
 
-def _pieces(texts: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+def _pieces(texts: pl.DataFrame, names: pl.DataFrame, datasets: Sequence[Content]) -> pl.DataFrame:
     """The texts that say names of a dialogue with a chosen entity, cut after each mention; the longest name counts.
 
     Returns:
-        (row: of the text; dialogue, turn, speaker, before: text before the mention, said: the mention, entity); the
-        last piece of each text has no mention.
+        (row: of the text; dialogue, turn, speaker, before: text before the mention, said: the mention, entity: null if
+        the mention is of another value of the datasets, or an ordinary word); the last piece of each text has no
+        mention.
     """
     spelled = names.drop_nulls("pattern").filter(pl.col("slot").is_not_null().any().over("dialogue"))
+    longer = longer_values(spelled.select("dialogue", "name").unique(), texts, datasets)
+    longer = longer.with_columns(
+        key=squeezed(pl.col("name")), pattern=pl.Series(map(pattern, longer["name"]), dtype=pl.String)
+    )
+    spelled = pl.concat([spelled.select("dialogue", "key", "pattern", "entity"), longer.drop("name")], how="diagonal")
     longest_first = -pl.col("key").str.len_chars().cast(pl.Int64)
     patterns = spelled.select("dialogue", "key", "pattern").unique().sort("dialogue", longest_first, "key", "pattern")
     whole = pl.format(WHOLE, pl.col("pattern").str.join("|"))
@@ -172,34 +191,48 @@ def _pieces(texts: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
     return pieces.join(entities, on=["dialogue", "key"], how="left", maintain_order="left").drop("key")
 
 
-def _refused(cells: pl.DataFrame, names: pl.DataFrame, mentions: pl.DataFrame, chosen: list[str]) -> pl.DataFrame:
-    """The chosen slots' values that have not been said by the time a state first has them, schema `REFUSED`."""
-    wanted = cells.filter(pl.col("slot").is_in(chosen)).group_by("dialogue", "slot", "value").agg(pl.col("turn").min())
+def _wanted(cells: pl.DataFrame, chosen: list[str]) -> pl.DataFrame:
+    """(dialogue, slot, value, turn) of the chosen slots' values, and the first turn whose state has each."""
+    return cells.filter(pl.col("slot").is_in(chosen)).group_by("dialogue", "slot", "value").agg(pl.col("turn").min())
+
+
+def _not_said(cells: pl.DataFrame, names: pl.DataFrame, mentions: pl.DataFrame, chosen: list[str]) -> pl.DataFrame:
+    """(dialogue, slot, value, turn, reason) of values that have not been said by the time a state first has them."""
     entities = names.drop_nulls("entity").select("dialogue", "value", "entity").unique()
     first_said = mentions.group_by(_ENTITY).agg(first_said=pl.col("turn").min())
-    wanted = wanted.join(entities, on=["dialogue", "value"]).join(first_said, on=_ENTITY, how="left")
+    wanted = _wanted(cells, chosen).join(entities, on=["dialogue", "value"]).join(first_said, on=_ENTITY, how="left")
     in_time = (pl.col("first_said") <= pl.col("turn")).fill_null(False)
-    return REFUSED.conform(wanted.filter(~in_time)).sort("dialogue", "slot", "value")
+    return wanted.filter(~in_time).select("dialogue", "slot", "value", "turn", reason=pl.lit("not said"))
+
+
+def _ordinary(cells: pl.DataFrame, names: pl.DataFrame, chosen: list[str], ordinary: pl.DataFrame) -> pl.DataFrame:
+    """(dialogue, slot, value, turn, reason, said, annotated) of values with an alternative that is an ordinary word."""
+    words = names.filter(pl.col("key").is_not_null(), pl.col("entity").is_null())
+    words = words.select("dialogue", "value", key=value_key(pl.col("name"))).join(ordinary, on="key")
+    words = words.unique(["dialogue", "value"], keep="first", maintain_order=True)
+    wanted = _wanted(cells, chosen).join(words, on=["dialogue", "value"])
+    return wanted.drop("key").with_columns(reason=pl.lit("ordinary word"))
 
 
 def _new_values(
-    candidates: pl.DataFrame,
     slots: list[str],
     donors: Donors,
-    seen: tuple[str | PathLike[str], ...],
+    seed: int,
+    datasets: tuple[Content, Content],
+    train: str | PathLike[str],
     *,
-    invented: bool,
+    invent: bool,
 ) -> pl.DataFrame:
-    """(slot, donor) of the candidates that are in none of the seen datasets; an error if a slot has none."""
-    new = candidates
-    for path in seen:
-        new = unseen(new, path)
+    """(slot, donor) of values that are in neither the training set nor the data; an error if a slot has none."""
+    new = candidates = donor_values(donors, slots, seed, train=datasets[0], invent=invent)
+    for seen in datasets:
+        new = unseen(new, seen)
     if lacking := [slot for slot in slots if slot not in new["slot"]]:
         searched = candidates.filter(pl.col("slot").is_in(lacking)).height
         none_is_new = f"none of the {searched:,} donor values is new" if searched else "no donor values"
-        if invented:
+        if donors is None or invent:
             none_is_new = "the words of the known names are too few to invent new ones"
-        source = seen[0] if donors is None else donors
+        source = train if donors is None else donors
         raise DstbenchError(
             f"{none_is_new} for {', '.join(lacking)}",
             file=str(source) if isinstance(source, (str, PathLike)) else None,

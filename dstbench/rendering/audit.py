@@ -281,7 +281,7 @@ def render_review(rows: pl.DataFrame, form: TableFormat) -> str:
 
 @renderer
 def render_replacement(replacement: Replacement, *, kept: bool) -> Page:
-    """What has been replaced, by slot, and the first values that were refused.
+    """What has been replaced, by slot, and the first values that were not, by reason.
 
     Args:
         replacement: What `dstbench.audit.replace` returned.
@@ -293,14 +293,22 @@ def render_replacement(replacement: Replacement, *, kept: bool) -> Page:
     counted = by_slot.sort("slot").rename({"dialogue": "dialogues", "value": "values"})
     sections = [("Replaced by slot: dialogues, distinct values before and after, states of turns", counted)]
     below = ["only states and utterances are changed: dialogue acts, spans and goals are as before"]
-    refused = replacement.refused
-    if refused.height:
-        what = "Kept as they were" if kept else "Left out"
-        dialogues = f"{refused['dialogue'].n_unique():,} dialogues with a value that nobody says"
-        title = f"{what}: {dialogues} word for word; turn: the first with that value"
-        sections.append((title, refused.head(_SHOWN).select(*texts("dialogue", "turn", "slot", "value"))))
-    if refused.height > _SHOWN:
-        below.insert(0, f"{refused.height - _SHOWN:,} more such values: --manifest FILE lists all")
+    is_said = pl.col("reason") != "not said"
+    unsaid, ordinary = replacement.refused.filter(~is_said), replacement.refused.filter(is_said)
+    what = "Kept as they were" if kept else "Left out"
+    dialogues = f"{unsaid['dialogue'].n_unique():,} dialogues with a value that nobody says"
+    counts = ordinary.group_by("slot", "value").agg(pl.col("dialogue").n_unique(), pl.col("said", "annotated").first())
+    refused = {
+        f"{what}: {dialogues} word for word; turn: the first with that value": unsaid.select(
+            *texts("dialogue", "turn", "slot", "value")
+        ),
+        "Not replaced, as they are ordinary words; said, annotated: in dialogues of training and data": counts.sort(
+            "slot", "value"
+        ).select(*texts("slot", "value", "said", "annotated", dialogues="dialogue")),
+    }
+    sections += [(title, rows.head(_SHOWN)) for title, rows in refused.items() if rows.height]
+    if more := sum(max(0, rows.height - _SHOWN) for rows in refused.values()):
+        below.insert(0, f"{more:,} more such values: --manifest FILE lists all")
     return Page(sections, below)
 
 

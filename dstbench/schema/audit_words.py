@@ -112,12 +112,18 @@ REPLACED: Final = Table(
 
 REFUSED: Final = Table(
     "refused replacements",
-    "One row per (dialogue, slot, value): a value in a state that nobody has said by then, so that its dialogue is "
-    "left out of an entity-replaced test set, or kept as it was. Sorted by (dialogue, slot, value).",
+    "One row per (dialogue, slot, value): a value that is not replaced in an entity-replaced test set, and why. "
+    "Sorted by (dialogue, slot, value).",
     **LONG.only("dialogue"),
     turn=turn("The first turn whose state has the value."),
     slot=SLOT,
     value=text("The value."),
+    reason=text(
+        "not said: nobody has said it by then, so that its dialogue is left out, or kept as it was; ordinary word: it "
+        "(or one of its alternatives) stays as it is, as it is mostly said where it is not meant."
+    ),
+    said=count("Dialogues of the data and the training set that say it; null: not an ordinary word.", nullable=True),
+    annotated=count("Of these: those whose states have it; null: not an ordinary word.", nullable=True),
 )
 
 _COUNTS: Final = {

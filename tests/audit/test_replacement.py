@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench.audit import Replacement, replace, rewrite, spoken
 from dstbench.audit.donors import donor_values, unseen
+from dstbench.audit.known_values import LEAST, Content, read_content
 from tests import formats
+from tests.audit.test_known_values import Told, letters, plainly_ordinary
 from tests.commands import run
 from tests.writers.test_rewrite import read_states
 
@@ -51,9 +53,16 @@ def dialogues(draw: st.DrawFn) -> list[dict[str, Any]]:
     return found
 
 
-def plainly(dialogue: dict[str, Any], new: dict[str, str]) -> list[str]:
-    """The texts of a dialogue with old values replaced, longest first, by a loop; in lower case."""
-    values = {v.lower() for turn in dialogue["turns"] for v in turn["state"]["slot_values"].values() if v not in OTHER}
+def plainly(dialogue: dict[str, Any], new: dict[str, str], known: set[str]) -> list[str]:
+    """The texts of a dialogue with old values replaced, longest first, by a loop; in lower case.
+
+    Args:
+        dialogue: Its states and texts.
+        new: New names, by the letters of the old ones.
+        known: The values of all dialogues: within a longer one, no name is replaced.
+    """
+    own = {v.lower() for turn in dialogue["turns"] for v in turn["state"]["slot_values"].values() if v not in OTHER}
+    values = own | {v for v in known if letters(v) not in map(letters, own) and any(f"{name} " in v for name in own)}
     words = {value: re.sub(r"[\W_]", "", value) for value in values}
     forms = sorted(values, key=lambda value: (-len(words[value]), words[value]))
     looks = "|".join(r"\W*".join(".?".join(word) for word in re.findall(r"[^\W_]+", form)) for form in forms)
@@ -66,24 +75,44 @@ def plainly(dialogue: dict[str, Any], new: dict[str, str]) -> list[str]:
     return [pattern.sub(name, text.lower()) for text in texts]
 
 
+def told(content: list[dict[str, Any]]) -> Told:
+    """What is said in dialogues, and the values of their states."""
+    return [
+        (
+            [turn[who] for at, turn in enumerate(d["turns"]) for who in ("system", "user")[not at :]],
+            [value for turn in d["turns"] for value in turn["state"]["slot_values"].values()],
+        )
+        for d in content
+    ]
+
+
 #: What training knows besides: names that have a beginning and an end.
 KNOWN = dict.fromkeys(SLOTS, "quill house|great hall|high moor")
 #: Few, so that dialogues ask for the same ones.
 FEW = {key: ["Aa", "Bb Bb", "cc", "Dd-d", "Ee", "Ff", "Gg"] for key in SLOTS}
 
 
-@given(content=dialogues(), seed=st.integers(0, 3), keep=st.booleans(), donors=st.sampled_from((None, FEW)))
+@given(
+    content=dialogues(),
+    seed=st.integers(0, 3),
+    keep=st.booleans(),
+    donors=st.sampled_from((None, FEW)),
+    chat=st.sampled_from(("hi", *NAMES)),
+)
 def test_replaced_sets(
     content: list[dict[str, Any]],
     seed: int,
     keep: bool,
     donors: dict[str, list[str]] | None,
+    chat: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = tmp_path_factory.mktemp("replaced")
     data, train, out = folder / "data", folder / "train", folder / "out"
     data.write_text(json.dumps(content))
-    train.write_text(json.dumps([*content, *(told_dialogue(number, [(KNOWN, "", "")]) for number in (8, 9))]))
+    known = [*content, *(told_dialogue(n, [(KNOWN if n < 9 else {}, "", f"well {chat}")]) for n in range(7, 7 + LEAST))]
+    train.write_text(json.dumps(known))
+    ordinary = plainly_ordinary([told(content), told(known)])
     slots = sorted(
         {slot for slot in SLOTS[:3] for d in content for t in d["turns"] if slot in t["state"]["slot_values"]}
     )
@@ -93,7 +122,7 @@ def test_replaced_sets(
         assert re.search("no dialogue is left with a value|no slot is called", str(error))  # noqa: PT017
         assert not out.exists()
         return
-    refused = set(found.refused["dialogue"])
+    refused = set(found.refused.filter(reason="not said")["dialogue"])
     before, after = read_states(data), read_states(out)
     wanted = {key for key in before if keep or key[0] not in refused}
     assert set(after) == wanted
@@ -109,19 +138,29 @@ def test_replaced_sets(
     old = {re.sub(r"[\W_]", "", value.lower()) for value in before.values()}
     for (dialogue, turn, slot), value in after.items():
         was = before[dialogue, turn, slot]
-        if was in OTHER or dialogue in refused:
+        if was in OTHER or dialogue in refused or letters(was) in ordinary:
             assert value == was
         elif slot in slots:
             assert re.sub(r"[\W_]", "", value.lower()) not in old
             assert value.islower() == was.islower()
         else:
             assert value.lower() == manifest.get((dialogue, re.sub(r"[\W_]", "", was.lower())), was).lower()
+    assert {
+        (dialogue, slot, value) for dialogue, _, slot, value, reason, *_ in found.refused.rows() if reason != "not said"
+    } == {
+        (dialogue, slot, value)
+        for (dialogue, _, slot), value in before.items()
+        if slot in slots and letters(value) in ordinary
+    }
+    values = {value.lower() for value in before.values() if value not in OTHER}
     texts = {name: part["text"].to_list() for (name,), part in spoken(out).group_by("dialogue", maintain_order=True)}
     for dialogue in content:
         name = dialogue["dial_id"]
         if name not in refused:
             renamed = {key: new for (of, key), new in manifest.items() if of == name}
-            assert [text.lower() for text in texts.get(name, [])] == [t for t in plainly(dialogue, renamed) if t]
+            assert [text.lower() for text in texts.get(name, [])] == [
+                t for t in plainly(dialogue, renamed, values) if t
+            ]
     again = folder / "again"
     replace(data, again, train=train, donors=donors, slots=slots or None, seed=seed, keep_unfound=keep)
     assert again.read_bytes() == out.read_bytes()
@@ -192,15 +231,16 @@ NAMES_OF_TRAINING = [
 
 
 def trained(*states: dict[str, str], times: int = 2) -> str:
-    return json.dumps([told_dialogue(n, [(state, "", "")]) for n, state in enumerate(times * states)])
+    return json.dumps([told_dialogue(n, [(state, "", "hi")]) for n, state in enumerate(times * states)])
 
 
 def test_invented_names_are_made_of_the_words_of_known_ones(here: Path) -> None:
     Path("train").write_text(trained(*NAMES_OF_TRAINING))
     slots = ["hotel-name", "train-departure", "bus-departure"]
-    table = donor_values(None, slots, 7, train="train")
-    assert table.equals(donor_values(None, slots, 7, train="train"))
-    assert table.rows() != donor_values(None, slots, 8, train="train").rows()
+    train = read_content("train")
+    table = donor_values(None, slots, 7, train=train)
+    assert table.equals(donor_values(None, slots, 7, train=train))
+    assert table.rows() != donor_values(None, slots, 8, train=train).rows()
     assert sorted(table.rows()) == [
         ("bus-departure", "Ely lynn"),  # training does not have the slot: the words are those of a slot like it
         ("bus-departure", "kings lynn"),
@@ -217,9 +257,9 @@ def test_names_of_one_dialogue_are_used_only_if_there_are_no_others(here: Path) 
     slips = ({"hotel-name": "acron hosue"}, {"train-departure": "new ely"})
     once = {**json.loads(trained(slips[0], times=1))[0], "dial_id": "E"}
     Path("train").write_text(json.dumps([*json.loads(trained(*NAMES_OF_TRAINING)), once]))
-    assert "acron" not in " ".join(donor_values(None, ["hotel-name"], 0, train="train")["donor"])
+    assert "acron" not in " ".join(donor_values(None, ["hotel-name"], 0, train=read_content("train"))["donor"])
     Path("train").write_text(trained(*slips, times=1))
-    assert donor_values(None, ["hotel-name"], 0, train="train")["donor"].to_list() == ["acron hosue"]
+    assert donor_values(None, ["hotel-name"], 0, train=read_content("train"))["donor"].to_list() == ["acron hosue"]
 
 
 def test_donors_may_lend_their_words_only(here: Path) -> None:
@@ -238,7 +278,7 @@ def test_donors_may_lend_their_words_only(here: Path) -> None:
 @given(names=st.lists(st.text("ab -", min_size=1, max_size=9), min_size=1, max_size=6), seed=st.integers(0, 3))
 def test_invented_names_are_distinct_and_no_word_is_new(names: list[str], seed: int) -> None:
     donors = {"hotel-name": names}
-    table = donor_values(donors, ["hotel-name"], seed, train="none", invent=True)
+    table = donor_values(donors, ["hotel-name"], seed, train=Content(pl.DataFrame(), pl.DataFrame()), invent=True)
     words = {word for name in names for word in name.split()}
     assert table["donor"].is_unique().all()
     for name in table["donor"]:
@@ -248,10 +288,10 @@ def test_invented_names_are_distinct_and_no_word_is_new(names: list[str], seed: 
 
 
 def test_unseen_searches_states_where_nothing_is_said(here: Path) -> None:
-    Path("train").write_text(trained({"hotel-name": "THE-BELL"}))
+    Path("train").write_text(trained({"hotel-name": "THE-BELL"}).replace("hi", ""))
     table = pl.DataFrame({"slot": ["a", "a"], "donor": ["the bell", "bell"]})
     with pytest.warns(dstbench.DstbenchWarning, match="no turn has its utterances: only its states are searched"):
-        assert unseen(table, "train").rows() == [("a", "bell")]
+        assert unseen(table, read_content("train")).rows() == [("a", "bell")]
 
 
 @pytest.mark.parametrize(
@@ -281,7 +321,7 @@ def test_what_has_not_been_said_is_refused_or_kept(here: Path) -> None:
         Path(name).write_text(json.dumps(content))
     donors = {"hotel-name": ["Bell"]}
     found = replace("data", "out", train="train", donors=donors)
-    assert found.refused.rows() == [("D1", 0, "hotel-name", "ely")]
+    assert found.refused.rows() == [("D1", 0, "hotel-name", "ely", "not said", None, None)]
     assert {key[0] for key in read_states("out")} == {"D2"}
     kept = replace("data", "kept", train="train", donors=donors, keep_unfound=True)
     assert kept.refused.equals(found.refused)
@@ -289,6 +329,34 @@ def test_what_has_not_been_said_is_refused_or_kept(here: Path) -> None:
     Path("data").write_text(json.dumps(content[:1]))
     with pytest.raises(dstbench.DstbenchError, match="data: no dialogue is left with a value to replace in hotel-name"):
         replace("data", "none", train="train")
+
+
+def test_an_ordinary_word_stays_and_is_listed_with_the_reason(here: Path) -> None:
+    state = {"hotel-name": "ask|the acorn", "taxi-departure": "Ask"}
+    content = [told_dialogue(1, [(state, "", "may i ask for the acorn ?")]), told_dialogue(2, [({}, "", "ask me")])]
+    Path("data").write_text(json.dumps(content))
+    Path("train").write_text(json.dumps([told_dialogue(n, [({}, "", "may i ask ?")]) for n in range(LEAST)]))
+    Path("donors").write_text('{"hotel-name": ["Bell"]}')
+    words = ("audit", "replace", "data", "-o", "out", "--train", "train", "--donors", "donors")
+    code, shown, _ = run(*words, "--manifest", "m.csv")
+    assert code == 0
+    assert read_states("out") == {("D1", 0, "hotel-name"): "ask|bell", ("D1", 0, "taxi-departure"): "Ask"}
+    assert spoken("out")["text"].to_list() == ["may i ask for bell ?", "ask me"]
+    rows = shown.partition("Not replaced, as they are ordinary words")[2].splitlines()
+    assert [row.split() for row in rows[4:6]] == [
+        ["hotel-name", "ask|the", "acorn", "12", "1", "1"], ["taxi-departure", "Ask", "12", "1", "1"],
+    ]  # fmt: skip
+    assert "refused,D1,taxi-departure,Ask,,,,0,ordinary word,12,1" in Path("m.csv").read_text()
+    Path("data").write_text(json.dumps([told_dialogue(1, [({"hotel-name": "ask"}, "", "may i ask ?")])]))
+    code, _, err = run(*words)
+    assert (code, err.partition("\n")[2]) == (1, "hint: values that stay: 1 ordinary word\n")
+
+
+def test_a_name_within_a_longer_one_of_any_dialogue_stays(here: Path) -> None:
+    text = "from cambridge to the cambridge belfry"
+    small(user=text, state={"train-departure": "cambridge"}, train={"hotel-name": "cambridge belfry"},
+          donors={"train-departure": ["Rye"]})  # fmt: skip
+    assert spoken("out")["text"][0] == "from rye to the cambridge belfry"
 
 
 def test_the_command(here: Path) -> None:
@@ -303,7 +371,10 @@ def test_the_command(here: Path) -> None:
         ("hotel-name", "the copper kettle"), ("train-destination", "ely")
     ]  # fmt: skip
     assert shown["refused"] == []
-    assert Path("new.csv").read_text().splitlines()[0] == "table,dialogue,slot,value,new,states,mentions,turn"
+    assert (
+        Path("new.csv").read_text().splitlines()[0]
+        == "table,dialogue,slot,value,new,states,mentions,turn,reason,said,annotated"
+    )
     code, out, _ = run(*words)
     assert code == 0
     assert "Replaced by slot" in out
@@ -331,7 +402,11 @@ def test_multiwoz_against_its_training_set(data: Path, here: Path) -> None:
     trained_values = {re.sub(r"[\W_]", "", value) for value in known.values()}
     words = {word for value in known.values() for word in value.split()}
     assert all(word in words for new in found.replaced["new"] for word in re.split(r"[ |]", new))
-    untouched = {"do not care"}
+    ordinary = found.refused.filter(reason="ordinary word")
+    assert "ask" in ordinary["value"]
+    asks = [text for dialogue, *_, text in spoken("new.tsv").rows() if dialogue == "PMUL2351"]
+    assert asks == [text for dialogue, *_, text in spoken(test).rows() if dialogue == "PMUL2351"]
+    untouched = {"do not care", *ordinary["value"]}
     for (_, _, slot), value in after.items():
         if slot in slots and value not in untouched:
             assert re.sub(r"[\W_]", "", value) not in trained_values
@@ -348,7 +423,7 @@ def test_multiwoz_against_its_training_set(data: Path, here: Path) -> None:
         states[dialogue, turn][slot] = value
     table = [{"dialogue_id": d, "turn": t, "gold": state, "pred": state} for (d, t), state in states.items()]
     assert dstbench.score(table, metrics="jga,f1")["value"].to_list() == [1.0, 1.0]
-    left_out = found.refused["dialogue"].n_unique()
+    left_out = found.refused.filter(reason="not said")["dialogue"].n_unique()
     before = dstbench.read(test).gold
     assert before is not None
     assert gold.turns["dialogue"].n_unique() == before.turns["dialogue"].n_unique() - left_out
