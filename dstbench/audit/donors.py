@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import polars as pl
 
-from dstbench.audit.inputs import gold_cells
+from dstbench.audit.inputs import check_known, gold_cells
 from dstbench.audit.known_values import Content
 from dstbench.audit.mentions import spaced, squeezed
 from dstbench.conventions.files import read_json
@@ -40,19 +40,46 @@ _TO: Final = ("destination", "destinationcity", "destinationstation", "to", "toc
 
 
 def donor_values(
-    donors: Donors, slots: Sequence[str], seed: int, *, train: Content, invent: bool = False
+    donors: Donors,
+    slots: Sequence[str],
+    seed: int,
+    *,
+    train: Content,
+    invent: bool = False,
+    mapping: Mapping[str, Sequence[str]] | None = None,
 ) -> pl.DataFrame:
     """Values for slots that are to be replaced.
 
     They are those of the mapping or JSON file {slot: values}, or of a dataset's similar slots (`is_like`). Without
     donors, or if `invent`, names are built from the words of these values, or of the training set's.
 
+    Args:
+        donors: Where the values are from.
+        slots: The slots that are to be replaced.
+        seed: Random seed of what is invented.
+        train: What is in the training set.
+        invent: Whether only the words of donors are taken.
+        mapping: Slots whose values are those of these slots of the donors, and of no others.
+
     Returns:
         (slot, donor), distinct; a slot may have none. Numbers, times and the like are omitted, and values that some
         format cannot hold.
+
+    Raises:
+        UsageError: The donors do not have a slot of `mapping`.
     """
-    table = _similar(_values_of(train.cells), slots) if donors is None else _given(donors, slots)
-    table = table.with_columns(pl.col("donor").str.strip_chars())
+    values, is_dataset = (_values_of(train.cells), True) if donors is None else _given(donors)
+    known = values["slot"].unique().sort().to_list()
+    sources = {slot: [slot] for slot in known}
+    if is_dataset:
+        sources = {slot: sources.get(slot) or [other for other in known if is_like(slot, other)] for slot in slots}
+    for slot, others in (mapping or {}).items():
+        sources[slot] = [canonical_slot(other) for other in others]
+        source = "the training set has" if donors is None else "the donors have"
+        check_known(sources[slot], known, f"{source} no slot {{!r}}")
+    pairs = [(slot, other) for slot in slots for other in sources.get(slot, ())]
+    table = pl.DataFrame(pairs, schema={"slot": pl.String, "other": pl.String}, orient="row")
+    table = table.join(values, left_on="other", right_on="slot").with_columns(donor=pl.col("value").str.strip_chars())
     table = table.group_by("slot", "donor").agg(pl.col("dialogues").sum()).sort("slot", "donor")
     usable = [is_text(value) and not re.search(r"^\W*$|[|\t\r\n]", value) for value in table["donor"]]
     table = table.filter(pl.Series(usable, dtype=pl.Boolean))
@@ -76,34 +103,22 @@ def _values_of(cells: pl.DataFrame) -> pl.DataFrame:
     return pairs.group_by("slot", "value").agg(dialogues=pl.col("dialogue").n_unique()).sort("slot", "value")
 
 
-def _given(donors: Mapping[str, Sequence[str]] | str | PathLike[str], slots: Sequence[str]) -> pl.DataFrame:
-    """(slot, donor, dialogues) of the values that the user gives."""
+def _given(donors: Mapping[str, Sequence[str]] | str | PathLike[str]) -> tuple[pl.DataFrame, bool]:
+    """(slot, value, dialogues) of the values that the user gives, and whether they are those of a dataset."""
     if isinstance(donors, (str, PathLike)):
         source = Source(fspath(donors))
         source.check()
         if source.is_folder or sniff(source) is not None or source.is_parquet:
-            return _similar(_values_of(gold_cells(donors)), slots)
-        table = _from_mapping(read_json(fspath(donors), dict), fspath(donors))
+            return _values_of(gold_cells(donors)), True
+        name, content = fspath(donors), read_json(fspath(donors), dict)
     else:
-        table = _from_mapping(donors, "donors")
-    return table.filter(pl.col("slot").is_in(slots)).with_columns(dialogues=pl.lit(1, pl.UInt32))
-
-
-def _from_mapping(donors: Mapping[str, Sequence[str]], name: str) -> pl.DataFrame:
-    for slot, values in donors.items():
+        name, content = "donors", donors
+    for slot, values in content.items():
         if isinstance(values, str) or not all(isinstance(value, str) for value in values):
             raise DstbenchError("the donor values are not a list of strings", file=name, slot=slot, hint=FORM)
-    rows = [(canonical_slot(slot), value) for slot, values in donors.items() for value in values]
-    return pl.DataFrame(rows, schema={"slot": pl.String, "donor": pl.String}, orient="row")
-
-
-def _similar(values: pl.DataFrame, slots: Sequence[str]) -> pl.DataFrame:
-    """(slot, donor, dialogues): the values of the slot itself if the dataset has it, else of those like it."""
-    known = values["slot"].unique().sort().to_list()
-    pairs = [(slot, other) for slot in slots for other in ([slot] if slot in known else known) if is_like(slot, other)]
-    similar = pl.DataFrame(pairs, schema={"slot": pl.String, "other": pl.String}, orient="row")
-    similar = similar.join(values, left_on="other", right_on="slot")
-    return similar.select("slot", "dialogues", donor="value")
+    rows = [(canonical_slot(slot), value, 1) for slot, values in content.items() for value in values]
+    schema = {"slot": pl.String, "value": pl.String, "dialogues": pl.UInt32}
+    return pl.DataFrame(rows, schema=schema, orient="row"), False
 
 
 def is_like(slot: str, other: str) -> bool:

@@ -12,7 +12,7 @@ as it was.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Final
@@ -57,6 +57,7 @@ def replace(
     train: str | PathLike[str],
     donors: Donors = None,
     invent: bool = False,
+    mapping: Mapping[str, str | Sequence[str]] | None = None,
     slots: Sequence[str] | None = None,
     seed: int = 0,
     keep_unfound: bool = False,
@@ -72,6 +73,8 @@ def replace(
         donors: Where new values come from: a mapping or a JSON file, {slot: [values]}; a dataset, whose similar slots
             give theirs; None: they are built from the words of the training set's values.
         invent: Build new values from the words of the donors' values, instead of taking these as they are.
+        mapping: Slots whose new values are those of another slot of the donors (or of several), and of no others:
+            {"restaurant-name": "Restaurants_2-restaurant_name"}.
         slots: The slots whose values are replaced; None: those called name, departure or destination.
         seed: Random seed of the choice among the donors; the same seed gives the same bytes.
         keep_unfound: Keep dialogues with a value that has not been said, as they were; by default they are omitted.
@@ -81,12 +84,17 @@ def replace(
 
     Raises:
         DstbenchError: A file cannot be used, or there are too few donors that are new.
-        UsageError: A slot that the data do not have.
+        UsageError: A slot that the data, or the donors, do not have.
     """
     texts, seen = spoken(data), read_content(train)
     cells = gold_cells(data)
     datasets = (seen, Content(cells, texts.select("dialogue", "text")))
     chosen = _chosen(cells["slot"].unique().sort().to_list(), slots)
+    sources = {
+        canonical_slot(slot): [others] if isinstance(others, str) else others
+        for slot, others in (mapping or {}).items()
+    }
+    check_known(sources, chosen, "{!r} is not among the slots that are replaced")
     ordinary = ordinary_words(datasets)
     names = _names(cells, chosen, ordinary)
     pieces = _pieces(texts, names, datasets)
@@ -102,7 +110,7 @@ def replace(
         hint = f"values that stay: {counts}" if counts else "--slots names others"
         raise DstbenchError(what, file=str(data), hint=hint)
     wanted = entities["slot"].unique().sort().to_list()
-    values = _new_values(wanted, donors, seed, datasets, train, invent=invent)
+    values = _new_values(wanted, donors, seed, datasets, train, invent=invent, mapping=sources)
     new_names = _assign(entities.sort(_ENTITY), values, seed)
     changed = cells.join(_renamed(names, new_names), on=["dialogue", "value"], maintain_order="left")
     rewrite(
@@ -222,9 +230,10 @@ def _new_values(
     train: str | PathLike[str],
     *,
     invent: bool,
+    mapping: Mapping[str, Sequence[str]],
 ) -> pl.DataFrame:
     """(slot, donor) of values that are in neither the training set nor the data; an error if a slot has none."""
-    new = candidates = donor_values(donors, slots, seed, train=datasets[0], invent=invent)
+    new = candidates = donor_values(donors, slots, seed, train=datasets[0], invent=invent, mapping=mapping)
     for seen in datasets:
         new = unseen(new, seen)
     if lacking := [slot for slot in slots if slot not in new["slot"]]:
@@ -236,7 +245,8 @@ def _new_values(
         raise DstbenchError(
             f"{none_is_new} for {', '.join(lacking)}",
             file=str(source) if isinstance(source, (str, PathLike)) else None,
-            hint=f"name other slots (--slots), or other donors (--donors): a dataset, or a JSON file of values: {FORM}",
+            hint="name other slots (--slots), slots of the donors (--map SLOT=SLOT), or other donors (--donors): "
+            f"a dataset, or a JSON file of values: {FORM}",
         )
     return new
 

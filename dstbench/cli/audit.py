@@ -267,6 +267,15 @@ def replace(
     invent: Annotated[
         bool, typer.Option("--invent", help="Build new values from the words of the donors' names.")
     ] = False,
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="SLOT=SLOT",
+            help="A slot, and that of the donors whose values it gets: restaurant-name=Restaurants_2-restaurant_name. "
+            "Repeat.",
+        ),
+    ] = None,
     slots: Annotated[
         str | None, typer.Option(help="The slots, comma-separated; default: those called name, departure, destination.")
     ] = None,
@@ -287,12 +296,14 @@ def replace(
     from dstbench.io.atomic import replacing
     from dstbench.rendering.audit import render_replacement
 
+    maps = named_values("--map", mapping, "slot and its donors' slot", "hotel-name=Hotels_4-place_name")
     replacement = dstbench.audit.replace(
         as_path(data),
         output,
         train=as_path(train),
         donors=as_text(donors),
         invent=invent,
+        mapping={slot: others.split(",") for slot, others in (maps or {}).items()},
         slots=[slot.strip() for slot in slots.split(",")] if slots else None,
         seed=seed,
         keep_unfound=keep,

@@ -268,7 +268,7 @@ def test_donors_may_lend_their_words_only(here: Path) -> None:
     assert set(found.replaced["new"]) <= {"blue lion", "red boar", "red lion"}
     with pytest.raises(dstbench.DstbenchError, match=(
         r"^train: the words of the known names are too few to invent new ones for hotel-name\n"
-        r"hint: name other slots \(--slots\), or other donors"
+        r"hint: name other slots \(--slots\), slots of the donors \(--map SLOT=SLOT\), or other donors"
     )):  # fmt: skip
         small(user="ely", state={"hotel-name": "ely"}, train={"hotel-name": "the lion"})
     with pytest.raises(dstbench.DstbenchError, match="are too few to invent"):
@@ -285,6 +285,53 @@ def test_invented_names_are_distinct_and_no_word_is_new(names: list[str], seed: 
         parts = name.split()
         assert len(parts) > 1
         assert {*parts} <= words
+
+
+def test_slots_of_donors_are_mapped(here: Path) -> None:
+    donors = {"hotel-name": ["Bell"], "pub-title": ["Crown"], "inn-title": ["Anchor"]}
+    ask: dict[str, Any] = {"user": "ely", "state": {"hotel-name": "ely"}, "donors": donors}
+    assert small(**ask, mapping={"hotel name": "pub-title"}).replaced["new"].to_list() == ["crown"]
+    both = {
+        small(**ask, mapping={"hotel-name": ["pub-title", "inn-title"]}, seed=n).replaced["new"][0] for n in range(9)
+    }
+    assert both == {"crown", "anchor"}
+    for mapping, said in (
+        (
+            {"hotel-names": "pub-title"},
+            "'hotel-names' is not among the slots that are replaced\nhint: did you mean hotel-name?",
+        ),
+        (
+            {"hotel-name": "pub-titles"},
+            "the donors have no slot 'pub-titles'\nhint: did you mean pub-title or inn-title?",
+        ),
+        ({"hotel-name": "zzz"}, "the donors have no slot 'zzz'\nhint: one of hotel-name, inn-title, pub-title"),
+    ):
+        with pytest.raises(dstbench.UsageError, match=re.escape(said)):
+            small(**ask, mapping=mapping)
+
+
+def test_slots_of_training_are_mapped_for_invented_names(here: Path) -> None:
+    train = {"pub-title": "blue boar|red lion|old bell"}
+    new = small(user="ely", state={"hotel-name": "ely"}, train=train, mapping={"hotel-name": "pub-title"}).replaced[
+        "new"
+    ][0]
+    assert new.split()[0] in ("blue", "red", "old")
+    assert new not in train["pub-title"]
+
+
+def test_donors_of_another_dataset_are_mapped(data: Path, here: Path) -> None:
+    words = ("audit", "replace", str(data / "multiwoz21" / "test.tsv"), "-o", "new.tsv", "--slots", "restaurant-name",
+             "--train", str(data / "multiwoz21" / "dev.tsv"), "--donors", str(data / "sgd"))  # fmt: skip
+    code, _, err = run(*words, "--map", "restaurant-name=Restaurants_2-restaurant_name", "--manifest", "m.json")
+    assert code == 0, err
+    donors = dstbench.read(str(data / "sgd")).gold
+    assert donors is not None
+    cells = donors.cells.cast({"slot": pl.String, "value": pl.String})
+    known = cells.filter(slot="Restaurants_2-restaurant_name")["value"].str.to_lowercase().str.split("|").explode()
+    assert {row["new"].partition("|")[0] for row in json.loads(Path("m.json").read_text())["replaced"]} <= {*known}
+    code, _, err = run(*words, "--map", "restaurant-name=restaurants-restaurant_name")
+    assert (code, err.partition("did you mean Restaurants_2-restaurant_name")[1] != "") == (2, True)
+    assert run(*words, "--map", "restaurant-name")[0] == 2
 
 
 def test_unseen_searches_states_where_nothing_is_said(here: Path) -> None:
