@@ -237,15 +237,23 @@ def inconsistency(
 
 @command(audits, doing="reading", example="audit review filled.csv")
 def review(
-    sheet: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The sheet of `audit inconsistency --review`, filled in.")
+    sheets: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="The sheet of `audit inconsistency --review`, filled in; or one per reader."
+        ),
     ],
     table: TableOutput,
 ) -> str:
-    """Say how good a correction is: precision, recall and F1, with intervals, from a filled review sheet."""
-    from dstbench.rendering.audit import render_review
+    """Say how good a correction is: precision, recall and F1, with intervals, from a filled review sheet.
 
-    return render_review(dstbench.audit.review(as_path(sheet)), table.form)
+    Of several readers' sheets of the same rows, also how much the readers agree: Cohen's kappa of two, Fleiss' of more.
+    """
+    from dstbench.rendering.audit import render_agreement, render_review
+
+    if len(sheets) == 1:
+        return render_review(dstbench.audit.review(as_path(sheets[0])), table.form)
+    return render_agreement(dstbench.audit.agreement([as_path(sheet) for sheet in sheets]), table.form)
 
 
 @command(

@@ -28,7 +28,7 @@ from dstbench.schema.audit import KINDS
 from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
-    from dstbench.audit import Bias, Differences, Inconsistency, Memorisation, Replacement, VersionScores
+    from dstbench.audit import Agreement, Bias, Differences, Inconsistency, Memorisation, Replacement, VersionScores
 
 # The ways of counting values: a short name of each, and in which turns a value counts.
 _SHORT: Final = {"cumulative": "cum", "update": "upd", "final": "fin"}
@@ -277,6 +277,29 @@ def render_review(rows: pl.DataFrame, form: TableFormat) -> str:
         f"{right:,} additions right, {wrong:,} wrong, {missed:,} missed"
     )
     return render_page(Page([("Review of the correction", measures)], [below]), form)
+
+
+@renderer
+def render_agreement(agreement: Agreement) -> Page:
+    """The measures of a correction by each of its readers, and how much these agree."""
+    names = {"cohen": "Cohen's kappa", "fleiss": "Fleiss' kappa"}
+    measures = agreement.measures.select(
+        "reader", "measure", *map(share_text, ("value", "low", "high")), *texts("right", "wrong", "missed")
+    )
+    found = agreement.agreement.select(
+        "question",
+        *texts("rows", "left_out"),
+        share_text("observed", "% agree"),
+        pl.col("statistic").replace(names),
+        *(three_decimals(name) for name in ("kappa", "low", "high")),
+    )
+    below = [
+        "measures in percent, with 95 % intervals, estimated for the whole dataset from "
+        f"{agreement.measures['dialogues'].item(0):,} dialogues",
+        "rows: answered by all readers; left_out: left empty by one or more; % agree: of pairs of readers",
+        "intervals of kappa: 95 %, by a bootstrap over dialogues",
+    ]
+    return Page([("Review of the correction, by reader", measures), ("Agreement of the readers", found)], below)
 
 
 @renderer

@@ -98,6 +98,29 @@ REVIEW: Final = Table(
     dialogues=count("Dialogues of the sample."),
 )
 
+READER: Final = Table(
+    "readers",
+    "One row per reader and measure: the review by each of several readers, of the rows that all have answered.",
+    reader=text("The reader: the name of the sheet, without its ending."),
+    **REVIEW.only("measure", "value", "low", "high", "right", "wrong", "missed", "dialogues"),
+)
+
+AGREEMENT: Final = Table(
+    "agreement",
+    "One row per question of the sheet: how much its readers agree.",
+    question=text("right: whether an addition is right; missed: how many annotations a dialogue lacks."),
+    statistic=text("cohen: Cohen's kappa, of two readers; fleiss: Fleiss' kappa, of more."),
+    readers=count("Readers."),
+    rows=count("Rows that all readers have answered."),
+    left_out=count("Rows that at least one reader has left empty."),
+    observed=number("Share of pairs of readers with the same answer, over these rows; null: no rows.", nullable=True),
+    kappa=number(
+        "The same beyond chance; null: undefined, as there are no rows, or all have one answer.", nullable=True
+    ),
+    low=number("Lower end of its 95 % interval, by a bootstrap over dialogues; null: undefined.", nullable=True),
+    high=number("Upper end.", nullable=True),
+)
+
 REPLACED: Final = Table(
     "replacements",
     "One row per (dialogue, slot, old value): what an entity-replaced test set has in its place. "
