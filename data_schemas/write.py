@@ -59,6 +59,8 @@ TABLES = {
     "audit_inconsistency": audit_words.SUMMARY,
     "audit_review_sheet": audit_words.SHEET,
     "audit_review": audit_words.REVIEW,
+    "audit_readers": audit_words.READER,
+    "audit_agreement": audit_words.AGREEMENT,
     "audit_replaced": audit_words.REPLACED,
     "audit_refused": audit_words.REFUSED,
     "audit_memorisation_runs": audit_words.MEMORISED_RUNS,

@@ -114,6 +114,9 @@ def test_every_command_runs_or_has_a_reason_not_to(here: Path) -> None:
     Path("bare.json").write_text(formats.mwzeval())
     for name in ("test.tsv", "train.tsv"):
         Path(name).write_text(formats.star_tsv())
+    more = formats.star_tsv().partition("\n")[2].replace(formats.ID, "SNG9999")  # names whose words make new ones
+    more = more.replace("\tthe copper kettle\t", "\tblue boar|red lion\t").replace("\tely\t", "\tkings lynn|new moor\t")
+    Path("train.tsv").write_text(formats.star_tsv() + more)
     Path("data.json").write_text(formats.multiwoz())
     Path("test20.tsv").write_text(formats.sumbt_tsv())
     for folder, text in (("predictions", formats.sgd_pred()), ("sgd/test", formats.sgd_gold())):

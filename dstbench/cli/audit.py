@@ -259,15 +259,23 @@ def inconsistency(
 
 @command(audits, doing="reading", example="audit review filled.csv")
 def review(
-    sheet: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The sheet of `audit inconsistency --review`, filled in.")
+    sheets: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="The sheet of `audit inconsistency --review`, filled in; or one per reader."
+        ),
     ],
     table: TableOutput,
 ) -> str:
-    """Score a correction from a filled review sheet. Gives precision, recall and F1 with intervals."""
-    from dstbench.rendering.audit import render_review
+    """Score a correction from filled review sheets. Gives precision, recall and F1 with intervals.
 
-    return render_review(dstbench.audit.review(as_path(sheet)), table.form)
+    For the sheets of several readers it also gives their agreement: Cohen's kappa of two readers, Fleiss' of more.
+    """
+    from dstbench.rendering.audit import render_agreement, render_review
+
+    if len(sheets) == 1:
+        return render_review(dstbench.audit.review(as_path(sheets[0])), table.form)
+    return render_agreement(dstbench.audit.agreement([as_path(sheet) for sheet in sheets]), table.form)
 
 
 @command(audits, doing="searching", example="audit contradictions test.tsv --database db")
@@ -302,7 +310,22 @@ def replace(
     train: Annotated[Path, typer.Option(help="The training set, whose values no new value may be.")],
     donors: Annotated[
         Path | None,
-        typer.Option(help="New values: JSON {slot: [values]}, or a dataset with like-named slots; else invented."),
+        typer.Option(
+            help="New values: JSON {slot: [values]}, or a dataset with like-named slots; else they are built from "
+            "the words of the training set's names."
+        ),
+    ] = None,
+    invent: Annotated[
+        bool, typer.Option("--invent", help="Build new values from the words of the donors' names.")
+    ] = False,
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="SLOT=SLOT",
+            help="A slot, and that of the donors whose values it gets: restaurant-name=Restaurants_2-restaurant_name. "
+            "Repeat.",
+        ),
     ] = None,
     slots: Annotated[
         str | None, typer.Option(help="The slots, comma-separated; default: those called name, departure, destination.")
@@ -324,11 +347,14 @@ def replace(
     from dstbench.io.atomic import replacing
     from dstbench.rendering.audit import render_replacement
 
+    maps = named_values("--map", mapping, "slot and its donors' slot", "hotel-name=Hotels_4-place_name")
     replacement = dstbench.audit.replace(
         as_path(data),
         output,
         train=as_path(train),
         donors=as_text(donors),
+        invent=invent,
+        mapping={slot: others.split(",") for slot, others in (maps or {}).items()},
         slots=[slot.strip() for slot in slots.split(",")] if slots else None,
         seed=seed,
         keep_unfound=keep,

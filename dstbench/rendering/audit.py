@@ -31,6 +31,7 @@ from dstbench.typing import SlotOrder, TableFormat
 
 if TYPE_CHECKING:
     from dstbench.audit import (
+        Agreement,
         Bias,
         Contradictions,
         Differences,
@@ -328,8 +329,31 @@ def render_review(rows: pl.DataFrame, form: TableFormat) -> str:
 
 
 @renderer
+def render_agreement(agreement: Agreement) -> Page:
+    """The measures of a correction by each of its readers, and how much these agree."""
+    names = {"cohen": "Cohen's kappa", "fleiss": "Fleiss' kappa"}
+    measures = agreement.measures.select(
+        "reader", "measure", *map(share_text, ("value", "low", "high")), *texts("right", "wrong", "missed")
+    )
+    found = agreement.agreement.select(
+        "question",
+        *texts("rows", "left_out"),
+        share_text("observed", "% agree"),
+        pl.col("statistic").replace(names),
+        *(three_decimals(name) for name in ("kappa", "low", "high")),
+    )
+    below = [
+        "measures in percent, with 95 % intervals, estimated for the whole dataset from "
+        f"{agreement.measures['dialogues'].item(0):,} dialogues",
+        "rows: answered by all readers; left_out: left empty by one or more; % agree: of pairs of readers",
+        "intervals of kappa: 95 %, by a bootstrap over dialogues",
+    ]
+    return Page([("Review of the correction, by reader", measures), ("Agreement of the readers", found)], below)
+
+
+@renderer
 def render_replacement(replacement: Replacement, *, kept: bool) -> Page:
-    """What has been replaced, by slot, and the first values that were refused.
+    """What has been replaced, by slot, and the first values that were not, by reason.
 
     Args:
         replacement: What `dstbench.audit.replace` returned.
@@ -341,14 +365,22 @@ def render_replacement(replacement: Replacement, *, kept: bool) -> Page:
     counted = by_slot.sort("slot").rename({"dialogue": "dialogues", "value": "values"})
     sections = [("Replaced by slot: dialogues, distinct values before and after, states of turns", counted)]
     below = ["only states and utterances are changed: dialogue acts, spans and goals are as before"]
-    refused = replacement.refused
-    if refused.height:
-        what = "Kept as they were" if kept else "Left out"
-        dialogues = f"{refused['dialogue'].n_unique():,} dialogues with a value that nobody says"
-        title = f"{what}: {dialogues} word for word; turn: the first with that value"
-        sections.append((title, refused.head(_SHOWN).select(*texts("dialogue", "turn", "slot", "value"))))
-    if refused.height > _SHOWN:
-        below.insert(0, f"{refused.height - _SHOWN:,} more such values: --manifest FILE lists all")
+    is_said = pl.col("reason") != "not said"
+    unsaid, ordinary = replacement.refused.filter(~is_said), replacement.refused.filter(is_said)
+    what = "Kept as they were" if kept else "Left out"
+    dialogues = f"{unsaid['dialogue'].n_unique():,} dialogues with a value that nobody says"
+    counts = ordinary.group_by("slot", "value").agg(pl.col("dialogue").n_unique(), pl.col("said", "annotated").first())
+    refused = {
+        f"{what}: {dialogues} word for word; turn: the first with that value": unsaid.select(
+            *texts("dialogue", "turn", "slot", "value")
+        ),
+        "Not replaced, as they are ordinary words; said, annotated: in dialogues of training and data": counts.sort(
+            "slot", "value"
+        ).select(*texts("slot", "value", "said", "annotated", dialogues="dialogue")),
+    }
+    sections += [(title, rows.head(_SHOWN)) for title, rows in refused.items() if rows.height]
+    if more := sum(max(0, rows.height - _SHOWN) for rows in refused.values()):
+        below.insert(0, f"{more:,} more such values: --manifest FILE lists all")
     return Page(sections, below)
 
 

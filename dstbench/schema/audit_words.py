@@ -100,6 +100,29 @@ REVIEW: Final = Table(
     dialogues=count("Dialogues of the sample."),
 )
 
+READER: Final = Table(
+    "readers",
+    "One row per reader and measure: the review by each of several readers, of the rows that all have answered.",
+    reader=text("The reader: the name of the sheet, without its ending."),
+    **REVIEW.only("measure", "value", "low", "high", "right", "wrong", "missed", "dialogues"),
+)
+
+AGREEMENT: Final = Table(
+    "agreement",
+    "One row per question of the sheet: how much its readers agree.",
+    question=text("right: whether an addition is right; missed: how many annotations a dialogue lacks."),
+    statistic=text("cohen: Cohen's kappa, of two readers; fleiss: Fleiss' kappa, of more."),
+    readers=count("Readers."),
+    rows=count("Rows that all readers have answered."),
+    left_out=count("Rows that at least one reader has left empty."),
+    observed=number("Share of pairs of readers with the same answer, over these rows; null: no rows.", nullable=True),
+    kappa=number(
+        "The same beyond chance; null: undefined, as there are no rows, or all have one answer.", nullable=True
+    ),
+    low=number("Lower end of its 95 % interval, by a bootstrap over dialogues; null: undefined.", nullable=True),
+    high=number("Upper end.", nullable=True),
+)
+
 REPLACED: Final = Table(
     "replacements",
     "One row per (dialogue, slot, old value): the new value in an entity-replaced test set. "
@@ -114,12 +137,18 @@ REPLACED: Final = Table(
 
 REFUSED: Final = Table(
     "refused replacements",
-    "One row per (dialogue, slot, value): a value in a state that nobody has said by then, so that its dialogue is "
-    "left out of an entity-replaced test set, or kept as it was. Sorted by (dialogue, slot, value).",
+    "One row per (dialogue, slot, value): a value that is not replaced in an entity-replaced test set, and why. "
+    "Sorted by (dialogue, slot, value).",
     **LONG.only("dialogue"),
     turn=turn("The first turn whose state has the value."),
     slot=SLOT,
     value=text("The value."),
+    reason=text(
+        "not said: nobody has said it by then, so that its dialogue is left out, or kept as it was; ordinary word: it "
+        "(or one of its alternatives) stays as it is, as it is mostly said where it is not meant."
+    ),
+    said=count("Dialogues of the data and the training set that say it; null: not an ordinary word.", nullable=True),
+    annotated=count("Of these: those whose states have it; null: not an ordinary word.", nullable=True),
 )
 
 _COUNTS: Final = {
