@@ -176,7 +176,7 @@ def _in_scope(rows: pl.DataFrame, run: Run, convention: Convention) -> pl.DataFr
     """The rows of slots that the convention scores; others are right by definition."""
     if convention.scope is None:
         return rows
-    more = gold_counts(run)["slot"] if convention.outside == "scored" else ()
+    more = gold_counts(run, convention)["slot"] if convention.outside == "scored" else ()
     return rows.filter(pl.col("slot").is_in([*convention.scope, *more]))
 
 

@@ -83,7 +83,7 @@ class Convention(Choices):
     @property
     def takes_gold_as_written(self) -> bool:
         """Whether gold is as the file has it, but for the usual literals that mean absent."""
-        drops_only_absent = self.none in ("drop", "drop-gold") and self.absent == NOTHING
+        drops_only_absent = absent_literals(self, "gold") == frozenset(NOTHING)
         keeps_dontcare = self.dontcare in ("keep", "drop-pred")
         return drops_only_absent and keeps_dontcare and not self.gold_steps and self.scope is None
 
@@ -115,6 +115,15 @@ class Convention(Choices):
 Convention.__doc__ = "\n    ".join(
     [f"{Convention.__doc__}\n\nAttributes:", *(f"{name}: {description(choice)}" for name, choice in CHOICES.items())]
 )
+
+
+def absent_literals(convention: Convention, side: Literal["gold", "pred"]) -> frozenset[str]:
+    """The literals that mean "not in the state" on one side; none where the convention keeps them as values.
+
+    >>> absent_literals(Convention(none="drop-gold"), "pred")
+    frozenset()
+    """
+    return frozenset(convention.absent if convention.none in ("drop", f"drop-{side}") else ())
 
 
 def show(value: object) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.arrays import Codes, Flags, Floats, Integers
-from dstbench.conventions.convention import Convention
+from dstbench.conventions.convention import Convention, absent_literals
 from dstbench.conventions.normalise import alternatives, is_dontcare, normaliser
 from dstbench.runs.codes import ABSENT, codes, to_codes, to_column
 
@@ -46,13 +46,9 @@ class Comparison:
 
     def __init__(self, convention: Convention) -> None:
         self.convention = c = convention
-
-        def drops(rule: str, side: str) -> bool:
-            return rule in ("drop", f"drop-{side}")
-
-        self._gold = _Values(c, c.gold_steps, none=drops(c.none, "gold"), dontcare=drops(c.dontcare, "gold"))
-        self._pred = _Values(c, c.pred_steps, none=drops(c.none, "pred"), dontcare=drops(c.dontcare, "pred"))
-        self._gold_but_dontcare = _Values(c, c.gold_steps, none=False, dontcare=True)
+        self._gold = _Values(c, c.gold_steps, absent_literals(c, "gold"), dontcare=c.dontcare in ("drop", "drop-gold"))
+        self._pred = _Values(c, c.pred_steps, absent_literals(c, "pred"), dontcare=c.dontcare in ("drop", "drop-pred"))
+        self._gold_but_dontcare = _Values(c, c.gold_steps, frozenset(), dontcare=True)
         self._scope = None if c.scope is None else np.sort(to_codes(sorted(c.scope)))
         matcher = c.matcher
         self._accepts = Lookup(matcher.accepts, np.bool_)
@@ -126,12 +122,13 @@ class _Values:
     Args:
         convention: The convention.
         steps: The side's normaliser.
-        none: Whether values that mean "not in the state" are dropped.
+        absent: The literals that mean "not in the state".
         dontcare: Whether "dontcare" is dropped.
     """
 
-    def __init__(self, convention: Convention, steps: tuple[str, ...], *, none: bool, dontcare: bool) -> None:
-        absent = frozenset(convention.absent if none else ())
+    def __init__(
+        self, convention: Convention, steps: tuple[str, ...], absent: frozenset[str], *, dontcare: bool
+    ) -> None:
         normalise = normaliser(steps, convention.typos) if steps else None
 
         def become(slot: str | None, value: str | None) -> str | None:

@@ -92,7 +92,7 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | No
     loose = convention.loosened()
     options = {f"--gold-steps {','.join(loose.gold_steps)} --pred-steps {','.join(loose.pred_steps)}": loose}
     canonical = profile(_CANONICAL)
-    if convention == profile("verbatim") and not suits(canonical, frozenset(gold_counts(run)["slot"])):
+    if convention == profile("verbatim") and not suits(canonical, frozenset(gold_counts(run, convention)["slot"])):
         options = {f"--profile {_CANONICAL}": canonical, **options}
     for option, other in options.items():
         remedied = _jga(run, other)

@@ -8,7 +8,7 @@ from typing import Final, Unpack
 
 import polars as pl
 
-from dstbench.conventions.convention import KINDS, Convention
+from dstbench.conventions.convention import KINDS, Convention, absent_literals
 from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
 from dstbench.readers.frames import all_say
@@ -16,7 +16,7 @@ from dstbench.runs.codes import ABSENT, distinct, to_strings
 from dstbench.runs.layout import Layout
 from dstbench.runs.open import Data, Reading, open_runs
 from dstbench.runs.run import Run
-from dstbench.schema.core import NOTHING, SEEN
+from dstbench.schema.core import SEEN
 from dstbench.scoring.partitions import over_partitions
 
 _MOST: Final = 3  # slots that a note names
@@ -38,21 +38,22 @@ def open_under(convention: Convention, data: Data, **reading: Unpack[Reading]) -
         runs = open_runs(data, **reading)
     if convention.scope is not None:
         for run in runs:
-            if run.meta.get("only"):  # without states there are no slots, and scoring refuses a scope
-                continue
-            slots = run.read(run.table.select(pl.col("slot").drop_nulls().unique().cast(pl.String)))["slot"]
-            if not convention.scope.issuperset(slots):  # read much faster than `gold_counts`
-                check_scope(run.name, gold_counts(run), convention)
+            if not run.meta.get("only"):  # without states there are no slots, and scoring refuses a scope
+                check_scope(run, convention)
     return runs
 
 
-def check_scope(name: str, counts: pl.DataFrame, convention: Convention) -> None:
-    """Warn of gold's slots (`gold_counts`) that the convention does not score, and refuse if it scores none of them.
+def check_scope(run: Run, convention: Convention) -> None:
+    """Warn if gold has slots that the convention does not score, and refuse the run if it scores none of gold's slots.
 
-    Frames without such a slot count all the same in SGD's evaluation of one kind of slots.
+    SGD's evaluation of one kind of slots refuses nothing, as frames without such a slot count too.
     """
     if convention.scope is None:
         return
+    slots = run.read(run.table.select(pl.col("slot").drop_nulls().unique().cast(pl.String)))["slot"]
+    if convention.scope.issuperset(slots):  # the usual case, and read much faster than `gold_counts`
+        return
+    counts = gold_counts(run, convention)
     outside = counts.filter(~pl.col("slot").is_in(convention.scope))
     if outside.is_empty():
         return
@@ -61,7 +62,7 @@ def check_scope(name: str, counts: pl.DataFrame, convention: Convention) -> None
         raise DstbenchError(
             f"none of gold's {counts.height:,} slots, such as {counts['slot'][0]}, is in {convention.scope_name}, "
             f"the slots that {convention.name} scores",
-            file=name,
+            file=run.name,
             hint="--schema takes that of the scored split"
             if convention.slot_set is None
             else "--profile verbatim scores all slots; `dstbench ls profiles` says which slots others score",
@@ -74,19 +75,25 @@ def check_scope(name: str, counts: pl.DataFrame, convention: Convention) -> None
         drops = ", and turns whose gold has no other values are not scored" if convention.drops_turns else ""
         outcome = f"they are left out{drops}"
     warn(
-        f"{name}: {outside.height:,} of gold's {counts.height:,} slots, and {outside['n'].sum():,} of its "
+        f"{run.name}: {outside.height:,} of gold's {counts.height:,} slots, and {outside['n'].sum():,} of its "
         f"{counts['n'].sum():,} values, are not in {convention.scope_name}: {examples}{more}; {outcome}"
     )
 
 
-def gold_counts(run: Run) -> pl.DataFrame:
-    """(slot: String, n: UInt32): in how many turns gold has a value of the slot, the most frequent first."""
+def gold_counts(run: Run, convention: Convention) -> pl.DataFrame:
+    """In how many turns gold has a value of each slot, the most frequent slot first.
+
+    Values are as the file has them; literals that the convention drops from gold are no values.
+
+    Returns:
+        (slot: String, n: UInt32).
+    """
 
     def count(table: pl.DataFrame) -> pl.DataFrame:
         return table.drop_nulls(["slot", "gold"]).group_by("slot", "gold").agg(n=pl.len())
 
     pairs = pl.concat(over_partitions(run, count)).with_columns(pl.col("slot", "gold").cast(pl.String))
-    values = pairs.filter(~pl.col("gold").is_in(NOTHING))
+    values = pairs.filter(~pl.col("gold").is_in(absent_literals(convention, "gold")))
     return values.group_by("slot").agg(pl.col("n").sum()).sort("n", "slot", descending=[True, False])
 
 
