@@ -1,4 +1,4 @@
-"""Whether runs can be scored under a convention: errors where they cannot, notes of what is left out."""
+"""Checks that runs can be scored under a convention: errors if they cannot, warnings about what is left out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, Unpack
 
 import polars as pl
 
-from dstbench.conventions.convention import KINDS, Convention, absent_literals
+from dstbench.conventions.convention import SLOT_KINDS, Convention, absent_literals
 from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
 from dstbench.readers.frames import all_say
@@ -19,17 +19,17 @@ from dstbench.runs.run import Run
 from dstbench.schema.core import SEEN
 from dstbench.scoring.partitions import over_partitions
 
-_MOST: Final = 3  # slots that a note names
+_EXAMPLES: Final = 3  # slots that a warning names
 
 
 def open_under(convention: Convention, data: Data, **reading: Unpack[Reading]) -> list[Run]:
-    """`open_runs`, with the convention's default for missing turns, and with slots that the convention scores.
+    """Open runs with the convention's default for missing turns, and check that it scores some of gold's slots.
 
-    How missing turns are treated was settled when a long table was made; only a user who asks for something else gets
-    a note that it changes nothing.
+    In a long table, missing turns were dealt with when the table was written. `open_runs` warns that `missing` changes
+    nothing there; users get this warning only if they have set `missing` themselves.
 
     Raises:
-        DstbenchError: Data cannot be used; or the convention scores none of gold's slots.
+        DstbenchError: Data cannot be used, or the convention scores none of gold's slots.
     """
     with warnings.catch_warnings():
         if reading.get("missing") is None:
@@ -57,7 +57,7 @@ def check_scope(run: Run, convention: Convention) -> None:
     outside = counts.filter(~pl.col("slot").is_in(convention.scope))
     if outside.is_empty():
         return
-    counts_frames = convention.slots in KINDS and convention.domain_turns == "frames"
+    counts_frames = convention.slots in SLOT_KINDS and convention.domain_turns == "frames"
     if outside.height == counts.height and not counts_frames:
         raise DstbenchError(
             f"none of gold's {counts.height:,} slots, such as {counts['slot'][0]}, is in {convention.scope_name}, "
@@ -67,8 +67,8 @@ def check_scope(run: Run, convention: Convention) -> None:
             if convention.slot_set is None
             else "--profile verbatim scores all slots; `dstbench ls profiles` says which slots others score",
         )
-    examples = ", ".join(f"{slot} ({n:,} values)" for slot, n in outside.head(_MOST).iter_rows())
-    more = f" and {outside.height - _MOST} more" if outside.height > _MOST else ""
+    examples = ", ".join(f"{slot} ({n:,} values)" for slot, n in outside.head(_EXAMPLES).iter_rows())
+    more = f" and {outside.height - _EXAMPLES} more" if outside.height > _EXAMPLES else ""
     if convention.outside == "scored":
         outcome = "they are scored all the same, so that no turn is right by leaving them out (--outside dropped does)"
     else:
@@ -98,7 +98,7 @@ def gold_counts(run: Run, convention: Convention) -> pl.DataFrame:
 
 
 def check_request(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> None:
-    """Refuse groups that exclude each other, and what needs frames or a schema that are not there."""
+    """Refuse groups that exclude each other, and requests that need frames or a schema where there are none."""
     if "slot" in by and (counts := [name for name in by if name.startswith("n_")]):
         raise UsageError(f"scores by slot cannot be grouped by {counts[0]} as well")
     if SEEN in by and convention.seen is None:
@@ -126,7 +126,7 @@ def check_request(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], con
 
 
 def check_services(rows: Layout, convention: Convention) -> None:
-    """Refuse a schema that lacks a service of gold: its frames would silently count nothing."""
+    """Refuse a schema that lacks a service of gold, whose frames would be left out in silence."""
     if convention.schema is None or convention.slot_set is not None:
         return
     slot, gold, _ = rows.cells

@@ -1,6 +1,6 @@
-"""Statistics of plain numbers and of sums per dialogue: no files, no tables, nothing else of dstbench.
+"""Statistics of plain numbers and of sums per dialogue, usable without the rest of dstbench.
 
-Correlations and their differences, p of several hypotheses, and the comparison of runs by resampling dialogues.
+Correlations and their differences, adjusted p of several hypotheses, and comparison of runs by resampling dialogues.
 """
 
 from __future__ import annotations
