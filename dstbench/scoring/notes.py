@@ -103,7 +103,7 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | No
 
 def _jga(run: Run, convention: Convention) -> float | None:
     """A run's joint goal accuracy; None where undefined."""
-    sums = sum_up(run, stats_of(parse("jga")), [], convention, named=False).table
+    sums = sum_up(run, stats_of(parse("jga")), [], convention, with_slots=False).table
     right, turns = sums.select("stat:right", "stat:turns").row(0)
     return right / turns if turns else None
 

@@ -138,8 +138,8 @@ def score_run(
     _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
     _refuse_without_states(run, metrics, by, convention)
     stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
-    named = any(metric.needs_total for metric in metrics)
-    sums = sum_up(run, stats, by, convention, moments_of(metrics), named=named, spelling=spelling)
+    with_slots = any(metric.needs_total for metric in metrics)
+    sums = sum_up(run, stats, by, convention, moments_of(metrics), with_slots=with_slots, spelling=spelling)
     metrics = resolve(metrics, [sums], convention)
     settings = {
         **convention.settings(),

@@ -30,10 +30,10 @@ from dstbench.scoring.scope import check_request, check_services
 from dstbench.scoring.scored_turns import EMPTY_TURN, TURN, group_turns, view_of
 from dstbench.scoring.turn_table import counts_frames
 
-# Groups whose names are dictionary columns until they are sums.
+# Groups that turns have only in a view; dictionary columns until turns are summed.
 _NAMES: Final = ("slot", "domain", SEEN)
 # For each value: whether it lists alternatives.
-_LISTS: Final = PerCode(lambda values: values.str.contains(BETWEEN, literal=True).to_numpy(), absent=False)
+_LISTS_ALTERNATIVES: Final = PerCode(lambda values: values.str.contains(BETWEEN, literal=True).to_numpy(), absent=False)
 # Prefixes of the two columns that hold a ratio's sum until all partitions are added up.
 _HALVES: Final = ("higher:", "lower:")
 # A statistic's sum in a dialogue must be below this, so that the product of two such sums is exact.
@@ -104,7 +104,7 @@ def sum_up(
     convention: Convention,
     moments: Collection[tuple[str, str]] = (),
     *,
-    named: bool = True,
+    with_slots: bool = True,
     spelling: bool = False,
 ) -> Sums:
     """Sum statistics of the turn table over a run.
@@ -117,7 +117,7 @@ def sum_up(
         moments: Pairs of statistics. The products of their sums in each dialogue are summed too, for standard errors;
             ratios in units of `metrics.exact_sums.STEP`. Ignored by slot, because turns are padded after they are
             summed, and by dialogue, because a single dialogue has no spread.
-        named: Whether to find `Sums.gold_slots` and `Sums.is_multiwoz`.
+        with_slots: Whether to find `Sums.gold_slots` and `Sums.is_multiwoz`.
         spelling: Whether to count `Sums.spelling`; only whole turns with states have it.
     """
     check_request(run, stats, by, convention)
@@ -130,7 +130,7 @@ def sum_up(
     takes_all_gold = convention.takes_gold_as_written and convention.turns == "all" and view is None
     fingerprint = run.fingerprint if takes_all_gold and run.derive is None else None
     frames = "frames" in run.meta and counts_frames(convention, view)
-    outer = [name for name in by if name not in _NAMES]
+    turn_groups = [name for name in by if name not in _NAMES]
 
     def sum_partition(table: pl.DataFrame) -> tuple[list[pl.DataFrame], dict[str, Any]]:
         rows = lay_out(table)
@@ -142,27 +142,27 @@ def sum_up(
             exact = group_turns(rows, in_view, needed, by, convention.exact(), hashed=False)
             tables.append(_sum(exact.counted, stats, by))
         if view == "slot":
-            tables.append(_sum(turns.scored, {}, outer))
+            tables.append(_sum(turns.scored, {}, turn_groups))
         return tables, {
             "fingerprint": turns.fingerprint,
             "turns": turns.scored.height,
             "dialogues": int(row_changes(turns.scored["number"].to_numpy()).sum()),
             "most_errors": turns.counted.select(stats[ERRORS].max().fill_null(0)).item() if ERRORS in stats else 0,
             "spelling": _count_spelling(turns.counted) if spelling else None,
-            "gold_slots": gold_slots(rows) if named else frozenset(),
-            "is_multiwoz": named and are_multiwoz(rows.dialogue),
+            "gold_slots": gold_slots(rows) if with_slots else frozenset(),
+            "is_multiwoz": with_slots and are_multiwoz(rows.dialogue),
             "alternatives": _alternatives(rows, convention),
         }
 
-    parts = over_partitions(run, sum_partition, frames=frames)
-    facts = {name: combine([of_part[name] for _, of_part in parts]) for name, combine in _COMBINE.items()}
+    results = over_partitions(run, sum_partition, frames=frames)
+    facts = {name: combine([of_partition[name] for _, of_partition in results]) for name, combine in _COMBINE.items()}
     if fingerprint is not None:
         facts["fingerprint"] = fingerprint
-    tables = list(zip(*(of_part for of_part, _ in parts), strict=True))
-    everywhere = _add_up(tables.pop(), outer) if view == "slot" else None
-    sums = [_add_up(of_parts, by) for of_parts in tables]
-    if everywhere is not None:
-        sums = [_pad(table, everywhere, stats, by) for table in sums]
+    tables = list(zip(*(of_partition for of_partition, _ in results), strict=True))
+    all_turns = _add_up(tables.pop(), turn_groups) if view == "slot" else None
+    sums = [_add_up(of_partitions, by) for of_partitions in tables]
+    if all_turns is not None:
+        sums = [_pad(table, all_turns, stats, by) for table in sums]
     sums = [table.with_columns(from_parts(cs.starts_with("stat:") & cs.by_dtype(pl.Int128))) for table in sums]
     return Sums(sums[0], sums[1] if convention.is_fuzzy else None, **facts)
 
@@ -241,10 +241,10 @@ def _count_spelling(turns: pl.DataFrame) -> Spelling:
 
 def _alternatives(rows: Layout, convention: Convention) -> str | None:
     """A gold value that lists alternatives, if the convention compares it as one string; else None."""
-    if convention.multi != "literal":
+    _, gold, _ = rows.cells
+    if convention.multi != "literal" or not _LISTS_ALTERNATIVES.up_to(gold).any():
         return None
-    gold = rows.cells[1]
-    return min(to_strings(distinct(gold[_LISTS.of(gold)])), default=None) if _LISTS.up_to(gold).any() else None
+    return min(to_strings(distinct(gold[_LISTS_ALTERNATIVES.of(gold)])), default=None)
 
 
 def _add_up(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
@@ -257,11 +257,11 @@ def _add_up(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
 
 
 def _pad(
-    listed: pl.DataFrame, everywhere: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str]
+    listed: pl.DataFrame, all_turns: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str]
 ) -> pl.DataFrame:
     """Sums per slot over all turns: turns before the first that lists the slot are added as empty turns.
 
-    `listed` has the sums from that turn on, `everywhere` the number of all turns and dialogues.
+    `listed` has the sums from that turn on, `all_turns` the number of all turns and dialogues.
     """
     listed = listed.drop("dialogues").rename({"turns": "listed"})
     empty = pl.DataFrame(
@@ -274,4 +274,4 @@ def _pad(
         sums = pl.col("stat:" + name).fill_null(0)
         padded.append((sums + added * empty.select(of_empty.sum()).to_series()).alias("stat:" + name))
     slots = listed.select(name for name in by if name in _NAMES).unique()
-    return slots.join(everywhere, how="cross").join(listed, on=list(by), how="left").with_columns(padded)
+    return slots.join(all_turns, how="cross").join(listed, on=list(by), how="left").with_columns(padded)
