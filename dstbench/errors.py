@@ -88,6 +88,18 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     return f"did you mean {' or '.join(near)}?" if near else None
 
 
+def check_known(names: Iterable[str], known: Iterable[str], message: str, hint: str | None = None) -> None:
+    """Raise a `UsageError` for the first name that is not known.
+
+    Its message has the name in place of ``{!r}``; its hint is a similar name, else `hint`, else all known names.
+    """
+    known_names = list(known)
+    for name in names:
+        if name not in known_names:
+            hint = did_you_mean(name, known_names) or hint or f"one of {', '.join(known_names)}"
+            raise UsageError(message.format(name), hint=hint)
+
+
 def first_repeated(names: Iterable[str]) -> str | None:
     """The first name that occurs a second time; None if none does.
 

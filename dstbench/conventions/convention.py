@@ -15,7 +15,7 @@ from dstbench.conventions.files import Table
 from dstbench.conventions.matching import Matcher, ValueMatcher
 from dstbench.conventions.normalise import LOOSE, STEPS
 from dstbench.conventions.slots import SLOT_SETS
-from dstbench.errors import UsageError, did_you_mean
+from dstbench.errors import UsageError, check_known
 from dstbench.schema.core import NOTHING
 
 #: The kinds of slots that `Convention.slots` can name, and whether the schema has to call a slot categorical.
@@ -33,14 +33,9 @@ class Convention(Choices):
                 raise UsageError(f"{name}={value!r} is none of {', '.join(get_args(choice.type))}")
             if kind is tuple and not (isinstance(value, tuple) and all(isinstance(item, str) for item in value)):
                 raise UsageError(f"{name}={value!r} is not a tuple of strings", hint='("none", "")')
-        for step in (*self.gold_steps, *self.pred_steps):
-            if step not in STEPS:
-                hint = did_you_mean(step, STEPS) or f"one of {', '.join(STEPS)}"
-                raise UsageError(f"there is no step {step!r} of normalising", hint=hint)
-        slot_sets = (*SLOT_SETS, *SLOT_KINDS)
-        if self.slots is not None and self.slots not in slot_sets:
-            hint = did_you_mean(self.slots, slot_sets) or f"one of {', '.join(slot_sets)}"
-            raise UsageError(f"there is no slot set {self.slots!r}", hint=hint)
+        check_known([*self.gold_steps, *self.pred_steps], STEPS, "there is no normalising step {!r}")
+        if self.slots is not None:
+            check_known([self.slots], [*SLOT_SETS, *SLOT_KINDS], "there is no slot set {!r}")
         if self.slots in SLOT_KINDS and self.schema is None:
             raise UsageError(f"which slots are {self.slots} is not known", hint="--schema schema.json says it")
         object.__setattr__(self, "match", str(Matcher.parse(self.match)))  # equal matchers are written alike

@@ -13,7 +13,7 @@ from typing import Final
 
 from dstbench.conventions.files import Table
 from dstbench.conventions.normalise import alternatives, is_text
-from dstbench.errors import UsageError, did_you_mean
+from dstbench.errors import UsageError, check_known
 from dstbench.schema.core import BETWEEN
 from dstbench.typing import Fuzzy, Multi
 
@@ -37,9 +37,7 @@ class Matcher:
         ('levenshtein:least=0.9', True)
         """
         kind, *rest = notation.strip().split(":")
-        if kind not in MATCHERS:
-            hint = did_you_mean(kind, MATCHERS) or f"one of {', '.join(MATCHERS)}"
-            raise UsageError(f"there is no matcher {kind!r}", hint=hint)
+        check_known([kind], MATCHERS, "there is no matcher {!r}")
         if not rest:
             return cls(kind, MATCHERS[kind].threshold)
         if kind == "exact":
@@ -124,7 +122,7 @@ MATCHERS: Final[dict[str, _Kind]] = {
         _partial, 0.9, "indel similarity of the shorter string and the nearest stretch of the longer, in whole percent"
     ),
     "token-sort": _Kind(_token_sort, 0.9, "indel similarity of the sorted words, in whole percent (SGD)"),
-    "contain": _Kind(_contained, 1.0, "the words of one stand one after another in the other (TripPy)"),
+    "contain": _Kind(_contained, 1.0, "the words of one string occur side by side in the other (TripPy)"),
 }
 
 

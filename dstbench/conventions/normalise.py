@@ -191,16 +191,16 @@ STEPS: Final[dict[str, Step]] = {
         "every spelling of dontcare to `dontcare`", lambda _, value: DONTCARE if is_dontcare(value) else value
     ),
     "typos": Step(
-        "whole values put right: the user's table (--typos FILE), then "
+        "corrects whole values: the user's table (--typos FILE), then "
         + ", ".join(f"{wrong} → {right}" for wrong, right in TYPOS.items()),
         lambda _, value: TYPOS.get(value, value),
     ),
     "labels": Step(
-        "values put right by slot: "
+        "corrects values by slot: "
         + ", ".join(f"{slot} {old} → {new}" for slot, table in _LABELS.items() for old, new in table.items()),
         lambda slot, value: _LABELS.get(slot, {}).get(value, value),
     ),
     "times": Step("times of the day to HH:MM (9:15, 0915, 9:15 am)", _time),
     "numbers": Step("zero … nine to digits", lambda _, value: NUMBERS.get(value, value)),
-    "booleans": Step("free, true, false of parking and internet to yes and no; a hotel's type likewise", _boolean),
+    "booleans": Step("free, true, false to yes and no (parking, internet); true and false to a hotel's type", _boolean),
 }

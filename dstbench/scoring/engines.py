@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import get_args
 
-from dstbench.errors import UsageError, did_you_mean
+from dstbench.errors import UsageError, check_known
 from dstbench.scoring.partitions import worked_on_by
 from dstbench.typing import EngineName
 
@@ -35,8 +35,7 @@ def engine(name: EngineName = "local", *, address: str | None = None) -> Iterato
     ...     dstbench.score(states, metrics="jga")["value"].item()
     1.0
     """
-    if name not in (names := get_args(EngineName)):
-        raise UsageError(f"there is no engine {name!r}", hint=did_you_mean(name, names) or "local or ray")
+    check_known([name], get_args(EngineName), "there is no engine {!r}")
     if name == "local":
         if address is not None:
             raise UsageError("the local engine has no address", hint="--engine ray")

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 #: For each class, in order of precedence: its kind and its condition.
 CLASSES: Final[Mapping[str, tuple[str, str]]] = {
     "correct": ("correct", "gold matches prediction"),
-    "no-prediction": ("over", "the mark of a turn without a prediction (--missing wrong), which is of no slot"),
+    "no-prediction": ("over", "the turn has no prediction (--missing wrong); such an error belongs to no slot"),
     "missed-fresh": ("missed", "gold has set or changed the slot in this turn"),
     "dropped": ("missed", "the turn before had it right, and gold has kept it"),
     "missed-stale": ("missed", "an old gold value that was missed or wrong already"),

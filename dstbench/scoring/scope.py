@@ -63,7 +63,7 @@ def check_scope(run: Run, convention: Convention) -> None:
             f"none of gold's {counts.height:,} slots, such as {counts['slot'][0]}, is in {convention.scope_name}, "
             f"the slots that {convention.name} scores",
             file=run.name,
-            hint="--schema takes that of the scored split"
+            hint="--schema takes the schema.json of the scored split"
             if convention.slot_set is None
             else "--profile verbatim scores all slots; `dstbench ls profiles` says which slots others score",
         )
@@ -102,7 +102,9 @@ def check_request(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], con
     if "slot" in by and (counts := [name for name in by if name.startswith("n_")]):
         raise UsageError(f"scores by slot cannot be grouped by {counts[0]} as well")
     if SEEN in by and convention.seen is None:
-        raise UsageError("which services are seen is not known", hint="--seen schema.json, that of the training set")
+        raise UsageError(
+            "which services are seen is not known", hint="--seen takes the schema.json of the training set"
+        )
     if SEEN in by and convention.unit != "frame" and "slot" not in by:
         raise UsageError("scores by seen are over frames", hint="--profile sgd, or --unit frame")
     needed = {name for stat in stats.values() for name in stat.meta.root_names()}
@@ -133,5 +135,6 @@ def check_services(rows: Layout, convention: Convention) -> None:
     services = {domain_of(name) for name in to_strings(distinct(slot[gold != ABSENT]))}
     if lacking := sorted(services - convention.schema.services):
         raise DstbenchError(
-            f"the schema has no service {lacking[0]}, which gold has", hint="--schema takes that of the scored split"
+            f"the schema has no service {lacking[0]}, which gold has",
+            hint="--schema takes the schema.json of the scored split",
         )

@@ -12,7 +12,7 @@ import polars as pl
 from dstbench._version import __version__
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import UsageError, did_you_mean, warn
+from dstbench.errors import UsageError, check_known, warn
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all, stats_of
 from dstbench.metrics.f1 import PairMetric
 from dstbench.runs.open import Data, Reading
@@ -253,10 +253,5 @@ def _warn_of_accuracies(metrics: Sequence[Metric]) -> None:
 def _groups(by: str | Sequence[str]) -> list[str]:
     """The columns to group by, without the run, by which scores are always grouped."""
     names = [name.strip() for name in by.split(",")] if isinstance(by, str) else list(by)
-    for name in names:
-        if name not in GROUPS:
-            raise UsageError(
-                f"scores cannot be grouped by {name!r}",
-                hint=did_you_mean(name, GROUPS) or f"one of {', '.join(GROUPS)}",
-            )
+    check_known(names, GROUPS, "scores cannot be grouped by {!r}")
     return [name for name in dict.fromkeys(names) if name != "run"]

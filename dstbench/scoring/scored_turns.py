@@ -28,7 +28,7 @@ def columns_of_scored(convention: Convention) -> set[str]:
 
 
 def scored_turns(turns: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """The turns that the convention scores; where it drops turns, not those of which all gold values are dropped."""
+    """The turns that the convention scores; if it drops turns, without those whose gold values are all dropped."""
     if "n_dropped" in columns_of_scored(convention):
         turns = turns.filter((pl.col("n_gold") > 0) | (pl.col("n_dropped") == 0)).drop("n_dropped")
     if convention.turns == "last":
@@ -91,7 +91,7 @@ def group_turns(
 
 
 def _with_frame(turns: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """The turns and domains of which gold has a frame; if one kind of slots is scored, of services with such a slot."""
+    """The rows whose domain has a gold frame; if one kind of slots is scored, only services that have such a slot."""
     turns = turns.filter("is_frame")
     if convention.slots not in SLOT_KINDS or convention.scope is None:
         return turns
@@ -104,8 +104,8 @@ def _of_domains(
 ) -> pl.DataFrame:
     """The scored turns that count for each domain (`Choices.domain_turns`).
 
-    `listed` are a domain's turns from the first that lists it, whether scored or not; they say which domains a dialogue
-    has. `counted` are those of them that are scored. `scored` are the scored turns without a view.
+    `listed` has a domain's turns from the first that lists it, scored or not, so it tells which domains a dialogue has;
+    `counted` has only those that are scored; `scored` has the scored turns without a view.
     """
     in_gold = pl.col("n_gold") > 0
     if convention.domain_turns != "dialogue":

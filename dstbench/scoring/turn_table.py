@@ -40,9 +40,9 @@ _GCA_RELEASED: Final = frozenset({"gca_correct", "gca_wrong", "gca_missed", "gca
 _OF_EVENTS: Final = frozenset(
     {"n_fresh_errors", "gca_paper_correct", "gca_paper_wrong", "gca_paper_missed", "gca_paper_over", *_GCA_RELEASED}
 )
-# Columns that are computed from other columns, and those columns; one that another needs comes after it.
+# Columns that are computed from other columns, and from which; each precedes those that it is computed from.
 _DERIVED: Final = {"error_age": ("local_error",), "local_error": ("n_correct", "n_union", "n_fresh_errors")}
-# What compares the values of two rows that describe a frame.
+# Functions of what gold and prediction say of a frame: whether they agree on the intent, F1 of the requested slots.
 _SAME_INTENT: Final = Lookup(lambda gold, pred: pred is not None and same_intent(gold, pred), np.bool_)
 _REQUESTED_F1: Final = Lookup(requested_f1, np.float64)
 
@@ -61,7 +61,7 @@ def to_turns(
             several calls may share.
         convention: The convention; None: ``verbatim``.
         view: Restrict states to each ``domain`` or each ``slot``, and give one row per turn and domain (slot), from the
-            first turn in which gold or prediction lists it.
+            first turn in which gold or prediction lists it. None: whole states.
         columns: The columns to compute, those of `TURNS` or any of these: ``number`` (UInt32), the dialogue's number in
             `long`, from 1; ``turn_hash`` and ``gold_hash`` (UInt64), the turn's shares of the fingerprint, for the turn
             itself and for what changed in its gold; ``n_dropped`` (UInt32), gold values that are dropped because their
@@ -76,8 +76,8 @@ def to_turns(
     """
     if view is not None and view not in get_args(View):
         raise UsageError(f"view={view!r} is none of {', '.join(get_args(View))}")
-    every = ["dialogue", "turn", *([view] if view else []), *list(TURNS.columns)[2:]]
-    wanted = every if columns is None else [name for name in [*every, *_EXTRA] if name in columns]
+    of_schema = ["dialogue", "turn", *([view] if view else []), *list(TURNS.columns)[2:]]
+    wanted = of_schema if columns is None else [name for name in [*of_schema, *_EXTRA] if name in columns]
     needed = set(wanted)
     for name, sources in _DERIVED.items():
         if name in needed:

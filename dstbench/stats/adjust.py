@@ -126,12 +126,12 @@ def max_t(observed: ArrayLike, resampled: ArrayLike, tolerance: ArrayLike = 0.0)
 
 
 def _step_down(p: ArrayLike, factors: Callable[[Floats, int], Floats]) -> Floats:
-    """Multiply the p by factors, such that none becomes smaller than that of a smaller p."""
+    """Multiply the p by factors; then raise each to the product of any smaller p, if that is larger."""
     return _adjusted(p, factors, np.maximum.accumulate)
 
 
 def _step_up(p: ArrayLike, factors: Callable[[Floats, int], Floats]) -> Floats:
-    """Multiply the p by factors, such that none becomes larger than that of a larger p."""
+    """Multiply the p by factors; then lower each to the product of any larger p, if that is smaller."""
     return _adjusted(p, factors, lambda products: np.minimum.accumulate(products[::-1])[::-1])
 
 

@@ -8,6 +8,7 @@ adjusted p. So the smallest adjusted p are found by adjusting the smallest p.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
@@ -84,11 +85,8 @@ def resamples_needed(bounds: ArrayLike, alpha: float, adjust: Callable[[Floats],
         enough = 1
         while not reached(enough)[hypothesis]:
             enough *= 2
-        short = enough // 2
-        while enough - short > 1:
-            middle = (short + enough) // 2
-            short, enough = (short, middle) if reached(middle)[hypothesis] else (middle, enough)
-        return enough
+        candidates = range(enough // 2 + 1, enough + 1)  # half of it is too few
+        return candidates[bisect_left(candidates, True, key=lambda resamples: bool(reached(resamples)[hypothesis]))]
 
     ever = at_most(adjust(least), alpha)
     return [fewest(hypothesis) if ever[hypothesis] else None for hypothesis in range(len(least))]

@@ -49,10 +49,10 @@ def linearised_se_of_difference(
     """The standard error of the difference of two runs' ratios over the same dialogues, linearised.
 
     Args:
-        numerators: Those of one run, one per dialogue.
-        denominators: Likewise.
-        other_numerators: Those of the other run, one per dialogue, in the same order.
-        other_denominators: Likewise.
+        numerators: One run's, one per dialogue.
+        denominators: One run's, one per dialogue.
+        other_numerators: The other run's, one per dialogue, in the same order.
+        other_denominators: The other run's, one per dialogue, in the same order.
 
     Returns:
         NaN where a ratio is undefined.

@@ -77,7 +77,7 @@ def _shaped(sums: ArrayLike) -> Floats:
 
 
 def _unit(sums: Floats, spare: int = 0) -> Floats:
-    """For each statistic, the power of two of which every sum of as many dialogues is a multiple that fits a double."""
+    """For each statistic, a power of two: in multiples of it, a sum over as many dialogues is an exact double."""
     bounds = np.abs(sums).max(axis=(0, 1), initial=0) * sums.shape[1]
     return np.array([2.0 ** (max(frexp(bound)[1] - _BITS + spare, -1022)) for bound in bounds])
 
