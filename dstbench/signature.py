@@ -1,8 +1,8 @@
 """Signatures: a score's metric and every setting that can change the score, written in one line and read back.
 
-A signature is the metric with all its parameters, then ``key:value`` for each setting, joined by bars. Bars,
-backslashes and colons inside a key are escaped, so that different settings never look alike. A choice of the convention
-is omitted if it is the default (that of ``verbatim``).
+A signature is the metric with all its parameters, then ``key:value`` for each setting, joined by bars. Bars and
+backslashes are escaped everywhere, and colons in keys, so that different settings never look alike. A choice of the
+convention is omitted if it is the default (that of ``verbatim``).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Signature:
         """The metric and all settings, including omitted defaults.
 
         Returns:
-            The text of ``metric`` and of each key.
+            The text of each, by its key; that of the metric by ``metric``.
         """
         return {"metric": self.metric, **DEFAULTS, **self.settings}
 

@@ -23,8 +23,8 @@ from dstbench.runs.run import Run
 
 T = TypeVar("T")
 
-# The fewest rows of a partition but the last: its columns fit the processor's cache, and it takes much longer to count
-# than to start.
+# The fewest rows of any partition except the last: its columns fit the processor's cache, and counting it takes much
+# longer than starting it.
 _ROWS: Final = 393_216
 # Bytes of an array that is freed before any work. glibc reuses freed blocks only up to the size of the largest that was
 # freed so far (at most this); it requests larger blocks from the system each time, which takes a quarter of all time.

@@ -1,4 +1,4 @@
-"""Statistics of plain numbers and of sums per dialogue, usable without the rest of dstbench.
+"""Statistics of plain numbers and of sums per dialogue, which know nothing of files, tables and metrics.
 
 Correlations and their differences, adjusted p of several hypotheses, and comparison of runs by resampling dialogues.
 """

@@ -202,7 +202,7 @@ class Bootstrap:
             if not runs:
                 raise UsageError(f"model {model} has no run")
             shares = draw_seeds(len(runs), len(resampled), self.seed, model)
-            # A seed that is not drawn may be undefined.
+            # The score of a seed that is not drawn may be undefined.
             parts = np.where(shares > 0, shares * resampled[:, list(runs)], 0.0)
             value = float(observed[list(runs)].mean())
             replicates.append(Replicates(value, parts.sum(axis=1), None, abs(value)))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # The largest correlation between two estimates. Where two correlations are replaced by their mean, it could reach 1,
 # and the tests would divide by 0.
 _BELOW_1: Final = nextafter(1, 0)
-# Smaller eigenvalues count as 0, which is computed as a few units in the last place.
+# Smaller eigenvalues count as 0, because a computed 0 can be off by a few units in the last place.
 _LEAST_EIGENVALUE: Final = 1e-12
 
 
@@ -349,7 +349,7 @@ def _correlation_nonoverlapping(r_jk: float, r_hm: float, across: tuple[float, f
 
 
 def _zou(r1: float, n1: int, r2: float, n2: int, c: float, level: float) -> tuple[float, float]:
-    """The interval of a difference, computed from the intervals of both correlations; c correlates their estimates."""
+    """The interval of r1 − r2, from the intervals of both; c is the correlation between the estimates of r1 and r2."""
     (l1, u1), (l2, u2) = interval(r1, n1, level), interval(r2, n2, level)
 
     def reach(one: float, other: float) -> float:
