@@ -14,13 +14,13 @@ from typing import Final, TypeAlias
 import numpy as np
 import polars as pl
 
-from dstbench.audit.inputs import check_known, gold_cells
+from dstbench.audit.inputs import gold_cells
 from dstbench.audit.known_values import Content
 from dstbench.audit.mentions import spaced, squeezed
 from dstbench.conventions.files import read_json
 from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot, domain_of
-from dstbench.errors import DstbenchError
+from dstbench.errors import DstbenchError, check_known
 from dstbench.readers import Source, sniff
 from dstbench.schema.core import BETWEEN
 

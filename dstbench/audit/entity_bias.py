@@ -18,11 +18,11 @@ from typing import Final, get_args
 import numpy as np
 import polars as pl
 
-from dstbench.audit.inputs import check_known, gold_of, open_golds, split_names, under
+from dstbench.audit.inputs import gold_of, open_golds, split_names, under
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_slot
-from dstbench.errors import UsageError
+from dstbench.errors import UsageError, check_known
 from dstbench.readers.states import Side, only_split
 from dstbench.runs.open import Data
 from dstbench.schema.audit import BIAS, OVERLAP, VALUES

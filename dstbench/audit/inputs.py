@@ -1,4 +1,4 @@
-"""What audits are given: gold states of datasets, what is said in them, and names that must be known."""
+"""What audits are given: gold states of datasets, and what is said in them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.conventions.convention import Convention
-from dstbench.errors import DstbenchError, UsageError, did_you_mean, first_repeated, warn
+from dstbench.errors import DstbenchError, UsageError, first_repeated, warn
 from dstbench.readers.contexts import contexts
 from dstbench.readers.states import Side, States
 from dstbench.runs.codes import ABSENT, codes, to_column
@@ -19,17 +19,6 @@ from dstbench.schema.core import CONTEXTS
 from dstbench.scoring.compare_values import comparison
 
 _USUAL_ORDER: Final = {"train": 0, "dev": 1, "test": 2}
-
-
-def check_known(names: Iterable[str], known: Sequence[str], message: str, hint: str | None = None) -> None:
-    """Raise a UsageError for the first name that is not known.
-
-    Its message has the name for ``{!r}``; its hint is a similar name, else `hint`, else all known names.
-    """
-    for name in names:
-        if name not in known:
-            hint = did_you_mean(name, known) or hint or f"one of {', '.join(known)}"
-            raise UsageError(message.format(name), hint=hint)
 
 
 def open_golds(data: Data, split: str | None = None) -> dict[str, States]:

@@ -21,12 +21,12 @@ import numpy as np
 import polars as pl
 
 from dstbench.audit.donors import FORM, Donors, donor_values, unseen
-from dstbench.audit.inputs import check_known, gold_cells
+from dstbench.audit.inputs import gold_cells
 from dstbench.audit.known_values import Content, longer_values, ordinary_words, read_content, value_key
 from dstbench.audit.mentions import WHOLE, pattern, squeezed
 from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot
-from dstbench.errors import DstbenchError, UsageError
+from dstbench.errors import DstbenchError, UsageError, check_known
 from dstbench.schema.audit_words import REFUSED, REPLACED
 from dstbench.schema.core import BETWEEN
 from dstbench.writers.rewrite import rewrite, spoken

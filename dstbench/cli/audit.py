@@ -234,7 +234,7 @@ def inconsistency(
         raise UsageError("--apply writes a corrected dataset, and nothing says where", hint="-o OUT")
     from dstbench.io.atomic import replacing
     from dstbench.io.escape import csv_text
-    from dstbench.rendering.audit import render_inconsistency
+    from dstbench.rendering.audit_words import render_inconsistency
 
     missing = dstbench.audit.inconsistency(
         as_path(data),
@@ -271,7 +271,7 @@ def review(
 
     For the sheets of several readers it also gives their agreement: Cohen's kappa of two readers, Fleiss' of more.
     """
-    from dstbench.rendering.audit import render_agreement, render_review
+    from dstbench.rendering.audit_words import render_agreement, render_review
 
     if len(sheets) == 1:
         return render_review(dstbench.audit.review(as_path(sheets[0])), table.form)
@@ -291,7 +291,7 @@ def contradictions(
     table: TableOutput,
 ) -> str:
     """Find gold values that contradict the database, and gold values that nobody has said."""
-    from dstbench.rendering.audit import render_contradictions
+    from dstbench.rendering.audit_words import render_contradictions
 
     doubtful = dstbench.audit.contradictions(as_path(data), database=as_text(database), split=split)
     return render_contradictions(doubtful, table.form, top=top)
@@ -345,7 +345,7 @@ def replace(
     if manifest is not None and manifest.suffix not in (".csv", ".json"):
         raise UsageError(f"{manifest}: a manifest is written as CSV or JSON", hint=f"--manifest {manifest.stem}.csv")
     from dstbench.io.atomic import replacing
-    from dstbench.rendering.audit import render_replacement
+    from dstbench.rendering.audit_words import render_replacement
 
     maps = named_values("--map", mapping, "slot and its donors' slot", "hotel-name=Hotels_4-place_name")
     replacement = dstbench.audit.replace(
@@ -382,7 +382,7 @@ def memorisation(
     choices: ConventionChoices,
 ) -> Result:
     """Count wrong values that nobody has said. Trackers have learnt them by heart."""
-    from dstbench.rendering.audit import render_memorisation
+    from dstbench.rendering.audit_words import render_memorisation
     from dstbench.rendering.charts import memorisation_charts
 
     memorised = dstbench.audit.memorisation(

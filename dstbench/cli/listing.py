@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dstbench.conventions.matching import KINDS, Matcher
+from dstbench.conventions.matching import MATCHERS, Matcher
 from dstbench.conventions.normalise import STEPS
 from dstbench.conventions.profiles import PROFILES
 from dstbench.conventions.slots import SLOT_SETS
@@ -63,7 +63,7 @@ def profiles() -> pl.DataFrame:
 
 def matchers() -> pl.DataFrame:
     """Matchers: (name, default: with its default threshold, meaning)."""
-    rows = [(name, str(Matcher.parse(name)), kind.meaning) for name, kind in KINDS.items()]
+    rows = [(name, str(Matcher.parse(name)), kind.meaning) for name, kind in MATCHERS.items()]
     return pl.DataFrame(rows, schema=["name", "default", "meaning"], orient="row")
 
 

@@ -1,6 +1,7 @@
-"""Statistics of plain numbers and of sums per dialogue: no files, no tables, nothing else of dstbench.
+"""Statistics of plain numbers and of sums per dialogue, which know nothing of files, tables and metrics.
 
-Correlations and their differences, p of several hypotheses, the comparison of runs by resampling dialogues, agreement.
+Correlations and their differences, adjusted p of several hypotheses, comparison of runs by resampling dialogues, and
+agreement.
 """
 
 from __future__ import annotations

@@ -514,7 +514,7 @@ def test_marks_of_right_slots_give_what_can_be_had(here: Path) -> None:
     for metric in ("aga", "sa", "gca"):
         with (
             pytest.warns(dstbench.DstbenchWarning),
-            pytest.raises(dstbench.UsageError, match=rf"{metric} cannot be had from it\nhint: -m jga,sa:T=30,fga"),
+            pytest.raises(dstbench.UsageError, match=rf"{metric} cannot be computed from it\nhint: -m jga,sa:T=30,fga"),
         ):
             dstbench.score("trippy_result.json", metrics=f"jga,{metric}")
     with pytest.warns(dstbench.DstbenchWarning):

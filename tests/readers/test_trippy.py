@@ -194,12 +194,14 @@ def test_what_marks_cannot_tell_is_refused(here: Path) -> None:
     assert dstbench.score("r.json", by=["turn"], metrics="jga")["value"].to_list() == [1, 0]
     assert dstbench.score("r.json", by="dialogue,length", metrics="fga")["value"].to_list() == [0.5]
     for by in ("slot", "domain", "n_gold"):
-        with pytest.raises(dstbench.UsageError, match=f"no states, and scores by {by} cannot be had\nhint: by run, "):
+        with pytest.raises(
+            dstbench.UsageError, match=f"no states, and scores by {by} cannot be computed\nhint: by run, "
+        ):
             dstbench.score("r.json", metrics="jga", by=by)
     for name in ("kim2022", "fga2022", "star", "qian2021"):  # of their 30 slots the file names none: all would be right
         with pytest.raises(dstbench.UsageError, match=f"no convention changes what is right: {name}"):
             dstbench.score("r.json", profile=name, metrics="jga")
-    with pytest.raises(dstbench.UsageError, match="tla cannot be had from it"):
+    with pytest.raises(dstbench.UsageError, match="tla cannot be computed from it"):
         dstbench.score("r.json", metrics="tla")
     for refused in (
         lambda: dstbench.turns("r.json"),

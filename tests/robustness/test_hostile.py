@@ -206,7 +206,7 @@ def test_many_slots_with_many_values_need_no_table_of_all(here: Path, monkeypatc
     wanted = dstbench.score("many.jsonl", metrics="jga,f1", profile=few)["value"]
     assert wanted[0] == 0.5
     comparison.comparison.cache_clear()
-    monkeypatch.setattr(comparison, "_PLACES", 1)
+    monkeypatch.setattr(comparison, "_RANKED_IN_ARRAY", 1)
     assert dstbench.score("many.jsonl", metrics="jga,f1", profile=few)["value"].equals(wanted)
     comparison.comparison.cache_clear()
 
