@@ -111,10 +111,7 @@ class StatesBuilder:
     Attributes:
         gold: The gold side.
         pred: The predicted side.
-        places: (dialogue, file, position) of each dialogue; see `States`.
-        splits: Split of each dialogue; see `States`.
-        either: See `States`.
-        only: See `States`.
+        places: (dialogue, file, position) of each dialogue; for `States`, as are `splits`, `either` and `only`.
         has_frames: Whether the format has frames, even if no turn of this file has one.
     """
 

@@ -6,8 +6,8 @@ Then the parts are merged dialogue by dialogue, and the folder is removed. So me
 and then one row group per part.
 
 Conventions: warnings come in the order of the files, whichever is ready first. If a dialogue is in several files, the
-files cannot be laid out one by one, and all are read at once, in memory; likewise if it may be, because a file lacks
-some of gold's turns, and missing turns are an error.
+files cannot be laid out one by one, and all are read at once, in memory. The same is done if a file lacks some of
+gold's turns where missing turns are an error, because another file may have them.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def convert(
                 coverage = _merge_parts(name, files, output, pieces)
                 return Converted(coverage, len(pieces), len(pieces) - len(unfinished))
             except (_DividedError, MissingTurnsError):  # turns that one file lacks may be in another
-                _LOG.info("a dialogue is in several files: reading all at once")
+                _LOG.info("the files cannot be laid out one by one: reading all at once")
             except DstbenchError as error:
                 if error.file is None or Path(error.file).parent != folder:
                     raise
