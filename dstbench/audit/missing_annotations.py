@@ -17,7 +17,8 @@ import polars as pl
 from dstbench.audit.evidence import CUES, PARTS, Corpus, judge, lay_out, propose
 from dstbench.audit.inputs import gold_and_utterances, gold_of
 from dstbench.audit.mentions import Vocabulary, spans
-from dstbench.audit.places import judge_places, lay_out_places, propose_places, read_rules
+from dstbench.audit.places import judge_places, lay_out_places, propose_places
+from dstbench.audit.rules import read_rules
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.atomic import replacing
 from dstbench.io.escape import csv_text

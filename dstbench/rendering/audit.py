@@ -41,6 +41,8 @@ _COUNTED_IN: Final = {
     "update": "in the turns in which it is set",
     "final": "in each dialogue's last state",
 }
+
+
 # --- entity bias ------------------------------------------------------------------------------------------------------
 
 
