@@ -1,4 +1,4 @@
-"""The rules by which `places` judges what is said, as data: words and patterns, one file per language (`rules.json`)."""
+"""The rules by which `places` judges what is said: words and patterns, in a file per language (`rules.json`)."""
 
 from __future__ import annotations
 
