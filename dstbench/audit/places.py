@@ -151,7 +151,8 @@ def _names(
 
 def _bare(name: str) -> str:
     """A name without signs, spaces and the s of genitives and plurals, in which its spellings are equal."""
-    return re.sub(r"[\W_]", "", re.sub(r"['\u2019 ]?s\b", "", name))
+    whole = re.sub(r"\bb (?:and|&) b\b", "bed and breakfast", name)
+    return re.sub(r"[\W_]", "", re.sub(r"['\u2019 ]?s\b", "", whole))
 
 
 def _patterns(slot: str, value: str) -> set[str]:
@@ -180,7 +181,8 @@ def _with_sentences(mentions: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     before = _sentences(text.str.head("start")).list.last()
     asks_kind = ((pl.col("slot") == slot) & sentence.str.contains(pattern) for slot, pattern in rules.kinds.items())
     travel = (sentence.str.contains(rules.domains[domain]) for domain in rules.travel)
-    mentions = mentions.with_columns(
+    mentions = mentions.filter(~(_IS_NAME & pl.col("after").is_in(rules.streets).fill_null(False))).with_columns(
+        queried=sentence.str.contains(rules.query),
         words=text.str.slice("start", pl.col("end") - pl.col("start")),
         denied=sentence.str.contains(rules.negation),
         asked=pl.when(is_user)
@@ -307,7 +309,8 @@ def _discussed(
 
     Returns:
         (row, domain, place: under discussion, `user_names` and `system_names`: how many places they name, offered: the
-        only place that the system names and the user does not refuse, is_topic and was_topic: whether the domain is the
+        only place that the system names and the user does not refuse, system_names_place: whether the place under
+        discussion is among those that the system names, is_topic and was_topic: whether the domain is the
         last one that was annotated or spoken of, with the user's words and before them, elsewhere: whether the system
         names places of another domain).
     """
@@ -315,13 +318,12 @@ def _discussed(
     begun = state.join(corpus.turns, on="row").group_by("dialogue", "domain").agg(begin=pl.col("row").min())
     turns = corpus.turns.select("row", "dialogue").join(domains, how="cross")
     turns = turns.join(begun, on=["dialogue", "domain"]).sort("dialogue", "domain", "row")
-    by_speaker = names.group_by(*_OF_DOMAIN, "speaker").agg(
-        n=pl.col("entity").n_unique(), only=pl.col("entity").first()
-    )
+    entity = pl.col("entity")
+    by_speaker = names.group_by(*_OF_DOMAIN, "speaker").agg(n=entity.n_unique(), only=entity.first(), all=entity)
     for frame in (
         gold_names,
         *(
-            by_speaker.filter(speaker=who).select(*_OF_DOMAIN, pl.col("n", "only").name.prefix(f"{who}_"))
+            by_speaker.filter(speaker=who).select(*_OF_DOMAIN, pl.col("n", "only", "all").name.prefix(f"{who}_"))
             for who in ("user", "system")
         ),
         state.filter("changed").select(_OF_DOMAIN).unique().with_columns(changed=True),
@@ -345,6 +347,7 @@ def _discussed(
         *_OF_DOMAIN,
         "offered",
         place=pl.when(pl.col("place") != "").then("place"),
+        system_names_place=pl.col("system_all").list.contains(pl.col("place")).fill_null(False),
         user_names="user_n",
         system_names="system_n",
         is_topic=(pl.col("spoken_of") == pl.col("spoken_of").max().over("row")).fill_null(False),
@@ -363,9 +366,12 @@ def _rule(rules: Rules, is_feature: pl.Expr) -> pl.Expr:
     is_offer = (pl.col("offered") == pl.col("entity")) & (pl.col("user_names") == 0)
     is_named = (by_user & (pl.col("user_names") == 1)) | (by_system & is_offer).fill_null(False)
     of_domain = pl.col("of_domain") | ~pl.col("of_other")
-    of_place = (pl.col("system_names") > 0) | (pl.col("was_topic") & ~pl.col("elsewhere") & of_domain)
+    of_place = pl.col("system_names_place") | (
+        (pl.col("system_names") == 0) & pl.col("was_topic") & ~pl.col("elsewhere") & of_domain
+    )
     has_all = pl.col("of_all") & (pl.col("value") == "yes") & ~differs
-    stated = by_system & ~pl.col("asked") & (agrees | has_all)
+    is_other = (pl.col("system_names") > 0) & ~pl.col("system_names_place")
+    stated = by_system & ~pl.col("asked") & ((agrees & ~is_other) | has_all)
     wished = by_user & (pl.col("value") == "yes") & ~pl.col("asked") & ~pl.col("indifferent") & ~differs
     asked_for = is_kind & ~in_name & by_user & (pl.col("values") == 1) & ~pl.col("of_travel")
     is_free = pl.col("taken_by").is_null() | (pl.col("taken_by") == pl.col("slot"))
@@ -375,6 +381,13 @@ def _rule(rules: Rules, is_feature: pl.Expr) -> pl.Expr:
         "feature": is_feature & ~pl.col("vague") & (stated | wished),
         "kind": (in_name & is_named & agrees & (by_user | ~is_kind))
         | (asked_for & pl.when("asks_kind").then(~differs).otherwise(agrees)),
-        "wish": is_value & by_user & pl.col("is_topic") & ~pl.col("denied") & ~differs & is_free & of_domain,
+        "wish": is_value
+        & by_user
+        & pl.col("is_topic")
+        & ~pl.col("denied")
+        & ~pl.col("queried")
+        & ~differs
+        & is_free
+        & of_domain,
     }
     return pl.coalesce(pl.when(condition).then(pl.lit(rule)) for rule, condition in conditions.items())

@@ -19,12 +19,14 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         refusal: The user asks for another place.
         negation: A sentence denies something.
         request: The user asks for information.
+        query: The user asks whether a place has a value.
         offer: The system asks whether the user wants something.
         indifference: The user does not mind.
         vagueness: A statement is not about all places.
         every: A statement is about all places.
         domains: What is said of each domain.
         travel: Domains whose sentences name a place only as where somebody goes.
+        streets: Words after a name that make a street of it.
         no_names: Annotated names that are common words.
         name_endings: Words at the end of names that people leave out.
         said_as: Slot to value to words that say it, beside the value itself.
@@ -35,12 +37,14 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     refusal: str
     negation: str
     request: str
+    query: str
     offer: str
     indifference: str
     vagueness: str
     every: str
     domains: dict[str, str]
     travel: list[str]
+    streets: list[str]
     no_names: list[str]
     name_endings: list[str]
     said_as: dict[str, dict[str, list[str]]]
@@ -58,7 +62,15 @@ def read_rules(path: str | PathLike[str] | None = None) -> Rules:
     document = read_json(source, dict)
     try:
         rules = msgspec.convert(document, Rules)
-        patterns = [rules.refusal, rules.negation, rules.request, rules.offer, rules.indifference, rules.vagueness]
+        patterns = [
+            rules.refusal,
+            rules.negation,
+            rules.request,
+            rules.query,
+            rules.offer,
+            rules.indifference,
+            rules.vagueness,
+        ]
         for pattern in (*patterns, rules.every, *rules.domains.values(), *rules.kinds.values()):
             pl.select(pl.lit("").str.contains(pattern))
     except (msgspec.ValidationError, pl.exceptions.ComputeError) as error:

@@ -172,3 +172,16 @@ def test_as_good_as_the_bars_on_multiwoz(data: Path) -> None:
     figures = compare(data)
     for name, bar in BARS.items():
         assert figures[name] >= bar, (name, figures)
+
+
+def test_additions_that_were_read(data: Path) -> None:
+    """Fifty additions to the training set, drawn once and read one by one: 39 right, 7 arguable, 4 wrong.
+
+    (The rules that followed took two of the wrong ones away.)
+    """
+    read = pl.read_csv(Path(__file__).parent.parent / "golden" / "additions_read.tsv", separator="\t")
+    found = audit.inconsistency(data / "multiwoz21" / "train.tsv.gz", database=data / "multiwoz_db").proposals
+    still = read.join(found.cast({"turn": pl.Int64}), on=["dialogue", "turn", "slot", "value"], how="semi")
+    counts = dict(still["verdict"].value_counts().iter_rows())
+    assert counts["right"] == read.filter(verdict="right").height
+    assert counts.get("wrong", 0) <= 2
