@@ -50,7 +50,7 @@ class _FuzzyChoices(ConventionChoices):
     default = "qian2021"
 
 
-_OfSplit = Annotated[str | None, typer.Option("--split", help="train, dev or test, where the data have several.")]
+_OfSplit = Annotated[str | None, typer.Option("--split", help="train, dev or test, if there are several.")]
 
 
 @command(audits, doing="counting", example="audit bias train.tsv test.tsv --slot train-destination --top 13")
@@ -177,7 +177,7 @@ def scores(
 Dataset = Annotated[
     Path, typer.Argument(metavar="DATA", help="The dataset: a file or folder with states and utterances.")
 ]
-SplitOption = Annotated[str | None, typer.Option(help="train, dev or test, where there are several; all if not given.")]
+SplitOption = Annotated[str | None, typer.Option(help="train, dev or test, if there are several; default: all.")]
 
 
 @command(
@@ -192,21 +192,24 @@ def inconsistency(
     ] = None,
     database: Annotated[
         Path | None,
-        typer.Option(help="Values to search for: a folder of hotel_db.json, …; gold's if neither is given."),
+        typer.Option(help="Values to search for: a folder of hotel_db.json, …; without it and an ontology, gold's."),
     ] = None,
     split: SplitOption = None,
-    support: Annotated[int, typer.Option(min=1, help="Number of places elsewhere that count as evidence.")] = 10,
+    support: Annotated[
+        int, typer.Option(min=1, help="The least number of similar places that counts as evidence.")
+    ] = 10,
     at_least: Annotated[
-        float, typer.Option(min=0, max=1, help="The share of such places that is annotated elsewhere.")
+        float, typer.Option(min=0, max=1, help="The least share of similar places that gold annotates.")
     ] = 0.5,
     apply: Annotated[
-        bool, typer.Option("--apply", help="Write the dataset with what is missing, in its own format, to -o OUT.")
+        bool,
+        typer.Option("--apply", help="Write the dataset with the missing annotations, in its own format, to -o OUT."),
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="The corrected dataset (--apply); else where to write the report."),
+        typer.Option("-o", "--output", help="The corrected dataset (--apply), or else the report."),
     ] = None,
-    log: Annotated[Path | None, typer.Option(help="Write what is missing, with the evidence for each (CSV).")] = None,
+    log: Annotated[Path | None, typer.Option(help="Write the missing annotations with their evidence (CSV).")] = None,
     review: Annotated[Path | None, typer.Option(help="Write a sheet to fill in (CSV), for `audit review`.")] = None,
     sample: Annotated[int, typer.Option(min=1, help="Number of changed and of unchanged dialogues in the sheet.")] = 50,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the choice of dialogues.")] = 0,
@@ -216,7 +219,7 @@ def inconsistency(
     from dstbench.errors import UsageError
 
     if apply and output is None:
-        raise UsageError("--apply writes a corrected dataset, and nothing says where", hint="-o OUT")
+        raise UsageError("--apply needs a file to write the corrected dataset to", hint="-o OUT")
     from dstbench.io.atomic import replacing
     from dstbench.io.escape import csv_text
     from dstbench.rendering.audit import render_inconsistency
@@ -264,18 +267,17 @@ def replace(
         Path, typer.Argument(metavar="DATA", help="The dataset: a file or folder with states and utterances.")
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="The dataset to write, in the same format.")],
-    train: Annotated[Path, typer.Option(help="The training set, whose values no new value may be.")],
+    train: Annotated[Path, typer.Option(help="The training set; no new value is one of its values.")],
     donors: Annotated[
         Path | None,
-        typer.Option(help="New values: JSON {slot: [values]}, or a dataset with like-named slots; else invented."),
+        typer.Option(help="New values: JSON {slot: [values]}, or a dataset with these slots; default: invented."),
     ] = None,
     slots: Annotated[
-        str | None, typer.Option(help="The slots, comma-separated; default: those called name, departure, destination.")
+        str | None,
+        typer.Option(help="The slots, comma-separated; default: name, departure and destination of all domains."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the choice of new values.")] = 0,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Keep dialogues whose values have not been said, unchanged.")
-    ] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep dialogues whose values nobody says, unchanged.")] = False,
     manifest: Annotated[
         Path | None, typer.Option(help="Also list every replacement in this file (.csv or .json).")
     ] = None,
@@ -313,7 +315,7 @@ def replace(
 def memorisation(
     *,
     context: Annotated[list[Path], typer.Option(help="File or folder with the utterances; repeatable.")],
-    train: Annotated[Path | None, typer.Option(help="Training set, to tell which values it has.")] = None,
+    train: Annotated[Path | None, typer.Option(help="Training set, to count the values that are in it.")] = None,
     most: Annotated[int, typer.Option(min=0, help="Number of values to list per run.")] = 20,
     runs: Runs,
     table: TableOutput,
