@@ -15,6 +15,7 @@ from dstbench.cli.options import (
     From,
     Metrics,
     MissingOption,
+    Models,
     Runs,
     Split,
     TableOutput,
@@ -57,9 +58,7 @@ _OfSplit = Annotated[str | None, typer.Option("--split", help="train, dev or tes
 def bias(
     data: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="DATA...", help="Datasets with gold states, or a file for each split: train.tsv test.tsv."
-        ),
+        typer.Argument(metavar="DATA...", help="Datasets with gold states, or one per split: train.tsv test.tsv."),
     ],
     *,
     slot: Annotated[list[str] | None, typer.Option(help="Only this slot; repeatable.")] = None,
@@ -131,17 +130,10 @@ def scores(
     *,
     version: Annotated[
         list[str],
-        typer.Option(
-            metavar="NAME=GOLD", help="A version of the dataset: its name, and the file of its gold. Repeatable."
-        ),
+        typer.Option(metavar="NAME=GOLD", help="A version of the dataset: its name and its gold file. Repeatable."),
     ],
     metrics: Metrics = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=RUNS", help="Runs of one model (its seeds), by name or pattern; t5=t5_*. Repeatable."
-        ),
-    ] = None,
+    model: Models = None,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="VERSION=RUNS", help="Runs, likewise, that were made on this version only. Repeatable."),
@@ -195,11 +187,9 @@ def inconsistency(
         typer.Option(help="Values to search for: a folder of hotel_db.json, …; without it and an ontology, gold's."),
     ] = None,
     split: SplitOption = None,
-    support: Annotated[
-        int, typer.Option(min=1, help="The least number of similar places that counts as evidence.")
-    ] = 10,
+    support: Annotated[int, typer.Option(min=1, help="Least number of similar places that is evidence.")] = 10,
     at_least: Annotated[
-        float, typer.Option(min=0, max=1, help="The least share of similar places that gold annotates.")
+        float, typer.Option(min=0, max=1, help="Least share of similar places that gold annotates.")
     ] = 0.5,
     apply: Annotated[
         bool,
@@ -263,9 +253,7 @@ def review(
     example="audit replace test.tsv -o unseen.tsv --train train.tsv.gz --manifest new.csv",
 )
 def replace(
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="The dataset: a file or folder with states and utterances.")
-    ],
+    data: Dataset,
     output: Annotated[Path, typer.Option("-o", "--output", help="The dataset to write, in the same format.")],
     train: Annotated[Path, typer.Option(help="The training set; no new value is one of its values.")],
     donors: Annotated[
