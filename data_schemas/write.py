@@ -47,6 +47,7 @@ TABLES = {
     "audit_versions": audit.DIFFERENT,
     "audit_domains": audit.DIFFERENT_DOMAINS,
     "audit_slots": audit.DIFFERENT_SLOTS,
+    "audit_splits": audit.DIFFERENT_SPLITS,
     "audit_changes": audit.CHANGES,
     "audit_cells": audit.CELLS,
     "audit_scored_runs": audit.VERSION_RUNS,
@@ -58,11 +59,15 @@ TABLES = {
     "audit_inconsistency": audit_words.SUMMARY,
     "audit_review_sheet": audit_words.SHEET,
     "audit_review": audit_words.REVIEW,
+    "audit_readers": audit_words.READER,
+    "audit_agreement": audit_words.AGREEMENT,
     "audit_replaced": audit_words.REPLACED,
     "audit_refused": audit_words.REFUSED,
     "audit_memorisation_runs": audit_words.MEMORISED_RUNS,
     "audit_memorisation": audit_words.MEMORISED,
     "audit_ungrounded": audit_words.UNGROUNDED,
+    "audit_doubtful_slots": audit_words.DOUBTFUL_SLOTS,
+    "audit_doubtful": audit_words.DOUBTFUL,
 }
 
 #: The JSON Schema of a value, by the Polars type of its column.

@@ -1,4 +1,4 @@
-"""Types of NumPy arrays by what they hold, for annotations: import it only under ``TYPE_CHECKING``."""
+"""Types of NumPy arrays for annotations, named by what the arrays hold."""
 
 from typing import Any, TypeAlias
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 #: True or false per row.
 Flags: TypeAlias = NDArray[np.bool_]
 
-#: Codes of strings in Polars's dictionary, `runs.codes.ABSENT` for null.
+#: Codes of strings in Polars's dictionary; `runs.codes.ABSENT` stands for null.
 Codes: TypeAlias = NDArray[np.uint32]
 
 #: Hashes and keys.

@@ -1,4 +1,4 @@
-"""The errors and the warning of dstbench, and helpers for their messages."""
+"""dstbench's errors and its warning, and helpers for their messages."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class DstbenchError(ValueError):
     Args:
         what: The fault, in a clause without a full stop.
         file: Name of the file.
-        dialogue: Id of the dialogue, as the file spells it.
-        turn: The turn, as the file spells it.
-        slot: The slot, as the file spells it.
+        dialogue: Id of the dialogue, as in the file.
+        turn: The turn, as in the file.
+        slot: The slot, as in the file.
         hint: What the user can do about it.
 
     >>> print(DstbenchError("the value is not a string", file="p.json", dialogue="MUL1", turn=2, hint="quote it"))
@@ -48,12 +48,12 @@ class DstbenchError(ValueError):
         super().__init__(message)
 
     def in_file(self, file: str) -> DstbenchError:
-        """The same error with a file's name, if it has none and can have one.
+        """The same error with the name of a file, unless it has one already or is about wrong usage.
 
         Args:
-            file: The file's name.
+            file: The name of the file.
         """
-        if self.file is not None or type(self) is not DstbenchError:  # no file is at fault where usage is wrong
+        if self.file is not None or type(self) is not DstbenchError:
             return self
         return DstbenchError(
             self.what, file=file, dialogue=self.dialogue, turn=self.turn, slot=self.slot, hint=self.hint
@@ -61,15 +61,15 @@ class DstbenchError(ValueError):
 
 
 class UsageError(DstbenchError):
-    """Wrong usage, as an unknown metric, parameter or option; the command line exits with 2."""
+    """Wrong usage, such as an unknown metric, parameter or option; the command line exits with 2."""
 
 
 class DstbenchWarning(UserWarning):
-    """Something that numbers depend on was left out or is doubtful."""
+    """Something that scores depend on is doubtful or was left out."""
 
 
 def warn(text: str) -> None:
-    """Give a `DstbenchWarning` that names the line of code outside dstbench that led to it."""
+    """Give a `DstbenchWarning` that points to the line of code outside dstbench that led to it."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals["__name__"].split(".")[0] == "dstbench":
         frame, level = frame.f_back, level + 1
@@ -77,19 +77,31 @@ def warn(text: str) -> None:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """The hint ``did you mean …?`` with the nearest known words; None when nothing is near.
+    """The hint ``did you mean …?`` with the most similar known words; None if none is similar.
 
     >>> did_you_mean("jgaa", ["jga", "sa", "fga"])
     'did you mean jga or fga?'
     """
-    if len(word) > 100:  # slow to compare, and near nothing
+    if len(word) > 100:  # slow to compare, and similar to no known word
         return None
     near = get_close_matches(word.lower(), list(known), n=3, cutoff=0.55)
     return f"did you mean {' or '.join(near)}?" if near else None
 
 
+def check_known(names: Iterable[str], known: Iterable[str], message: str, hint: str | None = None) -> None:
+    """Raise a `UsageError` for the first name that is not known.
+
+    Its message has the name in place of ``{!r}``; its hint is a similar name, else `hint`, else all known names.
+    """
+    known_names = list(known)
+    for name in names:
+        if name not in known_names:
+            hint = did_you_mean(name, known_names) or hint or f"one of {', '.join(known_names)}"
+            raise UsageError(message.format(name), hint=hint)
+
+
 def first_repeated(names: Iterable[str]) -> str | None:
-    """The first name that is repeated; None if there is none.
+    """The first name that occurs a second time; None if none does.
 
     >>> first_repeated(["a", "b", "a", "b"])
     'a'
@@ -103,7 +115,7 @@ def first_repeated(names: Iterable[str]) -> str | None:
 
 
 def shortened(text: str, most: int = 1000) -> str:
-    """The text; of a longer one its beginning, and how long it is.
+    """The text; if it is longer than `most`, its beginning and its length.
 
     >>> shortened("a" * 5), shortened("a" * 5000, 10)
     ('aaaaa', 'aaaaaaaaaa… (5,000 characters)')

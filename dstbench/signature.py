@@ -1,8 +1,8 @@
-"""Signatures: a score's metric and every setting that can change it, as one line, and back.
+"""Signatures: a score's metric and every setting that can change the score, written in one line and read back.
 
-Conventions: a signature is the metric with all its parameters, then ``key:value`` for each setting, joined by bars.
-Bars and backslashes are escaped, and colons inside a key, so that different settings never print alike. A choice of the
-convention at its default (that of ``verbatim``) is omitted.
+A signature is the metric with all its parameters, then ``key:value`` for each setting, joined by bars. Bars and
+backslashes are escaped everywhere, and colons in keys, so that different settings never look alike. A choice of the
+convention is omitted if it is the default (that of ``verbatim``).
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "t": "the number of turns",
     "v": "the version of dstbench",
 }
-# The form of values that are counted or computed, as a pattern and in words.
+# The form of counted or computed values, as a pattern and in words.
 _FORMS: Final = {
     "gold": ("[0-9a-f]{8}", "eight hexadecimal digits"),
     "d": ("[0-9]+", "a number"),
     "t": ("[0-9]+", "a number"),
 }
-_AS_PRINTED: Final = "give it as it was printed, in quotes"
+_AS_PRINTED: Final = "write it as it was printed, in quotes"
 
 
 def meaning_of(key: str) -> str:
-    """A key of a signature in words; an unknown key is returned as it is.
+    """A key of a signature in words; an unknown key is returned as is.
 
     Args:
         key: The key.
@@ -55,11 +55,11 @@ def meaning_of(key: str) -> str:
 
 @dataclass(frozen=True)
 class Signature:
-    """A signature's parts.
+    """The parts of a signature.
 
     Attributes:
         metric: The metric with all its parameters.
-        settings: Key to value, in the order of the signature.
+        settings: The value of each key, in the order of the signature.
     """
 
     metric: str
@@ -69,10 +69,10 @@ class Signature:
         return sign(self.metric, self.settings)
 
     def complete(self) -> dict[str, str]:
-        """Metric and settings, including omitted defaults.
+        """The metric and all settings, including omitted defaults.
 
         Returns:
-            ``metric`` and each key to its value, as text.
+            The text of each, by its key; that of the metric by ``metric``.
         """
         return {"metric": self.metric, **DEFAULTS, **self.settings}
 
@@ -82,7 +82,7 @@ def sign(metric: str, settings: Mapping[str, str]) -> str:
 
     Args:
         metric: The metric with all its parameters.
-        settings: Key to value, in order.
+        settings: The value of each key, in order.
 
     >>> sign("fga(lam=0.5)", {"profile": "verbatim.1", "missing": "error"})
     'fga(lam=0.5)|profile:verbatim.1|missing:error'
@@ -92,24 +92,24 @@ def sign(metric: str, settings: Mapping[str, str]) -> str:
 
 
 def parse(text: str) -> Signature:
-    """A signature's parts; ``str(parse(text)) == text``.
+    """The parts of a signature; ``str(parse(text)) == text``.
 
     Args:
         text: The signature, as it was printed.
 
     Raises:
-        UsageError: The text is no signature.
+        UsageError: The text is not a signature.
 
     >>> parse("jga|profile:verbatim.1|d:1000").settings["d"]
     '1000'
     """
-    bare = re.sub(r"^signature(?: of [^:]*)?: ", "", text.strip())  # tables print this in front
+    bare = re.sub(r"^signature(?: of [^:]*)?: ", "", text.strip())  # below tables, these words precede it
     metric, *parts = [part for part, _ in re.findall(r"((?:[^|\\]|\\.)*)(\||$)", bare, re.DOTALL)][:-1] or [""]
     settings: dict[str, str] = {}
     for part in parts:
         setting = re.fullmatch(r"((?:[^:\\]|\\.)*):(.*)", part, re.DOTALL)
         if setting is None or _unescape(setting[1]) in settings:
-            raise UsageError(f"{text!r} is no signature: {part!r} is no key:value of its own", hint=_AS_PRINTED)
+            raise UsageError(f"{text!r} is no signature: {part!r} is not key:value, or repeats a key", hint=_AS_PRINTED)
         settings[_unescape(setting[1])] = _unescape(setting[2])
     if not metric or not settings:
         raise UsageError(f"{text!r} is no signature", hint=_AS_PRINTED)
@@ -117,17 +117,17 @@ def parse(text: str) -> Signature:
 
 
 def differences(one: str, other: str) -> list[str]:
-    """How two signatures differ; empty if scores with them are comparable.
+    """How two signatures differ; empty if scores that have them are comparable.
 
     Args:
         one: A signature.
-        other: Another.
+        other: Another signature.
 
     Returns:
         A clause for each setting that differs, with both values.
 
     Raises:
-        UsageError: A text is no signature.
+        UsageError: A text is not a signature.
 
     >>> differences("jga|profile:verbatim.1|d:5", "jga|profile:verbatim.1+|dontcare:drop|d:5")[1]
     'what dontcare is (dontcare): keep, or drop'
@@ -147,10 +147,10 @@ def explain(text: str) -> list[str]:
         text: The signature, as it was printed.
 
     Returns:
-        A clause per setting, in the order of the signature; then its `doubts`, each after ``note:``.
+        A clause per setting, in the order of the signature; then its `doubts`, each with ``note:`` in front.
 
     Raises:
-        UsageError: The text is no signature, or its profile does not exist.
+        UsageError: The text is not a signature, or its profile does not exist.
 
     >>> explain("jga|profile:verbatim.1|d:5")[0]
     'the metric (metric): jga'
@@ -168,10 +168,10 @@ def doubts(text: str) -> list[str]:
         text: The signature, as it was printed.
 
     Returns:
-        A clause each; empty for a signature that this version prints.
+        A clause for each doubt; empty if this version can print the signature.
 
     Raises:
-        UsageError: The text is no signature, or its profile does not exist.
+        UsageError: The text is not a signature, or its profile does not exist.
 
     >>> doubts("jga|profile:verbatim.1+|dontcare:lose")
     ["dontcare='lose' is none of keep, drop, drop-gold, drop-pred, skip"]
@@ -182,7 +182,7 @@ def doubts(text: str) -> list[str]:
         if key not in _MEANINGS:
             hint = did_you_mean(key, _MEANINGS)
             clauses.append(f"this dstbench has no setting {key!r}" + (f"; {hint}" if hint else ""))
-        elif key == "missing":  # a run that was converted and aligned again has two, joined by a plus
+        elif key == "missing":  # a run that was converted and then aligned again has two values, joined by a plus
             clauses += filter(None, (why_unknown(key, part) for part in value.split("+")))
         elif key in DEFAULTS and key != "profile":
             clauses += filter(None, [why_unknown(key, value)])
@@ -193,14 +193,14 @@ def doubts(text: str) -> list[str]:
     return clauses
 
 
-def _doubts_of_metrics(heads: str) -> Iterator[str]:
-    """Doubts about the metric, or each metric where a table joins several by plus signs."""
-    for head in re.findall(r"[^+(@]+(?:\([^)]*\))?(?:@[^+]*)?", heads):
-        name, _, parameters = head.partition("@")[0].removesuffix(")").partition("(")
+def _doubts_of_metrics(metrics: str) -> Iterator[str]:
+    """Doubts about the metric, or about several that a table has joined by plus signs."""
+    for metric in re.findall(r"[^+(@]+(?:\([^)]*\))?(?:@[^+]*)?", metrics):
+        name, _, parameters = metric.partition("@")[0].removesuffix(")").partition("(")
         if name not in REGISTRY:
             yield f"metric {name!r} is not built into this dstbench"
             continue
-        # Parameters that a metric fills in for itself, as the source of T, are fields of a subclass.
+        # Parameters that users cannot set, such as the source of T, are fields of a subclass.
         filled_in = {f.name for kind in REGISTRY[name].__subclasses__() for f in fields(kind)}
         filled_in -= {f.name for f in fields(REGISTRY[name])}
         for part in parameters.split(",") if parameters else []:
@@ -212,7 +212,7 @@ def _doubts_of_metrics(heads: str) -> Iterator[str]:
 
 
 def _doubts_of_profile(settings: Mapping[str, str]) -> Iterator[str]:
-    """Doubts about the profile, and about choices that are not its own."""
+    """Doubts about the profile, and about choices that differ from the profile's."""
     signed = settings.get("profile")
     if signed is None:
         yield "it names no profile"

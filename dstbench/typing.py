@@ -1,22 +1,22 @@
-"""Types of the choices that users make, for Python, the command line and messages.
+"""Types of users' choices, for Python, the command line and messages.
 
-``--help`` loads this module, so that it imports nothing.
+``--help`` loads this module, so it imports nothing.
 """
 
 from typing import Literal
 
-#: What to do with a gold turn that has no prediction: raise an error; count it as wrong in every metric that scores
-#: turns, also where gold is empty (in tables per domain or slot it is an empty state, but wrong in each frame, where
-#: frames count); score an empty state; or leave the turn out.
+#: What to do with a gold turn that has no prediction: raise an error; count it as wrong; score it as an empty state; or
+#: leave it out. If wrong, it is wrong in every metric that scores turns, even if gold is empty there; by domain or slot
+#: it counts as an empty state, except that it is wrong in each frame if the convention scores frames.
 Missing = Literal["error", "wrong", "empty", "intersect"]
 
-#: What "dontcare" is; this and the next two are explained where they are chosen, in `conventions.choices`.
+#: What dontcare is. `conventions.choices` explains this choice and the next two.
 Dontcare = Literal["keep", "drop", "drop-gold", "drop-pred", "skip"]
 
 #: What the alternatives of a value (``a|b``) mean.
 Multi = Literal["literal", "first", "any", "overlap", "all", "by-kind"]
 
-#: Which values a fuzzy matcher is asked about.
+#: Which values are matched fuzzily.
 Fuzzy = Literal["text", "all"]
 
 #: Whether a metric's value is a share, which tables show in percent, or a count.
@@ -25,31 +25,35 @@ ScoreUnit = Literal["share", "count"]
 #: A finer view than the turn: states restricted to one domain, or to one slot.
 View = Literal["domain", "slot"]
 
-#: How far towards a dialogue's end its mistakes are: the mean place of their turns, from 0 to 1; the sum of their
-#: distances from the middle over the number of turns, as the GCA paper prints it; or as its authors' code computes it.
+#: How far towards the end of a dialogue its mistakes are: the mean position of their turns, from 0 to 1 (``mean``); the
+#: sum of their distances from the middle, divided by the number of turns, as in the GCA paper (``sum``); or as in its
+#: authors' code (``released``).
 TailOrientation = Literal["mean", "sum", "released"]
 
-#: How unevenly a dialogue's mistakes spread over its turns: the sum of squared differences from their mean (the GCA
-#: paper), or of absolute differences over the mean (its authors' code).
+#: How unevenly a dialogue's mistakes are spread over its turns: the sum of squared differences from their mean (GCA
+#: paper), or of absolute differences divided by the mean (its authors' code).
 NonUniformity = Literal["paper", "released"]
 
-#: How p of several hypotheses are adjusted for their number: by Holm, Hochberg, Benjamini & Hochberg, Benjamini &
-#: Yekutieli, Bonferroni, Westfall & Young's max T (`stats.max_t`), or not at all.
+#: How p of several hypotheses are adjusted for their number: as by Holm, Hochberg, Benjamini & Hochberg, Benjamini &
+#: Yekutieli, or Bonferroni; by Westfall & Young's max T (`stats.max_t`); or not at all.
 Adjustment = Literal["holm", "hochberg", "bh", "by", "bonferroni", "max-t", "none"]
 
-#: Whether scores of dialogues are correlated, or of turns (which are not independent of each other).
+#: Whether scores per dialogue are correlated, or per turn (turns are not independent of each other).
 Per = Literal["dialogue", "turn"]
 
-#: The dialogues of which traits are correlated: all in which traits and scores are defined, or as in the GCA paper's
-#: released code.
+#: The dialogues of which traits are correlated: all in which traits and scores are defined (``plain``), or those that
+#: the code of the GCA paper takes (``released``).
 Protocol = Literal["plain", "released"]
 
-#: Where runs are computed: in threads of this process, or on a Ray cluster.
+#: What works on runs: threads of this process, or a Ray cluster.
 EngineName = Literal["local", "ray"]
 
-#: How often a value counts in the distribution of a dataset's values: for each turn whose state has it, for each turn
-#: that sets it, or for each dialogue whose last state has it.
+#: How often a value counts in the distribution of a dataset's values: once for each turn whose state has it, for each
+#: turn that sets it, or for each dialogue whose last state has it.
 Counting = Literal["cumulative", "update", "final"]
+
+#: How slots are sorted by their bias: alphabetically, the least even values first, or the most frequent slot first.
+SlotOrder = Literal["slot", "entropy", "turns"]
 
 #: Output formats of tables.
 TableFormat = Literal["text", "json", "csv", "md", "latex"]

@@ -6,6 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.slots import SLOT_SETS
+
 States = list[dict[str, Any]]
 
 SLOTS = ("hotel-area", "hotel-name", "hotel-book day", "train-day", "train-leaveat")
@@ -45,6 +48,13 @@ def dialogues(
 def corpora(draw: st.DrawFn, max_dialogues: int = 4, max_turns: int = 6) -> States:
     """Dialogues of MultiWOZ, by their ids."""
     return dialogues(draw, states_of_a_turn, prefix="MUL", most=max_dialogues, most_turns=max_turns)
+
+
+def is_refused(states: States, convention: Convention) -> bool:
+    """Whether gold has values under a convention, and none of them is of a slot that it scores."""
+    absent = convention.absent if convention.none in ("drop", "drop-gold") else ()
+    slots = {slot for state in states for slot, value in state["gold"].items() if value not in absent}
+    return convention.slots is not None and bool(slots) and not slots & SLOT_SETS[convention.slots]
 
 
 #: The invented dialogue that fixtures of every format tell: right in turn 0, one slot wrong in turn 1.

@@ -21,12 +21,11 @@ from dstbench.analysis.show import walk_through
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import is_dontcare
 from dstbench.conventions.profiles import PROFILES
-from dstbench.conventions.slots import SLOT_SETS
 from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY
 from dstbench.runs.open import open_runs
 from tests import formats
-from tests.corpora import EXAMPLE, OF_FRAMES, States, dialogues
+from tests.corpora import EXAMPLE, OF_FRAMES, States, dialogues, is_refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 
@@ -60,12 +59,6 @@ def corpora(draw: st.DrawFn, kind: str | None = None) -> States:
     turns = st.dictionaries(st.sampled_from(KINDS[kind]), st.sampled_from(VALUES), max_size=3)
     prefix = "MUL" if kind == "MultiWOZ" else "1_"
     return dialogues(draw, turns, prefix=prefix, most=3, most_turns=4)
-
-
-def is_refused(states: States, convention: Convention) -> bool:
-    """Whether gold has values, and none of them is of a slot that the convention scores."""
-    slots = {slot for state in states for slot, value in state["gold"].items() if value not in ("none", "")}
-    return convention.slots is not None and bool(slots) and not slots & SLOT_SETS[convention.slots]
 
 
 def values(states: Any, profile: Convention, metrics: str = ALL) -> dict[str, float | None]:
@@ -165,6 +158,16 @@ def test_one_right_slot_does_not_hide_one_that_is_always_wrong(states: States, p
     for metric in SHARES:
         assert found[metric] is None or found[metric] != 1 or profile.unit == "frame", metric
     assert found["jga"] == (0.5 if profile.unit == "frame" else 0)
+
+
+@pytest.mark.parametrize("by", ["run", "domain", "slot"])
+def test_a_none_that_is_a_value_is_of_a_slot_that_is_scored(by: str) -> None:
+    """Under a profile that keeps `none`, gold with it in a scored slot is not refused; was, as if it had none."""
+    states = [{"dialogue_id": "1_0", "turn": 0, "gold": {"hotel-area": "none", "spa-pool": "4"}, "pred": {}}]
+    for name in ("dstc10", "fga2022@fixed"):
+        assert dstbench.score(states, metrics="jga", by=by, profile=name)["value"].to_list() in ([0], [0, 0])
+    with pytest.raises(dstbench.DstbenchError, match="none of gold's 1 slots, such as spa-pool, is in multiwoz-30"):
+        dstbench.score(states, metrics="jga", by=by, profile="gca2024@fixed")
 
 
 @EVERY

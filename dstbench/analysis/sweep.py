@@ -60,11 +60,11 @@ def sweep(
     for run in open_under(profile("verbatim"), data, **reading):
         scored: list[pl.DataFrame] = []
         left_out: dict[str, list[str]] = {}
-        counts = gold_counts(run)
-        for one in {c.scope_name: c for c in conventions.values() if not suits(c, frozenset(counts["slot"]))}.values():
-            check_scope(run.name, counts, one)
+        slots = frozenset(gold_counts(run, profile("verbatim"))["slot"])
+        for one in {c.scope_name: c for c in conventions.values() if not suits(c, slots)}.values():
+            check_scope(run, one)
         for name, convention in conventions.items():
-            if reason := suits(convention, frozenset(counts["slot"])):
+            if reason := suits(convention, slots):
                 left_out.setdefault(reason, []).append(name)
                 continue
             rows, _ = score_run(run, chosen, [], convention)

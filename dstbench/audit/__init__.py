@@ -8,24 +8,29 @@ Functions take what the readers open, and return frames.
 ('cumulative', 'ely', 1.0)
 """
 
+from dstbench.audit.contradictions import Contradictions, contradictions
 from dstbench.audit.entity_bias import Bias, bias
 from dstbench.audit.memorised_values import Memorisation, memorisation
 from dstbench.audit.missing_annotations import Inconsistency, additions, correct, inconsistency, write_log
 from dstbench.audit.replacement import Replacement, replace
-from dstbench.audit.reviewing import review, review_sheet
+from dstbench.audit.reviewing import Agreement, agreement, review, review_sheet
 from dstbench.audit.version_diff import Differences, diff
 from dstbench.audit.version_scores import VersionScores, scores
 from dstbench.writers.rewrite import rewrite, spoken
 
 __all__ = [
+    "Agreement",
     "Bias",
+    "Contradictions",
     "Differences",
     "Inconsistency",
     "Memorisation",
     "Replacement",
     "VersionScores",
     "additions",
+    "agreement",
     "bias",
+    "contradictions",
     "correct",
     "diff",
     "inconsistency",

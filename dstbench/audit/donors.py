@@ -1,4 +1,8 @@
-"""Values to replace others with: from a table, from a dataset, or invented; none that training has seen."""
+"""Values to replace others with: from a table, from a dataset, or invented; none that training has seen.
+
+Conventions: invented names are built from words of real ones. Of ``acorn guest house`` and ``worth lodge`` come ``acorn
+lodge`` and ``worth guest house``.
+"""
 
 from __future__ import annotations
 
@@ -11,91 +15,110 @@ import numpy as np
 import polars as pl
 
 from dstbench.audit.inputs import gold_cells
+from dstbench.audit.known_values import Content
 from dstbench.audit.mentions import spaced, squeezed
 from dstbench.conventions.files import read_json
 from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot, domain_of
-from dstbench.errors import DstbenchError, warn
+from dstbench.errors import DstbenchError, check_known
 from dstbench.readers import Source, sniff
-from dstbench.readers.contexts import contexts
-from dstbench.runs.open import Data
 from dstbench.schema.core import BETWEEN
 
 #: Where new values come from: {slot: values}, a JSON file of these, a dataset, or None: they are invented.
 Donors: TypeAlias = "Mapping[str, Sequence[str]] | str | PathLike[str] | None"
 #: An example of a file of donors.
 FORM: Final = '{"hotel-name": ["The Gable", "Quill House"]}'
-_INVENTED_PER_SLOT: Final = 500
-_SYLLABLES: Final = [consonant + vowel for consonant in "bdfghklmnprstvz" for vowel in "aeiou"]
+# The most names that are invented for a slot.
+_INVENTED_PER_SLOT: Final = 1000
+# Words that belong to the next one, or join two: names are not cut beside them.
+_JOINING: Final = frozenset(
+    ("a", "an", "and", "at", "by", "da", "de", "du", "el", "for", "in", "la", "le", "of", "on", "saint", "st", "the")
+)
 # What SGD and others call the place that one leaves, and the place that one goes to.
 _FROM: Final = ("departure", "origin", "origincity", "originstation", "from", "fromcity", "fromlocation", "fromstation")
 _TO: Final = ("destination", "destinationcity", "destinationstation", "to", "tocity", "tolocation", "tostation")
 
 
-def donor_values(donors: Donors, slots: Sequence[str], seed: int) -> pl.DataFrame:
+def donor_values(
+    donors: Donors,
+    slots: Sequence[str],
+    seed: int,
+    *,
+    train: Content,
+    invent: bool = False,
+    mapping: Mapping[str, Sequence[str]] | None = None,
+) -> pl.DataFrame:
     """Values for slots that are to be replaced.
 
-    They are those of the mapping or JSON file {slot: values}, of a dataset's similar slots (`is_like`), or invented.
+    They are those of the mapping or JSON file {slot: values}, or of a dataset's similar slots (`is_like`). Without
+    donors, or if `invent`, names are built from the words of these values, or of the training set's.
+
+    Args:
+        donors: Where the values are from.
+        slots: The slots that are to be replaced.
+        seed: Random seed of what is invented.
+        train: What is in the training set.
+        invent: Whether only the words of donors are taken.
+        mapping: Slots whose values are those of these slots of the donors, and of no others.
 
     Returns:
         (slot, donor), distinct; a slot may have none. Numbers, times and the like are omitted, and values that some
         format cannot hold.
+
+    Raises:
+        UsageError: The donors do not have a slot of `mapping`.
     """
-    if donors is None:
-        return _invented(slots, seed)
-    if not isinstance(donors, (str, PathLike)):
-        table = _from_mapping(donors, "donors")
-    else:
-        source = Source(fspath(donors))
-        source.check()
-        if source.is_folder or sniff(source) is not None or source.is_parquet:
-            table = _from_similar_slots(_values_of(donors), slots)
-        else:
-            table = _from_mapping(read_json(fspath(donors), dict), fspath(donors))
-    table = table.filter(pl.col("slot").is_in(slots)).with_columns(pl.col("donor").str.strip_chars())
-    table = table.unique().sort("slot", "donor")
+    values, is_dataset = (_values_of(train.cells), True) if donors is None else _given(donors)
+    known = values["slot"].unique().sort().to_list()
+    sources = {slot: [slot] for slot in known}
+    if is_dataset:
+        sources = {slot: sources.get(slot) or [other for other in known if is_like(slot, other)] for slot in slots}
+    for slot, others in (mapping or {}).items():
+        sources[slot] = [canonical_slot(other) for other in others]
+        source = "the training set has" if donors is None else "the donors have"
+        check_known(sources[slot], known, f"{source} no slot {{!r}}")
+    pairs = [(slot, other) for slot in slots for other in sources.get(slot, ())]
+    table = pl.DataFrame(pairs, schema={"slot": pl.String, "other": pl.String}, orient="row")
+    table = table.join(values, left_on="other", right_on="slot").with_columns(donor=pl.col("value").str.strip_chars())
+    table = table.group_by("slot", "donor").agg(pl.col("dialogues").sum()).sort("slot", "donor")
     usable = [is_text(value) and not re.search(r"^\W*$|[|\t\r\n]", value) for value in table["donor"]]
-    return table.filter(pl.Series(usable, dtype=pl.Boolean))
+    table = table.filter(pl.Series(usable, dtype=pl.Boolean))
+    return _invented(table, seed) if donors is None or invent else table.drop("dialogues")
 
 
-def unseen(table: pl.DataFrame, path: str | PathLike[str]) -> pl.DataFrame:
-    """The rows (slot, donor) whose donor a dataset neither has as a value nor says, in any case, with any signs.
-
-    If the dataset's format holds no utterances, only its states are searched, with a warning.
-    """
-    values = _values_of(path).select(key=squeezed(pl.col("value"))).unique()
+def unseen(table: pl.DataFrame, seen: Content) -> pl.DataFrame:
+    """The rows (slot, donor) whose donor a dataset neither has as a value nor says, in any case, with any signs."""
+    values = _values_of(seen.cells).select(key=squeezed(pl.col("value"))).unique()
     table = table.with_columns(key=squeezed(pl.col("donor")), words=spaced(pl.col("donor")))
     table = table.join(values, on="key", how="anti", maintain_order="left")
-    try:
-        said = contexts(path)
-    except DstbenchError as error:
-        warn(f"{error.what}: only its states are searched for values")
-        return table.drop("key", "words")
-    texts = pl.concat([said["system"], said["user"]]).alias("text").drop_nulls().unique().to_frame()
     donors = pl.lit(table["words"].unique().implode())
-    heard = texts.select(words=spaced(pl.col("text")).str.extract_many(donors, overlapping=True))
+    heard = seen.texts.select(words=spaced(pl.col("text").unique()).str.extract_many(donors, overlapping=True))
     heard = heard.explode("words").drop_nulls().unique()
     return table.join(heard, on="words", how="anti", maintain_order="left").drop("key", "words")
 
 
-def _values_of(data: Data) -> pl.DataFrame:
-    """(slot, value) of a dataset's gold states: the distinct alternatives."""
-    pairs = gold_cells(data).select("slot", pl.col("value").str.split(BETWEEN)).unique()
-    return pairs.explode("value").unique().sort("slot", "value")
+def _values_of(cells: pl.DataFrame) -> pl.DataFrame:
+    """(slot, value, dialogues) of gold states: the distinct alternatives, and in how many dialogues they are."""
+    pairs = cells.select("dialogue", "slot", pl.col("value").str.split(BETWEEN)).unique().explode("value")
+    return pairs.group_by("slot", "value").agg(dialogues=pl.col("dialogue").n_unique()).sort("slot", "value")
 
 
-def _from_mapping(donors: Mapping[str, Sequence[str]], name: str) -> pl.DataFrame:
-    for slot, values in donors.items():
+def _given(donors: Mapping[str, Sequence[str]] | str | PathLike[str]) -> tuple[pl.DataFrame, bool]:
+    """(slot, value, dialogues) of the values that the user gives, and whether they are those of a dataset."""
+    if isinstance(donors, (str, PathLike)):
+        source = Source(fspath(donors))
+        source.check()
+        if source.is_folder or sniff(source) is not None or source.is_parquet:
+            return _values_of(gold_cells(donors)), True
+        name, content = fspath(donors), read_json(fspath(donors), dict)
+    else:
+        name, content = "donors", donors
+    for slot, values in content.items():
         if isinstance(values, str) or not all(isinstance(value, str) for value in values):
             raise DstbenchError("the donor values are not a list of strings", file=name, slot=slot, hint=FORM)
-    rows = [(canonical_slot(slot), value) for slot, values in donors.items() for value in values]
-    return pl.DataFrame(rows, schema={"slot": pl.String, "donor": pl.String}, orient="row")
-
-
-def _from_similar_slots(values: pl.DataFrame, slots: Sequence[str]) -> pl.DataFrame:
-    pairs = [(slot, other) for slot in slots for other in values["slot"].unique().sort() if is_like(slot, other)]
-    similar = pl.DataFrame(pairs, schema={"slot": pl.String, "other": pl.String}, orient="row")
-    return similar.join(values, left_on="other", right_on="slot").select("slot", donor="value")
+    rows = [(canonical_slot(slot), value, 1) for slot, values in content.items() for value in values]
+    schema = {"slot": pl.String, "value": pl.String, "dialogues": pl.UInt32}
+    return pl.DataFrame(rows, schema=schema, orient="row"), False
 
 
 def is_like(slot: str, other: str) -> bool:
@@ -103,17 +126,17 @@ def is_like(slot: str, other: str) -> bool:
 
     A hotel's ``name`` is like any ``…name`` of a service that begins with ``hotel``, and like ``hotel_name``.
 
-    >>> [is_like("hotel-name", s) for s in ("Hotels_4-place_name", "Travel_1-hotel_name", "Music_1-song_name")]
+    >>> [is_like("hotel-name", s) for s in ("Hotels_4-place_name", "Travel_1-hotel_name", "Music_1-name")]
     [True, True, False]
     >>> is_like("taxi-departure", "Buses_1-from_location"), is_like("train-destination", "RideSharing_1-destination")
     (True, True)
     """
     domain, service = domain_of(slot), domain_of(other)
     name, other_name = _letters(slot.removeprefix(domain)), _letters(other.removeprefix(service))
-    if other_name in (name, _letters(domain) + name):
+    if name == "name" and service.lower().startswith(domain.lower()):
+        return other_name.endswith(name)
+    if other_name == _letters(domain) + name or other_name == name != "name":
         return True
-    if name == "name":
-        return other_name.endswith(name) and service.lower().startswith(domain.lower())
     return any(name == names[0] and other_name in names for names in (_FROM, _TO))
 
 
@@ -121,12 +144,38 @@ def _letters(name: str) -> str:
     return re.sub(r"[\W_]", "", name.lower())
 
 
-def _invented(slots: Sequence[str], seed: int) -> pl.DataFrame:
-    """Names without meaning, of three syllables a word: two words for a slot called ``name``, one for others."""
+def _invented(names: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """(slot, donor): names that begin like one name of the slot, and end like another.
+
+    Of names that datasets have, those of a single dialogue are often misspelled: they are used only if there are no
+    others.
+    """
     random = np.random.default_rng(seed)
-    tables = []
-    for slot in slots:
-        drawn = random.integers(len(_SYLLABLES), size=(_INVENTED_PER_SLOT, 2 if slot.endswith("name") else 1, 3))
-        names = [" ".join("".join(_SYLLABLES[i] for i in word).capitalize() for word in words) for words in drawn]
-        tables.append(pl.DataFrame({"slot": slot, "donor": names}).unique(maintain_order=True))
-    return pl.concat(tables)
+    is_rare = pl.col("dialogues") < pl.min_horizontal(2, pl.col("dialogues").max().over("slot"))
+    invented = [pl.DataFrame(schema={"slot": pl.String, "donor": pl.String})]
+    for (slot,), of_slot in names.filter(~is_rare).group_by("slot", maintain_order=True):
+        cut = [_cut(name) for name in of_slot["donor"]]
+        beginnings, ends = sorted({beginning for beginning, _ in cut}), sorted({end for _, end in cut if end})
+        n_pairs = len(beginnings) * len(ends)
+        drawn = random.choice(n_pairs, min(n_pairs, _INVENTED_PER_SLOT), replace=False)
+        pairs = [(beginnings[number // len(ends)], ends[number % len(ends)]) for number in drawn]
+        made = [f"{beginning} {end}" for beginning, end in pairs if not _words(beginning) & _words(end)]
+        invented.append(pl.DataFrame({"slot": [slot] * len(made), "donor": made}, schema=invented[0].schema))
+    return pl.concat(invented).unique(maintain_order=True)
+
+
+def _cut(name: str) -> tuple[str, str]:
+    """A name's beginning and end, as near to the beginning as it may be cut; the end is empty if it may not.
+
+    >>> [_cut(name) for name in ("Acorn guest house", "the old inn", "Ely", "museum of art")]
+    [('Acorn', 'guest house'), ('the old', 'inn'), ('Ely', ''), ('museum of art', '')]
+    """
+    words = name.split()
+    for at in range(1, len(words)):
+        if not _words(" ".join(words[at - 1 : at + 1])) & _JOINING:
+            return " ".join(words[:at]), " ".join(words[at:])
+    return " ".join(words), ""
+
+
+def _words(name: str) -> set[str]:
+    return set(name.lower().split())

@@ -18,19 +18,19 @@ from typing import Final, get_args
 import numpy as np
 import polars as pl
 
-from dstbench.audit.inputs import check_known, gold_of, open_golds, under
+from dstbench.audit.inputs import gold_of, open_golds, split_names, under
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_slot
-from dstbench.errors import UsageError
-from dstbench.readers.states import Side, States, only_split
+from dstbench.errors import UsageError, check_known
+from dstbench.readers.states import Side, only_split
 from dstbench.runs.open import Data
 from dstbench.schema.audit import BIAS, OVERLAP, VALUES
-from dstbench.typing import Counting
+from dstbench.typing import Counting, SlotOrder
 
 COUNTINGS: Final[tuple[str, ...]] = get_args(Counting)
 _GROUP: Final = ["split", "counting", "slot"]
-_USUAL_ORDER: Final = {"train": 0, "dev": 1, "test": 2}
+_VALUE: Final = ["slot", "value", "split"]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ def bias(
         raise UsageError(f"least={least} omits nothing", hint="1 or more")
     golds = open_golds(data, split)
     if len(golds) == 1:
-        golds = _by_split(next(iter(golds.values()))) or golds
+        (states,) = golds.values()
+        golds = {name: only_split(states, name) for name in split_names(states)} or golds
     names = list(golds)
     if train is None:
         train = next((name for name in names if name.rpartition("/")[2] == "train"), None)
@@ -105,6 +106,41 @@ def bias(
     return Bias(_measure_entropy(values), values, _measure_overlap(values, train))
 
 
+def slot_order(bias: Bias, sort: SlotOrder) -> list[str]:
+    """The slots, sorted by the first counting and the first split (training, if it is one) that has the slot.
+
+    Args:
+        bias: What `bias` returned.
+        sort: ``slot``: by name; ``entropy``: by H1/H0, the least even first, undefined last; ``turns``: by how often
+            the slot has a value, the most first.
+    """
+    slots = bias.slots.filter(pl.col("counting") == pl.col("counting").first()).unique("slot", keep="first")
+    by = {"slot": [], "entropy": [pl.col("h1_h0")], "turns": [-pl.col("n").cast(pl.Int64)]}
+    return slots.sort(*by[sort], "slot", nulls_last=True)["slot"].to_list()
+
+
+def frequent_values(bias: Bias, top: int) -> pl.DataFrame:
+    """The `top` values of each slot whose share is largest in any split, with their counts in every split.
+
+    They are counted in the first counting.
+
+    Returns:
+        (slot, value, split, n: 0 where the split does not have the value, of: counts of all the slot's values there,
+        share: null if `of` is 0), by slot and largest share.
+    """
+    counting = pl.col("counting") == pl.col("counting").first()
+    values = bias.values.filter(counting)
+    sums = bias.slots.filter(counting).select("split", "slot", of="n")
+    shown = values.group_by("slot", "value").agg(pl.col("share").max())
+    shown = shown.sort("slot", "share", "value", descending=[False, True, False]).drop("share")
+    shown = shown.group_by("slot", maintain_order=True).head(top)
+    every = shown.join(sums.select("split").unique(maintain_order=True), how="cross", maintain_order="left_right")
+    every = every.join(sums, on=["slot", "split"], how="left", maintain_order="left")
+    every = every.join(values.select(*_VALUE, "n"), on=_VALUE, how="left", maintain_order="left")
+    share = pl.when(pl.col("of") > 0).then(pl.col("n") / pl.col("of"))
+    return every.with_columns(pl.col("n", "of").fill_null(0)).select(*_VALUE, "n", "of", share=share)
+
+
 def _countings(counting: str | Sequence[str] | None) -> list[str]:
     if counting is None:
         return list(COUNTINGS)
@@ -113,14 +149,6 @@ def _countings(counting: str | Sequence[str] | None) -> list[str]:
     if not chosen:
         raise UsageError("no counting to count by", hint="omit it to count in all three ways")
     return list(dict.fromkeys(chosen))
-
-
-def _by_split(states: States) -> dict[str, States]:
-    """A dataset's splits, training first; empty if it does not know them."""
-    if states.splits is None:
-        return {}
-    names = sorted(states.splits["split"].unique(), key=lambda name: (_USUAL_ORDER.get(name, len(_USUAL_ORDER)), name))
-    return {name: only_split(states, name) for name in names}
 
 
 def _count(gold: Side, convention: Convention) -> pl.DataFrame:

@@ -1,31 +1,24 @@
-"""What audits are given: gold states of datasets, what is said in them, and names that must be known."""
+"""What audits are given: gold states of datasets, and what is said in them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from os import PathLike
+from typing import Final
 
 import numpy as np
 import polars as pl
 
 from dstbench.conventions.convention import Convention
-from dstbench.errors import DstbenchError, UsageError, did_you_mean, first_repeated, warn
+from dstbench.errors import DstbenchError, UsageError, first_repeated, warn
 from dstbench.readers.contexts import contexts
 from dstbench.readers.states import Side, States
 from dstbench.runs.codes import ABSENT, codes, to_column
 from dstbench.runs.open import Data, named_parts, open_gold
+from dstbench.schema.core import CONTEXTS
 from dstbench.scoring.compare_values import comparison
 
-
-def check_known(names: Iterable[str], known: Sequence[str], message: str, hint: str | None = None) -> None:
-    """Raise a UsageError for the first name that is not known.
-
-    Its message has the name for ``{!r}``; its hint is a similar name, else `hint`, else all known names.
-    """
-    for name in names:
-        if name not in known:
-            hint = did_you_mean(name, known) or hint or f"one of {', '.join(known)}"
-            raise UsageError(message.format(name), hint=hint)
+_USUAL_ORDER: Final = {"train": 0, "dev": 1, "test": 2}
 
 
 def open_golds(data: Data, split: str | None = None) -> dict[str, States]:
@@ -36,6 +29,12 @@ def open_golds(data: Data, split: str | None = None) -> dict[str, States]:
     if (repeated := first_repeated(name for name, _ in datasets)) is not None:
         raise UsageError(f"two datasets are called {repeated!r}", hint="give each a name of its own")
     return {name: open_gold(dataset, split) for name, dataset in datasets}
+
+
+def split_names(states: States) -> list[str]:
+    """The splits that a dataset knows, training first; none if it does not know them."""
+    names: Iterable[str] = [] if states.splits is None else states.splits["split"].unique()
+    return sorted(names, key=lambda name: (_USUAL_ORDER.get(name, len(_USUAL_ORDER)), name))
 
 
 def gold_of(states: States) -> Side:
@@ -79,3 +78,15 @@ def under(convention: Convention, slots: pl.Series, values: pl.Series) -> pl.Ser
     verbatim = codes(values)
     no_prediction = np.full(len(verbatim), ABSENT, np.uint32)
     return to_column(comparison(convention).compare(codes(slots), verbatim, no_prediction).gold)
+
+
+def spoken_texts(context: pl.DataFrame | str | PathLike[str] | Sequence[str | PathLike[str]]) -> pl.DataFrame:
+    """(dialogue, turn, text): a row per utterance, also per one that is null, of files or of what `contexts` gives."""
+    if not isinstance(context, pl.DataFrame):
+        table = contexts(context)
+    elif missing := [name for name in CONTEXTS.columns if name not in context.columns]:
+        raise UsageError(f"contexts without the column {', '.join(missing)}", hint="dstbench.contexts gives them")
+    else:
+        table = CONTEXTS.conform(context)
+    texts = table.unpivot(["system", "user"], index=["dialogue", "turn"], value_name="text").drop("variable")
+    return texts.with_columns(pl.col("text").str.replace_all(" -", "-", literal=True))  # TRADE's "moderate -ly"

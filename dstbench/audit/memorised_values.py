@@ -17,21 +17,20 @@ from typing import Final, Unpack
 import numpy as np
 import polars as pl
 
-from dstbench.audit.inputs import gold_cells
+from dstbench.audit.inputs import gold_cells, spoken_texts
 from dstbench.audit.mentions import squeezed
-from dstbench.audit.search import find_values
+from dstbench.audit.search import first_said
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.normalise import alternatives, normaliser, tells_slot
+from dstbench.conventions.normalise import tells_slot
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import parse
-from dstbench.readers.contexts import contexts
 from dstbench.runs.codes import ABSENT, codes
 from dstbench.runs.layout import lay_out
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.audit_words import MEMORISED, MEMORISED_RUNS, UNGROUNDED
-from dstbench.schema.core import BETWEEN, CONTEXTS
+from dstbench.schema.core import BETWEEN
 from dstbench.scoring.compare_values import comparison
 from dstbench.scoring.error_classes import scored_places
 from dstbench.scoring.partitions import over_partitions
@@ -88,7 +87,7 @@ def memorisation(
     if most < 0:
         raise UsageError(f"most={most} is not a number of values", hint="20")
     convention = as_convention(profile)
-    said = _utterances(context)
+    said = spoken_texts(context)
     opened = open_under(convention, data, **reading)
     counts = pl.concat(_count_values(run, convention, said).with_columns(run=pl.lit(run.name)) for run in opened)
     train_values = _train_values(train)
@@ -112,18 +111,6 @@ def memorisation(
         MEMORISED.conform(slots.sort(in_order, "slot", pl.col("kind") == "over")),
         UNGROUNDED.conform(examples),
     )
-
-
-def _utterances(context: pl.DataFrame | str | PathLike[str] | Sequence[str | PathLike[str]]) -> pl.DataFrame:
-    """(dialogue, turn, text): a row per utterance, also per one that is null."""
-    if not isinstance(context, pl.DataFrame):
-        table = contexts(context)
-    elif missing := [name for name in CONTEXTS.columns if name not in context.columns]:
-        raise UsageError(f"contexts without the column {', '.join(missing)}", hint="dstbench.contexts gives them")
-    else:
-        table = CONTEXTS.conform(context)
-    texts = table.unpivot(["system", "user"], index=["dialogue", "turn"], value_name="text").drop("variable")
-    return texts.with_columns(pl.col("text").str.replace_all(" -", "-", literal=True))  # TRADE's "moderate -ly"
 
 
 def _train_values(train: Data | None) -> pl.DataFrame:
@@ -167,11 +154,12 @@ def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.Da
             pl.col("slot", "gold", "pred").cast(pl.String),
             kind=pl.Series(np.where(compared.gold[at] == ABSENT, "over", "wrong"), dtype=pl.String),
         )
-        heard = _first_heard(wrong, said, convention)
-        wrong = wrong.join(heard, on=["dialogue", "slot", "pred"], how="left", maintain_order="left")
+        values = wrong.select("dialogue", "slot", value="pred").unique(maintain_order=True)
+        first = first_said(values, said, convention).rename({"value": "pred"})
+        wrong = wrong.join(first, on=["dialogue", "slot", "pred"], how="left", maintain_order="left")
         wrong = wrong.join(turns_with_context, on=["dialogue", "turn"], how="left", maintain_order="left")
-        searched = pl.col("has_context").and_("can_be_heard").fill_null(False)
-        ungrounded = searched & (pl.col("heard").is_null() | (pl.col("heard") > pl.col("turn")))
+        searched = pl.col("has_context").and_("searched").fill_null(False)
+        ungrounded = searched & (pl.col("said_at").is_null() | (pl.col("said_at") > pl.col("turn")))
         wrong = wrong.with_columns(searched=searched, ungrounded=ungrounded)
         return wrong.group_by(_VALUE).agg(
             pl.col("searched", "ungrounded").sum(),
@@ -191,28 +179,6 @@ def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.Da
             raise DstbenchError(what, hint="--context names files in which the run's dialogues are spoken")
         warn(f"{what}; they are not searched for")
     return counts.with_columns(key=squeezed(pl.col("pred"))).unnest("first").sort(_VALUE)
-
-
-def _first_heard(wrong: pl.DataFrame, said: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """(dialogue, slot, pred, can_be_heard: true, heard: the first turn in which it is said) of values to search for."""
-    normalise = normaliser(convention.pred_steps, convention.typos)
-    predicted = wrong.select("slot", "pred").unique(maintain_order=True)
-    spelled = [
-        [value for value in (*alternatives(pred), *alternatives(normalise(slot, pred))) if tells_slot(value)]
-        for slot, pred in predicted.iter_rows()
-    ]
-    wanted = predicted.with_columns(value=pl.Series(spelled, dtype=pl.List(pl.String))).explode("value")
-    wanted = wanted.filter(pl.col("value").str.contains(r"[^\W_]")).unique()
-    texts = (
-        said.drop_nulls().join(wrong.select("dialogue").unique(), on="dialogue", how="semi").with_row_index("text_row")
-    )
-    values = wanted["value"].unique()
-    matches = find_values(texts["text"], values, convention.typos)
-    matches = matches.select(value=values.gather(matches["value"]), text_row="text")
-    first = matches.join(texts, on="text_row").group_by("dialogue", "value").agg(heard=pl.col("turn").min())
-    everywhere = wrong.select("dialogue", "slot", "pred").unique().join(wanted, on=["slot", "pred"])
-    heard = everywhere.join(first, on=["dialogue", "value"], how="left").group_by("dialogue", "slot", "pred")
-    return heard.agg(pl.lit(True).alias("can_be_heard"), pl.col("heard").min())
 
 
 def _sum_counts(counts: pl.DataFrame, by: list[str]) -> pl.DataFrame:

@@ -127,9 +127,14 @@ def squeezed(text: pl.Expr) -> pl.Expr:
     return text.str.to_lowercase().str.replace_all(r"[\W_]+", "")
 
 
+def in_words(text: pl.Expr) -> pl.Expr:
+    """Words with one space between, without signs."""
+    return text.str.replace_all(r"[\W_]+", " ").str.strip_chars(" ")
+
+
 def bare_words(text: pl.Expr) -> pl.Expr:
     """Words in lower case with one space between, without signs."""
-    return text.str.to_lowercase().str.replace_all(r"[\W_]+", " ").str.strip_chars(" ")
+    return in_words(text.str.to_lowercase())
 
 
 def spaced(text: pl.Expr) -> pl.Expr:

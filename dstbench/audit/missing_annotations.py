@@ -17,6 +17,8 @@ import polars as pl
 from dstbench.audit.evidence import CUES, PARTS, Corpus, judge, lay_out, propose
 from dstbench.audit.inputs import gold_and_utterances, gold_of
 from dstbench.audit.mentions import Vocabulary, spans
+from dstbench.audit.places import judge_places, lay_out_places, propose_places
+from dstbench.audit.rules import read_rules
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.atomic import replacing
 from dstbench.io.escape import csv_text
@@ -26,6 +28,7 @@ from dstbench.runs.open import Data, open_gold
 from dstbench.schema.audit_words import PROPOSALS, RATES, SHARES, SUMMARY
 from dstbench.writers.rewrite import rewrite
 
+_NO_RULE: Final = [pl.lit(None, pl.String).alias(name) for name in ("rule", "topic", "fact")]
 _SPOKEN_SLOT: Final = ["slot", "speaker"]
 
 
@@ -55,6 +58,7 @@ def inconsistency(
     split: str | None = None,
     support: int = 10,
     at_least: float = 0.5,
+    rules: str | PathLike[str] | None = None,
 ) -> Inconsistency:
     """Find the annotations that are missing in a dataset.
 
@@ -66,6 +70,7 @@ def inconsistency(
         split: The split to look at, where there are several; None: all.
         support: How many similar places elsewhere are evidence.
         at_least: An annotation is missing if gold annotates at least this share of such places elsewhere.
+        rules: A JSON file with words and patterns, for slots of places in the database (`places`); None: English.
 
     Returns:
         What is missing; the frames may be empty but for `summary`.
@@ -87,15 +92,31 @@ def inconsistency(
         raise UsageError(f"support={support}, at_least={at_least}", hint="a number of places, and a share up to 1")
     gold, said = gold_and_utterances(data, said, split)
     corpus = lay_out(gold, said, _vocabulary(gold, ontology, database))
+    places, words = None, read_rules(rules)
+    if database is not None:
+        places = lay_out_places(corpus, str(database), words)
+
+    def search(cells: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """How gold treats what is said, and what is missing, in a state of the annotations."""
+        judged = judge(corpus, cells, support=support)
+        proposed = propose(judged, at_least=at_least).with_columns(_NO_RULE)
+        judged = judged.select("row", pl.col("slot", "speaker").cast(pl.String), "is_set")
+        if places is None:
+            return judged, proposed
+        by_rule = judge_places(corpus, cells, places, words)
+        is_other = ~pl.col("slot").is_in(places.slots)
+        judged = pl.concat([judged.filter(is_other), by_rule.select(judged.columns)])
+        return judged, pl.concat([proposed.filter(is_other), propose_places(by_rule)], how="diagonal_relaxed")
+
     cells = corpus.cells
-    judged = first_judged = judge(corpus, cells, support=support)
+    first_judged, proposed = search(cells)
     rounds: list[pl.DataFrame] = []
-    while (proposed := _with_duration(propose(judged, at_least=at_least), corpus, cells)).height:
+    while (proposed := _with_duration(proposed, corpus, cells)).height:
         rounds.append(proposed.with_columns(round=pl.lit(len(rounds) + 1)))
         new_cells = proposed.select("slot", row=pl.int_ranges("row", "until", dtype=pl.UInt32), value="written")
         new_cells = new_cells.explode("row").select("row", pl.col("slot", "value").cast(pl.Categorical))
         cells = pl.concat([cells, new_cells])
-        judged = judge(corpus, cells, support=support)
+        _, proposed = search(cells)
     proposals = _with_evidence(rounds, corpus)
     shares = _shares(first_judged, proposals)
     return Inconsistency(_summary(corpus, proposals), _rates(corpus, shares, proposals), shares, proposals)
@@ -170,12 +191,14 @@ def _with_evidence(rounds: list[pl.DataFrame], corpus: Corpus) -> pl.DataFrame:
     """All that is found, with its evidence; schema `PROPOSALS`."""
     if not rounds:
         return PROPOSALS.schema.to_frame()
-    proposed = spans(pl.concat(rounds), corpus.texts).join(corpus.turns, on="row").with_columns(
+    topic, fact = pl.col("topic").fill_null("-"), pl.col("fact").fill_null("-")
+    by_rule = pl.format("{} place={} database={}", "rule", topic, fact)
+    proposed = spans(pl.concat(rounds, how="diagonal_relaxed"), corpus.texts).join(corpus.turns, on="row").with_columns(
         value="written",
         turns=pl.col("until") - pl.col("row"),
         said=pl.col("text").str.slice(pl.col("start"), pl.col("end") - pl.col("start")),
         utterance="text",
-        place=_place(),
+        place=pl.when(pl.col("rule").is_null()).then(_place()).otherwise(by_rule),
         mentions="others",
     )  # fmt: skip
     return PROPOSALS.conform(proposed).sort("dialogue", "turn", "slot")

@@ -3,15 +3,16 @@
 Conventions: an *entity* is what a value names in one dialogue. Spellings that differ only in case, spaces and signs
 name the same entity, and so do the alternatives of a value (``a|b``). Every entity of a chosen slot gets one new name
 in the whole dialogue: in all its slots, and in what user and system say. Where values overlap, the longest is replaced
-(not ``cambridge`` in ``cambridge belfry``, if that is a value too). Numbers, times, days, yes and no, and dontcare are
-no names and stay. A value must have been said by the time a state first has it; else its dialogue is omitted, or kept
+(not ``cambridge`` in ``cambridge belfry``, if that is a value of any dialogue). Numbers, times, days, yes and no, and
+dontcare are no names and stay, in states and texts, and so do values that are ordinary words (`known_values`), in all
+dialogues. Any other value must have been said by the time a state first has it; else its dialogue is omitted, or kept
 as it was.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Final
@@ -20,11 +21,12 @@ import numpy as np
 import polars as pl
 
 from dstbench.audit.donors import FORM, Donors, donor_values, unseen
-from dstbench.audit.inputs import check_known, gold_cells
+from dstbench.audit.inputs import gold_cells
+from dstbench.audit.known_values import Content, longer_values, ordinary_words, read_content, value_key
 from dstbench.audit.mentions import WHOLE, pattern, squeezed
 from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot
-from dstbench.errors import DstbenchError, UsageError
+from dstbench.errors import DstbenchError, UsageError, check_known
 from dstbench.schema.audit_words import REFUSED, REPLACED
 from dstbench.schema.core import BETWEEN
 from dstbench.writers.rewrite import rewrite, spoken
@@ -40,8 +42,8 @@ class Replacement:
 
     Attributes:
         replaced: The manifest: one row per dialogue, slot and old value, schema `REPLACED`.
-        refused: The values that have not been said, so that their dialogues are omitted (or kept as they were), schema
-            `REFUSED`.
+        refused: The values that have not been said, so that their dialogues are omitted (or kept as they were), and
+            those that are ordinary words and stay; schema `REFUSED`.
     """
 
     replaced: pl.DataFrame
@@ -54,6 +56,8 @@ def replace(
     *,
     train: str | PathLike[str],
     donors: Donors = None,
+    invent: bool = False,
+    mapping: Mapping[str, str | Sequence[str]] | None = None,
     slots: Sequence[str] | None = None,
     seed: int = 0,
     keep_unfound: bool = False,
@@ -67,7 +71,10 @@ def replace(
         out: The file (or folder) to write.
         train: The training set; no new value is among its values or said in it.
         donors: Where new values come from: a mapping or a JSON file, {slot: [values]}; a dataset, whose similar slots
-            give theirs; None: they are invented.
+            give theirs; None: they are built from the words of the training set's values.
+        invent: Build new values from the words of the donors' values, instead of taking these as they are.
+        mapping: Slots whose new values are those of another slot of the donors (or of several), and of no others:
+            {"restaurant-name": "Restaurants_2-restaurant_name"}.
         slots: The slots whose values are replaced; None: those called name, departure or destination.
         seed: Random seed of the choice among the donors; the same seed gives the same bytes.
         keep_unfound: Keep dialogues with a value that has not been said, as they were; by default they are omitted.
@@ -77,20 +84,33 @@ def replace(
 
     Raises:
         DstbenchError: A file cannot be used, or there are too few donors that are new.
-        UsageError: A slot that the data do not have.
+        UsageError: A slot that the data, or the donors, do not have.
     """
+    texts, seen = spoken(data), read_content(train)
     cells = gold_cells(data)
+    datasets = (seen, Content(cells, texts.select("dialogue", "text")))
     chosen = _chosen(cells["slot"].unique().sort().to_list(), slots)
-    names = _names(cells, chosen)
-    pieces = _pieces(spoken(data), names)
-    mentions = pieces.drop_nulls("said")
-    refused = _refused(cells, names, mentions, chosen)
-    entities = names.drop_nulls("slot").join(refused, on="dialogue", how="anti").select(*_ENTITY, "slot").unique()
+    sources = {
+        canonical_slot(slot): [others] if isinstance(others, str) else others
+        for slot, others in (mapping or {}).items()
+    }
+    check_known(sources, chosen, "{!r} is not among the slots that are replaced")
+    ordinary = ordinary_words(datasets)
+    names = _names(cells, chosen, ordinary)
+    pieces = _pieces(texts, names, datasets)
+    mentions = pieces.drop_nulls("entity")
+    not_said = _not_said(cells, names, mentions, chosen)
+    refused = REFUSED.conform(pl.concat([not_said, _ordinary(cells, names, chosen, ordinary)], how="diagonal"))
+    entities = names.drop_nulls("slot").join(not_said, on="dialogue", how="anti").select(*_ENTITY, "slot").unique()
     if entities.is_empty():
-        unsaid = f"{refused.height:,} values have not been said word for word" if refused.height else None
         what = f"no dialogue is left with a value to replace in {', '.join(chosen)}"
-        raise DstbenchError(what, file=str(data), hint=unsaid or "--slots names others")
-    values = _new_values(entities["slot"].unique().sort().to_list(), donors, seed, (train, data))
+        counts = ", ".join(
+            f"{n:,} {reason}" for reason, n in refused.group_by("reason").len().sort("reason").iter_rows()
+        )
+        hint = f"values that stay: {counts}" if counts else "--slots names others"
+        raise DstbenchError(what, file=str(data), hint=hint)
+    wanted = entities["slot"].unique().sort().to_list()
+    values = _new_values(wanted, donors, seed, datasets, train, invent=invent, mapping=sources)
     new_names = _assign(entities.sort(_ENTITY), values, seed)
     changed = cells.join(_renamed(names, new_names), on=["dialogue", "value"], maintain_order="left")
     rewrite(
@@ -98,12 +118,14 @@ def replace(
         out,
         states=changed.select("dialogue", "turn", "slot", value="new"),
         said=_retold(pieces, new_names),
-        without=[] if keep_unfound else refused["dialogue"].unique().to_list(),
+        without=[] if keep_unfound else not_said["dialogue"].unique().to_list(),
     )
     manifest = changed.group_by("dialogue", "slot", "value", "new", "entity").agg(states=pl.len())
     n_mentions = mentions.group_by(_ENTITY).agg(mentions=pl.len())
     manifest = manifest.join(n_mentions, on=_ENTITY, how="left").with_columns(pl.col("mentions").fill_null(0))
-    return Replacement(REPLACED.conform(manifest).sort("dialogue", "slot", "value"), refused)
+    return Replacement(
+        REPLACED.conform(manifest).sort("dialogue", "slot", "value"), refused.sort("dialogue", "slot", "value")
+    )
 
 
 def _chosen(slots_of_data: list[str], slots: Sequence[str] | None) -> list[str]:
@@ -118,22 +140,25 @@ def _chosen(slots_of_data: list[str], slots: Sequence[str] | None) -> list[str]:
     return chosen
 
 
-def _names(cells: pl.DataFrame, chosen: list[str]) -> pl.DataFrame:
+def _names(cells: pl.DataFrame, chosen: list[str], ordinary: pl.DataFrame) -> pl.DataFrame:
     """The alternatives of each dialogue's values.
 
     Returns:
-        (dialogue, value, name: the alternative; and, null if it is no name: key: the name squeezed, pattern, entity;
-        slot: the chosen slot that gives the entity its donors, null if it has none), in the order of alternatives.
+        (dialogue, value, name: the alternative; and, null if it is no name: key: the name squeezed, pattern, entity:
+        null also if it is an ordinary word; slot: the chosen slot that gives the entity its donors, null if it has
+        none), in the order of alternatives.
     """
     names = cells.select("dialogue", "value").unique(maintain_order=True)
     names = names.with_columns(name=pl.col("value").str.split(BETWEEN)).explode("name")
     distinct = names.select(pl.col("name").unique()).with_columns(key=squeezed(pl.col("name")))
     patterns = [pattern(name) if is_text(name) and key else None for name, key in distinct.iter_rows()]
     distinct = distinct.with_columns(pattern=pl.Series(patterns, dtype=pl.String)).drop_nulls("pattern")
-    names = names.join(distinct, on="name", how="left", maintain_order="left").with_columns(entity=pl.col("key"))
+    names = names.join(distinct, on="name", how="left", maintain_order="left")
+    is_ordinary = value_key(pl.col("name")).is_in(ordinary["key"].implode())
+    names = names.with_columns(entity=pl.when(~is_ordinary).then("key"))
     # All alternatives of a value get the smallest key, then all names with the same key, until nothing changes:
     # from a|b and b|c, all of a, b and c become the entity a.
-    in_value = pl.when(pl.col("key").is_not_null()).then(pl.col("entity").min().over("dialogue", "value"))
+    in_value = pl.when(pl.col("entity").is_not_null()).then(pl.col("entity").min().over("dialogue", "value"))
     while True:
         merged = names.with_columns(entity=in_value).with_columns(pl.col("entity").min().over("dialogue", "key"))
         if merged.equals(names):
@@ -145,14 +170,20 @@ def _names(cells: pl.DataFrame, chosen: list[str]) -> pl.DataFrame:
     return names.join(slots, on=_ENTITY, how="left", maintain_order="left")
 
 
-def _pieces(texts: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+def _pieces(texts: pl.DataFrame, names: pl.DataFrame, datasets: Sequence[Content]) -> pl.DataFrame:
     """The texts that say names of a dialogue with a chosen entity, cut after each mention; the longest name counts.
 
     Returns:
-        (row: of the text; dialogue, turn, speaker, before: text before the mention, said: the mention, entity); the
-        last piece of each text has no mention.
+        (row: of the text; dialogue, turn, speaker, before: text before the mention, said: the mention, entity: null if
+        the mention is of another value of the datasets, or an ordinary word); the last piece of each text has no
+        mention.
     """
     spelled = names.drop_nulls("pattern").filter(pl.col("slot").is_not_null().any().over("dialogue"))
+    longer = longer_values(spelled.select("dialogue", "name").unique(), texts, datasets)
+    longer = longer.with_columns(
+        key=squeezed(pl.col("name")), pattern=pl.Series(map(pattern, longer["name"]), dtype=pl.String)
+    )
+    spelled = pl.concat([spelled.select("dialogue", "key", "pattern", "entity"), longer.drop("name")], how="diagonal")
     longest_first = -pl.col("key").str.len_chars().cast(pl.Int64)
     patterns = spelled.select("dialogue", "key", "pattern").unique().sort("dialogue", longest_first, "key", "pattern")
     whole = pl.format(WHOLE, pl.col("pattern").str.join("|"))
@@ -168,28 +199,54 @@ def _pieces(texts: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
     return pieces.join(entities, on=["dialogue", "key"], how="left", maintain_order="left").drop("key")
 
 
-def _refused(cells: pl.DataFrame, names: pl.DataFrame, mentions: pl.DataFrame, chosen: list[str]) -> pl.DataFrame:
-    """The chosen slots' values that have not been said by the time a state first has them, schema `REFUSED`."""
-    wanted = cells.filter(pl.col("slot").is_in(chosen)).group_by("dialogue", "slot", "value").agg(pl.col("turn").min())
+def _wanted(cells: pl.DataFrame, chosen: list[str]) -> pl.DataFrame:
+    """(dialogue, slot, value, turn) of the chosen slots' values, and the first turn whose state has each."""
+    return cells.filter(pl.col("slot").is_in(chosen)).group_by("dialogue", "slot", "value").agg(pl.col("turn").min())
+
+
+def _not_said(cells: pl.DataFrame, names: pl.DataFrame, mentions: pl.DataFrame, chosen: list[str]) -> pl.DataFrame:
+    """(dialogue, slot, value, turn, reason) of values that have not been said by the time a state first has them."""
     entities = names.drop_nulls("entity").select("dialogue", "value", "entity").unique()
     first_said = mentions.group_by(_ENTITY).agg(first_said=pl.col("turn").min())
-    wanted = wanted.join(entities, on=["dialogue", "value"]).join(first_said, on=_ENTITY, how="left")
+    wanted = _wanted(cells, chosen).join(entities, on=["dialogue", "value"]).join(first_said, on=_ENTITY, how="left")
     in_time = (pl.col("first_said") <= pl.col("turn")).fill_null(False)
-    return REFUSED.conform(wanted.filter(~in_time)).sort("dialogue", "slot", "value")
+    return wanted.filter(~in_time).select("dialogue", "slot", "value", "turn", reason=pl.lit("not said"))
 
 
-def _new_values(slots: list[str], donors: Donors, seed: int, seen: Sequence[str | PathLike[str]]) -> pl.DataFrame:
-    """(slot, donor) of values that are in none of the seen datasets."""
-    all_values = new = donor_values(donors, slots, seed)
-    for path in seen:
-        new = unseen(new, path)
+def _ordinary(cells: pl.DataFrame, names: pl.DataFrame, chosen: list[str], ordinary: pl.DataFrame) -> pl.DataFrame:
+    """(dialogue, slot, value, turn, reason, said, annotated) of values with an alternative that is an ordinary word."""
+    words = names.filter(pl.col("key").is_not_null(), pl.col("entity").is_null())
+    words = words.select("dialogue", "value", key=value_key(pl.col("name"))).join(ordinary, on="key")
+    words = words.unique(["dialogue", "value"], keep="first", maintain_order=True)
+    wanted = _wanted(cells, chosen).join(words, on=["dialogue", "value"])
+    return wanted.drop("key").with_columns(reason=pl.lit("ordinary word"))
+
+
+def _new_values(
+    slots: list[str],
+    donors: Donors,
+    seed: int,
+    datasets: tuple[Content, Content],
+    train: str | PathLike[str],
+    *,
+    invent: bool,
+    mapping: Mapping[str, Sequence[str]],
+) -> pl.DataFrame:
+    """(slot, donor) of values that are in neither the training set nor the data; an error if a slot has none."""
+    new = candidates = donor_values(donors, slots, seed, train=datasets[0], invent=invent, mapping=mapping)
+    for seen in datasets:
+        new = unseen(new, seen)
     if lacking := [slot for slot in slots if slot not in new["slot"]]:
-        searched = all_values.filter(pl.col("slot").is_in(lacking)).height
+        searched = candidates.filter(pl.col("slot").is_in(lacking)).height
         none_is_new = f"none of the {searched:,} donor values is new" if searched else "no donor values"
+        if donors is None or invent:
+            none_is_new = "the words of the known names are too few to invent new ones"
+        source = train if donors is None else donors
         raise DstbenchError(
             f"{none_is_new} for {', '.join(lacking)}",
-            file=str(donors) if isinstance(donors, (str, PathLike)) else None,
-            hint=f"name other slots (--slots), or a JSON file of values: {FORM}; without donors, they are invented",
+            file=str(source) if isinstance(source, (str, PathLike)) else None,
+            hint="name other slots (--slots), slots of the donors (--map SLOT=SLOT), or other donors (--donors): "
+            f"a dataset, or a JSON file of values: {FORM}",
         )
     return new
 

@@ -2,13 +2,17 @@
 
 (Qian et al. 2021, Table 3.) Reviewers read a sample of changed dialogues and one of unchanged dialogues. They say of
 each addition whether it is right, and of each dialogue how many annotations it still lacks. Each sample is weighted by
-the number of such dialogues, so that the estimates are of the whole dataset.
+the number of such dialogues, so that the estimates are of the whole dataset. Several readers fill in a copy of the
+sheet each, and kappa says how much they agree.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
 from io import StringIO
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,11 +21,11 @@ import polars as pl
 from dstbench.arrays import Floats
 from dstbench.audit.inputs import gold_and_utterances
 from dstbench.audit.missing_annotations import Inconsistency
-from dstbench.errors import DstbenchError, UsageError
+from dstbench.errors import DstbenchError, UsageError, first_repeated
 from dstbench.readers.states import Side
 from dstbench.runs.open import Data
-from dstbench.schema.audit_words import REVIEW, SHEET
-from dstbench.stats import wilson
+from dstbench.schema.audit_words import AGREEMENT, READER, REVIEW, SHEET
+from dstbench.stats import kappa, wilson
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +35,24 @@ _KEY: Final = ["dialogue", "turn"]
 _CELL: Final = ["dialogue", "turn", "slot"]
 _GROUPS: Final = ("changed", "unchanged")
 _ANSWERS: Final = {"yes": True, "y": True, "right": True, "no": False, "n": False, "wrong": False}
+# What tells the rows of sheets; spreadsheets may write values otherwise.
+_ROW: Final = ("row", "group", "of", "dialogue", "turn", "slot")
+# Whether a reader has left a row empty.
+_EMPTY: Final = pl.when(pl.col("row") == "addition").then("right").otherwise("missed") == ""
 _HINT: Final = "`right`: yes or no, of every addition; `missed`: a number, of every dialogue"
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What several readers of one sheet say, as frames (schemas in `dstbench.schema.audit_words`).
+
+    Attributes:
+        measures: Precision, recall and F1 by reader, schema `READER`.
+        agreement: How much the readers agree, schema `AGREEMENT`.
+    """
+
+    measures: pl.DataFrame
+    agreement: pl.DataFrame
 
 
 def review_sheet(
@@ -96,15 +117,58 @@ def review(path: str | PathLike[str]) -> pl.DataFrame:
     Raises:
         DstbenchError: It cannot be read or is no such sheet, or a cell is empty or holds something else.
     """
-    counts = _count_answers(_read_sheet(str(path)), str(path))
-    right, wrong, missed, of = (counts[name].cast(pl.Float64).to_numpy() for name in ("right", "wrong", "missed", "of"))
-    _, group = np.unique(counts["group"].to_numpy(), return_inverse=True)
-    weight = of / np.bincount(group)[group]
-    wholes = {"precision": right + wrong, "recall": right + missed, "f1": right + (wrong + missed) / 2}
-    rows = [(measure, *_ratio(right, whole, weight, group)) for measure, whole in wholes.items()]
-    estimates = pl.DataFrame(rows, schema=["measure", "value", "low", "high"], orient="row")
-    totals = counts.select(pl.col("right", "wrong", "missed").sum(), dialogues=pl.len())
-    return REVIEW.conform(estimates.join(totals, how="cross"))
+    return REVIEW.conform(_measures(_answers(_read_sheet(str(path)), str(path)), str(path)))
+
+
+def agreement(paths: Sequence[str | PathLike[str]]) -> Agreement:
+    """What several readers of one sheet say: precision, recall and F1 of each (as `review` has them), and kappa.
+
+    Rows that a reader has left empty are left out, for all readers; if it is the row of a dialogue, the measures leave
+    out the whole dialogue.
+
+    Args:
+        paths: The filled sheets, one per reader, of the same rows in the same order; the file's name is the reader's.
+
+    Returns:
+        The measures by reader, and the agreement: Cohen's kappa of two readers, Fleiss' of more (`stats.kappa`), with
+        95 % intervals by a bootstrap over dialogues. Numbers of missed annotations are categories: 1 and 2 are as
+        different as 1 and 9.
+
+    Raises:
+        DstbenchError: As `review`, but for empty cells; or a sheet has other rows.
+        UsageError: There are less than two sheets, or two have one name.
+    """
+    files = {Path(path).stem: str(path) for path in paths}
+    if len(paths) < 2:
+        raise UsageError("agreement is that of several readers", hint="give a filled sheet of each")
+    if (repeated := first_repeated(Path(path).stem for path in paths)) is not None:
+        raise UsageError(f"two sheets are called {repeated!r}", hint="give each reader's file a name of its own")
+    sheets = {reader: _read_sheet(file) for reader, file in files.items()}
+    _check_same_rows(sheets, files)
+    empties = pl.DataFrame({reader: sheet.select(_EMPTY).to_series() for reader, sheet in sheets.items()})
+    is_empty = empties.select(pl.any_horizontal(pl.all())).to_series()
+    left_out = next(iter(sheets.values())).filter(is_empty)
+    answers = {reader: _answers(sheet.filter(~is_empty), files[reader]) for reader, sheet in sheets.items()}
+    dialogues = left_out.filter(row="dialogue").select("group", "dialogue")
+    measures = [
+        _measures(answered.join(dialogues, on=["group", "dialogue"], how="anti", maintain_order="left"), files[reader])
+        for reader, answered in answers.items()
+    ]
+    rows = []
+    for question, row, answer in (("right", "addition", "answer"), ("missed", "dialogue", "n_missed")):
+        of_row = [
+            answered.filter(row=row).select("dialogue", pl.col(answer).cast(pl.Int64)) for answered in answers.values()
+        ]
+        ratings = np.column_stack([answered[answer] for answered in of_row])
+        found = kappa(ratings, of_row[0]["dialogue"].to_numpy())
+        statistic = "cohen" if len(files) == 2 else "fleiss"
+        rows.append((question, statistic, len(files), len(ratings), left_out.filter(row=row).height, *astuple(found)))
+    return Agreement(
+        READER.conform(
+            pl.concat(of.with_columns(reader=pl.lit(name)) for name, of in zip(files, measures, strict=True))
+        ),
+        pl.DataFrame(rows, schema=AGREEMENT.schema, orient="row"),
+    )
 
 
 def _transcripts(gold: Side, said: pl.DataFrame, additions: pl.DataFrame) -> pl.DataFrame:
@@ -143,12 +207,31 @@ def _read_sheet(path: str) -> pl.DataFrame:
             file=path,
             hint="`dstbench audit inconsistency DATA --review FILE.csv` writes one",
         )
-    columns = [pl.col(name).fill_null("").str.strip_chars() for name in needed]
+    columns = [pl.col(name).fill_null("").str.strip_chars() for name in sheet.columns if name in (*needed, *_ROW)]
     return sheet.with_row_index("line", offset=1).select("line", *columns)
 
 
-def _count_answers(sheet: pl.DataFrame, path: str) -> pl.DataFrame:
-    """(group, dialogue, of, right, wrong, missed) per dialogue, after checking that every cell is filled in."""
+def _check_same_rows(sheets: Mapping[str, pl.DataFrame], files: Mapping[str, str]) -> None:
+    """Refuse sheets of other rows than the first one; the error names the first row that differs."""
+    (first, rows), *others = sheets.items()
+    for reader, other in others:
+        names = [name for name in _ROW if name in rows.columns and name in other.columns]
+        n = min(rows.height, other.height)
+        is_same = pl.DataFrame([rows[name].head(n) == other[name].head(n) for name in names])
+        differing = is_same.select(~pl.all_horizontal(pl.all())).to_series().arg_true()
+        if len(differing) or rows.height != other.height:
+            at = int(differing[0]) if len(differing) else n
+            is_missing = at == other.height
+            raise DstbenchError(
+                f"row {at + 1} of {first} is missing" if is_missing else f"row {at + 1} is not that of {first}",
+                file=files[reader],
+                dialogue=(rows if is_missing else other)["dialogue"][at],
+                hint="readers' sheets have the same rows in the same order, and differ in `right` and `missed` only",
+            )
+
+
+def _answers(sheet: pl.DataFrame, path: str) -> pl.DataFrame:
+    """The sheet with `of`, `answer` and `n_missed`, after checking that every cell is filled in."""
     is_addition, missed = pl.col("row") == "addition", pl.col("missed")
     sheet = sheet.with_columns(
         of=pl.col("of").cast(pl.UInt32, strict=False),
@@ -170,6 +253,25 @@ def _count_answers(sheet: pl.DataFrame, path: str) -> pl.DataFrame:
             line, dialogue = faulty.select("line", "dialogue").row(0)
             more = f", and in {faulty.height - 1:,} more" if faulty.height > 1 else ""
             raise DstbenchError(f"{fault} in row {line}{more}", file=path, dialogue=dialogue, hint=_HINT)
+    return sheet
+
+
+def _measures(sheet: pl.DataFrame, path: str) -> pl.DataFrame:
+    """Precision, recall and F1 with their intervals, and the totals of the sample, from answers."""
+    counts = _counts(sheet, path)
+    right, wrong, missed, of = (counts[name].cast(pl.Float64).to_numpy() for name in ("right", "wrong", "missed", "of"))
+    _, group = np.unique(counts["group"].to_numpy(), return_inverse=True)
+    weight = of / np.bincount(group)[group]
+    wholes = {"precision": right + wrong, "recall": right + missed, "f1": right + (wrong + missed) / 2}
+    rows = [(measure, *_ratio(right, whole, weight, group)) for measure, whole in wholes.items()]
+    estimates = pl.DataFrame(rows, schema=["measure", "value", "low", "high"], orient="row")
+    totals = counts.select(pl.col("right", "wrong", "missed").sum(), dialogues=pl.len())
+    return estimates.join(totals, how="cross")
+
+
+def _counts(sheet: pl.DataFrame, path: str) -> pl.DataFrame:
+    """(group, dialogue, of, right, wrong, missed) per dialogue."""
+    is_addition = pl.col("row") == "addition"
     answer = pl.col("answer").filter(is_addition)
     counts = sheet.group_by("group", "dialogue").agg(
         of=pl.col("of").first(),

@@ -16,8 +16,9 @@ import numpy as np
 import polars as pl
 
 from dstbench.audit.mentions import bare_words
+from dstbench.conventions.convention import Convention
 from dstbench.conventions.files import Table
-from dstbench.conventions.normalise import NUMBERS, STEPS, TYPOS
+from dstbench.conventions.normalise import NUMBERS, STEPS, TYPOS, alternatives, normaliser, tells_slot
 
 # Words that do not tell one value from another; `s` is that of a genitive or plural that a tokeniser has split off.
 _SMALL_WORDS: Final = r"\b(?:the|an?|of|and|in|at|on|to|by|s|called|named)\b"
@@ -223,3 +224,33 @@ def _times(texts: pl.Series) -> pl.DataFrame:
         two_digits = pl.col("hour").replace(24, 0).cast(pl.String).str.zfill(2)
         times.append(meant.select("text", time=pl.format("{}:{}", two_digits, "minute")))
     return pl.concat(times).unique()
+
+
+def first_said(values: pl.DataFrame, said: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+    """Find the first turn of its dialogue in which each value is said.
+
+    Args:
+        values: (dialogue, slot, value), distinct. A value with alternatives is said where one of them is.
+        said: (dialogue, turn, text), the utterances.
+        convention: Values are also searched for as its normaliser of predictions spells them.
+
+    Returns:
+        (dialogue, slot, value, searched: true, said_at: the turn, null if the value is never said) of the values that
+        tell their slot; yes, no and dontcare are not searched for.
+    """
+    normalise = normaliser(convention.pred_steps, convention.typos)
+    distinct = values.select("slot", "value").unique(maintain_order=True)
+    spelled = [
+        [text for text in (*alternatives(value), *alternatives(normalise(slot, value))) if tells_slot(text)]
+        for slot, value in distinct.iter_rows()
+    ]
+    texts_of = distinct.with_columns(spelled=pl.Series(spelled, dtype=pl.List(pl.String))).explode("spelled")
+    texts_of = texts_of.filter(pl.col("spelled").str.contains(r"[^\W_]")).unique()
+    texts = said.drop_nulls().join(values.select("dialogue").unique(), on="dialogue", how="semi")
+    texts = texts.with_row_index("text_row")
+    wanted = texts_of["spelled"].unique()
+    matches = find_values(texts["text"], wanted, convention.typos)
+    matches = matches.select(spelled=wanted.gather(matches["value"]), text_row="text")
+    first = matches.join(texts, on="text_row").group_by("dialogue", "spelled").agg(said_at=pl.col("turn").min())
+    searched = values.join(texts_of, on=["slot", "value"]).join(first, on=["dialogue", "spelled"], how="left")
+    return searched.group_by("dialogue", "slot", "value").agg(pl.lit(True).alias("searched"), pl.col("said_at").min())

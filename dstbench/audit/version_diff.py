@@ -26,7 +26,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.arrays import Codes, Numbers
-from dstbench.audit.inputs import gold_of, open_golds, under
+from dstbench.audit.inputs import gold_of, open_golds, split_names, under
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import LOOSE
 from dstbench.conventions.profiles import as_convention
@@ -37,7 +37,15 @@ from dstbench.runs.align import to_long
 from dstbench.runs.codes import ABSENT, codes
 from dstbench.runs.layout import over_distinct, row_changes
 from dstbench.runs.open import Data
-from dstbench.schema.audit import CELLS, CHANGES, DIFFERENT, DIFFERENT_DOMAINS, DIFFERENT_SLOTS, KINDS
+from dstbench.schema.audit import (
+    CELLS,
+    CHANGES,
+    DIFFERENT,
+    DIFFERENT_DOMAINS,
+    DIFFERENT_SLOTS,
+    DIFFERENT_SPLITS,
+    KINDS,
+)
 from dstbench.scoring.compare_values import comparison
 
 _CHANGE: Final = ["slot", "before", "after", "kind"]
@@ -53,6 +61,7 @@ class Differences:
         slots: The same per slot; dialogues and turns are those that have its domain.
         changes: Per slot, value before and value after: how often, the most frequent first.
         cells: Every cell that differs.
+        splits: The rows of `versions`, `domains` and `slots` per split, if the versions have several; else empty.
     """
 
     versions: pl.DataFrame
@@ -60,6 +69,7 @@ class Differences:
     slots: pl.DataFrame
     changes: pl.DataFrame
     cells: pl.DataFrame
+    splits: pl.DataFrame
 
 
 def diff(
@@ -77,7 +87,7 @@ def diff(
         after: The later one.
         profile: The convention, or its name: it decides what gold values mean and when two of them match.
         names: Names of the two versions; None: those of their files.
-        split: The split to compare, where a version has several.
+        split: The split to compare, where a version has several; None: all, each of them and the whole.
 
     Raises:
         DstbenchError: Data cannot be used, or the versions have no turn in common.
@@ -95,22 +105,27 @@ def diff(
     before_gold, after_gold = gold_of(before_states), gold_of(after_states)
     _warn_of_lengths(before_gold, after_gold, before_name, after_name)
     cells = _compare(_side_by_side(before_states, after_states), convention)
-    held = cells.filter("held")
     names_of_both = pl.lit(before_name).alias("before"), pl.lit(after_name).alias("after")
-    versions = _shares(cells.select(*_counts(), *names_of_both)).with_columns(**_in_one_only(before_gold, after_gold))
-    domains = _shares(held.group_by("domain").agg(_counts())).sort("domain")
-    slots = held.group_by("domain", "slot").agg(_counts()).drop("dialogues", "turns")
-    slots = _shares(slots.join(domains.select("domain", "dialogues", "turns"), on="domain"))
+    versions, domains, slots = _measure(cells.with_columns(split=pl.lit("")))
+    versions = versions.with_columns(*names_of_both, **_in_one_only(before_gold, after_gold))
     different = cells.drop_nulls("kind")
     changes = different.group_by(_CHANGE).agg(turns=pl.len(), dialogues=pl.col("dialogue").n_unique())
     by_name = [pl.col(name).cast(pl.String) for name in _CHANGE]  # `slot` first
     return Differences(
         DIFFERENT.conform(versions),
         DIFFERENT_DOMAINS.conform(domains),
-        DIFFERENT_SLOTS.conform(slots.sort(by_name[0])),
+        DIFFERENT_SLOTS.conform(slots),
         CHANGES.conform(changes.sort("turns", *by_name, descending=[True] + [False] * 4)),
         CELLS.conform(different.sort("dialogue", "turn", by_name[0])),
+        DIFFERENT_SPLITS.conform(_per_split(cells, after_states if after_states.splits is not None else before_states)),
     )
+
+
+def split_rows(differences: Differences) -> pl.DataFrame:
+    """`DIFFERENT_SPLITS`, and after them the rows of the whole, as of a split called ``all``."""
+    whole = pl.concat([differences.versions, differences.domains, differences.slots], how="diagonal_relaxed")
+    rows = pl.concat([differences.splits, whole.with_columns(split=pl.lit("all"))], how="diagonal_relaxed")
+    return DIFFERENT_SPLITS.conform(rows)
 
 
 def _named(before: Data, after: Data, names: Sequence[str] | None) -> Any:
@@ -204,6 +219,34 @@ def _next(values: Codes, group: Numbers) -> Codes:
     return np.where(is_same_group, np.append(values, np.uint32(ABSENT))[following], np.uint32(ABSENT))
 
 
+def _measure(cells: pl.DataFrame) -> list[pl.DataFrame]:
+    """`_counts` of cells and their shares: per split, per split and domain, and per split, domain and slot."""
+    held, size = cells.filter("held"), ["split", "domain", "dialogues", "turns"]
+    domains = held.group_by("split", "domain").agg(_counts())
+    slots = held.group_by("split", "domain", pl.col("slot").cast(pl.String)).agg(_counts()).drop("dialogues", "turns")
+    slots = slots.join(domains.select(size), on=["split", "domain"])
+    shares = [
+        pl.when(pl.col(unit) > 0).then(pl.col(f"changed_{unit}") / pl.col(unit)).alias(f"share_{unit}")
+        for unit in ("dialogues", "turns")
+    ]
+    tables = cells.group_by("split").agg(_counts()), domains.sort("split", "domain"), slots.sort("split", "slot")
+    return [table.with_columns(shares) for table in tables]
+
+
+def _per_split(cells: pl.DataFrame, states: States) -> pl.DataFrame:
+    """`_measure` of each split that these states know; no rows if all cells are of one."""
+    none = DIFFERENT_SPLITS.schema.to_frame()
+    if states.splits is None:
+        return none
+    order = pl.Enum(split_names(states))
+    cells = cells.join(states.splits.cast({"split": order}), on="dialogue", maintain_order="left")
+    return (
+        none
+        if cells["split"].n_unique() < 2
+        else pl.concat(_measure(cells), how="diagonal").sort("split", "domain", maintain_order=True)
+    )
+
+
 def _counts() -> list[pl.Expr]:
     """Dialogues and turns, those with a difference, and cells by kind."""
     differs = pl.col("kind").is_not_null()
@@ -214,11 +257,3 @@ def _counts() -> list[pl.Expr]:
         pl.col("at").filter(differs).n_unique().alias("changed_turns"),
         *((pl.col("kind") == kind).sum().alias(kind) for kind in KINDS),
     ]
-
-
-def _shares(counts: pl.DataFrame) -> pl.DataFrame:
-    """Counts with the shares of dialogues and turns that differ; null of none."""
-    return counts.with_columns(
-        pl.when(pl.col(unit) > 0).then(pl.col(f"changed_{unit}") / pl.col(unit)).alias(f"share_{unit}")
-        for unit in ("dialogues", "turns")
-    )

@@ -17,10 +17,9 @@ from typing import Final
 import polars as pl
 
 from dstbench.analysis.compare import runs_called, seeds_of
-from dstbench.audit.inputs import check_known
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, check_known, warn
 from dstbench.metrics import Metric, parse, parse_all
 from dstbench.runs.open import Data, named_parts, only_dialogues
 from dstbench.runs.run import Run
@@ -176,7 +175,7 @@ def _in_scope(rows: pl.DataFrame, run: Run, convention: Convention) -> pl.DataFr
     """The rows of slots that the convention scores; others are right by definition."""
     if convention.scope is None:
         return rows
-    more = gold_counts(run)["slot"] if convention.outside == "scored" else ()
+    more = gold_counts(run, convention)["slot"] if convention.outside == "scored" else ()
     return rows.filter(pl.col("slot").is_in([*convention.scope, *more]))
 
 

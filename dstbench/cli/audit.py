@@ -1,4 +1,4 @@
-"""Commands that audit a dataset: audit bias, diff, scores, inconsistency, review, replace, memorisation."""
+"""Commands that audit a dataset: one each for what `dstbench.audit` does."""
 
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +22,7 @@ from dstbench.cli.options import (
     named_values,
 )
 from dstbench.cli.output import as_path, as_text, check_outputs
+from dstbench.typing import SlotOrder
 
 audits = typer.Typer(
     name="audit",
@@ -74,6 +75,9 @@ def bias(
     ] = None,
     least: Annotated[int, typer.Option(min=1, help="Omit values that are counted less often.")] = 1,
     top: Annotated[int, typer.Option(min=1, help="Number of values per slot that text and figures show.")] = 5,
+    sort: Annotated[
+        SlotOrder, typer.Option(help="Slots by name, the least even values first, or the most frequent slot first.")
+    ] = "slot",
     split: _OfSplit = None,
     drawing: Drawing,
     table: TableOutput,
@@ -92,7 +96,9 @@ def bias(
         profile=choices.convention(),
         split=split,
     )
-    return Result(render_bias(distributions, table.form, top=top), drawing.write(bias_charts(distributions, top)))
+    return Result(
+        render_bias(distributions, table.form, top=top, sort=sort), drawing.write(bias_charts(distributions, top, sort))
+    )
 
 
 @command(audits, doing="comparing", example="audit diff multiwoz20/test.tsv multiwoz21/test.tsv --profile star")
@@ -103,9 +109,10 @@ def diff(
     name: Annotated[list[str] | None, typer.Option(help="Names of the two versions, in order.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Number of changes that text shows.")] = 20,
     split: _OfSplit = None,
+    drawing: Drawing,
     table: TableOutput,
     choices: _MatchChoices,
-) -> str:
+) -> Result:
     """Compare two versions of a dataset, cell by cell.
 
     Each slot of a turn that differs is of one kind: respelled (the same value in another spelling); moved earlier (the
@@ -113,11 +120,12 @@ def diff(
     or changed.
     """
     from dstbench.rendering.audit import render_differences
+    from dstbench.rendering.charts import difference_charts
 
     differences = dstbench.audit.diff(
         as_path(before), as_path(after), profile=choices.convention(), names=name, split=split
     )
-    return render_differences(differences, table.form, top=top)
+    return Result(render_differences(differences, table.form, top=top), drawing.write(difference_charts(differences)))
 
 
 @command(
@@ -141,11 +149,13 @@ def scores(
     from_format: From = None,
     missing: MissingOption = None,
     split: Split = None,
+    drawing: Drawing,
     table: TableOutput,
     choices: _FuzzyChoices,
-) -> str:
+) -> Result:
     """Score runs on several versions of their dataset. Gives exact and fuzzy scores, spread over seeds, error turns."""
     from dstbench.rendering.audit import render_version_scores
+    from dstbench.rendering.charts import version_charts
 
     golds = named_values("--version", version, "version and its gold", "2.1=gold.tsv", once=True) or {}
     versions = {name: as_path(Path(gold)) for name, gold in golds.items()}
@@ -161,7 +171,7 @@ def scores(
         missing=missing,
         split=split,
     )
-    return render_version_scores(version_scores, table.form)
+    return Result(render_version_scores(version_scores, table.form), drawing.write(version_charts(version_scores)))
 
 
 # --- utterances of a dataset ------------------------------------------------------------------------------------------
@@ -184,7 +194,12 @@ def inconsistency(
     ] = None,
     database: Annotated[
         Path | None,
-        typer.Option(help="Values to search for: a folder of hotel_db.json, …; without it and an ontology, gold's."),
+        typer.Option(
+            help="A folder of hotel_db.json, …: values to search for, and the places by which their slots are judged."
+        ),
+    ] = None,
+    rules: Annotated[
+        Path | None, typer.Option(help="Words and patterns for places, JSON; default: English (--database).")
     ] = None,
     split: SplitOption = None,
     support: Annotated[int, typer.Option(min=1, help="Least number of similar places that is evidence.")] = 10,
@@ -212,7 +227,7 @@ def inconsistency(
         raise UsageError("--apply needs a file to write the corrected dataset to", hint="-o OUT")
     from dstbench.io.atomic import replacing
     from dstbench.io.escape import csv_text
-    from dstbench.rendering.audit import render_inconsistency
+    from dstbench.rendering.audit_words import render_inconsistency
 
     missing = dstbench.audit.inconsistency(
         as_path(data),
@@ -221,6 +236,7 @@ def inconsistency(
         split=split,
         support=support,
         at_least=at_least,
+        rules=as_text(rules),
     )
     if review is not None:
         sheet = dstbench.audit.review_sheet(as_path(data), missing, split=split, sample=sample, seed=seed)
@@ -236,15 +252,42 @@ def inconsistency(
 
 @command(audits, doing="reading", example="audit review filled.csv")
 def review(
-    sheet: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The sheet of `audit inconsistency --review`, filled in.")
+    sheets: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="The sheet of `audit inconsistency --review`, filled in; or one per reader."
+        ),
     ],
     table: TableOutput,
 ) -> str:
-    """Score a correction from a filled review sheet. Gives precision, recall and F1 with intervals."""
-    from dstbench.rendering.audit import render_review
+    """Score a correction from filled review sheets. Gives precision, recall and F1 with intervals.
 
-    return render_review(dstbench.audit.review(as_path(sheet)), table.form)
+    For the sheets of several readers it also gives their agreement: Cohen's kappa of two readers, Fleiss' of more.
+    """
+    from dstbench.rendering.audit_words import render_agreement, render_review
+
+    if len(sheets) == 1:
+        return render_review(dstbench.audit.review(as_path(sheets[0])), table.form)
+    return render_agreement(dstbench.audit.agreement([as_path(sheet) for sheet in sheets]), table.form)
+
+
+@command(audits, doing="searching", example="audit contradictions test.tsv --database db")
+def contradictions(
+    data: Dataset,
+    *,
+    database: Annotated[
+        Path | None,
+        typer.Option(help="Folder of hotel_db.json, …: compare values with the entity that gold names in the state."),
+    ] = None,
+    split: SplitOption = None,
+    top: Annotated[int, typer.Option(min=1, help="Number of values of each kind that text shows.")] = 20,
+    table: TableOutput,
+) -> str:
+    """Find doubtful gold values. They contradict the database, or nobody has said them."""
+    from dstbench.rendering.audit_words import render_contradictions
+
+    doubtful = dstbench.audit.contradictions(as_path(data), database=as_text(database), split=split)
+    return render_contradictions(doubtful, table.form, top=top)
 
 
 @command(
@@ -258,7 +301,22 @@ def replace(
     train: Annotated[Path, typer.Option(help="The training set; no new value is one of its values.")],
     donors: Annotated[
         Path | None,
-        typer.Option(help="New values: JSON {slot: [values]}, or a dataset with these slots; default: invented."),
+        typer.Option(
+            help="New values: JSON {slot: [values]}, or a dataset with these slots; default: they are built from "
+            "the words of the training set's names."
+        ),
+    ] = None,
+    invent: Annotated[
+        bool, typer.Option("--invent", help="Build new values from the words of the donors' names.")
+    ] = False,
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="SLOT=SLOT",
+            help="A slot, and that of the donors whose values it gets: restaurant-name=Restaurants_2-restaurant_name. "
+            "Repeatable.",
+        ),
     ] = None,
     slots: Annotated[
         str | None,
@@ -277,13 +335,16 @@ def replace(
     if manifest is not None and manifest.suffix not in (".csv", ".json"):
         raise UsageError(f"{manifest}: a manifest is written as CSV or JSON", hint=f"--manifest {manifest.stem}.csv")
     from dstbench.io.atomic import replacing
-    from dstbench.rendering.audit import render_replacement
+    from dstbench.rendering.audit_words import render_replacement
 
+    maps = named_values("--map", mapping, "slot and its donors' slot", "hotel-name=Hotels_4-place_name")
     replacement = dstbench.audit.replace(
         as_path(data),
         output,
         train=as_path(train),
         donors=as_text(donors),
+        invent=invent,
+        mapping={slot: others.split(",") for slot, others in (maps or {}).items()},
         slots=[slot.strip() for slot in slots.split(",")] if slots else None,
         seed=seed,
         keep_unfound=keep,
@@ -306,11 +367,13 @@ def memorisation(
     train: Annotated[Path | None, typer.Option(help="Training set, to count the values that are in it.")] = None,
     most: Annotated[int, typer.Option(min=0, help="Number of values to list per run.")] = 20,
     runs: Runs,
+    drawing: Drawing,
     table: TableOutput,
     choices: ConventionChoices,
-) -> str:
+) -> Result:
     """Count wrong values that nobody has said. Trackers have learnt them by heart."""
-    from dstbench.rendering.audit import render_memorisation
+    from dstbench.rendering.audit_words import render_memorisation
+    from dstbench.rendering.charts import memorisation_charts
 
     memorised = dstbench.audit.memorisation(
         runs.paths,
@@ -320,4 +383,4 @@ def memorisation(
         profile=choices.convention(),
         **runs.reading,
     )
-    return render_memorisation(memorised, table.form)
+    return Result(render_memorisation(memorised, table.form), drawing.write(memorisation_charts(memorised)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dstbench.conventions.matching import KINDS, Matcher
+from dstbench.conventions.matching import MATCHERS, Matcher
 from dstbench.conventions.normalise import STEPS
 from dstbench.conventions.profiles import PROFILES
 from dstbench.conventions.slots import SLOT_SETS
@@ -50,7 +50,7 @@ def profiles() -> pl.DataFrame:
 def matchers() -> pl.DataFrame:
     """Matchers: (name, default: with its default threshold, meaning)."""
     return pl.DataFrame(
-        {"name": name, "default": str(Matcher.parse(name)), "meaning": kind.meaning} for name, kind in KINDS.items()
+        {"name": name, "default": str(Matcher.parse(name)), "meaning": kind.meaning} for name, kind in MATCHERS.items()
     )
 
 

@@ -1,1 +1,1 @@
-"""What names and values mean: slots, normalisers, matchers, conventions and the named ones (profiles)."""
+"""What slot names and values mean: slots, normalisers, matchers, conventions, and named conventions (profiles)."""

@@ -1,7 +1,7 @@
 """The choices that make a convention, each declared once: its values, its default, and what they mean.
 
-All else follows from the fields of `Choices`: the options of the command line with their help, the words of `dstbench
-signature`, what a signature omits as the default, the attributes of `Convention` and the check of their values.
+Everything else is derived from the fields of `Choices`: the command line's options and their help, the words of
+`dstbench signature`, the defaults that a signature omits, the attributes of `Convention` and the check of their values.
 
 ``--help`` loads this module, so it imports nothing heavy. Types are read at run time, so no annotation is a string.
 """
@@ -15,18 +15,18 @@ from dstbench.typing import Dontcare, Fuzzy, Missing, Multi
 
 
 def _words(meaning: str, values: str, *, option: str | None = "", signed: bool = True) -> dict[str, Any]:
-    """What is said of a choice.
+    """The metadata of a choice.
 
     Args:
-        meaning: What the choice is about, in a few words: `dstbench signature` uses them.
+        meaning: What the choice is about, in a few words, which `dstbench signature` prints.
         values: What its values mean; follows `meaning` in help and documentation.
-        option: Name of its option where it is not the field's; None: it has no option.
-        signed: Whether it is part of signatures: it can move a number by itself.
+        option: The name of its command-line option; empty: the field's name; None: it has no option.
+        signed: Whether it is part of signatures, because it can change a score by itself.
     """
     return {"meaning": meaning, "values": values, "option": option, "signed": signed}
 
 
-@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)  # `Convention` makes these: they take long
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)  # slow to make; `Convention` makes its own
 class Choices:
     """The fields of `Convention`, in the order in which signatures name them; defaults are those of ``verbatim``."""
 
@@ -54,7 +54,7 @@ class Choices:
     none: Literal["drop", "drop-gold", "drop-pred", "keep"] = field(
         default="drop",
         metadata=_words(
-            "on which sides the literals that mean absent are taken out",
+            "on which sides the literals that mean absent are dropped",
             "`none` and the empty string, in most profiles; where they are kept, they are values",
         ),
     )
@@ -62,8 +62,8 @@ class Choices:
         default="keep",
         metadata=_words(
             "what dontcare is",
-            "a value (keep), taken out of both states (drop) or of one, or its slot is not scored in turns where gold "
-            "has it (skip)",
+            "a value (keep), dropped on both sides (drop) or on one, or its slot is not scored in turns where gold has "
+            "it (skip)",
         ),
     )
     gold_steps: tuple[str, ...] = field(
@@ -166,13 +166,13 @@ class Choices:
     )
     title: str = field(
         default="values compared as written",
-        metadata=_words("the title", "what it is, in a line", option=None, signed=False),
+        metadata=_words("the title", "a description in one line", option=None, signed=False),
     )
 
 
 #: The choices by field name.
 CHOICES: Final[Mapping[str, Field[Any]]] = {choice.name: choice for choice in fields(Choices)}
-#: Those that a signature names, by their key there.
+#: The choices that are part of signatures, by their key there.
 SIGNED: Final[Mapping[str, Field[Any]]] = {
     "profile" if name == "name" else name.replace("_", "-"): choice
     for name, choice in CHOICES.items()
@@ -181,7 +181,7 @@ SIGNED: Final[Mapping[str, Field[Any]]] = {
 
 
 def description(choice: Field[Any]) -> str:
-    """A choice's meaning and those of its values, as a sentence.
+    """What a choice means and what its values mean, as a sentence.
 
     >>> description(CHOICES["unit"])
     'What a score is a mean over: turns, or the domains (services) of turns.'
@@ -191,5 +191,5 @@ def description(choice: Field[Any]) -> str:
 
 
 def file_type(choice: Field[Any]) -> type[Table | Schema] | None:
-    """The class that reads the file that a choice names; None: it names no file."""
+    """The class that reads the file named by a choice; None if the choice names no file."""
     return next((kind for kind in get_args(choice.type) if kind in (Table, Schema)), None)

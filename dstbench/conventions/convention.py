@@ -1,6 +1,6 @@
-"""A convention: a set of `choices`, validated, and what follows from them together.
+"""A convention: a set of `choices`, checked, and what follows from them.
 
-`profiles.PROFILES` are the named ones; `scoring.compare_values` applies one to a long table.
+`profiles.PROFILES` has the named conventions; `scoring.compare_values` applies a convention to a long table.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dstbench.conventions.files import Table
 from dstbench.conventions.matching import Matcher, ValueMatcher
 from dstbench.conventions.normalise import LOOSE, STEPS
 from dstbench.conventions.slots import SLOT_SETS
-from dstbench.errors import UsageError, did_you_mean
+from dstbench.errors import UsageError, check_known
 from dstbench.schema.core import NOTHING
 
-#: The slots of a schema by kind, as `Convention.slots` names them: whether they are categorical.
-KINDS: Final[Mapping[str, bool]] = {"categorical": True, "non-categorical": False}
+#: The kinds of slots that `Convention.slots` can name, and whether the schema has to call a slot categorical.
+SLOT_KINDS: Final[Mapping[str, bool]] = {"categorical": True, "non-categorical": False}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,17 +33,12 @@ class Convention(Choices):
                 raise UsageError(f"{name}={value!r} is none of {', '.join(get_args(choice.type))}")
             if kind is tuple and not (isinstance(value, tuple) and all(isinstance(item, str) for item in value)):
                 raise UsageError(f"{name}={value!r} is not a tuple of strings", hint='("none", "")')
-        for step in (*self.gold_steps, *self.pred_steps):
-            if step not in STEPS:
-                hint = did_you_mean(step, STEPS) or f"one of {', '.join(STEPS)}"
-                raise UsageError(f"there is no step {step!r} of normalising", hint=hint)
-        slot_sets = (*SLOT_SETS, *KINDS)
-        if self.slots is not None and self.slots not in slot_sets:
-            hint = did_you_mean(self.slots, slot_sets) or f"one of {', '.join(slot_sets)}"
-            raise UsageError(f"there is no slot set {self.slots!r}", hint=hint)
-        if self.slots in KINDS and self.schema is None:
+        check_known([*self.gold_steps, *self.pred_steps], STEPS, "there is no normalising step {!r}")
+        if self.slots is not None:
+            check_known([self.slots], [*SLOT_SETS, *SLOT_KINDS], "there is no slot set {!r}")
+        if self.slots in SLOT_KINDS and self.schema is None:
             raise UsageError(f"which slots are {self.slots} is not known", hint="--schema schema.json says it")
-        object.__setattr__(self, "match", str(Matcher.parse(self.match)))  # one notation for one matcher
+        object.__setattr__(self, "match", str(Matcher.parse(self.match)))  # equal matchers are written alike
 
     @property
     def matcher(self) -> ValueMatcher:
@@ -53,7 +48,7 @@ class Convention(Choices):
 
     @property
     def slot_set(self) -> str | None:
-        """The name of the slot set that is scored; None: no set is."""
+        """The name of the slot set that is scored; None: no named set is."""
         return self.slots if self.slots in SLOT_SETS else None
 
     @property
@@ -63,16 +58,20 @@ class Convention(Choices):
             return SLOT_SETS[self.slots]
         if self.schema is None:
             return None
-        return frozenset(self.schema.content) if self.slots is None else self.schema.kind(categorical=KINDS[self.slots])
+        return (
+            frozenset(self.schema.content)
+            if self.slots is None
+            else self.schema.kind(categorical=SLOT_KINDS[self.slots])
+        )
 
     @property
     def scope_name(self) -> str:
-        """The name of the slots that are scored, where not all are."""
+        """What the scored slots are called, if not all slots are scored."""
         return self.slots or "schema"
 
     @property
     def drops_turns(self) -> bool:
-        """Whether a turn is left out if gold has values there and none of them is scored; never with SGD's frames."""
+        """Whether a turn is left out if it has gold values but none that is scored; never with SGD's frames."""
         return self.slots is not None and self.outside == "dropped" and self.domain_turns != "frames"
 
     @property
@@ -82,8 +81,8 @@ class Convention(Choices):
 
     @property
     def takes_gold_as_written(self) -> bool:
-        """Whether gold is as the file has it, but for the usual literals that mean absent."""
-        drops_only_absent = self.none in ("drop", "drop-gold") and self.absent == NOTHING
+        """Whether gold is scored as the file has it, except that the usual literals for "absent" are dropped."""
+        drops_only_absent = absent_literals(self, "gold") == frozenset(NOTHING)
         keeps_dontcare = self.dontcare in ("keep", "drop-pred")
         return drops_only_absent and keeps_dontcare and not self.gold_steps and self.scope is None
 
@@ -100,13 +99,13 @@ class Convention(Choices):
         return replace(self, match="exact", labels=None) if self.is_fuzzy else self
 
     def settings(self) -> dict[str, str]:
-        """Profile and every choice that is not `verbatim`'s, as text, by its key in the signature.
+        """The profile, and every choice that differs from `verbatim`'s, as text, by its key in the signature.
 
         Returns:
             Key to text; ``profile`` first.
         """
         return {
-            key: show(getattr(self, choice.name))
+            key: to_text(getattr(self, choice.name))
             for key, choice in SIGNED.items()
             if key == "profile" or getattr(self, choice.name) != choice.default
         }
@@ -117,19 +116,28 @@ Convention.__doc__ = "\n    ".join(
 )
 
 
-def show(value: object) -> str:
-    """A choice as text; no two choices have the same text."""
-    if isinstance(value, tuple):  # quoted where a comma, a quote or a lone hyphen would be ambiguous
+def absent_literals(convention: Convention, side: Literal["gold", "pred"]) -> frozenset[str]:
+    """The literals that mean "not in the state" on one side; none where the convention keeps them as values.
+
+    >>> absent_literals(Convention(none="drop-gold"), "pred")
+    frozenset()
+    """
+    return frozenset(convention.absent if convention.none in ("drop", f"drop-{side}") else ())
+
+
+def to_text(value: object) -> str:
+    """The text of a choice's value; no two values have the same text."""
+    if isinstance(value, tuple):  # an item is quoted where a comma, a quote or a lone hyphen would be ambiguous
         return ",".join(item if re.fullmatch(r"(?!-$)[\w. -]+", item) else repr(item) for item in value) or "-"
     return "-" if value is None else str(value)
 
 
 #: The keys of a convention in a signature, with the text of the default choice.
-DEFAULTS: Final[Mapping[str, str]] = {key: show(choice.default) for key, choice in SIGNED.items()}
+DEFAULTS: Final[Mapping[str, str]] = {key: to_text(choice.default) for key, choice in SIGNED.items()}
 
 
 def from_text(name: str, value: Any) -> Any:
-    """A choice from the text or path that names it on the command line; any other value is itself.
+    """A choice's value from its text (or the path of its file) on the command line; any other object is returned as is.
 
     >>> from_text("gold_steps", "case, space"), from_text("gold_steps", "-"), from_text("unit", "turn")
     (('case', 'space'), (), 'turn')
@@ -145,7 +153,7 @@ def from_text(name: str, value: Any) -> Any:
 
 
 def why_unknown(key: str, text: str) -> str | None:
-    """Why no choice of this version prints as `text`; None if one does.
+    """Why this version has no value of a choice with the text `text`; None if it has one.
 
     Args:
         key: A key of `DEFAULTS`, or ``missing``.
@@ -158,7 +166,7 @@ def why_unknown(key: str, text: str) -> str | None:
     if reader := file_type(CHOICES[name]):
         what = "table" if reader is Table else "schema"
         return None if re.fullmatch("-|#[0-9a-f]{8}", text) else f"{name}={text!r} is no {what}"
-    if name == "slots" and (text == "-" or text in KINDS):  # those of a kind take a schema
+    if name == "slots" and (text == "-" or text in SLOT_KINDS):  # a kind needs a schema, which is not at hand here
         return None
     try:
         replace(Convention(), **{name: from_text(name, text)})

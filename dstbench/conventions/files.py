@@ -1,6 +1,6 @@
-"""Files that a user names beside the data: tables of values, and the schema of a dataset.
+"""Files that a user gives in addition to the data: tables of values, and the schema of a dataset.
 
-``--help`` loads this module (by `choices`), so that it imports what reads files where it is used.
+``--help`` loads this module (through `choices`), so functions that read files import what they need themselves.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dstbench.errors import DstbenchError
 
 @dataclass(frozen=True)
 class UserFile:
-    """What a file says; two are equal if they say the same, whatever the files are called.
+    """The content of a file; two are equal if their contents are, whatever the files are called.
 
     Attributes:
-        digest: Stands for the content in signatures.
-        content: What the file says.
+        digest: A hash of the content, which stands for it in signatures.
+        content: The content.
     """
 
     digest: str
@@ -27,7 +27,7 @@ class UserFile:
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Self:
-        """One from a mapping in memory."""
+        """Make one from a mapping in memory."""
         import hashlib
         import json
 
@@ -45,22 +45,22 @@ class Table(UserFile):
 
     @classmethod
     def of(cls, content: Mapping[str, Iterable[str]]) -> Self:
-        """A table from a mapping in memory."""
+        """Make a table from a mapping in memory."""
         return super().of({value: frozenset(variants) for value, variants in content.items()})
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """A table from a JSON file: {value: [variants]}, {value: variant}, or a file with such under ``label_maps``.
+        """Read a table from a JSON file: {value: [variants]}, {value: variant}, or either of them under ``label_maps``.
 
         Raises:
-            DstbenchError: It cannot be read, or is of another form.
+            DstbenchError: The file cannot be read, or has another form.
         """
         document = read_json(path, dict)
         document = document.get("label_maps", document)
         form = '{"centre": ["center", "middle"]}, or TripPy\'s configuration with its label_maps'
         if not isinstance(document, dict):
             raise DstbenchError("no table of values", file=str(path), hint=form)
-        entries = {value: [given] if isinstance(given, str) else given for value, given in document.items()}
+        entries = {value: [entry] if isinstance(entry, str) else entry for value, entry in document.items()}
         for value, variants in entries.items():
             if not isinstance(variants, list) or not all(isinstance(variant, str) for variant in variants):
                 raise DstbenchError(f"the variants of {value!r} are no list of strings", file=str(path), hint=form)
@@ -79,10 +79,10 @@ class Schema(UserFile):
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """The schema in a file.
+        """Read the schema in a file.
 
         Raises:
-            DstbenchError: It cannot be read, or is of another form.
+            DstbenchError: The file cannot be read, or has another form.
         """
         from dstbench.conventions.slots import canonical_slot
 
@@ -109,10 +109,10 @@ class Schema(UserFile):
 
 
 def read_json(path: str | Path, kind: type | tuple[type, ...]) -> Any:
-    """The JSON document in a small file: an object (dict), a list, or either, by `kind`.
+    """Read the JSON document in a small file; `kind` is what it must be: dict, list, or both in a tuple.
 
     Raises:
-        DstbenchError: It cannot be read, or holds something else.
+        DstbenchError: The file cannot be read, or holds something else.
     """
     import json
 

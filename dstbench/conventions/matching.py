@@ -1,7 +1,8 @@
-"""When a predicted value matches a gold value: matchers over strings, called once per distinct pair.
+"""Whether a predicted value matches a gold value: matchers of two strings, called once per distinct pair.
 
-Conventions: a matcher gives a similarity from 0 to 1 and accepts from a threshold on. Numbers, times, days, booleans
-and dontcare are compared exactly unless `Convention.fuzzy` is ``all``. `Convention.multi` says what ``a|b`` matches.
+A matcher computes a similarity from 0 to 1 and accepts a pair that reaches its threshold. Numbers, times, days,
+booleans and dontcare are compared exactly unless `Convention.fuzzy` is ``all``. `Convention.multi` says what ``a|b``
+matches.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from typing import Final
 
 from dstbench.conventions.files import Table
 from dstbench.conventions.normalise import alternatives, is_text
-from dstbench.errors import UsageError, did_you_mean
+from dstbench.errors import UsageError, check_known
 from dstbench.schema.core import BETWEEN
 from dstbench.typing import Fuzzy, Multi
 
 
 @dataclass(frozen=True)
 class Matcher:
-    """A way to compare two strings: one of `KINDS`, and the similarity that they must reach or (`above`) exceed."""
+    """A way to compare two strings: one of `MATCHERS`, and the similarity that they must reach or (`above`) exceed."""
 
     kind: str = "exact"
     threshold: float = 1.0
@@ -27,20 +28,18 @@ class Matcher:
 
     @classmethod
     def parse(cls, notation: str) -> Matcher:
-        """The matcher that ``name``, ``name:least=T`` or ``name:above=T`` names.
+        """The matcher that is written ``name``, ``name:least=T`` or ``name:above=T``.
 
         Raises:
-            UsageError: There is none of that name, or T is no number from 0 to 1.
+            UsageError: There is no matcher of that name, or T is not a number from 0 to 1.
 
         >>> str(Matcher.parse("levenshtein")), Matcher.parse("partial:above=0.95").accepts("2", "12")
         ('levenshtein:least=0.9', True)
         """
         kind, *rest = notation.strip().split(":")
-        if kind not in KINDS:
-            hint = did_you_mean(kind, KINDS) or f"one of {', '.join(KINDS)}"
-            raise UsageError(f"there is no matcher {kind!r}", hint=hint)
+        check_known([kind], MATCHERS, "there is no matcher {!r}")
         if not rest:
-            return cls(kind, KINDS[kind].threshold)
+            return cls(kind, MATCHERS[kind].threshold)
         if kind == "exact":
             raise UsageError(f"match {notation!r}: exact matching has no threshold", hint="exact")
         comparison, _, number = ":".join(rest).partition("=")
@@ -59,10 +58,10 @@ class Matcher:
 
     def similarity(self, gold: str, pred: str) -> float:
         """The similarity of two strings, from 0 to 1; 1 if they are equal."""
-        return 1.0 if gold == pred else KINDS[self.kind].similarity(gold, pred)
+        return 1.0 if gold == pred else MATCHERS[self.kind].similarity(gold, pred)
 
     def accepts(self, gold: str, pred: str) -> bool:
-        """Whether the similarity is high enough; equal strings always match."""
+        """Whether two strings are similar enough; equal strings always match."""
         similarity = self.similarity(gold, pred)
         return gold == pred or (similarity > self.threshold if self.above else similarity >= self.threshold)
 
@@ -88,9 +87,10 @@ def _partial(gold: str, pred: str) -> float:
 
     from rapidfuzz.distance import Indel
 
-    # RapidFuzz's partial ratio, FuzzyWuzzy's, and FuzzyWuzzy's with its accelerator are three different numbers. This
-    # is FuzzyWuzzy's, in whole percent: the shorter string is laid on the longer one wherever a common block lines up.
-    # Of two strings of the same length each is laid on the other, so that their order does not matter.
+    # RapidFuzz, FuzzyWuzzy, and FuzzyWuzzy with its accelerator have three different partial ratios. This is that of
+    # FuzzyWuzzy, in whole percent: for each block that both strings share, the shorter string is compared with the
+    # stretch of the longer one at which the block lines up, and the highest similarity counts. If both strings have the
+    # same length, each in turn takes the part of the shorter one, so that their order does not matter.
     shorter, longer = sorted((gold, pred), key=len)
     roles = [(shorter, longer), (longer, shorter)] if len(shorter) == len(longer) else [(shorter, longer)]
     highest = 0.0
@@ -115,26 +115,26 @@ def _contained(gold: str, pred: str) -> float:
 
 
 #: Matchers by name.
-KINDS: Final[dict[str, _Kind]] = {
+MATCHERS: Final[dict[str, _Kind]] = {
     "exact": _Kind(lambda *_: 0.0, 1.0, "equal strings"),
     "levenshtein": _Kind(_levenshtein, 0.9, "1 - edit distance / length of the longer string (Qian et al. 2021)"),
     "partial": _Kind(
         _partial, 0.9, "indel similarity of the shorter string and the nearest stretch of the longer, in whole percent"
     ),
     "token-sort": _Kind(_token_sort, 0.9, "indel similarity of the sorted words, in whole percent (SGD)"),
-    "contain": _Kind(_contained, 1.0, "the words of one stand one after another in the other (TripPy)"),
+    "contain": _Kind(_contained, 1.0, "the words of one string occur side by side in the other (TripPy)"),
 }
 
 
 @dataclass(frozen=True)
 class ValueMatcher:
-    """The whole rule by which a predicted value of a slot matches a gold one.
+    """The complete rule by which a predicted value of a slot matches a gold value.
 
     Attributes:
         matcher: How two strings are compared.
         multi: What alternatives mean.
         fuzzy: Whether a fuzzy matcher compares ``all`` values or ``text`` only.
-        labels: Variants that are accepted for a gold value; not the other way round.
+        labels: Variants that are accepted for a gold value. (A gold variant does not accept the value.)
         exact_slots: Slots that are never compared fuzzily.
     """
 
@@ -145,19 +145,19 @@ class ValueMatcher:
     exact_slots: frozenset[str] = frozenset()
 
     def accepts(self, slot: str, gold: str, pred: str) -> bool:
-        """Whether the prediction counts as right."""
+        """Whether the prediction is right."""
         if gold == pred:
             return True
         if self.multi == "literal":
             return gold.count(BETWEEN) == pred.count(BETWEEN) and self._matches(slot, gold, pred)
         preds = alternatives(pred) if self.multi in ("overlap", "all") else [pred]
         matches = [[self._matches(slot, one, other) for other in preds] for one in self._golds(slot, gold)]
-        if self.multi == "all":  # each of either side has one on the other
+        if self.multi == "all":  # each value of either side matches one of the other side
             return all(map(any, matches)) and all(map(any, zip(*matches, strict=True)))
         return any(map(any, matches))
 
     def similarity(self, slot: str, gold: str, pred: str) -> float:
-        """That of the most similar gold alternative, from 0 to 1, whatever the threshold."""
+        """The similarity to the most similar gold alternative, from 0 to 1, whatever the threshold."""
         if not self.matcher.is_fuzzy and self.accepts(slot, gold, pred):
             return 1.0
         return max(self._similarity(slot, one, pred) for one in self._golds(slot, gold))
@@ -183,7 +183,7 @@ class ValueMatcher:
         return gold == pred or (self.labels is not None and pred in self.labels.content.get(gold, ()))
 
     def _is_fuzzy(self, slot: str, gold: str, pred: str) -> bool:
-        """Whether these two are compared fuzzily at all."""
+        """Whether two values are compared fuzzily."""
         if not self.matcher.is_fuzzy or slot in self.exact_slots:
             return False
         return self.fuzzy == "all" or (is_text(gold) and is_text(pred))

@@ -1,8 +1,8 @@
-"""One spelling for values: the named steps that normalisers are composed of.
+"""Normalisers, which bring values to one spelling, and the named steps that they are composed of.
 
-Conventions: a step takes a slot's name and one alternative of its value, and returns the alternative's new spelling; a
-value that it does not know stays as it is. The tables here are small and our own: upstream's typo tables are not
-copied, and a user's table (`Table`) comes before ours.
+A step takes a slot's name and one alternative of its value, and returns the alternative's new spelling; a value that it
+does not know is returned as is. The tables here are small and our own: no repository's typo table is copied, and a
+user's table (`Table`) comes before ours.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from dstbench.schema.core import BETWEEN
 
 #: The one spelling of "I don't care".
 DONTCARE: Final = "dontcare"
-#: Steps after which two values differ in more than spelling.
+#: Steps that bring values to one spelling: if two values differ even after these, they differ in more than spelling.
 LOOSE: Final = ("case", "space", "tokens", "typos", "dontcare", "times", "booleans")
 
 _DONTCARES: Final = frozenset(
     {DONTCARE, "dont care", "don't care", "do not care", "do n't care", "do nt care", "does not care"}
 )
-#: Whole values put right by the step ``typos``.
+#: Whole values that the step ``typos`` corrects.
 TYPOS: Final = {
     "center": "centre",
     "guesthouse": "guest house",
@@ -40,7 +40,7 @@ TYPOS: Final = {
     "free internet": "free",
     "any": DONTCARE,
 }
-# What TRADE's family puts right in gold, by slot; "none" for what is no value of the slot.
+# What TRADE and its successors correct in gold, by slot; "none" replaces what is not a value of the slot.
 _LABELS: Final = {
     "hotel-internet": {"free": "yes"},
     "hotel-type": {"bed and breakfast": "none", "bed and breakfasts": "none"},
@@ -68,7 +68,7 @@ def is_dontcare(value: str) -> bool:
 
 
 def is_text(value: str) -> bool:
-    """Whether a value may be compared fuzzily: not if it is empty, a number, a time, a day, a yes or no, a dontcare.
+    """Whether a value may be compared fuzzily, as it is not empty, a number, a time, a day, a yes or no, or a dontcare.
 
     >>> [is_text(value) for value in ("pizza hut", "12", "09:15", "Sunday", "yes", "9 pm")]
     [True, False, False, False, False, False]
@@ -79,7 +79,7 @@ def is_text(value: str) -> bool:
 
 
 def tells_slot(value: str) -> bool:
-    """Whether a value can tell for which slot it was meant: not if it is empty, a yes or no, a dontcare.
+    """Whether a value can tell which slot it was meant for, as it is not empty, a yes or no, or a dontcare.
 
     >>> [tells_slot(value) for value in ("ely", "12", "sunday", "yes", "dontcare")]
     [True, True, True, False, False]
@@ -89,7 +89,7 @@ def tells_slot(value: str) -> bool:
 
 
 def alternatives(value: str) -> list[str]:
-    """The alternatives of a value; one that has none is its only one.
+    """The alternatives that a value lists; a value that lists none is its only alternative.
 
     >>> alternatives("cheap|moderate"), alternatives("")
     (['cheap', 'moderate'], [''])
@@ -98,9 +98,9 @@ def alternatives(value: str) -> list[str]:
 
 
 def spellings(slot: str, value: str) -> list[str]:
-    """The spellings of a canonical value in text: itself, and what the steps typos, numbers and times change to it.
+    """The ways to write a canonical value in text: itself, and what the steps typos, numbers and times change to it.
 
-    A genitive's s may stand apart, as tokenisers leave it.
+    The s of a genitive may stand apart, as in tokenised text.
 
     >>> spellings("train-leaveat", "17:05")
     ['17:05', '5:05 pm', '5:05pm', '1705']
@@ -121,11 +121,11 @@ def spellings(slot: str, value: str) -> list[str]:
 
 
 def normaliser(steps: Iterable[str], table: Table | None = None) -> Callable[[str, str], str]:
-    """The function (slot, value) → value that applies the steps in order, to each alternative.
+    """The function (slot, value) → value that applies the steps in order to each alternative.
 
     Args:
         steps: Names from `STEPS`.
-        table: The user's typo table, which the step ``typos`` looks up before ours.
+        table: The user's typo table, whose corrections take precedence over ours in the step ``typos``.
     """
     typos = TYPOS | (table.rights if table else {})
 
@@ -172,13 +172,13 @@ def _tokens(_: str, value: str) -> str:
 
 @dataclass(frozen=True)
 class Step:
-    """What a step does in words, and the function (slot, alternative) → alternative that does it."""
+    """A step: what it does, in words, and its function (slot, alternative) → alternative."""
 
     meaning: str
     function: Callable[[str, str], str]
 
 
-#: The steps by name. ``first`` leaves out alternatives, and ``typos`` asks the user's table first: see `normaliser`.
+#: The steps by name. `normaliser` itself drops alternatives for ``first``, and adds the user's table to ``typos``.
 STEPS: Final[dict[str, Step]] = {
     "first": Step("the first alternative only", lambda _, value: value),
     "case": Step("lower case", lambda _, value: value.lower()),
@@ -191,16 +191,16 @@ STEPS: Final[dict[str, Step]] = {
         "every spelling of dontcare to `dontcare`", lambda _, value: DONTCARE if is_dontcare(value) else value
     ),
     "typos": Step(
-        "whole values put right: the user's table (--typos FILE), then "
+        "corrects whole values: the user's table (--typos FILE), then "
         + ", ".join(f"{wrong} → {right}" for wrong, right in TYPOS.items()),
         lambda _, value: TYPOS.get(value, value),
     ),
     "labels": Step(
-        "values put right by slot: "
+        "corrects values by slot: "
         + ", ".join(f"{slot} {old} → {new}" for slot, table in _LABELS.items() for old, new in table.items()),
         lambda slot, value: _LABELS.get(slot, {}).get(value, value),
     ),
     "times": Step("times of the day to HH:MM (9:15, 0915, 9:15 am)", _time),
     "numbers": Step("zero … nine to digits", lambda _, value: NUMBERS.get(value, value)),
-    "booleans": Step("free, true, false of parking and internet to yes and no; a hotel's type likewise", _boolean),
+    "booleans": Step("free, true, false to yes and no (parking, internet); true and false to a hotel's type", _boolean),
 }

@@ -1,9 +1,9 @@
 """The named conventions: how each repository cleans, compares and counts.
 
-Profiles have versions: a rule that changes is a new version, never an edit. Where the original has a bug that moves
-numbers there are two, ``P@faithful`` with it and ``P@fixed`` without it; plain ``P`` is the faithful one, as it gives
-the published numbers. Where no convention can have the bug, there is no ``P@faithful``, and the title of plain ``P``
-says how the original differs.
+Profiles have versions: if a rule changes, add a new version; never edit one. If the original has a bug that changes
+scores, there are two profiles: ``P@faithful`` has the bug and ``P@fixed`` has not. Plain ``P`` is the faithful one,
+which gives the published numbers. If no convention can have the bug, there is no ``P@faithful``, and the title of plain
+``P`` says how the original differs.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from dstbench.conventions.choices import CHOICES
-from dstbench.conventions.convention import KINDS, Convention, from_text
+from dstbench.conventions.convention import SLOT_KINDS, Convention, from_text
 from dstbench.conventions.slots import KNOWN_SLOTS, SLOT_SETS, domain_of
 from dstbench.errors import UsageError, did_you_mean
 
-# What the TRADE family does to gold, and to gold only.
+# What TRADE and its successors do to gold, and to gold only.
 _TRADE_GOLD: Final = ("dontcare", "typos", "labels")
-# What scripts do that normalise both sides.
+# What scripts do that normalise both sides alike.
 _CANONICAL: Final = ("case", "space", "typos", "dontcare", "times", "booleans")
 
 _PROFILES: Final = (
@@ -145,10 +145,10 @@ _PROFILES: Final = (
     ),
 )  # fmt: skip
 
-# Profiles that suit slots of any name.
+# Profiles that suit any dataset, not only MultiWOZ.
 _ANY_DATASET: Final = frozenset({"verbatim", "sgd", "sgd-mwz", "convlab3-unified"})
 
-# Variants that are not possible, and why.
+# Hints for variants that cannot exist.
 _IMPOSSIBLE: Final = {
     "mwzeval@faithful": "mwzeval or mwzeval@fixed: the original compares slots as files spell them, so that a booking "
     "slot matches in one file (bookday) and never in another (day); here they are one slot, whatever its spelling",
@@ -159,17 +159,17 @@ PROFILES: Final[dict[str, Convention]] = {c.name.rpartition(".")[0]: c for c in 
 
 
 def profile(name: str, **overrides: Any) -> Convention:
-    """The convention with this name, with some of its choices replaced.
+    """The convention of a profile, with some of its choices replaced.
 
-    If `slots` are those of one domain or one kind, `outside` becomes ``dropped`` unless it is given.
+    If `slots` are those of one domain or one kind, `outside` becomes ``dropped`` unless it is set, too.
 
     Args:
         name: A name in `PROFILES`; ``trade`` is ``trade@faithful``.
-        **overrides: Fields of `Convention`; None leaves one as it is. `typos`, `labels`, `schema` and `seen` may be the
-            path of a file, and steps a text with commas (``-`` for none).
+        **overrides: Fields of `Convention`; None keeps the profile's choice. `typos`, `labels`, `schema` and `seen` may
+            be the path of a file, and steps a comma-separated text (``-`` for none).
 
     Returns:
-        The convention; if a choice differs from the profile's own, its name ends in ``+``.
+        The convention; if a choice differs from the profile's, its name ends in ``+``.
 
     Raises:
         UsageError: There is no such profile or choice.
@@ -186,7 +186,7 @@ def profile(name: str, **overrides: Any) -> Convention:
         raise UsageError(f"a convention has no {sorted(unknown)[0]!r}")
     chosen = {key: from_text(key, value) for key, value in chosen.items()}
     slots = chosen.get("slots", "")
-    if slots in KINDS or len({domain_of(slot) for slot in SLOT_SETS.get(slots, ())}) == 1:
+    if slots in SLOT_KINDS or len({domain_of(slot) for slot in SLOT_SETS.get(slots, ())}) == 1:
         chosen.setdefault("outside", "dropped")
     changed = replace(base, **chosen)
     return base if changed == base else replace(changed, name=f"{base.name}+")
@@ -210,7 +210,7 @@ def as_convention(choice: str | Convention) -> Convention:
 
 
 def suits(convention: Convention, slots: frozenset[str]) -> str | None:
-    """Why a convention does not suit a run whose gold has values of these slots; None if it does."""
+    """Why a convention does not suit a run whose gold has values of these slots; None if it suits."""
     name = convention.name.partition(".")[0].partition("@")[0]
     of_multiwoz = bool(slots & KNOWN_SLOTS) or not slots
     if not of_multiwoz and name not in _ANY_DATASET:

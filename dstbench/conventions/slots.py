@@ -1,7 +1,7 @@
-"""Canonical names: slots, registered slot sets, dialogue ids.
+"""Canonical names of slots and dialogues, and the named slot sets.
 
-Every repository spells ``hotel-book day`` in its own way. One function knows all spellings; it returns a name that it
-does not know as it is, and its caller reports it.
+Every repository spells ``hotel-book day`` in its own way. `canonical_slot` knows all these spellings; it returns an
+unknown name as is, and its callers report it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ DATASET_SLOTS: Final[dict[str, frozenset[str]]] = {
     "multiwoz-31": _names(_TRACKED | _HOSPITAL),
     "multiwoz-35": _names(_TRACKED | _HOSPITAL | _BUS),
 }
-#: Every slot set that has a name; those of one domain are only for users to choose.
+#: Every named slot set, including those of one domain, which are used only if a user chooses them.
 SLOT_SETS: Final[dict[str, frozenset[str]]] = (
     DATASET_SLOTS
     | {f"multiwoz-{domain}": _names({domain: slots}) for domain, slots in _TRACKED.items()}
@@ -67,7 +67,7 @@ _ALIASES: Final = {
     "dest": "destination",
     "accommodationtype": "type",
 }
-# Booking slots, which lose their "book" in some formats; `day` of a train is no booking, `people` is.
+# Booking slots by domain: some formats omit their "book". A train's `people` is a booking slot, its `day` is not.
 _BOOKING: Final = {
     "hotel": frozenset({"day", "people", "stay", "time"}),
     "restaurant": frozenset({"day", "people", "stay", "time"}),
@@ -80,7 +80,7 @@ _LONGEST: Final = 64
 
 @lru_cache(maxsize=65_536)
 def canonical_slot(name: str) -> str:
-    """A slot's canonical name, ``domain-slot``; a name that is not MultiWOZ's stays as it is.
+    """A slot's canonical name, ``domain-slot``; a name that is not MultiWOZ's is returned as is.
 
     Args:
         name: The slot, as a file spells it.
@@ -104,10 +104,10 @@ def canonical_slot(name: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def split_pair(pair: str) -> tuple[str, str] | None:
-    """Slot and value of ``domain-slot-value``; None if it is not of that form.
+    """Slot and value of ``domain-slot-value``; None if the text has another form.
 
-    The slot is the longest known one; where none is known, the value starts after the second hyphen. To split at the
-    last hyphen, as the released TRADE, SOM-DST, FGA and GCA scripts do, would cut values such as ``guest-house``.
+    The slot is the longest known slot that fits; if none does, the value starts after the second hyphen. The released
+    scripts of TRADE, SOM-DST, FGA and GCA split at the last hyphen, which cuts values such as ``guest-house`` apart.
 
     >>> split_pair("hotel-name-alpha-milton"), split_pair("hotel-book people-3"), split_pair("north")
     (('hotel-name', 'alpha-milton'), ('hotel-book people', '3'), None)
@@ -124,11 +124,11 @@ def split_pair(pair: str) -> tuple[str, str] | None:
 
 @dataclass(frozen=True)
 class SlotTotal:
-    """T of slot accuracy: how many slots a dataset has.
+    """T of slot accuracy: the number of slots in a dataset.
 
     Attributes:
         size: The number.
-        source: A slot set, one with further slots of gold (``multiwoz-30+2``), or ``gold``.
+        source: What was counted: a slot set, a slot set with further slots of gold (``multiwoz-30+2``), or ``gold``.
     """
 
     size: int
@@ -138,14 +138,15 @@ class SlotTotal:
 def slot_total(
     gold_slots: Iterable[str], *, is_multiwoz: bool, scope: frozenset[str] | None = None, name: str = ""
 ) -> SlotTotal:
-    """T of slot accuracy: it depends on gold alone, never on predictions.
+    """T of slot accuracy, which depends on gold only, never on predictions.
 
     Args:
         gold_slots: The slots that have a value in gold.
-        is_multiwoz: Whether the dialogues are MultiWOZ's: T is then the size of its smallest slot set that holds all of
-            gold's slots, if one does. Otherwise gold's slots are counted.
-        scope: The slots that are scored, to which gold's further ones are added; None: all.
-        name: What they are called.
+        is_multiwoz: Whether the dialogues are MultiWOZ's. If so, T is the size of MultiWOZ's smallest slot set that has
+            all of gold's slots; if there is no such set, or for other dialogues, gold's slots are counted.
+        scope: The slots that the convention scores: T is their number plus that of gold's other slots. None: all slots
+            are scored.
+        name: What the slots in `scope` are called.
 
     >>> slot_total(["hotel-area"], is_multiwoz=True), slot_total(["bus-day"], is_multiwoz=True).size
     (SlotTotal(size=30, source='multiwoz-30'), 35)
@@ -173,13 +174,13 @@ def domain_of(slot: str) -> str:
     return slot.partition("-")[0]
 
 
-# Dialogue ids of MultiWOZ: its own, and ConvLab-3's.
+# Patterns of MultiWOZ's dialogue ids: its own, and also those of ConvLab-3.
 _OWN_ID: Final = r"^(?:P?MUL|S?SNG|WOZ)[0-9]+$"
 _MULTIWOZ_ID: Final = rf"{_OWN_ID}|^multiwoz2[0-9]-"
 
 
 def are_multiwoz(dialogues: pl.Series) -> bool:
-    """Whether there are dialogues and all are MultiWOZ's, by their canonical ids.
+    """Whether all dialogues are MultiWOZ's, judged by their canonical ids; False if there are none.
 
     >>> are_multiwoz(pl.Series(["PMUL4234", "multiwoz21-test-0"])), are_multiwoz(pl.Series(["PMUL4234", "1_00000"]))
     (True, False)
@@ -188,7 +189,7 @@ def are_multiwoz(dialogues: pl.Series) -> bool:
 
 
 def canonical_dialogue(dialogue: pl.Expr) -> pl.Expr:
-    """Canonical dialogue ids: MultiWOZ's in upper case and without ``.json``, any other as it is.
+    """Canonical dialogue ids: MultiWOZ's in upper case and without ``.json``, any other as is.
 
     >>> ids = pl.DataFrame({"d": ["pmul4234.json", "mul0484", "SNG0073.json", "1_00000", "my.json"]})
     >>> ids.select(canonical_dialogue(pl.col("d"))).to_series().to_list()

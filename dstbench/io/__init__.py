@@ -1,1 +1,1 @@
-"""Bytes: files, archives, limits, texts that are safe to print. It knows no dialogue."""
+"""Files and texts of any content: `files`, `archives` and their `limits`, `atomic` writes, `escape` for safe output."""

@@ -1,8 +1,8 @@
 """Packed files: gzip and zip, read as streams, never unpacked to disk.
 
-Conventions: the first bytes tell what a file is. A zip's members are named by their paths inside it; hidden ones (and
-the ``__MACOSX`` that some programs add) are ignored. Archives may come from strangers: what is unpacked is limited, and
-counted while reading, as the sizes that an archive states may be false.
+Conventions: the first bytes tell the type of a file. A zip's members are named by their paths inside it; hidden ones
+(and the ``__MACOSX`` that some programs add) are ignored. Archives may come from strangers: the size of what is
+unpacked is limited, and counted while reading, because the sizes that an archive states may be false.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ GZIP: Final = b"\x1f\x8b"
 ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 
 _MB: Final = 10**6
-# Bytes from which on the ratio is limited: small files of many equal keys may well be packed to a hundredth.
+# Unpacked bytes beyond which the ratio is limited: small files with many equal keys may shrink to a hundredth.
 _FREE: Final = 64 * _MB
 
 _DAMAGES: Final = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile)
 
 
 class Archive(zipfile.ZipFile):
-    """A zip that counts how much of it has been unpacked, because many small members can be a trap, too."""
+    """A zip that counts how much of it has been unpacked, because many small members may be a trap, too."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -49,7 +49,7 @@ class Archive(zipfile.ZipFile):
 
 
 class _Limited(io.RawIOBase):
-    """Unpacked bytes of a file of `packed` bytes, up to the limits; `below` is the stream to close with this one."""
+    """The unpacked bytes of a file of `packed` bytes, up to the limits; closing it also closes `below`."""
 
     def __init__(
         self,
@@ -97,14 +97,20 @@ class _Limited(io.RawIOBase):
 
 
 def unpacked(stream: io.BufferedReader, packed: int, fail: Callable[..., DstbenchError]) -> io.BufferedReader:
-    """The stream, at its start, of a file of `packed` bytes; if it is gzip, the unpacked one."""
+    """The unpacked stream of a file of `packed` bytes if it is gzip; otherwise the stream itself.
+
+    Args:
+        stream: The file, at its start.
+        packed: Its size.
+        fail: Makes the error from a message and a hint.
+    """
     if not stream.peek(2).startswith(GZIP):
         return stream
     return io.BufferedReader(_Limited(gzip.GzipFile(fileobj=stream), packed, "gzip", fail, below=stream), _MB)
 
 
 def open_archive(path: Path, fail: Callable[..., DstbenchError]) -> Archive:
-    """A zip, checked: no member's path leads out of it, no member is there twice."""
+    """Open a zip, and check that no member's path leads out of it and no member is there twice."""
     try:
         archive = Archive(path)
     except (*_DAMAGES, NotImplementedError, ValueError, OSError) as error:

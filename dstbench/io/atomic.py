@@ -1,8 +1,9 @@
-"""Writing files so that a reader never meets half of one, and a writer that was killed leaves nothing behind.
+"""Atomic writes: a file appears when it is complete, and what a killed writer leaves is removed later.
 
 Conventions: a file is written beside its target under a hidden name, ``.<name>.<random>.part``, and is locked while its
-writer lives. The next writer of that target removes such files that nobody locks. (The system releases a lock when its
-process ends, however it ends; a process id in the name could by then be another process's, or of another machine.)
+writer lives. The next writer of that target removes such files if nobody locks them. (The system releases a lock when
+its process ends, however it ends. A process id in the name would not do: the id may be used again, or be of another
+machine.)
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dstbench.errors import DstbenchError, warn
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks: what killed writers leave stays there
+except ImportError:  # Windows has no such locks: what killed writers leave is not removed
     fcntl = None  # type: ignore[assignment]
 
 
@@ -72,7 +73,7 @@ def _replacing(path: str | Path, target: Path, create: Callable[[Path], None]) -
 
 @contextmanager
 def sharing(folder: Path, path: str | Path) -> Iterator[None]:
-    """Work in a folder, made if need be, to write `path`: one process at a time, while others wait and say so.
+    """Work in a folder, made if it does not exist, to write `path`; other processes wait, with a warning.
 
     The folder is removed if the block succeeds; if it fails, finished files in it are kept.
 
@@ -80,7 +81,7 @@ def sharing(folder: Path, path: str | Path) -> Iterator[None]:
         DstbenchError: The folder cannot be made.
     """
     is_ours, waits = False, False
-    while not is_ours:  # a process that has waited for the folder finds it removed, and makes it again
+    while not is_ours:  # after waiting, the folder has been removed and is made again
         try:
             try:
                 folder.mkdir(exist_ok=True)
@@ -103,12 +104,12 @@ def cannot_write(path: str | Path, error: OSError) -> DstbenchError:
     reason = os.strerror(error.errno) if error.errno else str(error)
     hint = "is the folder there, and writable?"
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        hint = "make room, or name a file elsewhere; what was there before is as it was"
+        hint = "make room, or name a file elsewhere; the old file, if any, is unchanged"
     return DstbenchError(f"cannot be written: {reason}", file=str(path), hint=hint)
 
 
 def _tidy(folder: Path) -> None:
-    """Unless a process works in the folder, remove its unfinished files, and the folder if it is then empty."""
+    """Remove unfinished files from the folder, and the folder if it is then empty, unless a process works in it."""
     with _locked(folder) as is_ours, suppress(OSError):
         if is_ours is not False:
             _remove_abandoned(folder, ".*")
@@ -116,9 +117,9 @@ def _tidy(folder: Path) -> None:
 
 
 def _remove_abandoned(folder: Path, name: str) -> None:
-    """Remove what killed writers of targets of this name (a pattern) have left in a folder."""
+    """Remove the files that killed writers of a target have left in a folder; `name` is a pattern of the target."""
     left = re.compile(rf"\.{name}\.[0-9a-f]{{16}}\.part")
-    with suppress(OSError):  # a missing folder is reported when it is written to; or another process removed it
+    with suppress(OSError):  # a missing folder is reported when it is written to; another process may remove files
         for path in map(folder.joinpath, filter(left.fullmatch, os.listdir(folder))):
             with _locked(path) as is_ours:
                 if is_ours:
@@ -135,7 +136,7 @@ def _remove(path: Path) -> None:
 
 @contextmanager
 def _locked(path: Path, *, wait: bool = False) -> Iterator[bool | None]:
-    """Lock a file or folder for the block. True: done; False: another's, or gone; None: locks are not available."""
+    """Lock a file or folder for the block. True: locked; False: locked by another, or gone; None: no locks here."""
     if fcntl is None:
         yield None
         return

@@ -1,4 +1,4 @@
-r"""Users' texts, escaped so that no terminal, page or spreadsheet takes any of them for a command.
+r"""Texts of users, escaped so that no terminal, page or spreadsheet takes them for commands.
 
 >>> print(visible("a\x1b[2Jb"), latex_text("50 % of a_b"))
 a\x1b[2Jb 50 \% of a\_b
@@ -33,20 +33,21 @@ _LATEX: Final[dict[str, str | int | None]] = {
     "*": "{*}",
     "±": r"\textpm{}",
     "→": r"$\rightarrow$",
+    "∞": r"$\infty$",
 }
-# What Markdown takes for markup, HTML included; underscores only at the edge of words, as slots contain some.
+# Characters that Markdown takes for markup or links; underscores only at the edge of words, as many slots have some.
 _MARKS: Final = re.compile(r"[\\`*\[\]~$]|(?<![^\W_])_|_(?![^\W_])|(?<=:)//|(?<=www)\.", re.IGNORECASE)
 _HTML: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _TEXTS: Final = (pl.String, pl.Categorical, pl.Enum)
-# Spreadsheets take a text that begins so for a formula (the last four are full-width), unless it is a number.
+# Beginnings that spreadsheets take for a formula (the last four are full-width), unless the text is a number.
 _FORMULA: Final = r"^[=+\-@\t\n\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]"
 _NUMBER: Final = r"^[-+]?[0-9.,]*(?:[eE][-+]?[0-9]+)?$"
-_LIGATURE: Final = re.compile(r"([-,])(?=\1)")  # two of them would become a dash or a quotation mark
+_LIGATURE: Final = re.compile(r"([-,])(?=\1)")  # LaTeX makes two of them a dash or a quotation mark
 
 
 def visible(text: str, keep: str = "") -> str:
     r"""The text with control characters as escapes (``\x1b``), except those in `keep`."""
-    return _UNSEEN.sub(lambda char: char[0] if char[0] in keep else _escape(char[0]), text)
+    return _UNSEEN.sub(lambda char: char[0] if char[0] in keep else char[0].encode("unicode_escape").decode(), text)
 
 
 def plain_text(text: str, most: int = 1000) -> str:
@@ -77,7 +78,7 @@ def json_text(content: object, **how: Any) -> str:
 def csv_text(table: pl.DataFrame) -> str:
     r"""A table as CSV whose texts a spreadsheet does not take for formulas.
 
-    Such texts get an apostrophe in front; numbers stay, also negative ones in columns of texts. Control characters
+    Such texts get an apostrophe in front; numbers stay, even negative ones in columns of texts. Control characters
     become escapes. For the exact texts, use JSON.
 
     >>> print(csv_text(pl.DataFrame({"value": ["=1+1", "-0.5", "a\x1b"]})), end="")
@@ -92,6 +93,7 @@ def csv_text(table: pl.DataFrame) -> str:
 
 
 def _inert(texts: pl.Series) -> pl.Series:
+    """Texts without control characters and formulas."""
     hidden = texts.unique().drop_nulls()
     hidden = hidden.filter(hidden.str.contains(f"[{_RANGES}]"))
     if len(hidden):
@@ -103,7 +105,3 @@ def _inert(texts: pl.Series) -> pl.Series:
 def latex_text(text: str) -> str:
     """The text as LaTeX that typesets it literally, in any font encoding."""
     return _LIGATURE.sub(r"\1{}", plain_text(text).translate(str.maketrans(_LATEX)))
-
-
-def _escape(letter: str) -> str:
-    return letter.encode("unicode_escape").decode("ascii")

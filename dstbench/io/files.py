@@ -1,4 +1,4 @@
-"""Where bytes come from: a file, a pipe, a file in a zip; and the files of a folder."""
+"""Files to read: a file, packed or not, a pipe, a file in a zip, and the files of a folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOG: Final = logging.getLogger(__name__)  # the command line shows it as progre
 
 
 class File:
-    """A file, packed or not; or a folder, or a zip of several files, which is treated like one.
+    """A file, packed or not; or a folder, or a zip of several files, which is treated like a folder.
 
     Args:
         path: Its path, which may lead into a zip; messages show it as given.
@@ -35,13 +35,13 @@ class File:
         return DstbenchError(what, file=self.name, hint=hint, **where)
 
     def check(self) -> None:
-        """Raise a `DstbenchError` if no file or folder can be opened."""
+        """Raise a `DstbenchError` if this cannot be opened."""
         if not self.is_folder and not self.is_pipe:
             self.open().close()
 
     @property
     def title(self) -> str:
-        """The name without folders and endings, the default name of a run."""
+        """The name without folders and endings; the default name of a run."""
         path = self.path.absolute()
         if os.path.isdir(self.path):  # not Path.is_dir, which raises if permission is denied
             return path.resolve().name
@@ -59,12 +59,12 @@ class File:
             paths = sorted(path.relative_to(self.path) for path in self._walk())
             return [type(self)(self.path / path) for path in paths if not archives.is_hidden(path.as_posix())]
         files = [type(self)(self._place[0] / member) for member in self._members]
-        for file, member in zip(files, self._members, strict=True):  # they share the table of contents
+        for file, member in zip(files, self._members, strict=True):  # share the zip's table of contents
             file.__dict__ |= {"_archive": self._archive, "_members": [member]}
         return files
 
     def stamps(self) -> list[tuple[str, int, int]]:
-        """(path, bytes, modification time in ns) of the file, or of each in the folder, to tell if it has changed."""
+        """(path, bytes, modification time in ns) of the file, or of each in the folder, to notice changes."""
         paths = [self._place[0]] if not os.path.isdir(self.path) else sorted(self._walk())
         stats = [(os.path.abspath(path), self._guarded(path.stat)) for path in paths]
         return [(path, stat.st_size, stat.st_mtime_ns) for path, stat in stats]
@@ -78,7 +78,7 @@ class File:
         return None
 
     def open(self) -> BinaryIO:
-        """The content as a stream of bytes: unpacked, without a byte order mark."""
+        """The content as a stream of bytes, unpacked and without a byte order mark."""
         if self._archive is not None:
             stream, size = self._member(self._archive)
         else:
@@ -106,7 +106,7 @@ class File:
                 return self._guarded(stream.read)
             size = self._guarded(self._place[0].stat).st_size
             _LOG.info("reading %s (%.1f MB)", self.name, size / 1e6)
-            content = self._guarded(lambda: stream.read(size))  # without a size, the bytes would be copied once more
+            content = self._guarded(lambda: stream.read(size))  # without a size, `read` copies all bytes once more
             return content + self._guarded(stream.read)
 
     @cached_property
@@ -126,7 +126,7 @@ class File:
 
     @cached_property
     def _archive(self) -> archives.Archive | None:
-        """The zip that this is, or lies in."""
+        """The zip that this is, or is in."""
         disk, inside = self._place
         if not os.path.isfile(disk):
             return None
@@ -162,25 +162,29 @@ class File:
             return file.read()
 
     def _disk(self) -> io.BufferedReader:
-        """The file on disk, or the pipe, as it is."""
+        """The file on disk or the pipe, still packed."""
         if self.is_pipe:
             content = io.BytesIO(self._guarded(lambda: self._piped))
             return io.BufferedReader(content)
         return self._guarded(lambda: self._place[0].open("rb"))
 
     def _walk(self) -> Iterator[Path]:
+        """The paths of all files in the folder and its subfolders, hidden ones included."""
         seen = {os.path.realpath(self.path)}
         for folder, folders, names in os.walk(self.path, onerror=self._refuse, followlinks=True):
             new = {name: os.path.realpath(Path(folder, name)) for name in folders}
             folders[:] = [name for name in folders if new[name] not in seen]  # links may form a circle
             seen.update(new.values())
-            paths = (Path(folder, name) for name in names)  # no pipes, as they may never end; broken links are reported
+            paths = (
+                Path(folder, name) for name in names
+            )  # pipes, which may never end, are skipped; broken links stay, to be reported
             yield from (path for path in paths if os.path.isfile(path) or not os.path.exists(path))
 
     def _refuse(self, error: OSError) -> None:
         raise self.error(f"cannot be read: {error.strerror} ({error.filename})")
 
     def _guarded(self, act: Callable[[], T]) -> T:
+        """The result of `act`; an `OSError` becomes a `DstbenchError` about this file."""
         try:
             return act()
         except FileNotFoundError:

@@ -1,6 +1,6 @@
-"""Limits on what input may cost, each set by an environment variable: an archive or a table may be a trap.
+"""Limits on the size of input, because an archive or a table may be a trap; environment variables set them.
 
-The defaults are far above what any real file needs. What exceeds a limit is refused, in a message that names it.
+The defaults are far above what any real file needs. Input beyond a limit is refused, with a message that names it.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ class Limit:
         """The limit that applies.
 
         Raises:
-            UsageError: The variable is set to something else than a number above 0.
+            UsageError: The variable is set, and not to a whole number above 0.
         """
         text = os.environ.get(self.variable, str(self.default))
         if not (text.isascii() and text.isdecimal() and int(text)):
-            raise UsageError(f"{self.variable}={text!r} is no number above 0", hint=f"unset it for {self.default}")
+            raise UsageError(
+                f"{self.variable}={text!r} is not a whole number above 0", hint=f"unset it for {self.default}"
+            )
         return int(text)
 
     @property
     def hint(self) -> str:
-        """What to do if it is exceeded."""
+        """The hint of errors about this limit."""
         return f"such a file may be a trap; if it is not, set {self.variable} to more than {self.value}"
 
 
@@ -43,7 +45,7 @@ UNPACKED: Final = Limit("DSTBENCH_MAX_UNPACKED", 4096)
 RATIO: Final = Limit("DSTBENCH_MAX_RATIO", 200)
 #: Rows of the long table for each turn and slot that a file lists, beyond `FREE`.
 SPREAD: Final = Limit("DSTBENCH_MAX_SPREAD", 50)
-#: Turn numbers from dialogues' first to last turns for each row, beyond `FREE`.
+#: Turn numbers, counted from each dialogue's first to its last turn, for each row, beyond `FREE`.
 NUMBERS: Final = Limit("DSTBENCH_MAX_NUMBERS", 50)
 LIMITS: Final = (UNPACKED, RATIO, SPREAD, NUMBERS)
 #: Number of rows, or of turn numbers, that is never refused.

@@ -1,4 +1,4 @@
-"""The metrics: a metric is (stats, score); see `base`."""
+"""The metrics: each consists of statistics that are summed, and a score computed from the sums (see `base`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dstbench.metrics.registry import REGISTRY, parse, parse_all
 
 __all__ = ["DEFAULT", "DEFAULT_PER_SLOT", "REGISTRY", "Metric", "parse", "parse_all", "score_of", "stats_of"]
 
-#: What is computed when nothing is asked for.
+#: The metrics that are computed by default.
 DEFAULT: Final = "jga,sa,rsa,aga,f1,fga,gca,tla"
-#: The same for a per-slot table, where a mean over turns of one slot's F1 would only be its accuracy again.
+#: The default by slot, where the mean over turns of a slot's F1 would only repeat its accuracy.
 DEFAULT_PER_SLOT: Final = "jga,precision:avg=micro,recall:avg=micro,f1:avg=micro,correct,wrong,missed,over,error-turns"

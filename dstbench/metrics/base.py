@@ -1,11 +1,11 @@
-"""What a metric is: statistics that add up exactly, and a score of their sums.
+"""What a metric is: statistics that add up exactly, and a score computed from their sums.
 
-So one metric works per turn, dialogue, slot, domain, run, or anything a user groups by, and parts agree with the whole
-exactly, in any order and on any number of threads.
+So one metric works per turn, dialogue, slot, domain, run, or any other group, and the sums of parts agree exactly with
+the whole, in any order and on any number of threads.
 
-Users' own metrics are subclasses of `Metric`. The names of their statistics never clash with another metric's
-(`stats_of`), their signatures name their module and its version, and `check_own` refuses one with the name of a
-built-in metric or with statistics that cannot be summed.
+Users' own metrics are subclasses of `Metric`. The names of their statistics never clash with those of other metrics
+(`stats_of`), and their signatures name their module and its version. `check_own` refuses a metric that has the name of
+a built-in one, or statistics that cannot be summed.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class Metric:
     is_count: ClassVar[bool] = False
 
     def stats(self) -> dict[str, pl.Expr]:
-        """Expressions over the turn table by name, each computed from a turn's own row.
+        """The statistics: expressions over the turn table, each computed from a turn's own row.
 
-        Each is a whole number (integers, Boolean), or a ratio from 0 to 1 (floats); null is undefined and adds
-        nothing. Built-in metrics share the name of a statistic that they share, so that it is summed once.
+        Each is a whole number (integer or Boolean), or a ratio from 0 to 1 (float). Null means undefined and adds
+        nothing. If built-in metrics share a statistic, it has the same name in all of them and is summed only once.
 
         Returns:
             Name to expression.
@@ -53,15 +53,15 @@ class Metric:
         raise NotImplementedError
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        """The value (Float64) from the sums of `stats`; null where undefined.
+        """The value (Float64), computed from the sums of `stats`; null where undefined.
 
         Args:
-            sums: The name of each statistic to an expression of its sum.
+            sums: For the name of each statistic, an expression of its sum.
         """
         raise NotImplementedError
 
     def expr(self) -> pl.Expr:
-        """The metric as an aggregation over turn-table rows, for a user's own ``group_by(...).agg(...)``.
+        """The metric as an aggregation over rows of a turn table, for your own ``group_by(...).agg(...)``.
 
         >>> from dstbench import parse
         >>> turns = pl.DataFrame({"turn": [0, 0, 1], "n_correct": [1, 1, 1], "n_union": [1, 2, 2]})
@@ -79,7 +79,7 @@ class Metric:
         """The metric with every parameter filled in that depends on the number of slots in the dataset.
 
         Args:
-            total: That number, and its source.
+            total: The number of slots, and what was counted.
         """
         return self
 
@@ -89,9 +89,9 @@ class Metric:
         return "count" if self.is_count else "share"
 
     def settings(self) -> str:
-        """Name and all parameters, including defaults: the metric's part of a signature.
+        """The metric's part of a signature: its name and all parameters, including defaults.
 
-        A metric that is not built in adds its module, and the module's version.
+        If the metric is not built in, its module and the module's version follow.
         """
         parameters = ",".join(f"{f.name}={getattr(self, f.name)}" for f in fields(self))
         settings = f"{self.name}({parameters})" if parameters else self.name
@@ -103,7 +103,7 @@ class Metric:
 
 
 class TurnMean(Metric):
-    """A mean over turns: the sum of the first statistic by that of the second, which is 1 for each turn that counts."""
+    """A mean over turns: the sum of the first statistic divided by that of the second, which is 1 per counted turn."""
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
         total, number = (sums[name] for name in self.stats())
@@ -111,7 +111,7 @@ class TurnMean(Metric):
 
 
 def is_built_in(metric: Metric) -> bool:
-    """Whether dstbench defines a metric's class."""
+    """Whether a metric's class is part of dstbench."""
     return type(metric).__module__.partition(".")[0] == _PACKAGE
 
 
@@ -119,13 +119,13 @@ def is_built_in(metric: Metric) -> bool:
 def stats_of(metric: Metric) -> dict[str, pl.Expr]:
     """A metric's statistics by unique names (cached, as expressions are slow to make).
 
-    A metric that is not built in has its settings in front of each name, so that its ``right`` is not JGA's.
+    If a metric is not built in, its settings precede each name: its ``right`` must not be taken for JGA's.
     """
     return {_qualified(metric, name): stat for name, stat in metric.stats().items()}
 
 
 def score_of(metric: Metric, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-    """A metric's value (Float64) from the sums of its statistics, named as in `stats_of`."""
+    """A metric's value (Float64), computed from the sums of its statistics, which are named as by `stats_of`."""
     return metric.score({name: sums[_qualified(metric, name)] for name in metric.stats()}).cast(pl.Float64)
 
 
@@ -137,8 +137,8 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
         built_in: The names of the built-in metrics.
 
     Raises:
-        UsageError: Its name is invalid or taken; or a statistic cannot be computed from the turn table, depends on
-            other rows than the turn's own, or is not a number.
+        UsageError: Its name is invalid or taken; or a statistic is not a number, cannot be computed from the turn
+            table, or depends on other rows than the turn's own.
     """
     if is_built_in(metric):
         return
@@ -168,7 +168,7 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
         if not values.equals(pl.concat(by_row), null_equal=True):
             raise UsageError(
                 f"{place} is not a value of each turn by itself: it aggregates, looks at other rows or is a literal",
-                hint="dstbench sums it; what counts turns is dstbench.metrics.base.turns()",
+                hint="dstbench sums it itself; to count turns, use dstbench.metrics.base.turns()",
             )
 
 
@@ -178,24 +178,24 @@ def _qualified(metric: Metric, stat: str) -> str:
 
 @lru_cache(maxsize=256)
 def _origin(metric: type) -> str:
-    """The module of a metric's class, with its distribution's version, else a digest of the class's source."""
+    """The module of a metric's class, with its distribution's version, or else with a hash of the class's source."""
     import inspect  # only users' own metrics need these
     from hashlib import sha256
     from importlib.metadata import packages_distributions, version
 
     module = metric.__module__
     for distribution in packages_distributions().get(module.partition(".")[0], []):
-        return f"{module}-{version(distribution).replace('+', '.')}"  # signatures of several are joined by a plus
+        return f"{module}-{version(distribution).replace('+', '.')}"  # a plus joins the signatures of several metrics
     try:
         source = inspect.getsource(metric)
-    except (OSError, TypeError):  # typed at a prompt, without a source file
+    except (OSError, TypeError):  # typed at a prompt: there is no source file
         return module
     return f"{module}#{sha256(source.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 @cache
 def _example() -> pl.DataFrame:
-    """A turn table of six different turns, in which each column has several values, and null where it may."""
+    """A turn table of six turns for tests: each column has different values, and null too if it may be null."""
     rows = range(1, 7)
     columns = {}
     for position, (name, column) in enumerate(TURNS.columns.items(), 1):
@@ -216,7 +216,7 @@ def _example() -> pl.DataFrame:
 
 def turns() -> pl.Expr:
     """1 per turn."""
-    return pl.col("n_union").is_not_null().cast(pl.Int64)  # always true; a literal would not be one per row
+    return pl.col("n_union").is_not_null().cast(pl.Int64)  # always true; a literal would give a single row
 
 
 def gold_turns() -> pl.Expr:
@@ -225,7 +225,7 @@ def gold_turns() -> pl.Expr:
 
 
 def count(name: str) -> pl.Expr:
-    """A count of the turn table, wide enough to add up."""
+    """A count of the turn table, as an integer wide enough to be summed."""
     return pl.col(name).cast(pl.Int64)
 
 

@@ -1,4 +1,4 @@
-"""Plain counts over all turns, for tables that show what lies beneath a score."""
+"""Counts of right and wrong slots and turns, which explain a score."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dstbench.metrics.base import Metric, count
 class _Count(Metric):
     is_count = True
     source = "counts of the turn table"
-    #: The number in one turn.
+    #: The count in one turn.
     in_turn: ClassVar[pl.Expr]
 
     def stats(self) -> dict[str, pl.Expr]:

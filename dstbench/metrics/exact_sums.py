@@ -1,7 +1,7 @@
-"""Sums of ratios that have the same bits in any order, and however a table is partitioned.
+"""Sums of ratios that have the same bits in any order, however a table is partitioned.
 
-A ratio from 0 to 1 is added up as a whole number of parts of 2⁻⁶²: that is exact for every double of at least 2⁻⁹, and
-rounds smaller ones to 2⁻⁶². A sum of whole numbers does not depend on its order.
+A ratio from 0 to 1 is summed as a whole number of parts of 2⁻⁶². This is exact for every double from 2⁻⁹ up; smaller
+ones are rounded to a multiple of 2⁻⁶². A sum of whole numbers does not depend on the order.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _PARTS: Final = 2.0**62
-_DIGITS: Final = 31  # bits of each half of a number of parts
-#: A dialogue's sum of ratios is rounded to this before it is multiplied: no sum of products then overflows, and a
-#: standard error keeps at least five digits.
-STEP: Final = 2.0**-12
-_DIGITS_OF_STEP: Final = 12
+_HALF_BITS: Final = 31  # bits of the lower half of a number of parts
+_STEP_BITS: Final = 12
+#: A dialogue's sum of ratios is rounded to a multiple of this before it is multiplied: so no sum of products overflows,
+#: and a standard error keeps at least five digits.
+STEP: Final = 2.0**-_STEP_BITS
 
 
 def in_parts(ratio: pl.Expr) -> pl.Expr:
-    """Ratios (or whole numbers) as numbers of parts (Int128): sums up to 2⁶⁵ fit."""
+    """Ratios (or whole numbers) as numbers of parts (Int128), which hold sums up to 2⁶⁵."""
     return (ratio * _PARTS).cast(pl.Int128)
 
 
@@ -45,22 +45,22 @@ def exact_sum(numbers: pl.Expr) -> pl.Expr:
 
 
 def halves(ratios: Floats) -> tuple[Integers, Integers]:
-    """The higher and lower half of numbers of parts, each below 2³²: 2³¹ of them add up without overflow."""
+    """The higher and the lower half of numbers of parts; each is below 2³², so 2³¹ of them add up without overflow."""
     parts = (ratios * _PARTS).astype(np.int64)
-    return parts >> _DIGITS, parts & (2**_DIGITS - 1)
+    return parts >> _HALF_BITS, parts & (2**_HALF_BITS - 1)
 
 
 def from_halves(higher: pl.Expr, lower: pl.Expr) -> pl.Expr:
-    """The number of parts (Int128) from the sums of both halves."""
-    return higher.cast(pl.Int128) * pl.lit(2**_DIGITS) + lower
+    """The number of parts (Int128) whose halves sum up to these numbers."""
+    return higher.cast(pl.Int128) * pl.lit(2**_HALF_BITS) + lower
 
 
 def in_steps(higher: NDArray[Any], lower: NDArray[Any]) -> Integers:
-    """The number of `STEP` from the sums of both halves, rounded half up.
+    """The number of `STEP` that is nearest to the sums of both halves; ties are rounded up.
 
     >>> in_steps(*halves(np.array([0.5, 1 / 4096, 1 / 8192]))).tolist()
     [2048, 1, 1]
     """
-    shift = _DIGITS - _DIGITS_OF_STEP
-    steps: Integers = (higher + (lower >> _DIGITS) + 2 ** (shift - 1)) >> shift
+    shift = _HALF_BITS - _STEP_BITS
+    steps: Integers = (higher + (lower >> _HALF_BITS) + 2 ** (shift - 1)) >> shift
     return steps

@@ -1,7 +1,7 @@
 """Precision, recall and F1 of slot-value pairs.
 
-Conventions (TRADE's): two empty states score 1; one empty state scores 0; a wrong value is a superfluous pair and a
-missing one.
+By default as in TRADE: two empty states score 1, a single empty state scores 0, and a wrong value counts as a
+superfluous pair and as a missing one.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ class PairMetric(Metric):
     """A ratio of right pairs.
 
     Attributes:
-        avg: The mean over turns (``macro``; TRADE, SOM-DST), or from summed counts (``micro``).
+        avg: ``macro``: the mean over turns (TRADE, SOM-DST); ``micro``: computed from summed counts.
         empty: The score of two empty states: ``1`` (TRADE), or ``0`` (RefPyDST, mwzeval).
-        wrong: Whether a wrong value is a missing and a superfluous pair (``both``), or only a missing one (``missed``;
+        wrong: Whether a wrong value is a missing and a superfluous pair (``both``), or a missing one only (``missed``;
             RefPyDST).
     """
 
@@ -33,11 +33,11 @@ class PairMetric(Metric):
     source = "Wu et al. 2019 (TRADE), compute_prf"
 
     def _ratio(self, correct: pl.Expr, gold: pl.Expr, pred: pl.Expr) -> pl.Expr:
-        """The ratio from counts, whether of one turn or summed."""
+        """The ratio, computed from counts of one turn or from sums of counts."""
         raise NotImplementedError
 
     def _counts(self) -> dict[str, pl.Expr]:
-        if self.wrong == "missed":  # predicted pairs but those with a wrong value
+        if self.wrong == "missed":  # predicted pairs, except those with a wrong value
             pred = {"n_correct_or_over": count("n_union") + count("n_correct") - count("n_gold")}
         else:
             pred = {"n_pred": count("n_pred")}
@@ -56,7 +56,7 @@ class PairMetric(Metric):
 
     @property
     def is_accuracy_of_a_slot(self) -> bool:
-        """Whether by slot, where each side has at most one pair per turn, it is the share of turns that are right."""
+        """Whether this is a slot's accuracy when computed by slot, where each side has at most one pair per turn."""
         return self.avg == "macro" and self.empty == "1"
 
     @property

@@ -1,7 +1,7 @@
 """Flexible goal accuracy and turn-level accuracy (Dey et al. 2022).
 
-Conventions: a wrong turn is a *local* error if something new in it is wrong; else it only carries an old error, whose
-age is the difference of turn numbers, as the file has them.
+A wrong turn is a *local* error if something new in it is wrong. Otherwise it only carries an old error, whose age is
+the difference of the two turn numbers, as the file has them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Granular change accuracy (Aksu & Chen 2024).
 
-Conventions: scored from summed counts of changes, never as a mean of turns; undefined without any change, 0 without a
-correct one. The released code (which gives the published numbers) counts a slot that both sides drop in a turn as
-correct and as missed, so that gold with deletions scores below 1 against itself; with the printed formula it scores 1.
+GCA is computed from summed counts of changes, never as a mean over turns. It is undefined without any change, and 0
+without a correct one. The released code (which gives the published numbers) counts a slot that both sides drop in one
+turn as correct and as missed, so gold with deletions scores below 1 against itself; by the printed formula it scores 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PREFIX: Final = {"released": "gca", "paper": "gca_paper"}
 
 @dataclass(frozen=True)
 class GCA(Metric):
-    """Granular change accuracy: weighted harmonic mean of value and label precision and recall over changes.
+    """Granular change accuracy: the weighted harmonic mean of precision and recall of changed values and labels.
 
     Attributes:
         alpha: Weight of values against labels; the paper's "10:1" is 10/11.

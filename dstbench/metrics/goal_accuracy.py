@@ -1,6 +1,6 @@
 """Metrics of the whole state: JGA, SA, RSA (Kim et al. 2022), AGA, IAGA.
 
-Conventions: a turn whose states are both empty is right (JGA 1, SA 1), has RSA 0 and no AGA.
+By default, a turn whose states are both empty is right (JGA 1, SA 1), has RSA 0, and does not count in AGA.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dstbench.conventions.slots import SlotTotal
 from dstbench.errors import UsageError
 from dstbench.metrics.base import Metric, TurnMean, count, divide, gold_turns, turns
 
-#: The statistic of slot accuracy that counts errors.
+#: The name of the statistic of slot accuracy that counts errors.
 ERRORS: Final = "errors"
 _MOST_SLOTS: Final = 1_000_000  # so that T times the turns stays an exact integer
 
@@ -36,7 +36,7 @@ class JGA(TurnMean):
 class SA(Metric):
     """Slot accuracy: the share of the T predefined slots that are right (Kim et al. 2022, eq. 2; TRADE).
 
-    A turn with more errors than T, as of a tracker that invents slots, scores below 0.
+    A turn with more than T errors scores below 0; a tracker that invents slots can have such turns.
 
     Attributes:
         T: Number of predefined slots; 0: that of the dataset (`slots.slot_total`).
@@ -68,7 +68,7 @@ class SA(Metric):
 
 @dataclass(frozen=True)
 class _ResolvedSA(SA):
-    """SA with the dataset's T, whose source is in the signature. Undefined if gold has no slot."""
+    """SA with the dataset's T; the signature says what was counted for it. Undefined if gold has no slot."""
 
     slots: str = ""
 
@@ -81,7 +81,7 @@ class RSA(Metric):
     """Relative slot accuracy: right slots among those in gold or prediction (Kim et al. 2022, eq. 3).
 
     Attributes:
-        empty: The score of two empty states: ``0`` (Kim et al.), ``1``, or none (``skip``; ConvLab-3).
+        empty: The score of two empty states: ``0`` (Kim et al.) or ``1``; or ``skip``: they are left out (ConvLab-3).
     """
 
     empty: Literal["0", "1", "skip"] = "0"
@@ -107,7 +107,7 @@ class AGA(Metric):
     """Average goal accuracy: right slots among gold's, over turns with a gold slot (SGD; Aksu & Chen 2024, eq. 1).
 
     Attributes:
-        empty: The score of a turn without a gold slot: none (``skip``), or ``1`` if nothing is predicted, else 0.
+        empty: Turns without a gold slot are left out (``skip``), or score 1 if nothing is predicted, else 0 (``1``).
     """
 
     empty: Literal["skip", "1"] = "skip"
@@ -132,9 +132,9 @@ class AGA(Metric):
 
 @dataclass(frozen=True)
 class IAGA(TurnMean):
-    """Right pairs among the pairs of gold or prediction, summed over turns, by the number of turns with a gold slot.
+    """Right pairs among the pairs of gold or prediction, as a mean over turns with a gold slot.
 
-    As the GCA authors publish it: a wrong value is two pairs, and the divisor is AGA's, so that it can exceed 1.
+    As in the code of the GCA authors, a wrong value counts as two pairs.
     """
 
     name = "iaga"

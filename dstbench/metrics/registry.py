@@ -32,13 +32,13 @@ REGISTRY: Final[dict[str, type[Metric]]] = {
 
 @lru_cache(maxsize=1024)
 def parse(notation: str) -> Metric:
-    """The metric that `notation` names.
+    """The metric that is written `notation`.
 
     Args:
-        notation: Its name, in any case, and parameters, as ``fga:lam=0.25``.
+        notation: Its name, in upper or lower case, and parameters, as in ``fga:lam=0.25``.
 
     Raises:
-        UsageError: The name, a parameter or its value is unknown.
+        UsageError: The name, a parameter or the value of a parameter is unknown.
 
     >>> str(parse("fga:lam=0.5")), str(parse("fga:lam=0.25"))
     ('fga', 'fga:lam=0.25')
@@ -64,7 +64,7 @@ def parse(notation: str) -> Metric:
 
 
 def split(notations: str | Iterable[str | Metric]) -> list[str | Metric]:
-    """Texts cut at their commas, and metrics, in one list."""
+    """The notations of comma-separated texts, and the metrics, in one list."""
     parts: list[str | Metric] = []
     for item in [notations] if isinstance(notations, str) else notations:
         parts += [part.strip() for part in item.split(",")] if isinstance(item, str) else [item]
@@ -72,11 +72,11 @@ def split(notations: str | Iterable[str | Metric]) -> list[str | Metric]:
 
 
 def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
-    """Several metrics, each once, in order; comma-separated text, or an iterable of such texts and of metrics.
+    """Several metrics in order, each once, from comma-separated text, or from an iterable of such texts and metrics.
 
     Raises:
-        UsageError: One message for all faults: a notation is wrong, a user's own metric is (`base.check_own`), or two
-            metrics have the same notation.
+        UsageError: A notation is wrong, a user's own metric is (`base.check_own`), or two metrics have the same
+            notation. One message names all faults.
     """
     metrics: dict[str, Metric] = {}
     errors: list[UsageError] = []

@@ -1,8 +1,9 @@
 """Scores of SGD's evaluation: similarities of values, active intents and requested slots (Rastogi et al. 2020).
 
-Conventions: similarities are those of the convention's matcher, without its threshold (exact: 1 or 0). A slot that only
-one side has is 0; both states empty is 1 in the joint score and undefined in the average. Intents and requested slots
-are scored over all frames of gold; a frame that is not predicted has a wrong intent, and requests nothing.
+Similarities are those of the convention's matcher, whatever its threshold (exact matching: 1 or 0). A slot of only one
+side has similarity 0. If both states are empty, the joint score is 1 and the average is undefined. Intents and
+requested slots are scored over all frames of gold; a frame that is not predicted has a wrong intent and requests
+nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,14 @@
-"""Other people's files: one module per native format, one verb.
+"""Readers of prediction files and datasets in their native formats, one module per project.
 
-`read` finds the format by content, never by the file's name, and gives `States`. Names are imported when they are
-first used: who has a long table already needs no reader.
+`read` recognises the format by the file's content, never by its name, and returns `States`. Beside the projects:
+
+- `registry`: all formats, and `read`; `folder`: which files of a folder to read
+- `format`: what a format is; `source`: a file and its JSON; `builder` collects the `states`, `document` opens a file
+  for changes; `tsv`: what formats with lines of fields share
+- `columns`, `tokens`, `words`: the fast path for large JSON files; `json_stream`: JSON lists that exceed memory
+- `contexts`: what was said; `frames`: intents and requested slots; `ontology`: the values that slots may have
+
+The names below are imported when they are first used, as a run that is a long table already needs no reader.
 """
 
 from importlib import import_module

@@ -1,6 +1,6 @@
-"""States from what a reader finds in a file: turn by turn, or all turns at once as columns.
+"""Builds `States` from what a reader finds in a file: turn by turn, or all turns at once as columns.
 
-Names are made canonical and checked once per distinct name, and from then on codes stand for them.
+Each distinct name of a slot or dialogue is made canonical and checked once; after that, codes stand for names.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from dstbench.readers.states import Side, States
 from dstbench.readers.words import Columns, Listed, Words, are_distinct
 from dstbench.schema.core import MAX_TURN
 
-#: Slots and values.
+#: A state as slots and values.
 Pairs: TypeAlias = list[tuple[str, str]]
+#: A state {domain: {slot: value}}.
+NestedState: TypeAlias = dict[str, dict[str, str]]
 
 
 @lru_cache(maxsize=65_536)
@@ -40,14 +42,14 @@ def split_triple(triple: str) -> tuple[str, str] | None:
 
 
 class SideBuilder:
-    """Growing columns of one side; each method adds the state of the turn `at`."""
+    """Collects the states of one side; `at` is the row of a state's turn, as `StatesBuilder.turn` returns it."""
 
     def __init__(self) -> None:
         self.present: list[int] = []
         self.sizes: list[int] = []
         self.slot: list[str] = []
         self.value: list[str] = []
-        #: How many pieces of generated text were no slot and value.
+        #: Number of pieces of generated text that were not a slot and its value.
         self.lost = 0
 
     def flat(self, at: int, state: Mapping[str, str]) -> None:
@@ -66,7 +68,7 @@ class SideBuilder:
             self.value.extend(slots.values())
 
     def cells(self, at: int, state: Sequence[tuple[str, str]], lost: int = 0) -> None:
-        """Add a state [(slot, value)], read from text of which `lost` pieces were no slot and value."""
+        """Add a state [(slot, value)]; `lost` other pieces of its text were not a slot and its value."""
         self.present.append(at)
         self.sizes.append(len(state))
         self.slot.extend([slot for slot, _ in state])
@@ -74,7 +76,7 @@ class SideBuilder:
         self.lost += lost
 
     def triples(self, at: int, triples: Iterable[str]) -> None:
-        """Add a state [``domain slot value``]; text may be generated, so that some may be no triples."""
+        """Add a state [``domain slot value``]; generated text that is not of this form is counted as lost."""
         pairs = [split_triple(triple) for triple in triples if triple.strip()]
         self.cells(at, [pair for pair in pairs if pair is not None], pairs.count(None))
 
@@ -85,17 +87,17 @@ class SideBuilder:
         self.value.extend(state)
 
     def all_pairs(self, states: Sequence[Sequence[str]]) -> None:
-        """Add such a state for every turn of the file."""
+        """Add a state [``domain-slot-value``] for every turn of the file."""
         self.present.extend(range(len(states)))
         self.sizes.extend(map(len, states))
         self.value.extend(chain.from_iterable(states))
 
     def listed(self) -> Listed:
-        """The columns."""
+        """The collected states as columns."""
         present = np.array(self.present, dtype=np.int64)
         slot, value = (pl.Series(strings, dtype=pl.String) for strings in (self.slot, self.value))
-        is_split = self.slot or not self.value
-        return Listed(present, np.repeat(present, self.sizes), Words.of(slot) if is_split else None, Words.of(value))
+        are_pairs = self.value and not self.slot  # values without slots are ``domain-slot-value``
+        return Listed(present, np.repeat(present, self.sizes), None if are_pairs else Words.of(slot), Words.of(value))
 
 
 class StatesBuilder:
@@ -109,8 +111,8 @@ class StatesBuilder:
     Attributes:
         gold: The gold side.
         pred: The predicted side.
-        places: (dialogue, file, position) of dialogues; for `States`, as are `splits`, `either` and `only`.
-        has_frames: Whether the format has frames, also where no turn of this file has one.
+        places: (dialogue, file, position) of each dialogue; for `States`, as are `splits`, `either` and `only`.
+        has_frames: Whether the format has frames, even if no turn of this file has one.
     """
 
     def __init__(self, source: str, format: str, omits: Collection[str] = ()) -> None:  # noqa: A002 (the field's word)
@@ -126,17 +128,17 @@ class StatesBuilder:
         self.only: tuple[str, ...] | None = None
 
     def turn(self, dialogue: str, turn: int | str) -> int:
-        """Open a turn; returns the row number under which its states are added."""
+        """Open a turn; returns its row, under which its states are added."""
         self._dialogues.append(dialogue)
         self._turns.append(turn)  # type: ignore[arg-type] # a format spells all its turns in one way
         return len(self._dialogues) - 1
 
     def take(self, columns: Columns) -> None:
-        """Set all turns and their states at once, in place of opening turns one by one."""
+        """Set all turns and their states at once, instead of opening turns one by one."""
         self._columns = columns
 
     def note(self, text: str) -> None:
-        """Add what a reader of the numbers should know about this file."""
+        """Add a note on this file (see `States.notes`)."""
         self._notes.append(text)
 
     def turns(self) -> pl.DataFrame:
@@ -145,7 +147,7 @@ class StatesBuilder:
             raise DstbenchError("no dialogue in the file", file=self._source)
         try:
             numbers = pl.Series(self._turns)
-        except (TypeError, OverflowError):  # an integer beyond any that Polars has
+        except (TypeError, OverflowError):  # an integer larger than any that Polars has
             numbers = pl.Series([str(turn) for turn in self._turns])
         return checked_turns(self._source, Words.of(pl.Series(self._dialogues, dtype=pl.String)), numbers)
 
@@ -153,8 +155,8 @@ class StatesBuilder:
         """The collected states.
 
         Raises:
-            DstbenchError: No turn at all, a turn that is no number, the same turn twice, or a pair that is not
-                of the form ``domain-slot-value``.
+            DstbenchError: There is no turn, a turn is not a number or is there twice, or a pair is not of the form
+                ``domain-slot-value``.
         """
         columns = self._columns
         if columns is None:
@@ -182,6 +184,7 @@ class StatesBuilder:
         )
 
     def _side(self, name: str, turns: pl.DataFrame, listed: Listed) -> Side:
+        """The side called `name`, with canonical slots; `turns` are all turns of the file."""
         slot, value = (listed.slot, listed.value) if listed.slot is not None else self._split(turns, listed)
         slot = slot.renamed([canonical_slot(word) for word in slot.words])
         cells = pl.DataFrame({"at": listed.at.astype(np.uint32), "slot": slot.column(), "value": value.column()})
@@ -197,7 +200,7 @@ class StatesBuilder:
         return Side(turns, cells)
 
     def _without_repeated(self, name: str, turns: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
-        """The cells of states that list a slot twice: the last is kept."""
+        """The cells without repetitions: of a slot that a state lists twice, the last value is kept."""
         twice = cells.select(pl.struct("at", "slot").is_duplicated()).to_series()
         clash = cells.filter(twice).unique().filter(pl.struct("at", "slot").is_duplicated()).sort("at")
         if clash.height:
@@ -209,7 +212,7 @@ class StatesBuilder:
         return cells.unique(["at", "slot"], keep="last", maintain_order=True)
 
     def _split(self, turns: pl.DataFrame, listed: Listed) -> tuple[Words, Words]:
-        """Slots and values of ``domain-slot-value`` pairs, each distinct one split once."""
+        """Slots and values of ``domain-slot-value`` pairs; each distinct pair is split once."""
         pairs = listed.value
         split = [split_pair(pair) for pair in pairs.words]
         if None in split:
@@ -230,7 +233,7 @@ def checked_turns(source: str, dialogues: Words, numbers: pl.Series) -> pl.DataF
         numbers: Each turn's number, or a string that spells it.
 
     Raises:
-        DstbenchError: A turn that is no number, or the same turn twice.
+        DstbenchError: A turn is not a number, or is there twice.
     """
 
     def fail(what: str, at: int, hint: str) -> DstbenchError:
@@ -252,7 +255,7 @@ def checked_turns(source: str, dialogues: Words, numbers: pl.Series) -> pl.DataF
 
 
 def _by_dialogue(rows: list[Any], columns: dict[str, type[pl.DataType]]) -> pl.DataFrame | None:
-    """Rows that begin with a dialogue, whose id is made canonical; None if there are none."""
+    """A table of rows (dialogue, …), with canonical dialogue ids; None if there are no rows."""
     if not rows:
         return None
     table = pl.DataFrame(rows, schema={"dialogue": pl.String, **columns}, orient="row")

@@ -1,10 +1,8 @@
-"""The short way through a large file: its tokens as columns, without an object per turn or state."""
+"""The fast path for large JSON files: states from tokens, as columns, without an object per turn or state."""
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,22 +16,22 @@ from dstbench.readers.source import Source
 from dstbench.readers.tokens import Kind, Tokens, Unusual, tokens
 from dstbench.readers.words import Columns, Listed, Words
 
-#: What a format's layout needs, in one place.
-__all__ = ["Columns", "Objects", "Tokens", "Unusual", "by_key", "columns_of", "without_collection"]
+#: What the layout of a format needs; some of it is defined elsewhere.
+__all__ = ["Columns", "Objects", "Tokens", "Unusual", "by_key", "columns_of"]
 
-#: Bytes from which the short way is the faster one.
+#: Bytes from which on this path is the faster one.
 LARGE: Final = 1 << 20
 
 
 def columns_of(source: Source, layout: Callable[[Tokens], Columns]) -> Columns | None:
-    """What a large file says, as columns.
+    """The turns and states of a large file, as columns.
 
     Args:
         source: The file.
         layout: Finds the columns among the tokens; raises `Unusual` if the file is not of the usual form.
 
     Returns:
-        None if the file is small, or anything in it is rare or wrong: then it must be read as objects.
+        The columns; None if the file is small, or anything in it is rare or wrong: then it must be read as objects.
     """
     if len(source.raw) < LARGE or source.kind not in ("json", "jsonl"):
         return None
@@ -50,17 +48,17 @@ def columns_of(source: Source, layout: Callable[[Tokens], Columns]) -> Columns |
 
 @dataclass(frozen=True)
 class Objects:
-    """The objects of a file that is a list of them, or lines: each is a turn, and has fields.
+    """The turns of a file that has one object per turn, in a list or in lines, and the objects' fields.
 
-    The methods raise `Unusual` where a field is not as they expect it.
+    The methods raise `Unusual` if a field is not as they expect it.
 
     Attributes:
         tokens: The file.
-        depth: That of the fields.
-        row: Of each token: its object.
-        height: How many objects there are.
-        at: The tokens that are fields.
-        field: Their names.
+        depth: Depth of the fields.
+        row: For each token: the number of its object.
+        height: Number of objects.
+        at: Indices of the tokens that are names of fields.
+        field: These names.
     """
 
     tokens: Tokens
@@ -72,7 +70,7 @@ class Objects:
 
     @staticmethod
     def of(file: Tokens) -> Objects:
-        """The objects."""
+        """The objects of a file."""
         depth = 1 if file.lines else 2
         if file.depth[0] != depth or any(kind == Kind.ITEM for at, kind in file.shapes() if at <= depth):
             raise Unusual
@@ -82,7 +80,7 @@ class Objects:
         return Objects(file, depth, row, int(row[-1]) + 1, at, file.words.only(at))
 
     def named(self, name: str, *, in_all: bool = False) -> Integers:
-        """The tokens that are fields of this name; `in_all`: every object must have it."""
+        """The tokens that are fields of this name; with `in_all`, every object must have it."""
         word = self.field.words.index_of(name)
         at = self.at[self.field.code == word] if word is not None else self.at[:0]
         if in_all and len(at) != self.height:
@@ -100,16 +98,16 @@ class Objects:
         return pl.Series(self.tokens.integers(self.named(name, in_all=True)))
 
     def expect_strings(self, *names: str) -> None:
-        """Check that these fields, where an object has them, are strings."""
+        """Check that these fields are strings in all objects that have them."""
         if not all((self.tokens.kind[self.named(name)] == Kind.TO_STRING).all() for name in names):
             raise Unusual
 
     def flat(self, name: str, *, in_all: bool = True) -> Listed:
-        """The states {slot: value} that stand in a field."""
+        """The states {slot: value} in a field."""
         return self.tokens.flat(self.row, self.named(name, in_all=in_all), self.depth + 1)
 
     def nested(self, name: str, *, under: str | None = None) -> Listed:
-        """The states {domain: {slot: value}} that stand in a field of every object, or in one of its field `under`."""
+        """The states {domain: {slot: value}} in a field of every object, or in a field of its object `under`."""
         if under is None:
             return self.tokens.nested(self.row, self.named(name, in_all=True), self.depth + 1)
         file = self.tokens
@@ -130,10 +128,11 @@ def by_key(
     """The layout of files of the form {dialogue: {turn: {gold, pred}}}.
 
     Args:
-        gold: Whether a turn's key is that of the gold state.
-        pred: The same of the predicted state.
-        states: `Tokens.flat`, `Tokens.nested` or `Tokens.pairs`: what reads them.
-        under: The key of a dialogue under which its turns stand; beside it are only strings.
+        gold: Whether a key in a turn is that of the gold state.
+        pred: Whether it is that of the predicted state.
+        states: What reads the states: `Tokens.flat`, `Tokens.nested` or `Tokens.pairs`.
+        under: The key in a dialogue that leads to its turns, if other keys lead to strings and scalars; None: turns are
+            the dialogue's own keys.
     """
     depth = 2 if under is None else 3  # of the turns
     shapes = {(1, Kind.TO_OBJECT), (depth, Kind.TO_OBJECT)}
@@ -162,15 +161,3 @@ def by_key(
         return Columns(file.words.only(file.key(1)[at]), file.words.only(at).strings(), *sides)
 
     return layout
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """Pause the garbage collector: decoded JSON has no cycles, and looking for them takes longer than decoding it."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -1,4 +1,4 @@
-"""What was said: the table of contexts, made only when it is asked for."""
+"""The table of contexts: what was said in each turn. It is made only when it is asked for."""
 
 from collections.abc import Sequence
 from os import PathLike, fspath
@@ -9,7 +9,7 @@ from dstbench.errors import DstbenchError
 from dstbench.readers import Format, Source, find_files, read
 from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.registry import WITH_UTTERANCES
-from dstbench.readers.states import sides_of
+from dstbench.readers.states import name_of_all, sides_of
 from dstbench.schema.core import CONTEXTS
 
 _KEY = ["dialogue", "turn"]
@@ -24,15 +24,15 @@ def contexts(
     """What user and system say in each turn, from files that hold it.
 
     Args:
-        path: A file or folder, or several; or the table that was written of them.
-        split: The split to read, where there are several; None: all.
+        path: A file or folder, or several; each may also be a table of contexts as Parquet.
+        split: The split to read, if there are several; None: all.
         format: Native format; None: detect it.
 
     Returns:
         (dialogue, turn, system, user), schema `schema.CONTEXTS`, sorted by dialogue and turn.
 
     Raises:
-        DstbenchError: The format holds no utterances, or the files cannot be read.
+        DstbenchError: The format holds no utterances, a turn is in two files, or a file cannot be read.
     """
     sources = [Source(fspath(item)) for item in ([path] if isinstance(path, (str, PathLike)) else path)]
     parts = []
@@ -51,11 +51,13 @@ def contexts(
     twice = table.filter(pl.struct(_KEY).is_duplicated())
     if twice.height:
         dialogue, turn, *_ = twice.row(0)
-        raise DstbenchError("the same turn in two files", file=sources[0].name, dialogue=dialogue, turn=turn)
+        name = name_of_all([source.name for source in sources])
+        raise DstbenchError("the same turn in two files", file=name, dialogue=dialogue, turn=turn)
     return table
 
 
 def _from_parquet(source: Source) -> pl.DataFrame:
+    """A table of contexts that was written as Parquet."""
     try:
         table = pl.read_parquet(source.path)
         return table.select(pl.col(name).cast(dtype) for name, dtype in CONTEXTS.schema.items())
@@ -65,6 +67,7 @@ def _from_parquet(source: Source) -> pl.DataFrame:
 
 
 def _said(source: Source, form: Format) -> pl.DataFrame:
+    """The contexts of one file, in its order."""
     if form.said is None:
         raise source.error(
             f"files of format {form.name} hold no utterances",

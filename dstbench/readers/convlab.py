@@ -2,14 +2,13 @@
 
 Conventions: states are cumulative and nested by domain; the empty string says that a slot is not in the state.
 
-Predictions (``predictions.json``) are one JSON list of user turns, in any order, whose number counts system turns too.
+Predictions (``predictions.json``) are one JSON list of user turns, in any order; ``utt_idx`` counts system turns, too.
 
-Raw output (``test_generated_predictions.json``) has states as text, and lines name no turn: they are joined with the
-gold file's turns in order, of which there must be exactly as many. Its own gold only shows whether that order is right.
+Raw output (``test_generated_predictions.json``) has states as text, and lines that name no turn: they are joined with
+the gold file's turns in order, of which there must be exactly as many. The gold in it is used only to check that order.
 
-Unified datasets (``dialogues.json``), whatever the dataset, hold gold states: alternatives are joined by ``|`` already,
-dialogues are known by their ``original_id`` where they have one, as in the predictions, and ``data_split`` says of
-which split a dialogue is.
+Unified datasets (``dialogues.json``) hold gold states. Alternatives are already joined by ``|``. A dialogue is called
+by its ``original_id`` if it has one, as in the predictions; ``data_split`` is its split.
 """
 
 from collections.abc import Iterator
@@ -23,12 +22,11 @@ import polars as pl
 from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.readers.columns import Columns, Objects, Tokens
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, exchanges, said_in
-from dstbench.readers.fga_gca import NestedState
 from dstbench.readers.folder import SPLITS
-from dstbench.readers.format import Format, Pairs, Said, StatesBuilder
+from dstbench.readers.format import Format, NestedState, Pairs, Said, Source, States, StatesBuilder
 from dstbench.readers.sgd import Spoken, SpokenDialogue
-from dstbench.readers.source import Source, values
-from dstbench.readers.states import States, in_order
+from dstbench.readers.source import values
+from dstbench.readers.states import in_order
 
 _USER: Final = "user"
 
@@ -101,7 +99,7 @@ def _said(source: Source) -> Iterator[Said]:
 
 
 def split_state(state: str) -> tuple[Pairs, int]:
-    """Slots and values of ``[domain]([slot][value],[slot][value]);[domain](…)``, and the number of other pieces.
+    """Slots and values of ``[domain]([slot][value],[slot][value]);[domain](…)``, and the number of pieces lost.
 
     >>> split_state("[hotel]([area][north],[price range][cheap]);[train]([leave at][09:15])")
     ([('hotel-area', 'north'), ('hotel-price range', 'cheap'), ('train-leave at', '09:15')], 0)
@@ -131,7 +129,8 @@ def _read_raw(source: Source, states: StatesBuilder) -> None:
         states.gold.cells(at, *split_state(line.state_seq))
 
 
-def _in_proven_order(raw: States, gold: States) -> States:
+def _in_checked_order(raw: States, gold: States) -> States:
+    """Raw output joined with gold's turns; a note says where its own gold lists other slots than gold does."""
     states = in_order(raw, gold)
     if raw.gold is None or gold.gold is None:
         return states
@@ -141,7 +140,7 @@ def _in_proven_order(raw: States, gold: States) -> States:
         return states
     note = (
         f"{raw.source}: in {differ['at'].n_unique():,} of {gold.gold.turns.height:,} turns its own gold lists other "
-        f"slots than {gold.source}; where that is most of them, the order is another"
+        f"slots than {gold.source}; if these are most turns, the files are in different orders"
     )
     return replace(states, notes=(*states.notes, note))
 
@@ -207,7 +206,7 @@ RAW: Final = Format(
     shape=ConvlabLine,
     sniff=lambda source: source.first_line_has("state_seq", "predictions"),
     reader=_read_raw,
-    finish=lambda raw: replace(raw, gold=None, pred=None, complete=partial(_in_proven_order, raw)),
+    finish=lambda raw: replace(raw, gold=None, pred=None, complete=partial(_in_checked_order, raw)),
 )
 GOLD: Final = Format(
     name="convlab-gold",

@@ -1,10 +1,10 @@
-"""Documents that are open for changes: where in a file each turn's state and texts stand.
+"""Documents: files that are open for changes, and the places of each turn's state and texts in them.
 
-Conventions: a document is the file as it was decoded, and only what is edited in it changes. Slots are asked for by
-their canonical names and keep the file's spelling; a slot that a turn does not have is spelled as elsewhere in the
-file, and one that the file never has as usual in its format. A slot that is removed is left out in the format's way (a
-literal, or not there at all). What else is annotated (dialogue acts, spans, goals) stays as it is, but for the
-``turn_label`` of TRADE's and WOZ 2.0's files, which repeats what changes in the state.
+Conventions: a document is the decoded file, and only what is edited in it changes. Callers use canonical names of
+slots; the file keeps its own spelling. A slot that is new in a turn is spelled as in other turns of the file; one that
+is new in the file, as usual in its format. A slot is removed as the format leaves slots out: by a literal such as
+``none``, or by dropping its key. Other annotations (dialogue acts, spans, goals) stay as they are, except the
+``turn_label`` of TRADE's and WOZ 2.0's files, which repeats the changes of the state.
 """
 
 import re
@@ -18,21 +18,21 @@ from dstbench.conventions.slots import domain_of
 from dstbench.readers.format import Said
 from dstbench.readers.source import Source
 
-#: Where a value or a text stands: a list or an object, and the index or key in it.
+#: The place of a value or a text: a list or an object, and the index or key in it.
 Place: TypeAlias = tuple[Any, Any]
-#: A slot of a state: its canonical name, its place, and what `Document.make` takes to make such a place elsewhere.
+#: A slot of a state: its canonical name, its place, and its spelling, from which `Document.make` makes other places.
 Cell: TypeAlias = tuple[str, Place, Any]
 
 
 @dataclass(frozen=True)
 class DocumentTurn:
-    """A user turn of a document, or what the system says last.
+    """A user turn of a document, or the system's last turn if no user turn follows it.
 
     Attributes:
         dialogue: Its dialogue, as the file spells it.
         number: Its number, as the file spells it.
-        state: What holds its state, for `Document.cells`; None: it has no state, as the user says nothing in it.
-        texts: The places of what is said: by the ``user``, and by the ``system`` before.
+        state: The object that holds its state, for `Document.cells`; None: the user says nothing, so there is no state.
+        texts: The places of the utterances of the ``user``, and of the ``system`` before the user.
     """
 
     dialogue: str
@@ -41,17 +41,17 @@ class DocumentTurn:
     texts: Mapping[str, Place] = field(default_factory=dict)
 
     def text(self, speaker: str) -> Any:
-        """What a speaker says; None if there is nothing."""
+        """What a speaker says; None: nothing."""
         holder, key = self.texts.get(speaker, ({}, None))
         return holder.get(key) if isinstance(holder, dict) else holder[key]
 
 
 class Document:
-    """A decoded file; one subclass per shape of formats."""
+    """A decoded file; each subclass knows the layout of a format, or of several."""
 
-    #: What stands in place of a slot that is left out; None: nothing.
+    #: The value of a slot that is not in the state; None: such a slot is not listed.
     absent: ClassVar[str | None] = None
-    #: Spellings of slots that differ from the canonical ones, for slots that the file does not have.
+    #: The format's spellings that differ from the canonical ones, for slots that the file does not have.
     usual: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, source: Source) -> None:
@@ -59,11 +59,11 @@ class Document:
         self._spellings: dict[str, Any] | None = None
 
     def turns(self) -> Iterator[DocumentTurn]:
-        """The turns, dialogue by dialogue; states are not looked at."""
+        """The turns, dialogue by dialogue."""
         raise NotImplementedError
 
     def drop(self, dialogues: Collection[str]) -> None:
-        """Leave dialogues out, by the names that the file has for them."""
+        """Leave out the dialogues of these names, spelled as in the file."""
         raise NotImplementedError
 
     def dump(self) -> bytes:
@@ -80,7 +80,7 @@ class Document:
         Args:
             state: The state.
             slot: The canonical name.
-            spelling: What `cells` gave for the slot elsewhere in the file; None: the file does not have it.
+            spelling: The slot's spelling elsewhere in the file, as `cells` gives it; None: the file does not have it.
         """
         raise NotImplementedError
 
@@ -104,6 +104,7 @@ class Document:
                 self.put(place, value)
 
     def _spelling(self, slot: str) -> Any:
+        """The first spelling of a slot in the file; None: the file does not have it."""
         if self._spellings is None:
             self._spellings = {}
             for turn in self.turns():
@@ -120,11 +121,11 @@ class Document:
 def said_in(
     document: Callable[[Source], Document], check: Callable[[Source], object]
 ) -> Callable[[Source], Iterator[Said]]:
-    """The `Format.said` of a format that has documents.
+    """The `Format.said` of a format whose files can be opened as documents.
 
     Args:
-        document: The kind of document.
-        check: Raises a `DstbenchError` if the texts of a source, or what leads to them, are not of the right type.
+        document: Opens a source.
+        check: Raises a `DstbenchError` if the texts of a source, or the objects around them, have the wrong type.
     """
 
     def said(source: Source) -> Iterator[Said]:
@@ -139,7 +140,13 @@ def said_in(
 def exchanges(
     dialogue: str, turns: Iterable[dict[str, Any]], user: Callable[[dict[str, Any]], bool]
 ) -> Iterator[DocumentTurn]:
-    """The turns of a dialogue in which both speakers' turns are objects with an ``utterance``; `user`: whose is one."""
+    """The turns of a dialogue that lists both speakers' turns as objects with an ``utterance``.
+
+    Args:
+        dialogue: The dialogue, as the file spells it.
+        turns: Its objects.
+        user: Whether an object is the user's.
+    """
     number, texts = 0, dict[str, Place]()
     for turn in turns:
         if user(turn):
@@ -154,7 +161,7 @@ def exchanges(
 class JsonDocument(Document):
     """A JSON list of dialogues, or an object of them by name."""
 
-    #: The key of a dialogue's name, where dialogues stand in a list.
+    #: The key in a dialogue that holds its name; empty: the file is an object {name: dialogue}.
     name: ClassVar[str] = ""
 
     def __init__(self, source: Source) -> None:
@@ -167,7 +174,7 @@ class JsonDocument(Document):
 
     def dialogues(self) -> Iterator[tuple[str, Any]]:
         """(name, dialogue), in the order of the file."""
-        if self.name:  # even if the keys of an object are names too
+        if self.name:  # even if the file is an object of dialogues
             items = self.content.values() if isinstance(self.content, dict) else self.content
             yield from ((self.title(item), item) for item in items)
         else:

@@ -26,7 +26,7 @@ _SHAPE: Final = list[dict[str, Dstc10Domain]]
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    """Read the items; each stands for a dialogue's only turn."""
+    """Read the items, each as a dialogue of one turn, until `in_order` gives them their turns."""
     for number, item in enumerate(source.whole(_SHAPE, "dialogue", "slot", "slot", "slot")):
         semi = [(f"{d}-{slot}", BETWEEN.join(v)) for d, part in item.items() for slot, v in part.semi.items() if v]
         book = [(f"{d}-book {slot}", BETWEEN.join(v)) for d, part in item.items() for slot, v in part.book.items() if v]

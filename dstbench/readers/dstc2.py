@@ -1,8 +1,8 @@
 """DSTC2 (Henderson et al. 2014): the labels of its calls, and what trackers write.
 
-Conventions: one domain, so slots have no domain in these files and are given one: ``food`` is ``restaurant-food``.
-Cumulative goals only: what the user asks for (a phone number) is no slot. There is one ``label.json`` per call, in a
-folder of its own.
+Conventions: slots have no domain in these files, as there is only one, and get it here: ``food`` is
+``restaurant-food``. Goals are cumulative; what the user asks for (a phone number) is not a slot. Each call has a
+``label.json`` in a folder of its own.
 """
 
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ class TrackerTurn(msgspec.Struct):
     joint: list[Hypothesis] = msgspec.field(name="goal-labels-joint", default_factory=list)
 
     def best(self) -> dict[str, str]:
-        """The best whole goal; without one, each slot's best value if it beats the rest, which is for no value."""
+        """The best whole goal; without one, each slot's best value, if it beats what the scores leave for no value."""
         if self.joint:
             return max(self.joint, key=lambda hypothesis: hypothesis.score).slots
         best = {slot: max(shares, key=shares.__getitem__) for slot, shares in self.goals.items() if shares}
@@ -75,7 +75,7 @@ class TrackerOutput(msgspec.Struct):
 
 
 def _whole(source: Source) -> dict[str, Any]:
-    """The one object that the file is; empty if it is none."""
+    """The file's one object; empty if the file is not an object."""
     return next(iter(source.objects_at(0)), {})
 
 
@@ -98,7 +98,6 @@ def _said(source: Source) -> Iterator[Said]:
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    """Read a tracker's output: of each distribution the best."""
     sessions = _whole(source).get("sessions")
     for call in source.objects(TrackerCall, "session-id", None, "turn", None, "slot", items=sessions):
         for number, turn in enumerate(call.turns):

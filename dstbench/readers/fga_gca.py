@@ -1,13 +1,13 @@
 """The result files of FGA (Dey et al. 2022) and GCA (Aksu & Chen 2024): ``gt``/``pr`` JSON, and TripPy's marks.
 
 Conventions: one state per turn and side, nested by domain, cumulative; a slot that is not in the state is missing,
-and a literal ``none`` is kept as written. Turns count user turns from 0.
+and a literal ``none`` is kept as written. Turns are user turns, numbered from 0.
 
-FGA's result file of TripPy has no states, only whether each of its slots is right (1) or not (0), in an order that it
-does not say. A wrong slot is read as one with a wrong value, a right one is not listed: JGA, slot accuracy over all of
-them and FGA come out, and no other metric means anything. The authors' script for this file takes every change of the
-set of wrong slots for a new error, also one that only corrects a slot, as marks do not say what else has changed. So a
-wrong value names the whole set: it is new whenever the set is.
+FGA's result file of TripPy has no states, only marks: whether each slot is right (1) or wrong (0), in an order that the
+file does not give. A wrong slot is read as a slot with a wrong value, a right one is not listed. This gives JGA, FGA,
+and slot accuracy over all slots of the file; other metrics mean nothing. The authors' script takes every change of the
+set of wrong slots for a new error, even if a slot was only corrected, because marks do not show what else has changed.
+Therefore a wrong value names the whole set, and is new whenever the set is.
 """
 
 from typing import Final
@@ -15,9 +15,7 @@ from typing import Final
 import msgspec
 
 from dstbench.readers.columns import Tokens, by_key
-from dstbench.readers.format import Format, Source, StatesBuilder
-
-NestedState = dict[str, dict[str, str]]
+from dstbench.readers.format import Format, NestedState, Source, StatesBuilder
 
 
 class Turn(msgspec.Struct):
@@ -32,7 +30,7 @@ _MARKS: Final = dict[str, dict[str, list[int]]]
 
 
 def _sniff(source: Source) -> bool:
-    """Whether turns hold ``gt`` or ``pr`` (and no ``pred``, as STAR's slots do)."""
+    """Whether turns hold ``gt`` or ``pr``, and not ``pred``, which slots of STAR's files have beside ``gt``."""
     return any(turn.keys() & {"gt", "pr"} and "pred" not in turn for turn in source.objects_at(2))
 
 

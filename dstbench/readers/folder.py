@@ -1,8 +1,8 @@
 """Folders, and zips of several files: which files in them are one run, or one dataset.
 
-Conventions: a folder is one run if it holds one file of a known format, or several of a sharded one. What is no data
-(ontologies, schemas, lists of dialogues, logs) is passed over, as upstream does with its own ``metrics``. Subfolders
-named as splits are, say which dialogue is of which split.
+Conventions: a folder is one run if it holds one file of a known format, or several files of one sharded format. Other
+files (ontologies, schemas, lists of dialogues, logs, SGD's files of metrics) are ignored. The dialogues in a subfolder
+that has the name of a split are of that split.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-if TYPE_CHECKING:  # as formats need the names of splits
+if TYPE_CHECKING:  # formats import the names of splits from here
     from dstbench.readers.format import Format, Source
 
-#: How datasets call their splits.
+#: The splits, by the names that datasets give them.
 SPLITS: Final = {
     "train": "train", "training": "train", "test": "test",
     "dev": "dev", "val": "dev", "valid": "dev", "validate": "dev", "validation": "dev",
 }  # fmt: skip
-# Predictions once more, with the scores of each: what the official evaluation of SGD writes beside them.
+# SGD's official evaluation writes such a file beside the predictions: a copy of them with the scores of each.
 _EVALUATED: Final = "dialogues_and_metrics.json"
 _SHOWN: Final = 8
 
@@ -30,11 +30,11 @@ def data_files(
 
     Args:
         folder: The folder.
-        sniff: Tells the format of a file.
-        split: Where subfolders are splits, only the files of this one.
+        sniff: Returns the format of a file; None: it is of no known format.
+        split: If subfolders are splits, only the files of this one; None: all.
 
     Raises:
-        DstbenchError: There are none, or they are of several formats or runs.
+        DstbenchError: There are no such files, or they are of several formats or runs.
     """
     files = [file for file in folder.files() if not file.name.endswith(_EVALUATED)]
     splits = [split_of(folder, file) for file in files]
@@ -44,7 +44,7 @@ def data_files(
     data: list[tuple[str, str]] = []
     first: Format | None = None
     while files:
-        file = files.pop(0)  # and with it, once it is read, what it keeps of its content
+        file = files.pop(0)  # so that nothing holds on to its content once it has been read
         is_empty = not file.beginning(1 << 16).strip()
         form = None if file.is_parquet or is_empty else sniff(file)
         if form is None and not file.is_parquet:
@@ -65,11 +65,11 @@ def data_files(
         more = [f"{len(data) - _SHOWN} more"] if len(data) > _SHOWN else []
         raise folder.error(
             f"a folder with {len(data)} files of data that are not parts of one run: {', '.join(listed + more)}",
-            "name the one that is meant; several files that are named are scored as a run each",
+            "name the file that is meant, or several: each is then scored as a run of its own",
         )
 
 
 def split_of(folder: Source, file: Source) -> str | None:
-    """The split that the nearest of a file's subfolders names."""
+    """The split that is named by the nearest of the folders between `folder` and a file; None: by none of them."""
     inside = file.path.relative_to(folder.path).parts[:-1]
     return next((SPLITS[part.lower()] for part in reversed(inside) if part.lower() in SPLITS), None)

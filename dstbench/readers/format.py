@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dstbench.errors import DstbenchError
-from dstbench.readers.builder import Pairs, StatesBuilder
+from dstbench.readers.builder import NestedState, Pairs, StatesBuilder
 from dstbench.readers.columns import columns_of
 from dstbench.readers.source import Source
 from dstbench.readers.states import States
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from dstbench.readers.document import Document
     from dstbench.readers.tokens import Tokens
 
-#: What a module of a format needs, in one place.
-__all__ = ["Format", "Pairs", "Said", "Source", "States", "StatesBuilder"]
+#: What the module of a format needs; some of it is defined elsewhere.
+__all__ = ["Format", "NestedState", "Pairs", "Said", "Source", "States", "StatesBuilder"]
 
 #: Dialogue and turn as the file spells them, what the system said before, what the user said.
 Said: TypeAlias = tuple[str, int | str, str | None, str | None]
@@ -32,19 +32,20 @@ class Format:
     Attributes:
         name: What ``--from`` calls it.
         title: Who writes it.
-        example: A few characters that show the shape.
+        example: A small file, or its beginning, that shows the shape.
         shape: The type of the decoded file (for JSON Lines and TSV: of one line).
         sniff: Whether a source looks like this format.
         reader: Adds the turns of a source to a builder.
         holds: Which sides it can hold: ``gold``, ``pred``, or both.
-        omits: Values with which its files, that name every slot, say that one is not in the state.
-        layout: Finds the columns of a large file (see `columns`); None: it is always read by `reader`.
-        finish: Completes the states that were read: adds a note, say.
+        omits: Values that say that a slot is not in the state, in files that list every slot.
+        layout: Finds the columns of a large file (see `columns`); None: large files are read by `reader`, too.
+        finish: Changes the states after reading, to add a note, for example; None: nothing is changed.
         sharded: Whether several files of a folder are parts of one run.
-        said: What was said in each turn of a source; None: the format does not hold it. What the system said is what
-            stands before the user's turn; where it said nothing, or the file does not know, it is empty or None. States
-            are not checked.
-        document: Opens a source that `read` (and `said`) have checked for changes; None: it cannot be written again.
+        said: Yields what was said in each turn of a source, without checking states; None: the format does not hold
+            utterances. The system's utterance is the one before the user's; it is empty or None if the system said
+            nothing or the file does not have it.
+        document: Opens a source for changes, once `read` (and `said`) have checked it; None: files of this format
+            cannot be written again.
     """
 
     name: str
@@ -75,7 +76,7 @@ class Format:
         columns = columns_of(source, self.layout) if self.layout is not None else None
         if columns is None:
             return None
-        with suppress(DstbenchError):  # the reader says where it is wrong
+        with suppress(DstbenchError):  # `reader` raises it again, and says where the file is wrong
             return self._build(source, lambda _, states: states.take(columns))
         return None
 
@@ -85,11 +86,11 @@ class Format:
         return states.build()
 
     def spoken(self, source: Source) -> Iterator[Said]:
-        """What was said in each turn, if the format holds it."""
+        """What was said in each turn; nothing if the format does not hold it."""
         source.hint = self.hint
         return self.said(source) if self.said is not None else iter(())
 
     @property
     def hint(self) -> str:
-        """What to say where a file of this format is malformed."""
+        """The hint of errors about a malformed file of this format."""
         return f"a {self.name} file looks like {self.example}"

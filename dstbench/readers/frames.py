@@ -1,28 +1,23 @@
-"""Frames: what a file in SGD's layout says of a service in a turn, beside the service's slots.
+"""Frames: the active intent and the requested slots that a file in SGD's layout has per service and turn.
 
-Conventions: a turn's frame of a service is a cell of the slot ``<service>-#frame``, which is no slot of the state. Its
-value is the frame's active intent and then its requested slots, with bars between and before them; a frame without
-``active_intent`` begins with a bar or is empty, and one without ``requested_slots`` has no bar. So gold's value says
-that gold has the frame, also where no slot of it is in the state. Without the rows of such cells, a long table is what
-it would be if nothing were known of frames.
+Conventions: a frame is a cell of the slot ``<service>-#frame``, which is in no state. Its value is the active intent,
+then the requested slots, each preceded by a bar. Without ``active_intent`` the value begins with a bar or is empty;
+without ``requested_slots`` it has no bar. The cell shows that there is a frame even if none of the service's slots is
+in the state. Without its rows of frames, a long table is the same as one of a format that has no frames.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final
 
-import numpy as np
 import polars as pl
 
+from dstbench.arrays import Flags
 from dstbench.schema.core import BETWEEN
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Flags: TypeAlias = NDArray[np.bool_]
-#: What is counted of frames: see `count_frames`.
+#: The counts that `count_frames` returns.
 COUNTS: Final = ("gold", "gold_intent", "gold_requested", "pred", "pred_intent", "pred_requested")
 _SLOT: Final = "-#frame"
 #: Whether a row of a long table is a frame's.
@@ -30,12 +25,16 @@ IS_FRAME: Final = pl.col("slot").cast(pl.String).str.ends_with(_SLOT).fill_null(
 
 
 def frame_slot(service: str) -> str:
-    """The name under which a service's frames stand among its slots."""
+    """The slot of a service's frames."""
     return f"{service}{_SLOT}"
 
 
 def frame_value(intent: str | None, requested: Sequence[str] | None) -> str:
-    """What a frame says beside its slots; None: the file does not say it.
+    """The value of a frame's cell.
+
+    Args:
+        intent: The active intent; None: the file does not have it.
+        requested: The requested slots, likewise.
 
     >>> frame_value("FindHotels", []), frame_value("FindHotels", None), frame_value(None, ["price", "city"])
     ('FindHotels|', 'FindHotels', '|price|city')
@@ -44,21 +43,21 @@ def frame_value(intent: str | None, requested: Sequence[str] | None) -> str:
 
 
 def are_frames(slots: pl.Series) -> Flags:
-    """Which of these names of slots (String) are frames'."""
+    """Whether each of these slots (String) is one of frames."""
     flags: Flags = slots.str.ends_with(_SLOT).fill_null(False).to_numpy()
     return flags
 
 
 def count_frames(gold: pl.Series, pred: pl.Series) -> dict[str, int]:
-    """How many frames gold has, how many of these are predicted, and which of these say what.
+    """Count gold's frames, those of them that are predicted, and those that have an intent or requested slots.
 
     Args:
-        gold: What gold's frames say; null where gold has no frame.
-        pred: What the predicted ones of the same turns and services say; null where none is.
+        gold: Values of gold's frames; null: gold has no such frame.
+        pred: Values of the predicted frames of the same turns and services; null: not predicted.
 
     Returns:
-        ``gold`` and ``pred``; of each, ``<side>_intent`` and ``<side>_requested``: how many say that. Counts of parts
-        of a run add up.
+        ``gold`` and ``pred``: numbers of frames; ``<side>_intent`` and ``<side>_requested``: of these, those for which
+        the file has an intent or a list of requested slots. Counts of the parts of a run add up.
     """
     pairs = pl.DataFrame({"gold": gold, "pred": pred}).drop_nulls("gold").cast(pl.String)
     counts: dict[str, pl.Expr] = {}
@@ -74,10 +73,10 @@ def count_frames(gold: pl.Series, pred: pl.Series) -> dict[str, int]:
 
 
 def all_say(counts: dict[str, Any], what: str) -> bool:
-    """Whether all frames of gold and all predicted ones, of which there are some, say their intent (requested slots).
+    """Whether gold and predictions have frames, and all of these have an intent (a list of requested slots).
 
     Args:
-        counts: What `count_frames` gives.
+        counts: The counts, from `count_frames`.
         what: ``intent`` or ``requested``.
     """
     return all(counts[side] > 0 and counts[f"{side}_{what}"] == counts[side] for side in ("gold", "pred"))
@@ -93,11 +92,11 @@ def same_intent(gold: str, pred: str) -> bool:
 
 
 def requested_f1(gold: str, pred: str | None) -> float:
-    """F1 of the requested slots of two frames, as SGD's evaluation has it: 1 where neither requests any.
+    """F1 of the requested slots of two frames, as in SGD's evaluation: 1 if neither requests any.
 
     Args:
-        gold: What gold's frame says.
-        pred: What the predicted one says; None: there is none.
+        gold: Value of gold's frame.
+        pred: Value of the predicted frame; None: there is none.
 
     >>> requested_f1("NONE|price|city", "NONE|price"), requested_f1("NONE|", "NONE|"), requested_f1("NONE|", "NONE|a")
     (0.6666666666666666, 1.0, 0.0)

@@ -1,8 +1,8 @@
 """IC-DST's and RefPyDST's ``running_log.json`` (Hu et al. 2022; King & Flanigan 2023), and the gold file beside it.
 
 Conventions: one JSON list of turns with flat cumulative states; items may come in any order. Gold files have no
-``pred``. A log's gold is reported as doubtful: where gold was ``a|b`` and the prediction one of them, the authors'
-scorer has put the prediction in its place.
+``pred``. A note says that a log's gold is doubtful: if gold is ``a|b`` and the prediction is one of the two, the
+authors' scorer replaces gold by the prediction.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,6 @@ def _layout(file: Tokens) -> Columns:
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    """Read ``running_log.json``, or the gold file of the same form that has no ``pred``."""
     for turn in source.objects(IcdstTurn, "ID", None, "slot", turn="turn_id"):
         at = states.turn(turn.ID, turn.turn_id)
         states.gold.flat(at, turn.slot_values)
@@ -58,7 +57,7 @@ def _doubt_gold(states: States) -> States:
     return with_note(
         states,
         "its gold may have been altered in favour of the predictions where it had alternatives (a|b); "
-        "--gold FILE gives it anew, and shows the turns that an interrupted run has not reached",
+        "--gold FILE replaces it, and shows the turns that an interrupted run has not reached",
     )
 
 

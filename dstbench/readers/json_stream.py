@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 _CHUNK: Final = 1 << 22
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
-_BEHIND: Final = re.compile(r"trailing characters \(byte (\d+)\)")  # the decoder says where it stopped, from 1
+_BEHIND: Final = re.compile(r"trailing characters \(byte (\d+)\)")  # the decoder counts bytes from 1
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class _Window:
-    """The part of a stream that is being looked at.
+    """The part of a stream that is in memory.
 
     Attributes:
         data: The bytes in memory.
-        at: Where in `data` the next byte is.
-        passed: How many bytes of the content are before `data`.
+        at: Index of the next byte in `data`.
+        passed: Number of bytes of the content before `data`.
     """
 
     def __init__(self, source: Source, file: BinaryIO) -> None:
@@ -34,17 +34,17 @@ class _Window:
         self.data, self.at, self.passed = b"", 0, 0
 
     def more(self) -> bool:
-        """Let go of what is done with and read on; whether there was something to read."""
+        """Drop the bytes before `at` and read on; returns whether there was something to read."""
         rest = len(self.data) - self.at
         try:
-            chunk = self._file.read(max(_CHUNK, rest))  # twice as much each time, where one object needs it
+            chunk = self._file.read(max(_CHUNK, rest))  # twice as much each time, for an object larger than a chunk
         except OSError as error:
             raise self._source.error(f"cannot be read: {error.strerror}") from None
         self.data, self.passed, self.at = self.data[self.at :] + chunk, self.passed + self.at, 0
         return bool(chunk)
 
     def peek(self) -> bytes:
-        """The next byte that is no space; none at the end."""
+        """The next byte that is not a space; empty at the end."""
         while True:
             space = _SPACE.match(self.data, self.at)
             self.at = space.end() if space else self.at
@@ -53,17 +53,17 @@ class _Window:
 
 
 def items(source: Source, keep: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of a top-level JSON list, of each only some keys.
+    """The objects of a top-level JSON list, with only some of their keys.
 
     Args:
         source: The file.
-        keep: What the keys to keep start with; other values are passed over.
+        keep: Beginnings of the keys to keep.
 
     Yields:
         (``item N: ``, the kept keys with their values).
 
     Raises:
-        DstbenchError: As `Source.json`, and if it is no list of objects.
+        DstbenchError: The JSON is broken (see `Source.json`), or is not a list of objects.
     """
     with source.stream() as file:
         window = _Window(source, file)
@@ -97,8 +97,8 @@ def _kept(source: Source, window: _Window, keep: tuple[str, ...]) -> dict[str, A
     fields, end = _object(window)
     kept = {key: msgspec.json.decode(value) for key, value in fields.items() if key.startswith(keep)}
     text = window.data[window.at : end]
-    # Each kept key is one place where such a key seems to begin. A difference is a suspicion, and the slow decoder
-    # decides whether a key was there twice.
+    # A key that is there twice is in `kept` once but in the text twice. The text may contain it for other reasons, so
+    # the slow decoder decides.
     if sum(text.count(f'"{start}'.encode()) for start in keep) != len(kept):
         json.loads(text, object_pairs_hook=source.refuse_repeated_keys)
     window.at = end
@@ -109,7 +109,7 @@ def _object(window: _Window) -> tuple[dict[str, msgspec.Raw], int]:
     """The fields of the object that begins here, undecoded, and where it ends."""
     while True:
         end = window.data.find(b"}", window.at) + 1
-        if end:  # the first brace closes an object that is flat; one that is cut short is no valid JSON
+        if end:  # the first brace ends a flat object; if the object is not flat, this text is not valid JSON
             with suppress(msgspec.DecodeError):
                 return _FIELDS.decode(memoryview(window.data)[window.at : end]), end
         rest = memoryview(window.data)[window.at :]
@@ -119,7 +119,7 @@ def _object(window: _Window) -> tuple[dict[str, msgspec.Raw], int]:
             if behind := _BEHIND.search(str(error)):
                 end = int(behind[1]) - 1
                 return _FIELDS.decode(rest[:end]), window.at + end
-            # A number that is cut short is a fault of the last byte.
+            # If a number is cut off, the decoder complains about the last byte.
             cut = "truncated" in str(error) or str(error).endswith(f"(byte {len(rest)})")
             if not (cut and window.more()):
                 raise

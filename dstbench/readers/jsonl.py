@@ -1,9 +1,9 @@
-"""dstbench's own format: one JSON object per line and turn, for every model that writes nothing itself.
+"""dstbench's own format: one JSON object per line and turn, for models whose code writes no predictions.
 
 Conventions: ``dialogue_id`` and ``turn`` (user turns from 0) name the turn; ``gold`` and ``pred`` are cumulative
 states ``{"hotel-area": "north"}``. A slot that is not in the state is left out. A line may lack ``gold`` (then
-``--gold`` gives it) or ``pred`` (then the turn has no prediction). ``system`` and ``user`` are what was said: the
-system turn before the user turn, and the user turn. The same objects in one JSON list, or in memory, are the same.
+``--gold`` gives it) or ``pred`` (then the turn has no prediction). ``system`` and ``user`` are utterances: that of the
+system before the user's turn, and the user's. A JSON list of such objects, or a list in memory, is read alike.
 """
 
 import operator
@@ -60,7 +60,7 @@ def _layout(file: Tokens) -> Columns:
 
 
 def _items(source: Source) -> Iterator[tuple[str, Any]]:
-    """(its place in words, what stands there) of every turn, unchecked."""
+    """(``line N: `` or ``item N: ``, unchecked value) of every turn."""
     if source.kind == "jsonl":
         return source.json_lines()
     if source.kind == "json" and isinstance(source.json, list):
@@ -87,6 +87,7 @@ def _with_plain_turn(item: Any) -> Any:
 
 
 def _collect(source: Source, states: StatesBuilder, items: Iterable[tuple[str, Any]]) -> None:
+    """Check items as `_items` gives them, and add their turns and states."""
     source.hint = _HINT
     unknown: dict[str, None] = {}
     for place, item in items:

@@ -52,6 +52,6 @@ FORMAT: Final = Format(
     omits=("none",),
     layout=_layout,
     finish=noting_gaps(
-        "; KAGE leaves out those that it could not parse and counts them as wrong: --gold FILE --missing wrong does too"
+        "; KAGE leaves out those that it cannot parse and counts them as wrong, as --gold FILE --missing wrong does"
     ),
 )

@@ -1,7 +1,7 @@
 """LDST's ``test_LLM_result.txt`` (Feng et al. 2023).
 
-Conventions: one line per turn and slot, which names the dataset's file and the dialogue's place in it, for which gold
-must be that dataset, or the dialogue's id. States are cumulative. As every slot has a line, ``NONE``, ``not
+Conventions: one line per turn and slot. It names a dialogue by its id, or by its file and its place in that file; then
+gold must be the dataset that has this file. States are cumulative. As every slot has a line, ``NONE``, ``not
 mentioned`` and an empty list say that one is not in the state. Several values are joined by ``|``.
 """
 
@@ -43,7 +43,7 @@ def _parts(line: str) -> list[str]:
 
 @lru_cache(maxsize=65_536)
 def literal(text: str) -> tuple[str, ...] | None:
-    """The strings of a Python list as it is printed; None if it is none. Nothing is ever evaluated.
+    """The strings of a list that Python printed; None: the text is not such a list. Nothing is ever evaluated.
 
     >>> literal("['north']"), literal("north")
     (('north',), None)
@@ -56,7 +56,7 @@ def literal(text: str) -> tuple[str, ...] | None:
 
 
 def _lines(source: Source) -> Iterator[tuple[LdstLine, str, int]]:
-    """Every line, its value, and the turn."""
+    """Every line, with its value and the number of its user turn."""
     for number, text in enumerate(source.text.split("\n"), start=1):
         if not text.strip():
             continue
@@ -66,14 +66,14 @@ def _lines(source: Source) -> Iterator[tuple[LdstLine, str, int]]:
         line = LdstLine(*parts)
         strings = literal(line.value.strip())
         if strings is None or not (line.turn.isdecimal() and len(line.turn) < 10):
-            is_text = f"the value {line.value[:40]!r} is no list of strings"
-            what = is_text if strings is None else "the turn is no number"
+            not_listed = f"the value {line.value[:40]!r} is not a list of strings"
+            what = not_listed if strings is None else "the turn is not a number"
             raise source.misshapen(f"line {number}: {what}", dialogue=line.dialogue, turn=line.turn[:20])
         yield line, BETWEEN.join(strings), int(line.turn) // 2  # both speakers' turns are counted
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    """Read the file; where lines name places, the dialogue is called by file and place."""
+    """Read the file; if lines name places, file and place stand for the dialogue's id."""
     if source.kind != "text":
         raise source.misshapen(f"no lines with {_BAR}")
     turns: dict[tuple[str, str, int], Pairs] = {}
@@ -85,18 +85,18 @@ def _read(source: Source, states: StatesBuilder) -> None:
 
 
 def _needing_gold(lines: States) -> States:
-    """Where lines name places, the dialogues are known only beside gold."""
+    """The lines as they are, or, if they name places, as predictions that need gold to find the dialogues."""
     if lines.pred is None or not lines.pred.turns["dialogue"].str.contains(_BAR, literal=True).all():
         return lines
     return replace(lines, pred=None, complete=partial(_by_place, lines))
 
 
 def _by_place(lines: States, gold: States) -> States:
-    """The states under the ids of the dialogues that stand where the lines say."""
+    """The states with the ids of the dialogues at the places that the lines name."""
     if gold.places is None or lines.pred is None:
         raise error_in(
             lines,
-            f"it names dialogues by their place in a dataset's files, which {gold.source} is not one of",
+            f"it names dialogues by their place in a dataset's files, and {gold.source} is no such dataset",
             "give the dataset itself as --gold: the folder with dialogues_001.json …",
         )
     twice = gold.places.filter(pl.struct("file", "position").is_duplicated())

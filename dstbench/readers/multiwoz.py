@@ -1,12 +1,12 @@
 """Gold states as MultiWOZ itself has them: ``data.json`` of 2.0, 2.1, 2.3 and 2.4 (Budzianowski et al. 2018).
 
-Conventions: user and system turns alternate; the state after user turn t stands in the system turn that follows it,
-``log[2t+1]``, as its ``metadata``. Every slot is always there: the empty string and ``not mentioned`` say that one is
-not in the state; any other value is kept as written, also ``none``. MultiWOZ-zh (Zhu et al. 2020) says it in Chinese,
-in the three spellings that ConvLab-2's ``evaluate.py`` drops. Alternatives that stand in lists (2.2, converted to this
-layout) are joined by ``|``. What was ``booked`` is no slot. The dictionaries of raw dialogues that TripPy and 2.4 cut
-by split (``test_dials.json``) are the same. ``testListFile.json`` and ``valListFile.json`` beside the file, plain text
-in spite of their names, say which dialogue is of which split.
+Conventions: user and system turns alternate; the state after user turn t is the ``metadata`` of the system turn that
+follows it, ``log[2t+1]``. Every slot is always there: the empty string and ``not mentioned`` say that one is not in the
+state, and so do, in MultiWOZ-zh (Zhu et al. 2020), the three Chinese spellings that ConvLab-2's ``evaluate.py`` drops.
+Any other value is kept as written, even ``none``. Alternatives in lists (2.2, converted to this layout) are joined by
+``|``. ``booked`` is not a slot. The files of raw dialogues per split in TripPy and 2.4 (``test_dials.json``) have the
+same layout. ``testListFile.json`` and ``valListFile.json`` beside the file list the dialogues of these splits, as plain
+text in spite of their names.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, s
 from dstbench.readers.format import Format, Source, StatesBuilder
 from dstbench.schema.core import BETWEEN
 
-#: A value, or the alternatives of one; of ``booked``, what was booked.
+#: A value, or its alternatives; for ``booked``, a list of bookings.
 Value = str | list[Any]
 
 
@@ -90,7 +90,7 @@ def _read(source: Source, states: StatesBuilder) -> None:
 
 
 def _joined(source: Source, value: list[Any], dialogue: str, turn: int, slot: str) -> str:
-    """Alternatives in one string; none: the empty string, as elsewhere in these files."""
+    """Alternatives in one string; no alternative is the empty string, as elsewhere in these files."""
     if not all(isinstance(item, str) for item in value):
         what = f"expected a list of strings, found {value}"
         raise source.misshapen(what, dialogue=dialogue, turn=turn, slot=slot)
@@ -98,7 +98,7 @@ def _joined(source: Source, value: list[Any], dialogue: str, turn: int, slot: st
 
 
 def _splits(source: Source, dialogues: Iterable[str]) -> dict[str, str]:
-    """The split of every dialogue, if both lists are beside the file: what is in neither is for training."""
+    """The split of every dialogue, if both lists are beside the file: ``train`` if it is in neither."""
     split_by_name: dict[str, str] = {}
     for split, name in (("dev", "val"), ("test", "test")):
         file = source.sibling(f"{name}ListFile.json", f"{name}ListFile.txt")

@@ -1,16 +1,15 @@
 """Predictions in the format of MultiWOZ_Evaluation, mwzeval (Nekvinda & Dušek 2021).
 
-Conventions: per dialogue (lower-case id) a list of turns in order, each with the response and, for systems that track
-a state, the ``state`` nested by domain, cumulative. No gold inside. A turn without ``state`` has no prediction, which
-is not the same as an empty one.
+Conventions: per dialogue (lower-case id) a list of turns in order, each with the response and, if the system tracks
+states, the cumulative ``state`` nested by domain. No gold inside. A turn without ``state`` has no prediction, which is
+not the same as an empty state.
 """
 
 from typing import Final
 
 import msgspec
 
-from dstbench.readers.fga_gca import NestedState
-from dstbench.readers.format import Format, Source, StatesBuilder
+from dstbench.readers.format import Format, NestedState, Source, StatesBuilder
 
 
 class Turn(msgspec.Struct):

@@ -46,36 +46,44 @@ def read_ontology(source: str | Mapping[str, Iterable[str]]) -> dict[str, frozen
     return ontology
 
 
-def read_database(folder: str) -> dict[str, frozenset[str]]:
-    """The values of each slot that the entities of a database have.
+def read_entities(folder: str) -> dict[str, list[Mapping[str, Any]]]:
+    """The entities of a database by domain, each a mapping from attribute to value.
 
     Args:
         folder: A folder with files ``DOMAIN_db.json``, or one such file.
 
-    Returns:
-        By slot ``domain-attribute``: every attribute that is a string and no longer than a name; which of these are
-        slots of a dataset, the dataset knows.
-
     Raises:
-        DstbenchError: There is no such file, or one is no list of entities.
+        DstbenchError: There is no such file, or one is not a list of entities.
     """
     path = Path(folder)
     files = sorted(path.glob(f"*{_DATABASE}")) if path.is_dir() else [path]
     if not files:
         what = f"a folder without a file named …{_DATABASE}"
         raise DstbenchError(what, file=folder, hint="hotel_db.json, train_db.json, …")
-    values_by_slot: dict[str, set[str]] = defaultdict(set)
+    entities: dict[str, list[Mapping[str, Any]]] = {}
     for file in files:
         if not file.name.endswith(_DATABASE):
             hint = "name the folder that has them, or give it as --ontology"
             raise DstbenchError(f"a file of a database is named DOMAIN{_DATABASE}", file=str(file), hint=hint)
-        domain = file.name.removesuffix(_DATABASE)
-        for entity in read_json(file, list):
-            if not isinstance(entity, Mapping):
-                raise DstbenchError("not a list of entities", file=str(file), hint='[{"name": "…", "area": "…"}, …]')
-            for name, value in entity.items():
-                if isinstance(value, str):
-                    values_by_slot[canonical_slot(f"{domain}-{name}")].add(value)
+        of_domain: list[Any] = read_json(file, list)
+        if not all(isinstance(entity, Mapping) for entity in of_domain):
+            raise DstbenchError("not a list of entities", file=str(file), hint='[{"name": "…", "area": "…"}, …]')
+        entities[file.name.removesuffix(_DATABASE)] = of_domain
+    return entities
+
+
+def read_database(folder: str) -> dict[str, frozenset[str]]:
+    """The values that the entities of a database have, by slot; see `read_entities`.
+
+    Returns:
+        The values of every slot ``domain-attribute`` whose attribute is a string in some entity, whether or not a
+        dataset has that slot.
+    """
+    values_by_slot: dict[str, set[str]] = defaultdict(set)
+    for domain, entities in read_entities(folder).items():
+        for name, value in (item for entity in entities for item in entity.items()):
+            if isinstance(value, str):
+                values_by_slot[canonical_slot(f"{domain}-{name}")].add(value)
     return {slot: frozenset(values) for slot, values in values_by_slot.items()}
 
 

@@ -2,7 +2,7 @@
 
 Conventions: JSON Lines; cumulative states as triples ``hotel book day friday`` between commas. ``not mentioned`` says
 that a slot is not in the state; a literal ``none`` and ``dontcare`` are kept as written. A value that contains a comma
-reads as two, as it does upstream.
+is split there, as in the authors' code.
 """
 
 import re
@@ -64,7 +64,7 @@ def _read(source: Source, states: StatesBuilder) -> None:
             gold = teacher.labels if teacher.eval_labels is msgspec.UNSET else teacher.eval_labels
             if gold is msgspec.UNSET or len(gold) != 1:
                 number = "no" if gold is msgspec.UNSET else len(gold)
-                what = f"{place}{number} gold states where one is meant (eval_labels, or labels)"
+                what = f"{place}{number} gold states, where there must be one (eval_labels, or labels)"
                 raise source.misshapen(what, dialogue=teacher.dial_id, turn=teacher.turn_num)
             at = states.turn(teacher.dial_id, teacher.turn_num)
             states.gold.triples(at, _unwrap(gold[0]))
@@ -77,7 +77,7 @@ def _unwrap(state: str) -> list[str]:
 
 
 def _read_checkdst(source: Source, states: StatesBuilder) -> None:
-    """Read CheckDST's predictions; the turn stands after the last hyphen of ``dial_id``."""
+    """Read CheckDST's predictions; ``dial_id`` is the dialogue, a hyphen and the turn."""
     for place, line in source.lines(CheckdstLine):
         at = states.turn(*source.split_key(line.dial_id, "-", f"{place}the dial_id"))
         states.gold.triples(at, _unwrap(line.gold))

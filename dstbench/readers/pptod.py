@@ -2,8 +2,8 @@
 
 Conventions: cumulative states as spans ``[hotel] day friday area north``. ``not mentioned`` (in FnCTOD's also ``not
 present``) says that a slot is not in the state; a literal ``none`` and ``dontcare`` are kept as written. A value that
-contains a slot's name reads as two, as it does upstream. PPTOD's code loses the last turn of the last dialogue, which
-only a gold file shows.
+contains the name of a slot is split there, as in the authors' code. PPTOD's code loses the last turn of the last
+dialogue, which only a gold file shows.
 """
 
 from functools import partial
@@ -30,13 +30,13 @@ class SpanTurn(msgspec.Struct):
 
 
 class FnctodTurn(SpanTurn):
-    """One turn of FnCTOD (Li et al. 2024); one that the run has not reached has no generated dictionary."""
+    """One turn of FnCTOD (Li et al. 2024); a turn that the run has not reached has no ``bspn_dict_gen``."""
 
     bspn_dict_gen: Any = msgspec.UNSET
 
 
 def split_span(span: str) -> tuple[Pairs, int]:
-    """Slots and values of ``[domain] slot value slot value [domain] …``, and the number of words that belong nowhere.
+    """Slots and values of ``[domain] slot value slot value [domain] …``, and the number of words lost.
 
     >>> split_span("[hotel] area north book day [train] leave 09:15")
     ([('hotel-area', 'north book'), ('hotel-book day', ''), ('train-leaveat', '09:15')], 0)

@@ -1,6 +1,8 @@
-"""The registry of formats; which of them a file has, by its content; and `read`."""
+"""The registry of formats: `find_format` recognises a file's format by its content, and `read` reads the file."""
 
+import gc
 from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike, fspath
 from typing import Final
 
@@ -30,7 +32,6 @@ from dstbench.readers import (
     trippy,
     woz,
 )
-from dstbench.readers.columns import without_collection
 from dstbench.readers.folder import data_files, split_of
 from dstbench.readers.format import Format, Source, States
 from dstbench.readers.states import in_split, merge_states, only_split
@@ -78,10 +79,10 @@ FORMATS: Final[dict[str, Format]] = {
 
 #: Names of the formats that can be written again.
 WRITABLE: Final = tuple(form.name for form in FORMATS.values() if form.document is not None)
-#: Names of the formats that hold what was said.
+#: Names of the formats that hold utterances.
 WITH_UTTERANCES: Final = tuple(form.name for form in FORMATS.values() if form.said is not None)
 
-# Packings that are not read, or not inside of another: name, and where which bytes show it.
+# Packings that are not read, or not inside another one: name, and the offset at which these bytes show it.
 _PACKINGS: Final = (
     ("gzip", 0, archives.GZIP),
     ("zip", 0, archives.ZIP),
@@ -122,7 +123,7 @@ def find_files(source: Source, name: str | None = None, split: str | None = None
         split: In a folder with one subfolder per split, only the files of this one.
 
     Raises:
-        DstbenchError: A folder without data, or with data that are no single run's.
+        DstbenchError: A folder holds no data, or data of several runs.
     """
     if not source.is_folder:
         yield source, find_format(source, name)
@@ -143,22 +144,21 @@ def read(
     Args:
         source: The file, or its path.
         format: Name of its format; None: detect it.
-        split: The split to read: ``train``, ``dev`` or ``test``, where the data say which dialogue is of which; None:
-            all.
+        split: The split to read, ``train``, ``dev`` or ``test``, if the data say which dialogues are in it; None: all.
 
     Returns:
         Its states.
 
     Raises:
-        DstbenchError: It cannot be read; the message says what, where and what to do.
+        DstbenchError: It cannot be read; the message says what is wrong, where, and what to do.
     """
     if not isinstance(source, Source):
         source = Source(fspath(source))
     parts = []
-    with without_collection():
+    with _without_collection():
         for file, form in find_files(source, format, split):
             states = form.read(file)
-            file.forget()  # before the garbage collector is back and looks at millions of objects
+            file.forget()  # before the garbage collector is on again and looks at millions of objects
             if states.splits is None and source.is_folder and (named := split_of(source, file)) is not None:
                 states = in_split(states, named)
             parts.append(states)
@@ -166,8 +166,20 @@ def read(
     return whole if split is None else only_split(whole, split)
 
 
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Pause the garbage collector: decoded JSON has no cycles, and looking for them takes longer than decoding it."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 def _unknown(source: Source) -> tuple[str, str]:
-    """What a file of no known format looks like, in a few words, and what to do."""
+    """What is wrong with a file of no known format, and what to do."""
     if packing := next((name for name, at, mark in _PACKINGS if source.raw[at:].startswith(mark)), None):
         return f"packed ({packing})", "unpack it first; gzip and zip are read as they are, once and not in each other"
     if source.kind == "json" and isinstance(source.json, dict) and source.json.keys() >= {"class_types", "slots"}:
@@ -178,6 +190,7 @@ def _unknown(source: Source) -> tuple[str, str]:
 
 
 def _describe(source: Source) -> str:
+    """What a file looks like, in a few words."""
     if source.kind == "jsonl":
         return "JSON Lines whose objects have no dialogue_id"
     binary = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"PA": "Parquet"}

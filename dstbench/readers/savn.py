@@ -1,8 +1,8 @@
-"""Dumps of models that predict a value per slot and turn but write none, such as SAVN (Wang et al. 2020).
+"""Dumps of models that predict a value per slot and turn but write no file, such as SAVN (Wang et al. 2020).
 
-Conventions: ours, as there is no file of theirs (README, *Models that write nothing*): the slots once, and per
-dialogue and turn one value for each, in their order, cumulative. Every slot is always there, so ``none`` says that one
-is not in the state; ``dontcare`` is kept as written. No gold inside.
+Conventions: those of the dump in `dstbench help own-data`: the slots once, and per dialogue and turn a value for each
+slot, in the same order, cumulative. Every slot is always there, so ``none`` says that one is not in the state;
+``dontcare`` is kept as written. No gold inside.
 """
 
 from typing import Final
@@ -33,7 +33,7 @@ def _read(source: Source, states: StatesBuilder) -> None:
 
 FORMAT: Final = Format(
     name="savn",
-    title="dump of SAVN (README says how); needs --gold",
+    title="dump of SAVN (see `dstbench help own-data`); needs --gold",
     holds=("pred",),
     example='{"slots": ["hotel-area", "hotel-name"], "predictions": {"MUL9901.json": {"0": ["north", "none"]}}}',
     shape=Dump,

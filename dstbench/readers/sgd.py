@@ -1,14 +1,14 @@
 """The layout of SGD (Rastogi et al. 2020) and of MultiWOZ 2.2 (Zang et al. 2020): ``dialogues_001.json`` and so on.
 
-Conventions: a dialogue's turns are the user's and the system's; a user turn has a frame per service with its state,
-cumulative. A service that has no frame in a turn is not in that turn's state: the official evaluation does not score
-it there. A slot is called ``<service>-<slot>`` unless its name has the domain in it (``hotel-bookday``); case is kept.
-Values are lists: in gold, of what is equally right (joined by ``|``); of a prediction, the official evaluation reads
-the first element, and so does this reader. An empty list is no value. Which frames a turn has, also those without a
-value, is kept, with their intents and requested slots.
+Conventions: a dialogue has user and system turns; a user turn has a frame per service, with a cumulative state. A
+service without a frame in a turn is not in that turn's state, as the official evaluation does not score it there. A
+slot is called ``<service>-<slot>`` unless its name contains the domain (``hotel-bookday``); case is kept. A value is a
+list: gold's elements are alternatives (joined by ``|``), and of a prediction's, only the first is read, as in the
+official evaluation. An empty list is no value. Each frame is kept with its intent and requested slots, even if it has
+no value.
 
-Gold and predictions have the same shape, so both sides are read: a file given as ``--gold`` is gold, any other is
-predictions. Files may be a list of dialogues, or a dictionary of them by id.
+Gold and predictions have the same shape, so both sides are read: a file named as ``--gold`` is gold, any other is
+predictions. A file is a list of dialogues, or a dictionary of them by id.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ class State(msgspec.Struct):
 
 
 class Frame(msgspec.Struct):
-    """What a turn says of a service; only user turns have a state."""
+    """A service in a turn; only user turns have a state."""
 
     service: str
     state: State | msgspec.UnsetType = msgspec.UNSET
@@ -123,7 +123,7 @@ class _Document(JsonDocument):
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
         if spelling is None:
             service, _, name = slot.partition("-")
-            is_prefixed = slot in KNOWN_SLOTS or "-" in name  # MultiWOZ 2.2's, or a name that would be cut
+            is_prefixed = slot in KNOWN_SLOTS or "-" in name  # else a hyphen in the name would end the service
             spelling = service, slot.replace(" ", "") if is_prefixed else name
         service, name = spelling
         frame = next((frame for frame in state["frames"] if frame["service"] == service), None)

@@ -1,9 +1,9 @@
 """SimpleTOD's generated states and its preprocessed MultiWOZ (Hosseini-Asl et al. 2020).
 
-Conventions: cumulative states. Predictions are triples ``hotel book day friday`` of both sides; gold is a dictionary
-of dialogues, each with a list of domain, slot and value per turn, and what was said. ``not mentioned`` says that a slot
-is not in the state; a literal ``none`` that survives in the 2.1 annotation is kept as written. Turns count user turns
-from 0.
+Conventions: cumulative states. The file of generated states has triples ``hotel book day friday`` for both sides. The
+preprocessed dataset is a dictionary of dialogues with utterances, and a list of domain, slot and value per turn. ``not
+mentioned`` says that a slot is not in the state; a literal ``none``, as in some annotations of 2.1, is kept as written.
+Turns are user turns, numbered from 0.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ class _SpokenDialogue(msgspec.Struct):
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    """Read SimpleTOD's file; a run that was fed gold states, as its name says, is reported."""
+    """Read generated states; a note says if, by the file's name, the model was given the gold states."""
     if "oracleBelief" in source.path.name:
         states.note("its name says oracleBelief: the model was given the gold states")
     for dialogue, content in source.whole(dict[str, SimpletodDialogue], "dialogue", None, "turn").items():

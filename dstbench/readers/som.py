@@ -1,11 +1,12 @@
 """SOM-DST's and Transformer-DST's ``preds_<epoch>.json`` (Kim et al. 2020; Zeng & Nie 2021).
 
 Conventions: one key ``<dialogue>_<turn>`` per turn, whose two lists are the predicted and the gold state, in this
-order, as ``domain-slot-value``, cumulative. Turns count user turns from 0 and may have gaps, as the authors skip
-turns outside five domains.
+order, as ``domain-slot-value``, cumulative. Turns are user turns, numbered from 0; there may be gaps, as the authors
+skip turns outside five domains.
 
-With ``--eval_all`` SOM-DST writes one file eight times over, and the run that is left was given the gold. So a file in
-which nearly every turn is right is reported: no tracker comes near that on any version of MultiWOZ.
+With ``--eval_all`` SOM-DST writes the same file eight times, and the last run, which remains, was given the gold
+states. Therefore a note reports a file in which nearly every turn is right; no tracker comes near that on any version
+of MultiWOZ.
 """
 
 import math
@@ -17,7 +18,7 @@ from dstbench.readers.format import Format, Source, StatesBuilder
 
 _SHAPE: Final = dict[str, tuple[list[str], list[str]]]
 _TOO_GOOD: Final = 0.99  # share of right turns from which a run is suspected
-_ENOUGH: Final = 100  # turns below which no share is suspicious
+_ENOUGH: Final = 100  # turns; in a file with fewer, no share is suspicious
 _KEY: Final = re.compile(r"(.+)_([0-9]+)", re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""One input file: its bytes, its JSON, and where in it something is wrong."""
+"""One input file: its bytes, its decoded JSON, and errors that say where in it something is wrong."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ class Source(File):
     """A file, read once and decoded once.
 
     Attributes:
-        hint: What a file of the format looks like as which this one is read: the hint of messages about its shape.
+        hint: The hint of errors about the file's shape: what a file of its format looks like.
     """
 
     hint: str | None = None
 
     @classmethod
     def of(cls, file: File) -> Source:
-        """The same file, with what has been read of it: a pipe cannot be opened twice."""
+        """A source of the same file that keeps what was read already, because a pipe cannot be opened twice."""
         source = cls(file.path)
         source.__dict__ |= file.__dict__
         return source
 
     def forget(self) -> None:
-        """Free the content, in whatever form; it is read anew if it is asked for again."""
+        """Free the content in all its forms; it is read again when it is next used."""
         for name in ("raw", "text", "entries", "sample", "json"):
             self.__dict__.pop(name, None)
 
@@ -77,8 +77,11 @@ class Source(File):
 
     @cached_property
     def kind(self) -> Kind:
-        """What the bytes look like; the file's name does not matter."""
-        text = self.raw.lstrip()  # no copy, where nothing is to be taken away
+        """What the content looks like; the file's name does not matter.
+
+        A file whose first line is a whole object is JSON Lines if more lines follow, or if it has a ``dialogue_id``.
+        """
+        text = self.raw.lstrip()  # no copy if there is nothing to strip
         if text.startswith(b"# Dialogue ID\t"):
             return "tsv"
         if not text.startswith((b"{", b"[")):
@@ -106,7 +109,7 @@ class Source(File):
 
     @cached_property
     def entries(self) -> Any:
-        """The JSON document, of which an object's or list's entries are not decoded yet (``msgspec.Raw``).
+        """The JSON document, whose entries are not decoded yet (``msgspec.Raw``) if it is an object or a list.
 
         Raises:
             DstbenchError: As `json`, but a repeated key is not noticed.
@@ -139,14 +142,15 @@ class Source(File):
         """
         return self._decode(self.raw)
 
-    def values(self, depth: int, top: type = object) -> list[Any]:
+    def values(self, depth: int, top: type = object, most: int = 20) -> list[Any]:
         """Some of the values `depth` levels down in a JSON document, for sniffing.
 
         Args:
             depth: How many levels down; 0: the document itself.
             top: What the document must be, ``dict`` or ``list``; if it is not, there are no values.
+            most: The largest number of values.
         """
-        return values(self.sample, depth) if self.kind == "json" and isinstance(self.sample, top) else []
+        return values(self.sample, depth, most) if self.kind == "json" and isinstance(self.sample, top) else []
 
     def objects_at(self, depth: int, top: type = object) -> list[dict[str, Any]]:
         """Those of `values` that are objects."""
@@ -234,7 +238,13 @@ class Source(File):
         return self.error(what, self.hint, **where)
 
     def broken(self, error: Exception | str, place: str = "", before: int = 0) -> DstbenchError:
-        """What a JSON decoder said, in words; the bytes that it counts begin `before` bytes into the file."""
+        """The error for JSON that cannot be decoded.
+
+        Args:
+            error: The decoder's exception or message.
+            place: Where in the file the JSON is, to start the message with.
+            before: Number of the file's bytes before those that were decoded, to be added to positions in the message.
+        """
         reason = str(error).removeprefix("JSON is malformed: ")
         if "truncated" in reason:
             return self.error(f"{place}the JSON ends too early", "the file is cut off; write it again")

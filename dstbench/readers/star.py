@@ -2,13 +2,13 @@
 
 Conventions: predictions, ``preds_full_<n>.json``, have one key ``<dialogue>_<turn>`` per turn; per slot the predicted
 (``pred``) and the gold (``gt``) value, cumulative. Every slot is always there, so ``none`` says that a slot is not in
-the state; ``do not care``, ``true`` and ``false`` are kept as written. Where STAR skipped turns, it numbers the others
-anew.
+the state; ``do not care``, ``true`` and ``false`` are kept as written. STAR skips some turns and numbers the others
+consecutively.
 
-What STAR writes while it trains, ``preds_<n>.json``, holds wrong slots only: the prediction is gold with these in
-place of its own. The gold values that it lists must be those of the gold file, else it is not the gold of that run.
+``preds_<n>.json``, which STAR writes during training, holds wrong slots only: the other slots of the prediction are
+those of gold. The gold values in it must agree with the gold file; if they do not, the run had another gold.
 
-The preprocessed MultiWOZ is gold only, with the conventions of `tsv`.
+The preprocessed MultiWOZ holds gold only, with the conventions of `tsv`.
 """
 
 from collections.abc import Iterator
@@ -21,9 +21,8 @@ import polars as pl
 
 from dstbench.readers import tsv
 from dstbench.readers.document import said_in
-from dstbench.readers.format import Format, StatesBuilder
-from dstbench.readers.source import Source, values
-from dstbench.readers.states import Side, States, error_in
+from dstbench.readers.format import Format, Source, States, StatesBuilder
+from dstbench.readers.states import Side, error_in
 
 
 class Cell(msgspec.Struct):
@@ -44,7 +43,7 @@ class StarLine(msgspec.Struct):
 
 
 _SHAPE: Final = dict[str, dict[str, Cell | str]]
-_TEXT: Final = "utter"  # it stands among the slots
+_TEXT: Final = "utter"  # the key of the utterance, beside those of slots
 _OMITTED: Final = "none"
 
 
@@ -53,9 +52,8 @@ def _is_cell(cell: object) -> bool:
 
 
 def _sniff(source: Source, *, wrong_only: bool) -> bool:
-    """Whether slots of turns hold ``pred`` and ``gt``; `wrong_only`: no right ones."""
-    cells = values(source.sample, 2, most=200) if source.kind == "json" and isinstance(source.sample, dict) else []
-    return any(map(_is_cell, cells)) and _is_partial(source.json) == wrong_only
+    """Whether slots of turns hold ``pred`` and ``gt``, and are there all, or only if they are wrong (`wrong_only`)."""
+    return any(map(_is_cell, source.values(2, dict, most=200))) and _is_partial(source.json) == wrong_only
 
 
 def _is_partial(turns: dict[str, Any]) -> bool:
@@ -67,6 +65,7 @@ def _is_partial(turns: dict[str, Any]) -> bool:
 
 
 def _turns(source: Source) -> Iterator[tuple[str, str, dict[str, Cell]]]:
+    """(dialogue, turn, {slot: its values}) of every turn."""
     for key, content in source.whole(_SHAPE, "dialogue", "slot").items():
         dialogue, turn = source.split_key(key, "_")
         cells = {slot: cell for slot, cell in content.items() if isinstance(cell, Cell)}
@@ -81,7 +80,7 @@ def _read(source: Source, states: StatesBuilder) -> None:
     for dialogue, turn, cells in _turns(source):
         slots = slots or frozenset(cells)
         if cells.keys() != slots or not slots:
-            what = "not every slot is in every turn: these are wrong slots only, written while training"
+            what = "not every slot is in every turn: these are wrong slots only, written during training"
             hint = "--from star-partial, or the file that the evaluation writes (pred-evaluation/preds_full_N.json)"
             raise source.error(what, hint, dialogue=dialogue, turn=turn)
         at = states.turn(dialogue, turn)
@@ -90,7 +89,7 @@ def _read(source: Source, states: StatesBuilder) -> None:
 
 
 def _read_partial(source: Source, states: StatesBuilder) -> None:
-    """Read a file of wrong slots; the other slots come from gold."""
+    """Read a file of wrong slots; `_fill` adds the other slots from gold."""
     for dialogue, turn, cells in _turns(source):
         at = states.turn(dialogue, turn)
         states.pred.flat(at, {slot: cell.pred for slot, cell in cells.items()})
@@ -98,12 +97,12 @@ def _read_partial(source: Source, states: StatesBuilder) -> None:
 
 
 def _fill(wrong: States, gold: States) -> States:
-    """Gold with the wrong slots in place of its own."""
+    """Predictions: the listed wrong values, and gold's values of all other slots."""
     if wrong.pred is None or wrong.gold is None or gold.gold is None:
         raise error_in(wrong, "no turn in the file")
     turns = wrong.pred.turns
     both = gold.gold.turns.with_row_index("row").join(turns.with_row_index("at"), on=["dialogue", "turn"])
-    right = gold.gold.cells.join(both.select("row", at="at"), left_on="at", right_on="row").select(
+    right = gold.gold.cells.join(both.select("row", "at"), left_on="at", right_on="row").select(
         "slot", "value", at="at_right"
     )
     other = (
@@ -116,7 +115,7 @@ def _fill(wrong: States, gold: States) -> States:
     if other.height:
         at, slot, value, expected = other.sort("at", "slot").select("at", "slot", "value", "value_gold").row(0)
         dialogue, turn = turns.row(at)
-        what = f"{other.height:,} gold values are others than in {gold.source}, first {value!r} for {expected!r}"
+        what = f"{other.height:,} gold values differ from {gold.source}, first {value!r} instead of {expected!r}"
         hint = "give the gold of that run: STAR's own test.tsv"
         raise error_in(wrong, what, hint, dialogue=dialogue, turn=turn, slot=slot)
     cells = right.select("at", "slot", "value").join(wrong.pred.cells, on=["at", "slot"], how="anti")
@@ -137,7 +136,7 @@ FORMAT: Final = Format(
 )
 PARTIAL: Final = Format(
     name="star-partial",
-    title="STAR while it trains (preds_<n>.json), wrong slots only; needs --gold",
+    title="STAR during training (preds_<n>.json), wrong slots only; needs --gold",
     holds=("pred",),
     example='{"MUL9901.json_0": {}, "MUL9901.json_1": {"hotel-area": {"pred": "north", "gt": "east"}}}',
     shape=_SHAPE,

@@ -1,6 +1,6 @@
-"""Belief states as readers hand them on: which turns there are, and what gold and prediction list in each.
+"""Belief states as readers return them: which turns there are, and what gold and prediction list in each.
 
-A state may be empty, so the turns are kept apart from the cells: a turn is never known by its slots alone.
+As a state may be empty, turns have a table of their own, apart from the cells.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Side:
     Attributes:
         turns: (dialogue: String, turn: UInt16), one row per turn that has this side, canonical ids, in file order.
         cells: (at: UInt32 row of `turns`, slot: Categorical, value: Categorical); one row per listed slot.
-        frames: The same of frames (see `frames`), which are in no state; None: the file has none.
+        frames: As `cells`, for frames (see `frames`), which are in no state; None: the file has no frames.
     """
 
     turns: pl.DataFrame
@@ -31,23 +31,22 @@ class Side:
 
 @dataclass(frozen=True)
 class States:
-    """What one file (or several that are one run) says.
+    """The states in one file, or in several files that are one run or dataset.
 
     Attributes:
         source: Name of the file, for messages.
         format: Name of the native format.
         gold: The gold side; None if the file holds no gold.
         pred: The predicted side; None if the file holds no predictions.
-        notes: What a reader of the numbers should know (a slot listed twice, …), one sentence each.
-        either: Whether the file may be gold or predictions: then both sides are there, and the way in which the user
-            gave the file says which is meant.
-        places: (dialogue: String, file: String name without folders, position: UInt32 in that file), where predictions
-            may name dialogues by their place; None if they never do.
-        splits: (dialogue: String, split: String ``train``, ``dev`` or ``test``), one row per dialogue; None if that is
-            not known.
-        complete: Where the file alone does not say what is predicted: takes the gold states and returns the states
-            with a predicted side. None if the predictions are whole.
-        only: The metrics that mean something, in dstbench's notation, where the file holds less than states; None: all.
+        notes: What users of the scores should know (a slot is listed twice, …), one sentence each.
+        either: Whether the file may be gold or predictions: then both sides are set, and the one that is used depends
+            on whether the user named the file as gold.
+        places: (dialogue: String, file: String name without folders, position: UInt32 in that file), for predictions
+            that name dialogues by their place in a dataset; None: no format does so for such files.
+        splits: (dialogue: String, split: String ``train``, ``dev`` or ``test``), one row per dialogue; None: unknown.
+        complete: Takes the gold states and returns these states with a predicted side, if the file alone does not say
+            what is predicted; None: it does.
+        only: The metrics, in dstbench's notation, that can be computed, if the file holds less than states; None: all.
     """
 
     source: str
@@ -63,7 +62,7 @@ class States:
 
 
 def sides_of(states: States) -> list[Side]:
-    """Gold and predictions, as far as the file has them."""
+    """Gold and predictions, those of them that the file has."""
     return [side for side in (states.gold, states.pred) if side is not None]
 
 
@@ -78,7 +77,7 @@ def with_note(states: States, text: str) -> States:
 
 
 def noting_gaps(cause: str) -> Callable[[States], States]:
-    """A `Format.finish` that notes how many turns are missing though later turns of their dialogue are there."""
+    """A `Format.finish` that notes how many turns are missing before later turns of their dialogues."""
 
     def finish(states: States) -> States:
         turns = pl.concat([side.turns for side in sides_of(states)]).unique()
@@ -89,15 +88,24 @@ def noting_gaps(cause: str) -> Callable[[States], States]:
     return finish
 
 
+def name_of_all(files: Sequence[str]) -> str:
+    """What messages call several files together.
+
+    >>> name_of_all(["a.json"]), name_of_all(["a.json", "b.json", "c.json"])
+    ('a.json', 'a.json and 2 more')
+    """
+    return files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+
+
 def merge_states(parts: Sequence[States], source: str | None = None) -> States:
-    """Several files' states as one run's; `source` is what they are called together.
+    """The states of several files as those of one run, which messages call `source`.
 
     Raises:
-        DstbenchError: A turn is in two of them, or some have gold (or predictions) and others have not.
+        DstbenchError: A turn is in two files, or some files have gold (or predictions) and others do not.
     """
     if len(parts) == 1:
         return parts[0]
-    source = source or f"{parts[0].source} and {len(parts) - 1} more"
+    source = source or name_of_all([part.source for part in parts])
     if any(part.complete for part in parts):
 
         def complete(gold: States) -> States:
@@ -120,10 +128,10 @@ def merge_states(parts: Sequence[States], source: str | None = None) -> States:
 
 
 def in_order(states: States, gold: States) -> States:
-    """Predictions without ids as those of gold's turns, in the order of its file.
+    """Predictions without ids, joined with gold's turns in the order of the gold file.
 
     Raises:
-        DstbenchError: There are more or fewer of them.
+        DstbenchError: There are more or fewer predictions than turns.
     """
     if states.pred is None or gold.gold is None:
         raise error_in(states, f"no {'gold' if states.pred else 'predictions'} inside")
@@ -138,16 +146,16 @@ def in_order(states: States, gold: States) -> States:
 
 
 def in_split(states: States, split: str) -> States:
-    """The states, all of them of one split."""
-    turns = pl.concat([side.turns for side in sides_of(states)])
-    return replace(states, splits=turns.select("dialogue").unique().with_columns(split=pl.lit(split)))
+    """The states with all their dialogues assigned to one split; unchanged if only gold will tell the dialogues."""
+    turns = [side.turns.select("dialogue") for side in sides_of(states)]
+    return replace(states, splits=pl.concat(turns).unique().with_columns(split=pl.lit(split))) if turns else states
 
 
 def only_split(states: States, split: str) -> States:
-    """The dialogues of one split.
+    """The states of one split's dialogues.
 
     Raises:
-        DstbenchError: The file does not say which dialogues these are, or there are none.
+        DstbenchError: The file does not say which dialogues these are, or has none of them.
     """
     if states.splits is None:
         hint = "omit --split, or give the file of that split"
@@ -190,10 +198,10 @@ def _concat(sides: list[Side], source: str) -> Side:
         raise DstbenchError("the same turn in two files", file=source, dialogue=dialogue, turn=turn)
     offset, cells, frames = 0, [], []
     for side in sides:
-        behind = pl.col("at") + pl.lit(offset, pl.UInt32)
-        cells.append(side.cells.with_columns(behind))
+        shifted = pl.col("at") + pl.lit(offset, pl.UInt32)
+        cells.append(side.cells.with_columns(shifted))
         if side.frames is not None:
-            frames.append(side.frames.with_columns(behind))
+            frames.append(side.frames.with_columns(shifted))
         offset += side.turns.height
-    # If only some of the files have frames, those of the other files' turns are unknown.
+    # If only some files have frames, the frames of the other files' turns are unknown.
     return Side(turns, pl.concat(cells), pl.concat(frames) if len(frames) == len(sides) else None)

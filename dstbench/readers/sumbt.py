@@ -1,7 +1,4 @@
-"""SUMBT's preprocessed MultiWOZ (Lee et al. 2019).
-
-Conventions: those of `tsv`. Gold only.
-"""
+"""SUMBT's preprocessed MultiWOZ (Lee et al. 2019), gold only. Conventions: those of `tsv`."""
 
 from typing import ClassVar, Final
 

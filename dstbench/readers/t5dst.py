@@ -1,10 +1,10 @@
 """T5DST's and TransferQA's ``<prefix>_prediction.json``, and T5DST's preprocessed MultiWOZ (Lin et al. 2021).
 
 Conventions: predictions have per dialogue a ``domain`` (the first of its goal; not used) and its ``turns``, each with
-the gold (``turn_belief``) and the predicted (``pred_belief``) state as ``domain-slot-value``, cumulative. An empty
-generation is an empty value (``hotel-area-``), a literal ``none`` may stand in gold; both are kept as written.
+the gold (``turn_belief``) and the predicted (``pred_belief``) state as ``domain-slot-value``, cumulative. If the model
+generates nothing, the value is empty (``hotel-area-``); gold may have a literal ``none``. Both are kept as written.
 
-Gold is one JSON list of dialogues with flat cumulative states, and what was said; turns count user turns from 0.
+Gold is one JSON list of dialogues with flat cumulative states and utterances; user turns are numbered from 0.
 """
 
 from collections.abc import Iterator
@@ -80,7 +80,9 @@ class _Document(JsonDocument):
     def turns(self) -> Iterator[DocumentTurn]:
         for name, dialogue in self.dialogues():
             for number, turn in enumerate(dialogue["turns"]):
-                texts = {"user": (turn, "user")} | ({"system": (turn, "system")} if number else {})  # at first "none"
+                texts = {"user": (turn, "user")}
+                if number:  # in turn 0, the system's text is "none"
+                    texts["system"] = (turn, "system")
                 yield DocumentTurn(name, number, turn, texts)
 
     def cells(self, state: Any) -> Iterator[Cell]:

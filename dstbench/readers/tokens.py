@@ -1,15 +1,15 @@
 """A JSON text as columns: its strings, how deep each stands and what follows, without a Python object for any of them.
 
-To decode a file into objects and then walk over them takes several times as long as to parse it. Between two strings
-there is only structure (a "gap"), and few distinct gaps occur in a file; so each distinct one is parsed once, and
-depths, keys and values are sums and comparisons of small numbers.
+Decoding a file into objects and then walking over them takes several times as long as parsing it. Between two strings
+there is only structure (a "gap"), and a file has few distinct gaps; so each distinct gap is parsed once, and depths,
+keys and values are sums and comparisons of small numbers.
 
     {"D": {"0": {"slot": "value"}}}     strings  D          0          slot       value
                                         depth    1          2          3          3
                                         kind     TO_OBJECT  TO_OBJECT  TO_STRING  VALUE
 
-The text must be valid JSON. What is rare raises `Unusual`: the file is then decoded into objects, which works for any
-file and can say what is wrong in it.
+The text must be valid JSON. Anything rare in it raises `Unusual`: the file is then decoded into objects, which works
+for any file and can say what is wrong in it.
 """
 
 from __future__ import annotations
@@ -17,25 +17,23 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dstbench.arrays import Flags, Numbers
 from dstbench.readers.words import Listed, Words, are_distinct
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 class Unusual(Exception):  # noqa: N818 (no error: the file is read in another way)
-    """Something in a file that is not read as columns."""
+    """The file has something that cannot be read as columns."""
 
 
 class Kind(IntEnum):
-    """What a string is: a key, by what it leads to, or a value."""
+    """What a string is: a key (by what it leads to), a value, or an item of a list."""
 
     TO_STRING = 0
     TO_OBJECT = 1
@@ -43,7 +41,7 @@ class Kind(IntEnum):
     TO_EMPTY_OBJECT = 3
     TO_EMPTY_LIST = 4
     TO_SCALAR = 5  # a number, true, false, null
-    VALUE = 6  # of a key
+    VALUE = 6  # that a key leads to
     ITEM = 7  # of a list
 
 
@@ -67,8 +65,8 @@ class _Gap:
 
     Attributes:
         kind: What the string before it is, as far as the gap shows it.
-        low: The smallest depth in it, and
-        net: the depth at its end, both relative to its beginning.
+        low: The smallest depth in it, relative to its beginning.
+        net: The depth at its end, relative to its beginning.
         line: Whether a line of JSON Lines ends in it.
         value: The scalar in it, if there is one.
     """
@@ -81,7 +79,7 @@ class _Gap:
 
     @staticmethod
     def of(text: str, *, lines: bool) -> _Gap:
-        """Parse it; the end of a line matters only in JSON Lines."""
+        """Parse a gap; the end of a line matters only in JSON Lines."""
         text = re.sub(r"\n+", "\n" if lines else "", _SPACE.sub("", text))
         if into := _INTO.fullmatch(text):
             return _Gap(_OPENS.get(into[1][:1], Kind.TO_STRING), 0, len(into[1]), line=False)
@@ -101,10 +99,10 @@ class Tokens:
 
     Attributes:
         words: The strings.
-        kind: What each is, a `Kind`.
-        depth: In how many objects and lists it stands.
-        low: The smallest depth since the string before.
-        gap: The gap that follows, as an index into `gaps`.
+        kind: For each string: its `Kind`.
+        depth: For each string: the number of objects and lists around it.
+        low: For each string: the smallest depth since the string before.
+        gap: For each string: the gap that follows, as an index into `gaps`.
         gaps: The scalar in each distinct gap, or None.
         lines: Whether the text is JSON Lines.
     """
@@ -119,7 +117,7 @@ class Tokens:
     _keys: dict[int, Numbers] = field(default_factory=dict)
 
     def key(self, depth: int) -> Numbers:
-        """Of each string: the index of the key at this depth under which it stands, or that it is; −1: none."""
+        """For each string: the index of the key at this depth that leads to it, or that it is; −1: there is none."""
         if depth not in self._keys:
             wide = len(self.kind) > 2**30
             at: Numbers = np.arange(0, 2 * len(self.kind), 2, dtype=np.int64 if wide else np.int32)
@@ -144,7 +142,7 @@ class Tokens:
         return -1 if code is None else code
 
     def shapes(self, among: Numbers | Flags | None = None) -> set[tuple[int, Kind]]:
-        """Which kinds of strings there are at which depth, of all or of some."""
+        """The pairs of depth and kind that occur among all strings, or among some."""
         depth, kind = (self.depth, self.kind) if among is None else (self.depth[among], self.kind[among])
         counts = np.bincount(depth * len(Kind) + kind)
         return {(int(key) // len(Kind), Kind(int(key) % len(Kind))) for key in np.flatnonzero(counts)}
@@ -163,12 +161,12 @@ class Tokens:
         """States of the form {slot: value}.
 
         Args:
-            row: Of each string: the turn in which it stands.
-            above: Which strings are the keys that lead to the states.
-            depth: That of the slots.
+            row: For each string: the row of its turn.
+            above: Indices of the keys that lead to the states.
+            depth: Depth of the slots.
 
         Raises:
-            Unusual: Anything is not of that form; so do the following.
+            Unusual: A state is not of this form. `nested` and `pairs` raise it likewise.
         """
         inside = self._inside(above, depth, Kind.TO_OBJECT, Kind.TO_EMPTY_OBJECT)
         self._expect(inside, {(depth, Kind.TO_STRING), (depth, Kind.VALUE)})
@@ -176,7 +174,7 @@ class Tokens:
         return Listed(row[above], row[slot], self.words.only(slot), self.words.only(slot + 1))
 
     def nested(self, row: Numbers, above: Numbers, depth: int) -> Listed:
-        """States of the form {domain: {slot: value}}; `depth` is that of the domains (see `flat`)."""
+        """States of the form {domain: {slot: value}}; see `flat`, but `depth` is that of the domains."""
         inside = self._inside(above, depth, Kind.TO_OBJECT, Kind.TO_EMPTY_OBJECT)
         domain = {(depth, Kind.TO_OBJECT), (depth, Kind.TO_EMPTY_OBJECT)}
         self._expect(inside, domain | {(depth + 1, Kind.TO_STRING), (depth + 1, Kind.VALUE)})
@@ -189,13 +187,13 @@ class Tokens:
         return Listed(row[above], row[slot], name, self.words.only(slot + 1))
 
     def pairs(self, row: Numbers, above: Numbers, depth: int) -> Listed:
-        """States of the form [``domain-slot-value``]; `depth` is that of the pairs (see `flat`)."""
+        """States of the form [``domain-slot-value``]; see `flat`, but `depth` is that of the pairs."""
         pair = self._inside(above, depth, Kind.TO_LIST, Kind.TO_EMPTY_LIST)
         self._expect(pair, {(depth, Kind.ITEM)})
         return Listed(row[above], row[pair], None, self.words.only(pair))
 
     def _inside(self, above: Numbers, depth: int, *leads_to: Kind) -> Numbers:
-        """The strings, at this depth or below, under these keys, all of which must lead to one of these kinds."""
+        """The strings at this depth or deeper to which these keys lead; each key must be of one of these kinds."""
         if not np.isin(self.kind[above], leads_to).all():
             raise Unusual
         is_above = np.zeros(len(self.kind) + 1, dtype=np.bool_)  # the last one is for what stands under no key (−1)
@@ -203,6 +201,7 @@ class Tokens:
         return np.flatnonzero((self.depth >= depth) & is_above[self.key(depth - 1)])
 
     def _expect(self, among: Numbers, shapes: set[tuple[int, Kind]]) -> None:
+        """Raise `Unusual` if these strings have other depths and kinds."""
         if not self.shapes(among) <= shapes:
             raise Unusual
 
@@ -212,11 +211,11 @@ def tokens(data: bytes, *, lines: bool = False) -> Tokens:
 
     Args:
         data: Valid JSON, or valid JSON Lines.
-        lines: Which of both; every line is an object.
+        lines: Whether it is JSON Lines, of which every line is an object.
 
     Raises:
-        Unusual: There is no string, an object has a key twice, bytes are no UTF-8, or a list holds anything but
-            strings and objects or lists of them.
+        Unusual: There is no string, an object has a key twice, the text is not UTF-8, or a list holds anything but
+            strings, objects and lists.
     """
     if not data.isascii():
         try:
@@ -260,7 +259,7 @@ def _tokens(words: Words, gaps: list[_Gap], code: Numbers, begin: int, *, lines:
 
 
 def _pieces(data: bytes, marks: Numbers) -> Words:
-    """What is between each quotation mark and the next: strings and gaps, in turn."""
+    """The texts between each quotation mark and the next: strings and gaps alternate."""
     import pyarrow as pa  # 0.2 s, and only large files need it
 
     small = len(data) < 2**31

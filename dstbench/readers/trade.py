@@ -1,9 +1,9 @@
 """TRADE's ``all_prediction_TRADE.json`` and its descendants', and TRADE's preprocessed MultiWOZ (Wu et al. 2019).
 
-Conventions: predictions are one list of ``domain-slot-value`` per turn and side; descendants name the predicted list
-``pred_bs_`` and something else than ``ptr``. Gold is a JSON list of dialogues with slot-value pairs per turn, and what
-was said. States are cumulative; a slot that is not in the state is not listed. TRADE's gold may list a literal
-``none``, which is kept as written. Turns count user turns from 0.
+Conventions: the prediction file has a list of ``domain-slot-value`` per turn and side; the predicted list is called
+``pred_bs_ptr`` by TRADE, ``pred_bs_…`` by others. The gold file is a JSON list of dialogues with utterances and
+slot-value pairs per turn. States are cumulative; a slot that is not in the state is not listed. TRADE's gold may list a
+literal ``none``, which is kept as written. Turns are user turns, numbered from 0.
 """
 
 from collections.abc import Iterator, Mapping
@@ -69,13 +69,13 @@ def _read(source: Source, states: StatesBuilder) -> None:
 
 
 def informed(state: list[TradeEntry]) -> Pairs:
-    """What the user informs: what is asked for, such as a phone number, is no slot."""
+    """The slots and values that the user informs; what the user asks for, such as a phone number, is not a slot."""
     return [pair for entry in state if entry.act == "inform" for pair in entry.slots]
 
 
-def sniff_gold(source: Source, name: type) -> bool:
+def sniff_gold(source: Source, id_type: type) -> bool:
     """Whether dialogues have a ``dialogue_idx`` (text in TRADE's files, a number in WOZ 2.0's) and a ``dialogue``."""
-    return any(isinstance(d.get("dialogue_idx"), name) and "dialogue" in d for d in source.objects_at(1, list))
+    return any(isinstance(d.get("dialogue_idx"), id_type) and "dialogue" in d for d in source.objects_at(1, list))
 
 
 def _read_gold(source: Source, states: StatesBuilder) -> None:
@@ -85,7 +85,7 @@ def _read_gold(source: Source, states: StatesBuilder) -> None:
 
 
 class Document(JsonDocument):
-    """TRADE's file (and WOZ 2.0's), open for changes: where a ``turn_label`` repeats the state, it follows."""
+    """TRADE's file, or WOZ 2.0's, open for changes; a ``turn_label``, which repeats changes of state, follows them."""
 
     name = "dialogue_idx"
     domain = ""
@@ -135,7 +135,7 @@ def _is_pairs(label: Any) -> bool:
 
 
 def check_texts(source: Source) -> None:
-    """Check the types of the texts of TRADE's file, or WOZ 2.0's."""
+    """Check the types of the utterances in TRADE's file, or WOZ 2.0's."""
     for _ in source.objects(_SpokenDialogue, "dialogue_idx", None, "turn"):
         pass
 

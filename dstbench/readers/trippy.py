@@ -3,12 +3,12 @@
 Conventions: one JSON list of turns in order; per slot the running prediction and the cumulative gold, and nine further
 keys that are not read, so that files of a gigabyte need little memory. As every slot is always there, ``none`` says
 that one is not in the state; ``dontcare``, ``true`` and ``false`` are kept as written. A slot without a domain gets
-that of its dataset: ``restaurant`` in WOZ 2.0 and sim-R, ``movie`` in sim-M.
+the domain of its dataset: ``restaurant`` in WOZ 2.0 and sim-R, ``movie`` in sim-M.
 
-A prediction is the text that was meant, not its tokens: without the mark ``§§`` of a value that the system informed;
-``09 : 45`` is ``09:45``; pieces with ``Ġ`` are joined at it. Nothing else is undone (``rosa ' s`` stays). ``§§none``
-keeps the slot's value of the turn before, as in the authors' own scoring, whose gold-aware matching is not imitated:
-its numbers are higher.
+Predicted values are turned from tokens into text: ``§§``, which marks a value that the system informed, is removed;
+``09 : 45`` becomes ``09:45``; pieces with ``Ġ`` are joined there. Nothing else is undone (``rosa ' s`` stays). A slot
+predicted as ``§§none`` keeps its value of the turn before, as in the authors' scoring. The authors also match values in
+a way that depends on gold, which gives higher numbers; this is not imitated.
 """
 
 import re
@@ -21,9 +21,9 @@ from dstbench.readers.format import Format, Source, StatesBuilder
 
 
 class Turn(msgspec.Struct):
-    """What one turn holds beside its slots: the split, the dialogue (in several parts if its id has hyphens), the turn.
+    """One turn: ``guid`` is the split, the dialogue (in several parts if its id has hyphens) and the turn.
 
-    ``slot_prediction_<slot>`` and ``slot_groundtruth_<slot>`` of every slot follow.
+    For every slot there are ``slot_prediction_<slot>`` and ``slot_groundtruth_<slot>``, too.
     """
 
     guid: list[str]
@@ -34,7 +34,7 @@ _OMITTED: Final = "none"
 _INFORMED: Final = "§§"
 _KEPT: Final = f"{_INFORMED}none"
 _LIST: Final = re.compile(rb"\s*\[\s*\{")
-#: Slots that show, where slots have no domain, which dataset it is.
+#: Slots without a domain that show the dataset, and the domain of that dataset.
 _TELLING: Final = {"food": "restaurant", "restaurant_name": "restaurant", "movie": "movie"}
 
 
@@ -86,9 +86,9 @@ def _read(source: Source, states: StatesBuilder) -> None:
         for side, state in ((states.pred, before), (states.gold, gold)):
             side.flat(at, {domain + slot: value for slot, value in state.items() if value != _OMITTED})
     if tokens:
-        states.note(f"{tokens:,} predicted values with marks of tokens ({_INFORMED}, Ġ, spaces around :), without them")
+        states.note(f"{tokens:,} predicted values had marks of tokens ({_INFORMED}, Ġ, spaces around :), now removed")
     if kept:
-        states.note(f"{kept:,} predicted values {_KEPT}, in whose place the value of the turn before is kept")
+        states.note(f"{kept:,} predicted values are {_KEPT}: the value of the turn before is kept instead")
 
 
 FORMAT: Final = Format(

@@ -1,4 +1,4 @@
-"""Lines of fields with tabs between: what STAR's and SUMBT's preprocessed MultiWOZ and SUMBT's WOZ 2.0 share.
+"""Lines of fields separated by tabs: what STAR's and SUMBT's preprocessed MultiWOZ and SUMBT's WOZ 2.0 share.
 
 Conventions: gold only; one line per turn, cumulative, one column per tracked slot after the text columns. As every
 slot has a column, ``none`` says that a slot is not in the state; ``do not care`` is kept as written. No quoting. Lines
@@ -20,7 +20,7 @@ from dstbench.readers.source import Source
 from dstbench.readers.words import Columns, Listed, Words
 
 OMITTED: Final = "none"
-#: What to do about a line of too few or too many fields.
+#: The hint for a line with too few or too many fields.
 CUT_OFF: Final = "is the file cut off, or a tab in a text?"
 DIALOGUE: Final = "# Dialogue ID"
 TURN: Final = "Turn Index"
@@ -29,16 +29,16 @@ USER: Final = "User Utterance"
 
 
 def sniff(line: type[msgspec.Struct]) -> Callable[[Source], bool]:
-    """Whether a file's first columns are those of a type of lines."""
+    """The `Format.sniff` of files whose first columns are the fields of `line`."""
     header = "\t".join(_names(line)).encode()
     return lambda source: source.kind == "tsv" and source.raw.lstrip().startswith(header)
 
 
 def table(line: type[msgspec.Struct]) -> Callable[[Source], tuple[pl.DataFrame, list[str]]]:
-    """What gives a file's lines, a column of strings for each of its own, and which of these are slots.
+    """A function from a file to its lines, as a column of strings per column, and the names of those that are slots.
 
     Args:
-        line: The columns beside the slots.
+        line: The type whose fields are the other columns.
     """
 
     def read_table(source: Source) -> tuple[pl.DataFrame, list[str]]:
@@ -72,7 +72,7 @@ def table(line: type[msgspec.Struct]) -> Callable[[Source], tuple[pl.DataFrame, 
 
 
 def reader(line: type[msgspec.Struct]) -> Callable[[Source, StatesBuilder], None]:
-    """What reads files of these columns."""
+    """The `Format.reader` of files whose first columns are the fields of `line`."""
 
     def read(source: Source, states: StatesBuilder) -> None:
         lines, slots = table(line)(source)
@@ -96,13 +96,13 @@ class LinesDocument(Document):
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        #: The column of the turn's number.
+        #: Index of the column of the turn's number.
         self.number = 1
-        #: The column of what each speaker says.
+        #: Index of the column of each speaker's utterances.
         self.speakers: Mapping[str, int] = {}
-        #: (canonical slot, column) of each slot.
+        #: (canonical slot, index of its column) of each slot.
         self.columns: list[tuple[str, int]] = []
-        # (fields, line end); a line that is no turn has no fields and is kept whole, as its "end".
+        # (fields, line end) of each line; one that is not a turn has no fields and is kept as a line end.
         self.lines: list[tuple[list[str], str]] = []
         for line in self.body(source.text).split("\n"):
             text = line.rstrip("\r")
@@ -110,7 +110,7 @@ class LinesDocument(Document):
             self.lines.append((text.split("\t"), line[len(text) :]) if is_turn else ([], line))
 
     def body(self, text: str) -> str:
-        """The lines of turns; sets which columns there are."""
+        """The text without its header; sets `number`, `speakers` and `columns`."""
         raise NotImplementedError
 
     def turns(self) -> Iterator[DocumentTurn]:
@@ -132,7 +132,7 @@ class LinesDocument(Document):
 
 
 class TsvDocument(LinesDocument):
-    """Such lines below a header that names the columns."""
+    """Lines of fields below a header that names the columns."""
 
     def body(self, text: str) -> str:
         head, _, body = text.lstrip().partition("\n")

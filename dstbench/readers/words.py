@@ -1,16 +1,14 @@
-"""A file's strings as codes, and what a file says as columns of them."""
+"""A file's strings as codes, and its turns and states as columns of such strings."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-Codes: TypeAlias = NDArray[np.integer[Any]]
+from dstbench.arrays import Numbers
 
 
 @dataclass(frozen=True)
@@ -18,17 +16,17 @@ class Words:
     """Strings, each distinct one stored once.
 
     Attributes:
-        code: Which word each string is.
-        words: The words, by code; String, or a dictionary column.
+        code: For each string: which word it is.
+        words: The distinct strings, by code; String, or a dictionary column.
     """
 
-    code: Codes
+    code: Numbers
     words: pl.Series
 
     @staticmethod
     def of(strings: pl.Series) -> Words:
         """The words of a String column, in the order in which they first come."""
-        # Not the dictionary that all columns share, as what it has once seen makes codes larger for all.
+        # A dictionary of its own, because words in the shared one would make the codes of all other columns larger.
         codes = strings.cast(pl.Categorical(pl.Categories.random())).to_physical()
         first = codes.arg_unique().sort()
         distinct = codes.gather(first).to_numpy()
@@ -36,15 +34,15 @@ class Words:
         rank[distinct] = np.arange(len(distinct), dtype=np.uint32)
         return Words(rank[codes.to_numpy()], strings.gather(first))
 
-    def only(self, at: Codes | slice) -> Words:
-        """The strings at these places, without the words of others; the order of the words is kept."""
+    def only(self, at: Numbers | slice) -> Words:
+        """The strings at these indices, with only the words that occur in them, in the same order."""
         code = self.code[at]
         is_used = np.zeros(len(self.words), dtype=np.bool_)
         is_used[code] = True
         return Words((np.cumsum(is_used, dtype=np.int32) - 1).take(code), self.words.filter(pl.Series(is_used)))
 
     def renamed(self, names: Sequence[str]) -> Words:
-        """With other words, of which several may be equal."""
+        """The strings with a new name for each word; several words may get the same name."""
         new = Words.of(pl.Series(names, dtype=pl.String))
         return Words(new.code[self.code], new.words)
 
@@ -59,32 +57,32 @@ class Words:
 
 @dataclass(frozen=True)
 class Listed:
-    """What one side lists, one entry per listed slot.
+    """The states of one side: an entry per listed slot. Turns are known by their rows.
 
     Attributes:
-        present: The rows of the turns that have this side, ascending.
-        at: The row of the turn.
-        slot: The slot's name, as it is written; None: the values are pairs ``domain-slot-value``.
-        value: The value.
+        present: The turns that have this side, ascending.
+        at: For each entry: its turn.
+        slot: For each entry: the slot, as it is written; None: the values are pairs ``domain-slot-value``.
+        value: For each entry: the value.
     """
 
-    present: Codes
-    at: Codes
+    present: Numbers
+    at: Numbers
     slot: Words | None
     value: Words
 
     def without(self, values: Collection[str]) -> Listed:
-        """Without the entries of these values."""
-        is_none = np.array([word in values for word in self.value.words], dtype=np.bool_)
-        if not is_none.any():
+        """The states without entries that have one of these values."""
+        is_dropped = np.array([word in values for word in self.value.words], dtype=np.bool_)
+        if not is_dropped.any():
             return self
-        kept = np.flatnonzero(~is_none[self.value.code])
+        kept = np.flatnonzero(~is_dropped[self.value.code])
         return Listed(self.present, self.at[kept], self.slot and self.slot.only(kept), self.value.only(kept))
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What a file says, as columns: each turn's dialogue and number (or a string that spells it), and both sides."""
+    """A file's turns as columns: each one's dialogue and number (or a string that spells it), and both sides."""
 
     dialogue: Words
     turn: pl.Series
@@ -92,13 +90,13 @@ class Columns:
     pred: Listed | None
 
 
-def are_distinct(groups: Codes, codes: Codes, most: int) -> bool:
-    """Whether no code, of `most` codes, is twice in a group; groups are numbers from 0, in any order."""
+def are_distinct(groups: Numbers, codes: Numbers, most: int) -> bool:
+    """Whether no code is twice in a group; codes are below `most`, groups are numbered from 0, in any order."""
     key = groups.astype(np.int64) * max(most, 1) + codes
-    places = (int(groups.max()) + 1) * most if len(groups) else 0
-    if places > 32 * len(key):  # many codes, each in few groups: a flag per possible key would take too much memory
+    keys = (int(groups.max()) + 1) * most if len(groups) else 0
+    if keys > 32 * len(key):  # many codes, each in few groups: a flag per possible key would take too much memory
         key.sort()
         return bool((key[1:] != key[:-1]).all())
-    is_used = np.zeros(places, dtype=np.bool_)
+    is_used = np.zeros(keys, dtype=np.bool_)
     is_used[key] = True
     return int(np.count_nonzero(is_used)) == len(key)

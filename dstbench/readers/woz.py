@@ -1,8 +1,9 @@
-"""WOZ 2.0 (Wen et al. 2017; Mrkšić et al. 2017), as it was published and as SUMBT's copy.
+"""WOZ 2.0 (Wen et al. 2017; Mrkšić et al. 2017), as it was published, and SUMBT's copy of it.
 
-Conventions: one domain, so slots have no domain in these files and are given one: ``food`` is ``restaurant-food``.
-Cumulative goals only: what the user asks for (a phone number) is no slot. Dialogues are numbers; values are kept as
-written, also misspelled ones that SUMBT's copy corrects. That copy has no header line and follows `tsv` in all else.
+Conventions: slots have no domain in these files, as there is only one, and get it here: ``food`` is
+``restaurant-food``. Goals are cumulative; what the user asks for (a phone number) is not a slot. Dialogues are numbers.
+Values are kept as written, even misspelled ones that SUMBT's copy corrects. The conventions of that copy are those of
+`tsv`, but it has no header line.
 """
 
 from collections.abc import Iterable, Iterator
@@ -49,7 +50,7 @@ _SLOTS: Final = _COLUMNS[4:]
 
 
 def with_domain(state: Iterable[tuple[str, str]]) -> Pairs:
-    """Slots and values, with the one domain before each slot."""
+    """Slots and values, with the only domain before each slot."""
     return [(f"{_DOMAIN}{slot}", value) for slot, value in state]
 
 
@@ -61,7 +62,7 @@ def _read(source: Source, states: StatesBuilder) -> None:
 
 
 def _fields(line: str) -> list[str]:
-    """A line's fields; lines of other files by SUMBT end with a tab."""
+    """A line's fields, without the empty one after a tab at the end, as in other files by SUMBT."""
     fields = line.rstrip("\r").split("\t")
     return fields[:-1] if len(fields) > len(_COLUMNS) and not fields[-1] else fields
 

@@ -6,16 +6,16 @@ columns.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from dstbench.audit.entity_bias import frequent_values, slot_order
+from dstbench.audit.version_diff import split_rows
 from dstbench.rendering.tables import (
     IS_COUNT,
     UNDEFINED,
     Page,
-    render_page,
-    render_rows,
     renderer,
     share_text,
     side_by_side,
@@ -25,10 +25,14 @@ from dstbench.rendering.tables import (
     value_text,
 )
 from dstbench.schema.audit import KINDS
-from dstbench.typing import TableFormat
+from dstbench.typing import SlotOrder
 
 if TYPE_CHECKING:
-    from dstbench.audit import Bias, Differences, Inconsistency, Memorisation, Replacement, VersionScores
+    from dstbench.audit import (
+        Bias,
+        Differences,
+        VersionScores,
+    )
 
 # The ways of counting values: a short name of each, and in which turns a value counts.
 _SHORT: Final = {"cumulative": "cum", "update": "upd", "final": "fin"}
@@ -37,43 +41,61 @@ _COUNTED_IN: Final = {
     "update": "in the turns in which it is set",
     "final": "in each dialogue's last state",
 }
-# How many refused values are shown.
-_SHOWN: Final = 20
 
 
 # --- entity bias ------------------------------------------------------------------------------------------------------
 
 
 @renderer
-def render_bias(bias: Bias, *, top: int) -> Page:
-    """How evenly values are distributed, the `top` most frequent ones per slot, and what training has of the others."""
+def render_bias(bias: Bias, *, top: int, sort: SlotOrder = "slot") -> Page:
+    """How evenly values are distributed, the `top` most frequent ones per slot, and what training has of the others.
+
+    Args:
+        bias: What `dstbench.audit.bias` returned.
+        top: How many values per slot, see `frequent_values`.
+        sort: The order of the slots, see `slot_order`.
+    """
     countings = bias.slots["counting"].unique(maintain_order=True).to_list()
     if not countings:
         return Page([], ["no state has a slot"])
     first = countings[0]
-    frequent = bias.values.filter((pl.col("counting") == first) & (pl.col("rank") <= top))
-    in_a_cell = pl.format("{} {}", "value", share_text("share")).str.join(", ").alias("values")
-    most_frequent = _by_slot(bias, frequent.group_by("slot", "split", maintain_order=True).agg(in_a_cell))
+    order = slot_order(bias, sort)
+    rule = ": those with the largest share in any split" if bias.slots["split"].n_unique() > 1 else ""
     below = ["H1, H∞: H1/H0 and H∞/H0, with H0 = log R; R: distinct values; %: share of the most frequent value"]
     below += [f"{_SHORT[name]}, {name}: a value counts {_COUNTED_IN[name]}" for name in countings]
     sections = [
         (
             "How evenly values are distributed: 1, all are equally frequent; 0, there is only one",
-            _evenness(bias, countings),
+            _evenness(bias, countings, order),
         ),
-        (f"Most frequent values, {first}: percent of the slot's", most_frequent),
+        (f"Most frequent values, {first}{rule}", _frequent(bias, top, order)),
     ]
+    below += ["n, of: how often a value, and any value of its slot, is counted; 0: never, or too seldom (--least)"]
     overlap = bias.overlap.filter(counting=first)
     if overlap.height:
         train = overlap["train"].item(0)
-        sections.append((f"Values of other splits that are in {train} too, {first}", _overlap(bias, overlap)))
+        sections.append((f"Values of other splits that are in {train} too, {first}", _overlap(bias, overlap, order)))
         below += _seen(overlap, train)
     elif bias.slots["split"].n_unique() > 1:
         below.append("no split is called train: --train NAME names the one to compare the others with")
     return Page(sections, below)
 
 
-def _evenness(bias: Bias, countings: list[str]) -> pl.DataFrame:
+def _frequent(bias: Bias, top: int, order: list[str]) -> pl.DataFrame:
+    """A row per slot and value, the splits side by side."""
+    rows = frequent_values(bias, top).sort(pl.col("slot").cast(pl.Enum(order)), maintain_order=True)
+    splits = rows["split"].unique(maintain_order=True).to_list()
+    columns = [
+        rows.filter(split=split).select(
+            "slot", "value", *texts(**{f"{name}n": "n", f"{name}of": "of"}), share_text("share", f"{name}%")
+        )
+        for split in splits
+        for name in [f"{split} " if len(splits) > 1 else ""]
+    ]
+    return side_by_side(columns, on=["slot", "value"])
+
+
+def _evenness(bias: Bias, countings: list[str], order: list[str]) -> pl.DataFrame:
     """A row per slot and split, the countings side by side; R and the most frequent value are of the first."""
     shown = {"H1": three_decimals("h1_h0"), "H∞": three_decimals("hinf_h0"), "%": share_text("share")}
     columns = [
@@ -86,11 +108,11 @@ def _evenness(bias: Bias, countings: list[str]) -> pl.DataFrame:
         *columns,
         pl.col("most_frequent").first().alias("most frequent"),
     )
-    return _by_slot(bias, rows)
+    return _by_slot(bias, rows, order)
 
 
-def _overlap(bias: Bias, overlap: pl.DataFrame) -> pl.DataFrame:
-    return _by_slot(bias, overlap).select(
+def _overlap(bias: Bias, overlap: pl.DataFrame, order: list[str]) -> pl.DataFrame:
+    return _by_slot(bias, overlap, order).select(
         "slot",
         "split",
         *texts("values", seen="values_seen"),
@@ -113,10 +135,10 @@ def _seen(overlap: pl.DataFrame, train: str) -> list[str]:
     ]
 
 
-def _by_slot(bias: Bias, rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows by slot, the splits of a slot below each other; no column of splits if there is one only."""
+def _by_slot(bias: Bias, rows: pl.DataFrame, order: list[str]) -> pl.DataFrame:
+    """The rows with the slots in this order, the splits of a slot below each other; one split needs no column."""
     splits = bias.slots["split"].unique(maintain_order=True).to_list()
-    ordered = rows.sort("slot", pl.col("split").cast(pl.Enum(splits)), maintain_order=True)
+    ordered = rows.sort(pl.col("slot").cast(pl.Enum(order)), pl.col("split").cast(pl.Enum(splits)), maintain_order=True)
     return ordered if len(splits) > 1 else ordered.drop("split")
 
 
@@ -152,6 +174,7 @@ def render_differences(differences: Differences, *, top: int) -> Page:
                 domains,
             ),
             ("By slot: the same, of dialogues and turns with its domain", _changed(differences.slots, "slot")),
+            *_splits_side_by_side(differences),
             (f"Most frequent changes, {changes.height} of {differences.changes.height:,}", changes),
         ]
     below = "shares in percent; kinds: see `dstbench audit diff --help`; --format csv or json lists every change"
@@ -167,6 +190,23 @@ def _changed(rows: pl.DataFrame, by: str) -> pl.DataFrame:
         share_text("share_turns", "% "),
         *texts(**{kind.removeprefix("moved_"): kind for kind in KINDS}),
     )
+
+
+def _splits_side_by_side(differences: Differences) -> list[tuple[str, pl.DataFrame]]:
+    """How many dialogues and turns differ in each domain and slot, a column per split and one of the whole."""
+    if differences.splits.is_empty():
+        return []
+    rows = split_rows(differences).with_columns(name=pl.coalesce("slot", "domain", pl.lit("all")))
+    names = rows.filter(split="all").select("name").sort(pl.col("name") == "all", "name")
+    sections = []
+    for unit in ("dialogues", "turns"):
+        columns = [names]
+        for (split,), cells in rows.group_by("split", maintain_order=True):
+            differ = texts(**{str(split): f"changed_{unit}"})
+            columns.append(cells.select("name", *differ, share_text(f"share_{unit}", f"{split} %")))
+        table = side_by_side(columns, on="name").with_columns(pl.all().fill_null(UNDEFINED))
+        sections.append((f"{unit.capitalize()} that differ, of those with the domain, by split", table))
+    return sections
 
 
 @renderer
@@ -213,120 +253,3 @@ def _mean_text(mean: str, sd: str, *, is_count: bool | pl.Expr = IS_COUNT) -> pl
     """A mean, with its standard deviation where there is one: shares in percent, counts as they are."""
     shown, deviation = (value_text(name, is_count=is_count) for name in (mean, sd))
     return pl.when(pl.col(sd).is_null()).then(shown).otherwise(pl.format("{} ± {}", shown, deviation))
-
-
-# --- what is said in a dataset ----------------------------------------------------------------------------------------
-
-
-@renderer
-def render_inconsistency(inconsistency: Inconsistency) -> Page:
-    """What is missing in a dataset by slot, with one example each."""
-    by_speaker = inconsistency.shares.pivot(
-        on="speaker", on_columns=["user", "system"], index="slot", values=["share", "rate"]
-    )
-    rates = side_by_side([inconsistency.rates, by_speaker], on="slot").select(
-        "slot",
-        *texts("annotated", "missing"),
-        share_text("rate", "% missing"),
-        share_text("rate_user", "% user's"),
-        share_text("rate_system", "% system's"),
-        share_text("share_system", "% by system"),
-        *texts("late"),
-        share_text("dialogue_rate", "% dialogues"),
-    )
-    best_first = inconsistency.proposals.sort(
-        "slot", "share", "mentions", descending=[False, True, True], maintain_order=True
-    )
-    examples = best_first.unique("slot", keep="first", maintain_order=True).select(
-        "dialogue",
-        *texts("turn"),
-        pl.format("{} = {}", "slot", "value").alias("missing"),
-        pl.col("speaker").alias("said by"),
-        "place",
-        pl.format("{} of {}", "annotated", "mentions").alias("elsewhere"),
-    )
-    title = (
-        "By slot: annotated, and missing, where the value is said; % missing: of both, of what the user says, of what\n"
-        "only the system says; % by system: of the missing; late: gold has it later; % of dialogues"
-    )
-    sections = [(title, rates)]
-    if examples.height:
-        title = "The best supported example of each slot; elsewhere: how many mentions in such places are annotated"
-        sections.append((title, examples))
-    return Page(sections, [_summary_text(inconsistency.summary.row(0, named=True))])
-
-
-def _summary_text(s: dict[str, Any]) -> str:
-    lists = "; --log FILE lists them all" if s["missing"] else ""
-    return (
-        f"{s['missing']:,} annotations missing ({s['user']:,} said by the user, {s['system']:,} by the system only; "
-        f"{s['late']:,} come late):\nin {s['dialogues_changed']:,} of {s['dialogues']:,} dialogues "
-        f"({100 * s['dialogues_changed'] / s['dialogues']:.1f} %), {s['turns_changed']:,} of {s['turns']:,} turns "
-        f"({100 * s['turns_changed'] / s['turns']:.1f} %){lists}"
-    )
-
-
-def render_review(rows: pl.DataFrame, form: TableFormat) -> str:
-    """The measures of a reviewed correction."""
-    if form in ("json", "csv"):
-        return render_rows(rows, "review", form)
-    measures = rows.select("measure", *map(share_text, ("value", "low", "high")))
-    right, wrong, missed, dialogues = rows.select("right", "wrong", "missed", "dialogues").row(0)
-    below = (
-        f"in percent, with 95 % intervals, estimated for the whole dataset from {dialogues:,} dialogues: "
-        f"{right:,} additions right, {wrong:,} wrong, {missed:,} missed"
-    )
-    return render_page(Page([("Review of the correction", measures)], [below]), form)
-
-
-@renderer
-def render_replacement(replacement: Replacement, *, kept: bool) -> Page:
-    """What has been replaced, by slot, and the first values that were refused.
-
-    Args:
-        replacement: What `dstbench.audit.replace` returned.
-        kept: Whether dialogues with refused values were kept as they were.
-    """
-    by_slot = replacement.replaced.group_by("slot").agg(
-        pl.col("dialogue", "value", "new").n_unique().cast(pl.String), pl.col("states").sum().cast(pl.String)
-    )
-    counted = by_slot.sort("slot").rename({"dialogue": "dialogues", "value": "values"})
-    sections = [("Replaced by slot: dialogues, distinct values before and after, states of turns", counted)]
-    below = ["only states and utterances are changed: dialogue acts, spans and goals are as before"]
-    refused = replacement.refused
-    if refused.height:
-        what = "Kept as they were" if kept else "Left out"
-        dialogues = f"{refused['dialogue'].n_unique():,} dialogues with a value that nobody says"
-        title = f"{what}: {dialogues} word for word; turn: the first with that value"
-        sections.append((title, refused.head(_SHOWN).select(*texts("dialogue", "turn", "slot", "value"))))
-    if refused.height > _SHOWN:
-        below.insert(0, f"{refused.height - _SHOWN:,} more such values: --manifest FILE lists all")
-    return Page(sections, below)
-
-
-@renderer
-def render_memorisation(memorisation: Memorisation) -> Page:
-    """What has been predicted and not said."""
-    runs, slots, examples = memorisation.runs, memorisation.slots, memorisation.examples
-    run = ["run"] if runs["run"].n_unique() > 1 else []
-    counted = [*texts("n", "searched", "ungrounded"), share_text("rate", "% ungrounded")]
-    in_train, frequent = [], []
-    below = [
-        "n: slots of turns; searched: without yes, no, dontcare; ungrounded: said by neither user nor system so far"
-    ]
-    if runs["in_train"].is_not_null().any():
-        in_train, frequent = texts("in_train"), [pl.col("frequent").fill_null(UNDEFINED)]
-        counted += [*texts("in_train", "is_frequent"), share_text("share", "% frequent")]
-        below.append("in_train: of these, values that training has in the slot; is_frequent: its value in most turns")
-    where = [*texts("turns", "dialogues"), *in_train, *texts("dialogue", "turn"), pl.col("gold").fill_null(UNDEFINED)]
-    sections = {
-        "Predicted values that are wrong or over-predicted, and those that nobody has said": runs.select(
-            *run, "kind", *counted
-        ),
-        "By slot, where there are any": slots.filter(pl.col("ungrounded") > 0).select(
-            *run, "slot", "kind", *counted, *frequent
-        ),
-        "The most frequent of them, and where each is first": examples.select(*run, "slot", "kind", "value", *where),
-    }
-    signatures = signature_lines(runs.select("run", "signature", metric="kind"))
-    return Page([(title, table) for title, table in sections.items() if table.height], [*below, *signatures])

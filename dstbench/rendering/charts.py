@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
+from dstbench.audit.entity_bias import frequent_values, slot_order
+from dstbench.audit.version_diff import split_rows
+from dstbench.schema.audit import KINDS
+from dstbench.typing import SlotOrder
+
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
     from dstbench.analysis.correlate import Correlations
     from dstbench.analysis.diagnose import Diagnosis
     from dstbench.analysis.traits import Traits
-    from dstbench.audit import Bias
+    from dstbench.audit import Bias, Differences, Memorisation, VersionScores
 
 Chart = dict[str, Any]
 
@@ -28,6 +33,10 @@ _LOOKS: Final[dict[str, tuple[Chart, list[str]]]] = {
     "line": ({"point": True}, ["shape", "strokeDash"]),
     "point": ({"filled": True}, ["shape"]),
 }
+
+
+# The name above a panel, in lines of at most 12 characters.
+_IN_LINES: Final = r"split(trim(replace(datum.label, /(.{1,11}[-_\/ ]|.{1,12})/g, '$1\n')), '\n')"
 
 
 # --- the charts of each kind of result, by name -----------------------------------------------------------------------
@@ -65,33 +74,67 @@ def leaderboard_charts(leaderboard: Leaderboard) -> dict[str, Chart]:
     return charts
 
 
-def bias_charts(bias: Bias, top: int) -> dict[str, Chart]:
+def bias_charts(bias: Bias, top: int, sort: SlotOrder = "slot") -> dict[str, Chart]:
     """The figures of entity bias: H1/H0 and H∞/H0 per slot, and the `top` most frequent values of each slot.
 
-    The latter, for train-destination, is Fig 2 of Qian et al. 2021.
+    The latter, for train-destination, is Fig 2 of Qian et al. 2021. See `frequent_values` and `slot_order`.
     """
     scale: Chart = {"scale": {"domain": [0, 1]}}
+    order = slot_order(bias, sort)
     measures = bias.slots.unpivot(
         on=["h1_h0", "hinf_h0"], index=["split", "counting", "slot"], variable_name="measure", value_name="value"
     )
     per_slot = {
         "x": _number("value", title=None, **scale),
-        "y": _name("slot", title=None),
-        "column": _name("measure"),
-        "row": _name("counting", sort=None),
+        "y": _name("slot", sort=order, title=None),
+        **_panels("column", "measure", measures, labelExpr="datum.value == 'h1_h0' ? 'H1/H0' : 'H∞/H0'"),
+        **_panels("row", "counting", measures),
     }
-    frequent = bias.values.filter((pl.col("rank") <= top) & (pl.col("counting") == pl.col("counting").first()))
+    frequent = frequent_values(bias, top).sort(pl.col("slot").cast(pl.Enum(order)), maintain_order=True)
     per_value = {
-        "x": _number("share", title="share of the slot's values", **scale),
+        "x": _percent("share", title="share of the slot's values"),
         "y": _name("value", sort=None, title=None),
-        "yOffset": _name("split"),
-        "row": _name("slot"),
+        **_panels("row", "slot", frequent, labelOrient="top", labelAnchor="start"),
     }
-    values = _chart("Most frequent values", "bar", frequent, per_value, by="split")
+    values = _bars("Most frequent values", frequent, per_value, by="split")
     return {
         "bias": _chart("How evenly values are distributed", "point", measures, per_slot, by="split"),
         "values": {**values, "resolve": {"scale": {"y": "independent"}}},
     }
+
+
+def difference_charts(differences: Differences) -> dict[str, Chart]:
+    """The figure of two versions: in which share of the turns each slot differs, by kind, a panel per split."""
+    rows = split_rows(differences)
+    of = rows.filter(pl.col("domain").is_null(), pl.col("slot").is_null()).select("split", of="turns")
+    cells = rows.unpivot(on=sorted(KINDS), index=["split", "slot"], variable_name="kind", value_name="cells")
+    cells = cells.filter(pl.col("slot").is_not_null(), pl.col("cells") > 0).join(of, on="split", maintain_order="left")
+    shares = cells.with_columns(pl.col("kind").str.replace("_", " "), share=pl.col("cells") / pl.col("of"))
+    return {"differences": _slot_bars("Slots that differ", shares, "share of turns", by="kind", column="split")}
+
+
+def version_charts(scored: VersionScores) -> dict[str, Chart]:
+    """The figure of scores on versions: in which share of the turns each slot is wrong, a panel per model."""
+    shown = scored.slots.select("version", "model", "slot", "error_turns", "share")
+    return {
+        "error_turns": _slot_bars(
+            "Turns in which a slot is wrong", shown, "share of turns", by="version", column="model", stacked=False
+        )
+    }
+
+
+def memorisation_charts(memorisation: Memorisation) -> dict[str, Chart]:
+    """The figure of memorised values: how many of a slot's wrong values nobody has said, a panel per run."""
+    turns = {"in training": pl.col("in_train"), "not in training": pl.col("ungrounded") - pl.col("in_train")}
+    if memorisation.runs["in_train"].is_null().all():
+        turns = {"unknown": pl.col("ungrounded")}
+    sums = memorisation.slots.group_by("run", "slot", maintain_order=True).agg(
+        pl.col("searched").sum(), **{value: n.sum() for value, n in turns.items()}
+    )
+    values = sums.unpivot(on=list(turns), index=["run", "slot", "searched"], variable_name="value", value_name="turns")
+    shown = values.filter(pl.col("turns") > 0).with_columns(share=pl.col("turns") / pl.col("searched"))
+    title = "share of wrong values that nobody has said"
+    return {"memorised": _slot_bars("Values that nobody has said", shown, title, by="value", column="run")}
 
 
 # --- charts -----------------------------------------------------------------------------------------------------------
@@ -213,6 +256,30 @@ def _chart(title: str, mark: str, rows: pl.DataFrame, encoding: Chart, by: str =
     return _specification(title, rows, mark=mark_definition, encoding={**apart, **encoding})
 
 
+def _bars(title: str, rows: pl.DataFrame, encoding: Chart, by: str, *, stacked: bool = False) -> Chart:
+    """A chart of horizontal bars; those of the names in the column `by` are stacked, or below each other."""
+    chart = _chart(title, "bar", rows, encoding, by=by)
+    names = chart["encoding"]["color"]["scale"]["domain"]
+    if len(names) > 1 and not stacked:
+        chart["encoding"]["yOffset"] = _name(by, sort=names)
+        chart["height"] = {"step": 5}  # of one bar
+    return chart
+
+
+def _slot_bars(title: str, rows: pl.DataFrame, x_title: str, *, by: str, column: str, stacked: bool = True) -> Chart:
+    """Bars of the column `share` per slot, the largest first, in panels beside each other."""
+    parts = rows.group_by("slot", column, *([] if stacked else [by])).agg(pl.col("share").sum())
+    order = parts.group_by("slot").agg(pl.col("share").max()).sort(-pl.col("share"), "slot")["slot"].to_list()
+    panels = _panels("column", column, rows, titleOrient="bottom", labelExpr=_IN_LINES)
+    encoding = {
+        "x": _percent("share", 3 if panels else 5, title=None if panels else x_title),
+        "y": _name("slot", sort=order, title=None),
+    }
+    for panel in panels.values():
+        panel |= {"title": x_title, "spacing": 18}  # the title once, below all; room for the last label of the axis
+    return _bars(title, rows, {**encoding, **panels}, by, stacked=stacked)
+
+
 def _panel_per_run(chart: Chart) -> Chart:
     """A chart as panels below each other, one per run."""
     panel = {name: chart.pop(name) for name in ("mark", "encoding")}
@@ -231,6 +298,16 @@ def _specification(title: str, rows: pl.DataFrame, **content: Any) -> Chart:
 
 def _number(field: str, **options: Any) -> Chart:
     return {"field": field, "type": "quantitative", **options}
+
+
+def _percent(field: str, ticks: int = 5, **options: Any) -> Chart:
+    return _number(field, axis={"format": "%", "tickCount": ticks, "labelFlush": False}, **options)
+
+
+def _panels(channel: str, field: str, rows: pl.DataFrame, **header: Any) -> Chart:
+    """The channel that divides a chart into panels (row or column), in the order of the rows; none for one panel."""
+    names = rows[field].unique(maintain_order=True).to_list()
+    return {channel: _name(field, sort=names, title=None, header=header)} if len(names) > 1 else {}
 
 
 def _name(field: str, **options: Any) -> Chart:

@@ -1,7 +1,7 @@
 """Charts drawn as files for papers: SVG, PDF or PNG, by vl-convert, without a browser and without a network.
 
-Figures are as wide as a column of text (3.3 inches), have type of 7 and 8 points, and no title, because papers have
-captions.
+Figures are as wide as a column of text (3.3 inches), or as a page (7 inches) if they have three or more panels beside
+each other. They have type of 7 and 8 points, and no title, because papers have captions.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ from dstbench.typing import FigureFormat
 if TYPE_CHECKING:
     from dstbench.rendering.charts import Chart
 
-# The width of a figure and the smallest width of its plot, in points (1/72 inch).
+# The width of a figure, of one with many panels beside each other, and the smallest width of a plot, in points
+# (1/72 inch).
 _WIDTH: Final = 238
-_NARROWEST: Final = 60
+_WIDTH_OF_PAGE: Final = 505
+_NARROWEST: Final = 40
+_MANY_PANELS: Final = 3
 _DOTS_PER_INCH: Final = 300
 _VEGA_LITE: Final = "5.20"
 # The width and height in the opening tag of an SVG, with the text before each.
@@ -32,7 +35,7 @@ _CONFIG: Final[dict[str, Any]] = {
     "axis": {"labelFontSize": 7, "titleFontSize": 8, "titleFontWeight": "normal", "labelLimit": 90, "tickSize": 3},
     "axisX": {"labelOverlap": True},
     "facet": {"spacing": 8},
-    "header": {"labelFontSize": 8, "titleFontSize": 8},
+    "header": {"labelFontSize": 8, "titleFontSize": 8, "titleFontWeight": "normal"},
     "legend": {
         "orient": "bottom",
         "columns": 2,
@@ -76,11 +79,13 @@ def draw_figure(chart: Chart, form: FigureFormat) -> bytes:
     import vl_convert
 
     options: Any = {"vl_version": _VEGA_LITE, "allowed_base_urls": []}  # it may fetch nothing
-    # The first drawing shows how much room the labels and legends beside the plot take; the second makes the plot
+    # The first drawing shows how much room the labels and legends beside the plots take; the second makes the plots
     # narrower by as much.
-    size = _SIZE.search(vl_convert.vegalite_to_svg(_fit(chart, _WIDTH), **options))
-    beside = float(size[2]) - _WIDTH if size else 0
-    fitted = _fit(chart, max(_NARROWEST, _WIDTH - beside))
+    panels = len(chart.get("encoding", {}).get("column", {}).get("sort", "1"))
+    width = _WIDTH if panels < _MANY_PANELS else _WIDTH_OF_PAGE
+    size = _SIZE.search(vl_convert.vegalite_to_svg(_fit(chart, width), **options))
+    beside = float(size[2]) - panels * width if size else 0
+    fitted = _fit(chart, max(_NARROWEST, (width - beside) / panels))
     if form == "pdf":
         return vl_convert.vegalite_to_pdf(fitted, **options)
     if form == "png":

@@ -1,4 +1,4 @@
-"""States to the long table: gold and prediction side by side, exploded, sorted."""
+"""From states to a long table: which turns of gold and predictions are scored, and what is reported about them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST: Final = 100
 
 
 class MissingTurnsError(DstbenchError):
-    """Gold turns have no prediction, and that is an error."""
+    """Gold turns have no prediction, under ``missing="error"``."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Aligned:
     Attributes:
         table: The long table, schema `LONG`, sorted.
         coverage: Counts of turns and dialogues: scored, missing from the predictions, extra in them.
-        left_out: Dialogues that both sides have, but of which no turn is in the table (``intersect``).
-        frames: Counts of gold's and predicted frames (`frames.count_frames`); None: gold has none.
+        left_out: Under ``intersect``: dialogues that both sides have, but of which no turn is in the table.
+        frames: Counts of gold's and predicted frames (`readers.frames.count_frames`); None: gold has no frames.
     """
 
     table: pl.DataFrame
@@ -47,19 +47,18 @@ def to_long(
     """Align predictions with gold and lay them out as a long table.
 
     Args:
-        states: The predictions (and their gold, where `gold` is not given).
-        gold: Where the gold comes from; its own predictions, if any, are ignored.
+        states: The predictions, and their gold if `gold` is None.
+        gold: The gold states; predictions in them are ignored. None: gold is in `states`.
         missing: A gold turn without a prediction is an ``error``, counts as ``wrong`` (in every metric that scores
-            turns, also where its gold state is empty), is scored as an ``empty`` state, or is left out
-            (``intersect``).
+            turns, even if its gold state is empty), is scored as an ``empty`` state, or is left out (``intersect``).
         is_part: Whether the predictions are one of several files of a run: then gold's dialogues that are not in this
-            file are ignored (and in the end handled by `unpredicted`).
+            file are ignored, and left to `unpredicted`.
 
     Returns:
         The long table. Predicted turns that gold does not have are left out, with a warning.
 
     Raises:
-        DstbenchError: A side is missing, turns are missing under ``error``, or no turn is in both.
+        DstbenchError: A side is missing, turns are missing under ``error``, or no turn is in both sides.
     """
     check_missing(missing)
     if gold is not None and states.pred is not None:
@@ -67,11 +66,11 @@ def to_long(
     if states.complete is not None:
         if gold is None:
             raise DstbenchError(
-                f"its predictions say something only beside the gold states ({states.format})",
+                f"its predictions can be read only with the gold states ({states.format})",
                 file=states.source,
                 hint="name the file that has them: --gold FILE",
             )
-        _gold_of(gold)  # there has to be one
+        _gold_of(gold)  # raises if it has no gold
         states = states.complete(gold)
     for note in states.notes:
         warn(note)
@@ -90,13 +89,13 @@ def to_long(
 
 
 def unpredicted(source: str, gold: States, predicted: pl.Series, *, missing: Missing) -> Aligned:
-    """The part of a run that no file has: gold's other dialogues.
+    """The part of a run that is in none of its files: gold's other dialogues.
 
     Args:
-        source: What the files are called together.
+        source: Name of the files together, for messages.
         gold: The gold states.
-        predicted: The dialogues that the files have.
-        missing: What to do with gold turns that have no prediction.
+        predicted: The dialogues that are in the files.
+        missing: What to do with gold turns that have no prediction (see `to_long`).
     """
     side = _gold_of(_predicted_split(source, predicted, gold))
     absent = only_turns(side, ~side.turns["dialogue"].is_in(predicted.implode()))
@@ -105,6 +104,7 @@ def unpredicted(source: str, gold: States, predicted: pl.Series, *, missing: Mis
 
 
 def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool) -> Aligned:
+    """The long table of both sides; `embedded`: gold is in the file of the predictions."""
     spine, coverage = _spine(source, gold, pred, missing, embedded=embedded)
     table = spread(source, spine, gold, pred)
     report_unknown_slots(source, table)
@@ -142,6 +142,7 @@ def from_long(table: pl.DataFrame, source: str) -> States:
 
 
 def _gold_of(gold: States) -> Side:
+    """The gold side; it must be there."""
     if gold.gold is None:
         raise DstbenchError(
             f"no gold inside ({gold.format})", file=gold.source, hint="--gold takes the file that has the gold states"
@@ -150,7 +151,9 @@ def _gold_of(gold: States) -> Side:
 
 
 def _predicted_split(source: str, predicted: pl.Series, gold: States, *, says_so: bool = True) -> States:
-    """If gold has several splits: the only one that has some of the predicted dialogues; `warn` which one it is.
+    """Gold's states; if it has several splits, those of the only split with predicted dialogues.
+
+    If `says_so`, a warning names this split.
 
     Raises:
         DstbenchError: Several splits have predicted dialogues.
@@ -164,7 +167,7 @@ def _predicted_split(source: str, predicted: pl.Series, gold: States, *, says_so
             file=source,
             hint=f"choose one: --split {splits[-1]}",
         )
-    if splits.is_empty():  # an error later on
+    if splits.is_empty():  # `to_long` raises an error: no turn is in both sides
         return gold
     if says_so:
         warn(f"{source}: scored on the split {splits[0]}, the only one of {gold.source} in which it has dialogues")
@@ -172,6 +175,7 @@ def _predicted_split(source: str, predicted: pl.Series, gold: States, *, says_so
 
 
 def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
+    """The gold and the predicted side to compare; gold is that of `gold`, if given."""
     if states.pred is None:
         raise DstbenchError(
             f"the file holds gold but no predictions ({states.format})",
@@ -266,6 +270,7 @@ def _hint_at_numbering(gold: pl.Series, pred: pl.Series) -> str | None:
 
 
 def _report_gaps(source: str, spine: pl.DataFrame) -> None:
+    """Warn about dialogues whose turn numbers do not start at 0 or skip numbers."""
     dialogue, turn = pl.col("dialogue"), pl.col("turn")
     is_first = (dialogue != dialogue.shift(1)).fill_null(True)
     gap = spine.filter(turn != pl.when(is_first).then(0).otherwise(turn.shift(1) + 1))
@@ -278,7 +283,7 @@ def _report_gaps(source: str, spine: pl.DataFrame) -> None:
 
 
 def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
-    """Warn about slots that MultiWOZ does not have: how often they occur, and which known slots are spelled alike."""
+    """Warn about slots that MultiWOZ does not have, with their counts and the known slots of similar spelling."""
     counts = (
         table.lazy()
         .filter(pl.col("slot").is_not_null())

@@ -1,4 +1,4 @@
-"""Dictionary codes: numbers that stand for the strings of dictionary columns, so that arrays can hold them.
+"""Dictionary codes: the numbers by which Polars stores the strings of dictionary columns, as NumPy arrays.
 
 Conventions: codes are those of Polars' global dictionary: equal strings have equal codes in all columns and tables of a
 process, but not in another process.
@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dstbench.arrays import Codes
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-
-# Polars drops the dictionary, and with it the codes, with the last column that uses it: this column keeps it alive.
+# Polars drops the dictionary, and its codes, when no column uses it any more; this column keeps it alive.
 _KEPT: Final = pl.Series([""], dtype=pl.Categorical)
-#: The code of what is not in a state.
+#: The code of null: a slot or value that is not in a state.
 ABSENT: Final = 2**32 - 1
 
 
@@ -31,7 +28,7 @@ def codes(column: pl.Series) -> Codes:
 
 
 def all_codes(columns: pl.DataFrame) -> list[Codes]:
-    """The codes of several dictionary columns, in one query as the query costs more than its work."""
+    """The codes of several dictionary columns, in one query, as starting a query costs more than its work."""
     return [column.to_numpy() for column in columns.select_seq(pl.all().to_physical().fill_null(ABSENT))]
 
 
@@ -41,13 +38,13 @@ def to_codes(strings: list[str]) -> Codes:
 
 
 def to_column(column: Codes) -> pl.Series:
-    """The dictionary column of codes; null for `ABSENT`."""
+    """The codes as a dictionary column; null for `ABSENT`."""
     numbers = pl.Series(column, dtype=pl.UInt32)
     return numbers.set(numbers == ABSENT, None).cat.to(pl.Categorical)
 
 
 def to_strings(column: Codes) -> list[str]:
-    """The strings of codes, none of them `ABSENT`."""
+    """The strings of codes, of which none is `ABSENT`."""
     strings: list[str] = to_column(column).cast(pl.String).to_list()
     return strings
 
@@ -68,7 +65,7 @@ class PerCode:
 
     def __init__(self, function: Callable[[pl.Series], NDArray[Any]], absent: Any) -> None:
         self._function = function
-        self._results: NDArray[Any] = np.array([absent])  # of all codes so far, and last of `ABSENT`
+        self._results: NDArray[Any] = np.array([absent])  # for all codes so far; the last is for `ABSENT`
         self._lock = Lock()
 
     def of(self, column: Codes) -> NDArray[Any]:
@@ -76,7 +73,7 @@ class PerCode:
         return self.up_to(column).take(column, mode="clip")
 
     def up_to(self, column: Codes) -> NDArray[Any]:
-        """The results for all codes, at least up to the largest of these, and last for `ABSENT`."""
+        """The results for all codes up to the largest of these, or beyond; the last is for `ABSENT`."""
         largest = int((column + np.uint32(1)).max(initial=0)) - 1  # `ABSENT` becomes 0, then −1
         results = self._results
         if largest < len(results) - 1:

@@ -1,13 +1,13 @@
-"""Many files to one long table: part by part, in parallel processes, continuing where an earlier try stopped.
+"""Writes many files as one long table: part by part, in parallel, continuing where an interrupted call stopped.
 
 Each file becomes a part: a long table of its own in a hidden folder beside the output. A part's footer says from which
 file (its size and modification time) and with which settings it was made; a part that is still valid is not made again.
 Then the parts are merged dialogue by dialogue, and the folder is removed. So memory holds at most one file per process,
-and later one row group per part.
+and then one row group per part.
 
-Conventions: warnings come in the order of the files, whichever is ready first. If a dialogue is in several files (or
-may be: a file lacks some of gold's turns, and these are an error), the files cannot be laid out one by one: then all
-are read at once, in memory.
+Conventions: warnings come in the order of the files, whichever is ready first. If a dialogue is in several files, the
+files cannot be laid out one by one, and all are read at once, in memory. The same is done if a file lacks some of
+gold's turns where missing turns are an error, because another file may have them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from dstbench.errors import DstbenchError, DstbenchWarning, warn
 from dstbench.io.atomic import sharing
 from dstbench.readers import Source, find_files, read
 from dstbench.readers.folder import split_of
-from dstbench.readers.states import States, in_split
+from dstbench.readers.states import States, in_split, name_of_all
 from dstbench.runs.align import MissingTurnsError, to_long, unpredicted
 from dstbench.runs.open import cuts_at, cuts_of, of_split, open_gold, read_run, write_long
 from dstbench.runs.parquet import ForeignError, read_footer, write_groups, write_table
@@ -49,13 +49,13 @@ from dstbench.typing import Missing
 _LOG: Final = logging.getLogger(__name__)
 # Rows of a part's row group: while parts are merged, one row group of each is in memory.
 _GROUP: Final = 16_384
-# Bytes of input that are worth the start of another process.
+# Bytes of input that are worth starting another process.
 _PER_PROCESS: Final = 1 << 26
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """One file of a run, the path of its part, and how it is read (see `convert`)."""
+    """One file of a run, where its part is written, and how it is read (see `convert`)."""
 
     path: str
     part: Path
@@ -68,11 +68,11 @@ class _Piece:
 
 @dataclass(frozen=True)
 class Converted:
-    """What `convert` did."""
+    """The outcome of `convert`."""
 
     coverage: Mapping[str, int]  # counts of turns and dialogues (see `align.Aligned`)
     files: int  # number of files
-    kept: int  # number of files whose parts were valid already
+    kept: int  # number of files whose parts were already valid
 
 
 def convert(
@@ -92,15 +92,15 @@ def convert(
         name: Name of the run.
         files: Its files or folders.
         output: The Parquet file to write.
-        gold: Gold states, where they are not inside.
+        gold: The file of the gold states; None: they are in `files`.
         format: Native format of the files; None: detect it.
         missing: What to do with gold turns that have no prediction.
-        split: The split to keep, where there are several.
-        jobs: Number of processes that read files, at most one per file; None: one per processor, fewer for little
-            input.
+        split: The split to keep, if there are several; None: all.
+        jobs: Number of processes that read files, at most one per file; None: one per processor, fewer if the input is
+            small.
 
     Raises:
-        DstbenchError: A file cannot be used. Finished parts are kept, and used when it is tried again.
+        DstbenchError: A file cannot be used. Finished parts are kept for the next call.
     """
     folder = output.with_name(f".{output.name}.parts")
     pieces = list(_pieces(files, folder, format, gold=gold, missing=missing, split=split))
@@ -109,17 +109,17 @@ def convert(
         if in_parts:
             try:
                 if gold is not None:
-                    _gold_states(gold, split)  # reports what is wrong with it before the first file takes its time
+                    _gold_states(gold, split)  # first, as an error in it should not wait until files are read
                 unfinished = [piece for piece in pieces if not _is_made(piece)]
                 _make_parts(unfinished, jobs)
                 coverage = _merge_parts(name, files, output, pieces)
                 return Converted(coverage, len(pieces), len(pieces) - len(unfinished))
             except (_DividedError, MissingTurnsError):  # turns that one file lacks may be in another
-                _LOG.info("a dialogue is in several files: reading all at once")
+                _LOG.info("the files cannot be laid out one by one: reading all at once")
             except DstbenchError as error:
                 if error.file is None or Path(error.file).parent != folder:
                     raise
-                raise DstbenchError(error.what, file=str(output), hint=error.hint) from None  # users know no parts
+                raise DstbenchError(error.what, file=str(output), hint=error.hint) from None  # parts are hidden
             finally:
                 _gold_states.cache_clear()
         run = read_run(name, files, gold=gold, format=format, missing=missing, split=split)
@@ -128,22 +128,23 @@ def convert(
 
 
 class _DividedError(Exception):
-    """A dialogue is, or may be, in several files."""
+    """The parts cannot be merged: all files have to be read at once."""
 
 
 def _pieces(
     files: Sequence[str], folder: Path, form: str | None, *, gold: str | None, missing: Missing, split: str | None
 ) -> Iterator[_Piece]:
-    """The files, also those in folders."""
+    """The files of a run, with those in folders."""
     for name in files:
         source = Source(name)
         source.check()
-        single: list[tuple[str, str | None, str | None]] = [(name, form, None)]
+        found: list[tuple[str, str | None, str | None]] = [(name, form, None)]
         if source.is_folder:
-            single = [(file.name, of.name, split_of(source, file)) for file, of in find_files(source, form, split)]
-        for path, of_file, folder_split in single:
+            in_folder = find_files(source, form, split)
+            found = [(file.name, its_form.name, split_of(source, file)) for file, its_form in in_folder]
+        for path, form_name, folder_split in found:
             hashed = blake2b(os.path.abspath(path).encode(), digest_size=12).hexdigest()
-            yield _Piece(path, folder / f"{hashed}.parquet", of_file, folder_split, gold, missing, split)
+            yield _Piece(path, folder / f"{hashed}.parquet", form_name, folder_split, gold, missing, split)
 
 
 @cache
@@ -152,14 +153,14 @@ def _gold_states(gold: str, split: str | None) -> States:
 
 
 def _made_of(piece: _Piece) -> list[Any]:
-    """All that a part depends on, as decoded from JSON."""
+    """All that a part depends on, as a footer has it: decoded from JSON."""
     stamps = Source(piece.path).stamps(), piece.gold and Source(piece.gold).stamps()
     made_of = [dstbench.__version__, SCHEMA_VERSION, *stamps, piece.format, piece.missing, piece.split]
     return list(json.loads(json.dumps(made_of)))
 
 
 def _is_made(piece: _Piece) -> bool:
-    """Whether there is an undamaged part, made from the file as it is now, with these settings."""
+    """Whether an undamaged part exists that was made from the file as it is now, with these settings."""
     try:
         meta, _, sums, _ = read_footer(piece.part)
         is_whole = checksums(piece.part, [end for end, _ in sums]) == sums
@@ -169,7 +170,7 @@ def _is_made(piece: _Piece) -> bool:
 
 
 def _make_parts(pieces: Sequence[_Piece], jobs: int | None) -> None:
-    """Make the parts of these files; if some fail, the error of the first of them is raised."""
+    """Make the parts of these files; if several fail, the error of the first one in their order is raised."""
     if jobs is None:
         size = sum(size for piece in pieces for _, size, _ in Source(piece.path).stamps())
         jobs = min(_processors(), size // _PER_PROCESS)
@@ -180,11 +181,11 @@ def _make_parts(pieces: Sequence[_Piece], jobs: int | None) -> None:
             _make_part(piece)
         return
     try:
-        with ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (max(1, _processors() // jobs),)) as pool:
+        with ProcessPoolExecutor(jobs, get_context("spawn"), _set_up_worker, (max(1, _processors() // jobs),)) as pool:
             try:
                 futures = [pool.submit(_make_part, piece) for piece in pieces]
                 for number, future in enumerate(as_completed(futures), 1):
-                    _LOG.info("%s of %s files are read", number, len(pieces))
+                    _LOG.info("%s of %s files have been read", number, len(pieces))
                     if not future.cancelled() and future.exception() is not None:
                         pool.shutdown(wait=False, cancel_futures=True)
             finally:
@@ -194,8 +195,8 @@ def _make_parts(pieces: Sequence[_Piece], jobs: int | None) -> None:
                 future.result()
     except BrokenProcessPool:
         raise DstbenchError(
-            "a process that reads files was ended from outside, perhaps for want of memory",
-            hint="what is finished is kept: try again, with fewer at a time (--jobs 1)",
+            "a process that reads files was ended from outside, perhaps because memory ran out",
+            hint="finished files are kept: try again with fewer at a time (--jobs 1)",
         ) from None
 
 
@@ -203,22 +204,23 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _begin(threads: int) -> None:
-    """Set up a worker process: with so many threads, and so that it exits with its parent or when interrupted."""
+def _set_up_worker(threads: int) -> None:
+    """Give a worker process this many threads, and let it exit with its parent or when interrupted."""
     os.environ["POLARS_MAX_THREADS"] = str(threads)
-    threading.Thread(target=_exit_after, args=(parent_process(),), daemon=True).start()
+    threading.Thread(target=_exit_with, args=(parent_process(),), daemon=True).start()
     signal.signal(signal.SIGINT, lambda *_: os._exit(1))
 
 
-def _exit_after(parent: BaseProcess | None) -> None:
+def _exit_with(parent: BaseProcess | None) -> None:
+    """Wait until the parent process has ended, and exit."""
     if parent is not None:
         parent.join()
         os._exit(1)
 
 
 def _make_part(piece: _Piece) -> None:
-    """Read one file and write its part; the warnings about the file are kept in the part's footer."""
-    made_of = _made_of(piece)  # before it is read, as it may change meanwhile
+    """Read one file and write its part; the part's footer keeps the warnings about the file."""
+    made_of = _made_of(piece)  # before reading, as the file may change meanwhile
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DstbenchWarning)
         gold = None if piece.gold is None else _gold_states(piece.gold, piece.split)
@@ -251,7 +253,7 @@ class _Part:
         self.meta, self.fingerprint = footer.meta, int(footer.fingerprint, 16)
 
     def take(self, rows: int) -> pl.DataFrame:
-        """The next rows."""
+        """The next rows, as many as asked for."""
         import pyarrow.parquet as pq
 
         groups = [self._rows]
@@ -275,7 +277,7 @@ def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence
     scored = sum(counts["turns"] for counts in coverages)
     if first.missing != "intersect":
         scored -= sum(counts["missing_turns"] for counts in coverages)
-    # Also if no turn is in both gold and predictions, or only some files say which frames there are.
+    # The files are also read at once if no turn is in both sides (then an error), or if only some files have frames.
     if index["dialogue"].is_duplicated().any() or scored == 0 or 0 < len(frames) < len(parts):
         raise _DividedError
     for part in parts:
@@ -287,8 +289,7 @@ def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence
         gold = _gold_states(first.gold, first.split)
         left_out = [dialogue for part in parts for dialogue in part.meta["left_out"]]
         predicted = pl.concat([index["dialogue"], pl.Series(left_out, dtype=pl.String)])
-        source = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
-        rest = unpredicted(source, gold, predicted, missing=first.missing)
+        rest = unpredicted(name_of_all(files), gold, predicted, missing=first.missing)
         coverages.append(rest.coverage)
         frames += [rest.frames] if rest.frames else []
         path = first.part.with_name("rest.parquet")
@@ -310,17 +311,18 @@ def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence
     begins = index["end"] - index["rows"]
     cuts = cuts_at(begins.slice(1), int(index["rows"].sum()))
     _LOG.info("writing %s (%s rows)", output, f"{cuts[-1]:,}")
-    fingerprint = sum(part.fingerprint for part in parts)  # of any table, wherever it is cut
+    fingerprint = sum(part.fingerprint for part in parts)  # it is a sum over turns, wherever the table is cut
     write_groups(output, _merged(parts, index, begins, cuts), meta, cuts, fingerprint)
     return coverage
 
 
 def _summed(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    """The sum of each count over parts."""
     return {key: sum(part[key] for part in counts) for key in counts[0]}
 
 
 def _index(parts: Sequence[_Part]) -> pl.DataFrame:
-    """(dialogue, rows: their number, part: index of the part) of each dialogue, part by part."""
+    """(dialogue, rows: number of its rows, part: index of its part), part by part."""
     indices = []
     for number, part in enumerate(parts):
         runs = pl.read_parquet(part.path, columns=["dialogue"]).to_series().rle().struct.unnest()
@@ -331,7 +333,7 @@ def _index(parts: Sequence[_Part]) -> pl.DataFrame:
 def _merged(
     parts: Sequence[_Part], index: pl.DataFrame, begins: pl.Series, cuts: tuple[int, ...]
 ) -> Iterator[pl.DataFrame]:
-    """The rows of all parts in the order of `index`, cut at `cuts`; `begins` has each dialogue's first row."""
+    """The rows of all parts in the order of `index`, cut at `cuts`; `begins`: the first row of each dialogue."""
     for start, end in pairwise(cuts):
         by_part = index.filter((begins >= start) & (begins < end)).group_by("part", maintain_order=True)
         tables = [parts[number].take(rows) for number, rows in by_part.agg(pl.col("rows").sum()).iter_rows()]

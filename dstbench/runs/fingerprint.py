@@ -1,23 +1,20 @@
-"""Fingerprints of gold: two corpora have the same one only if they have the same turns and the same gold.
+"""Fingerprints of gold: two datasets have the same fingerprint only if they have the same turns and the same gold.
 
 Conventions: a fingerprint is the sum, modulo 2⁶⁴, of one hash per turn and one per change of a gold value *under a
-convention*. So it depends neither on the order of rows nor on where a table is cut nor on the predictions. The hash
-function is our own, so that fingerprints are the same with any version of any library.
+convention*. So it does not depend on the order of rows, on where a table is cut, or on the predictions. The hash
+function is defined here, so that fingerprints are the same with any version of any library.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dstbench.arrays import Codes, Hashes
 from dstbench.runs.codes import PerCode
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 _PRIME: Final = 0x100000001B3
 _ODD: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -36,7 +33,7 @@ def of_strings(strings: pl.Series) -> Hashes:
 
 
 def of_codes(codes: Codes) -> Hashes:
-    """A hash per dictionary code, that of its string; `ABSENT` has one too."""
+    """A hash per dictionary code: that of its string; `ABSENT` has one, too."""
     return _HASHES.of(codes)
 
 

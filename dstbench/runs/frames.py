@@ -1,19 +1,16 @@
-"""The rows of frames in a long table (`readers.frames`), found by their slots' codes."""
+"""The rows of frames (see `readers.frames`) in a long table, found by the codes of their slots."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from dstbench.arrays import Codes, Flags, Numbers
 from dstbench.readers.frames import are_frames
 from dstbench.runs.codes import ABSENT, PerCode, codes
 from dstbench.schema.core import MAX_TURN
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 _IS_FRAME: Final = PerCode(are_frames, absent=False)
 
@@ -27,8 +24,8 @@ class Frames(NamedTuple):
 
 
 def rows_of_frames(slot: Codes) -> Flags | None:
-    """Which rows are frames', given the codes of their slots; None: no row is."""
-    if not _IS_FRAME.up_to(slot).any():  # no table of this process has frames
+    """Which rows are of frames, given the codes of their slots; None: none is."""
+    if not _IS_FRAME.up_to(slot).any():  # no table in this process has frames
         return None
     flags = _IS_FRAME.of(slot)
     return flags if flags.any() else None
@@ -41,20 +38,22 @@ def states_only(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def turn_keys(number: Numbers, turn: Numbers) -> Numbers:
-    """A number per (dialogue number, turn), ascending in both."""
+    """A number per pair of dialogue number and turn, ascending in both."""
     keys: Numbers = number.astype(np.int64) * (MAX_TURN + 1) + turn
     return keys
 
 
 def set_apart(slot: Codes, gold: Codes, pred: Codes, keys: Numbers, marks: tuple[Numbers, Codes]) -> Frames:
-    """Gold's frames, with the marks of turns without a prediction; their rows' slots and values become `ABSENT`.
+    """Gold's frames; the slots and values of all rows of frames become `ABSENT`.
+
+    A frame in a turn without a prediction gets the turn's mark as its predicted value.
 
     Args:
-        slot: The rows' slots, changed in place; likewise `gold` and `pred`, their values.
+        slot: Slots of all rows; changed in place, as are `gold` and `pred`.
         gold: Their gold values.
         pred: Their predicted values.
-        keys: The rows' turns, numbered by `turn_keys`.
-        marks: The turns without a prediction, ascending, and their marks.
+        keys: Their turns, as `turn_keys`.
+        marks: The keys of the turns without a prediction, ascending, and their marks.
     """
     flags = rows_of_frames(slot)
     if flags is None:

@@ -1,10 +1,9 @@
-"""What a layout says about gold alone: its slots, and the fingerprint of its values."""
+"""Gold alone: its slots, and the fingerprint of its values."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import polars as pl
 
 from dstbench.arrays import Codes, Flags, Hashes, Numbers
 from dstbench.runs import fingerprint
@@ -12,16 +11,13 @@ from dstbench.runs.codes import ABSENT, distinct, to_codes, to_strings
 from dstbench.runs.layout import Layout, before, lay_out
 from dstbench.schema.core import NOTHING
 
-if TYPE_CHECKING:
-    import polars as pl
-
 
 def gold_hashes(rows: Layout, place: Numbers, first: Flags, slot: Codes, gold: Codes) -> Hashes:
-    """For each turn: its share of the fingerprint, the sum of a hash per gold value that changes in it.
+    """For each turn: its part of the fingerprint, the sum of one hash per gold value that changes in it.
 
     Args:
         rows: The layout.
-        place: The places of some rows, such that any other row equals the last of these before it.
+        place: The places of some rows; every other row is equal to the last of these rows before it.
         first: Whether each of these rows is its slot's first.
         slot: Codes of their slots.
         gold: Codes of their gold values, `ABSENT` where gold has none.
@@ -42,7 +38,7 @@ def gold_slots(rows: Layout) -> frozenset[str]:
 
 
 def gold_fingerprint(long: pl.DataFrame) -> int:
-    """The fingerprint of a long table's gold as written (`fingerprint`), over all turns."""
+    """The fingerprint of a long table's gold as written, over all turns (see `fingerprint`)."""
     rows = lay_out(long)
     slot, gold, _ = rows.cells
     gold[np.isin(gold, _absent())] = ABSENT
@@ -52,4 +48,5 @@ def gold_fingerprint(long: pl.DataFrame) -> int:
 
 
 def _absent() -> Codes:
+    """The codes of null and of the values that mean "not in the state" in most files."""
     return np.append(to_codes(list(NOTHING)), np.uint32(ABSENT))

@@ -1,7 +1,7 @@
-"""Where the rows of a long table stand: dialogues, slots, turns and places, as arrays.
+"""The layout of a long table's rows: their dialogues, slots, turns and places, as arrays.
 
-The long table is sorted by (dialogue, slot, turn), so a slot's previous turn is the row before, and no window function
-is needed. A turn's *place* is its number among all turns of all groups, so sums by place need no hashing.
+The long table is sorted by (dialogue, slot, turn), so the row before is the slot's previous turn, and no window
+function is needed. A turn's *place* is its number among all turns of all groups, so sums by place need no hashing.
 
 For example, two dialogues of three and two turns, in six rows:
 
@@ -37,10 +37,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dstbench.arrays import Codes, Flags, Hashes, Numbers
 from dstbench.conventions.slots import domain_of
@@ -51,9 +52,6 @@ from dstbench.runs.codes import ABSENT, all_codes, codes, to_codes, to_column, t
 from dstbench.runs.frames import Frames, rows_of_frames, set_apart, turn_keys
 from dstbench.runs.rules import unsorted
 from dstbench.typing import View
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +71,7 @@ class _Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class Layout(_Rows):
-    """Where the rows of a long table stand: groups (dialogues, or slots or domains in them), turns, places.
+    """The layout of a long table's rows: groups (dialogues, or slots or domains in them), turns, places.
 
     States seldom change from one turn to the next, so most arrays have one element per *changed* row: a row that
     differs from the row before. It and the rows up to the next changed row are its run of identical rows: the same
@@ -96,7 +94,7 @@ class Layout(_Rows):
 
     @cached_property
     def differs(self) -> Flags:
-        """For each row: whether its slot, gold or prediction differs from the row before, in the file."""
+        """For each row: whether its slot, gold or predicted value, as in the file, differs from the row before."""
         differs: Flags = self.first | row_changes(self.gold) | row_changes(self.pred)
         return differs
 
@@ -140,14 +138,14 @@ class Layout(_Rows):
 
 
 def lay_out(long: pl.DataFrame, view: View | None = None, *, frames: bool = False) -> Layout:
-    """Where the rows of a long table stand, for `to_turns`.
+    """The layout of a long table's rows.
 
     Args:
         long: A long table, sorted by (dialogue, slot, turn), of whole dialogues.
         view: The view in which turns will be counted.
-        frames: Whether gold's frames count in the view ``domain``: then their rows become rows without a slot of their
-            domain, and a turn without a prediction is marked in each of its frames. Otherwise rows of frames are
-            ignored.
+        frames: Whether gold's frames count in the view ``domain``: then a row of a frame becomes a row without a slot
+            in the frame's domain, and a turn without a prediction is marked in each of its frames. Otherwise rows of
+            frames are ignored.
 
     Raises:
         DstbenchError: The table is not sorted, a slot ends before its dialogue does, a row has no dialogue or turn, or
@@ -242,7 +240,7 @@ def _turn_numbers(first_row: Numbers, turn: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _check_order(rows: _Rows, first: Flags, changed: Numbers, after: Numbers, end: Numbers) -> None:
-    """Refuse rows that are not sorted by turn, and slots that end before or after their group, whose `end` is given."""
+    """Refuse rows that are not sorted by turn, and slots that end before or after the `end` of their group."""
     begins, turn = first[changed], rows.turn[changed]
     falls = (turn <= rows.turn[changed - 1]) & ~begins
     is_last_of_slot = np.append(begins[1:], True)[: len(begins)]
@@ -252,7 +250,7 @@ def _check_order(rows: _Rows, first: Flags, changed: Numbers, after: Numbers, en
 
 
 def before(column: NDArray[Any], first: Flags) -> NDArray[Any]:
-    """The same slot's value (code or flag) in the row before; where there is none, `ABSENT` or False."""
+    """For each row: the same slot's element (code or flag) in the row before; `ABSENT` or False if there is none."""
     earlier = np.empty_like(column)
     earlier[:1] = ABSENT if column.dtype == np.uint32 else False
     if column.dtype == np.bool_:

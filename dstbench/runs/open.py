@@ -1,7 +1,7 @@
-"""Runs: opened from whatever the user has, scanned, and written.
+"""Opens whatever the user has as runs, scans runs, and writes them.
 
 A run is one model on one dataset: one long table. It may come from a Parquet file that dstbench wrote, a native
-prediction file, a frame, or states in memory; this module turns each of them into a `Run`.
+prediction file, a frame, or states in memory; this module makes a `Run` of each.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from dstbench.runs.run import UNREADABLE, Run, collect, run_meta, stamp_of, unre
 from dstbench.schema.core import SCHEMA_VERSION
 from dstbench.typing import Missing
 
-#: What dstbench takes for data: a path, several paths (one run each), a frame (Polars, or anything with
+#: The data that dstbench accepts: a path, several paths (one run each), a frame (Polars, or anything with
 #: ``__arrow_c_stream__``) with the long table's columns, a list of states, opened runs, or a mapping from run name to
 #: any of these.
 Data: TypeAlias = Any
 
 _LOG: Final = logging.getLogger(__name__)
-# A row group ends at the first dialogue boundary after so many rows. Each has its own dictionaries (in groups of 65,536
-# rows, a tenth of the file); larger groups decode no faster, and scoring takes one group at a time.
+# A row group ends at the first dialogue boundary after this many rows. Each group has its own dictionaries (with groups
+# of 65,536 rows, a tenth of the file); larger groups do not decode faster, and scoring reads one group at a time.
 _ROW_GROUP: Final = 393_216
 
 
@@ -55,7 +55,7 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
 
 
 class Reading(TypedDict, total=False):
-    """How data are read: keywords that functions with `data` take and hand on to `open_runs`, which explains them."""
+    """How data are read: keywords that functions pass on to `open_runs`, which describes them."""
 
     gold: Data | None
     format: str | None
@@ -77,19 +77,20 @@ def open_runs(
 
     Args:
         data: See `Data`.
-        gold: Gold states, where they are not inside the data or shall be replaced: the same kinds, one run's worth.
-        format: Native format of the files; None: find out by content.
-        names: Names of the runs, in order; None: the files' (or folders') names without ending, with parent folders
-            where they collide.
+        gold: Gold states that replace those in the data, or that the data lack: any kind of `Data` with one run; None:
+            they are in the data.
+        format: Native format of the files; None: detect it by content.
+        names: Names of the runs, in order; None: names of the files or folders without ending, with as many parent
+            folders as tell them apart.
         missing: What to do with gold turns that have no prediction: ``error`` (None is the same), ``wrong``,
             ``empty``, ``intersect``.
-        split: The split to score, where gold has several; None: the one in which there are predictions.
+        split: The split to score, if gold has several; None: the one that has predictions.
 
     Returns:
         The runs, in the order of the data.
 
     Raises:
-        DstbenchError: Something cannot be read; the message says what, where and what to do.
+        DstbenchError: The data cannot be read; the message says what is wrong, where, and what to do.
     """
     missing = missing or "error"
     check_missing(missing)
@@ -102,7 +103,7 @@ def open_runs(
         parts = list(zip(names, (item for _, item in parts), strict=True))
     if repeated := first_repeated(name for name, _ in parts):
         raise UsageError(f"two runs are called {repeated!r}", hint="give each a name of its own")
-    for _, item in parts:  # all of them, before reading the first takes its time
+    for _, item in parts:  # check all before reading the first, which may take long
         if isinstance(item, (str, PathLike)):
             File(str(item)).check()
     gold_states = None if gold is None else open_gold(gold, split)
@@ -123,10 +124,10 @@ def read_run(
     Args:
         name: Name of the run.
         files: Native files, or one long table.
-        gold: Gold states, where they are not inside.
-        format: Native format of the files; None: find out.
+        gold: Gold states, as in `open_runs`.
+        format: Native format of the files; None: detect it.
         missing: What to do with gold turns that have no prediction.
-        split: The split to score, where gold has several.
+        split: The split to score, if gold has several.
     """
     gold_states = None if gold is None else open_gold(gold, split)
     if len(files) == 1:
@@ -137,10 +138,14 @@ def read_run(
 
 
 def open_gold(gold: Data, split: str | None = None) -> States:
-    """The states of whatever holds the gold (of one split of it): a path, a frame, or states in memory.
+    """The states of the data that hold gold: a path, a frame, or states in memory.
+
+    Args:
+        gold: Any kind of `Data` with one run.
+        split: The split to keep; None: all.
 
     Raises:
-        DstbenchError: It cannot be read, or it is more than one run's worth.
+        DstbenchError: It cannot be read, or it has several runs.
     """
     parts = named_parts(gold)
     if len(parts) != 1:
@@ -148,7 +153,7 @@ def open_gold(gold: Data, split: str | None = None) -> States:
     name, item = parts[0]
     loaded = _load("gold" if name == "states" else name, item, split=split)
     if isinstance(item, (str, PathLike)):
-        if isinstance(loaded, States):  # of that split already
+        if isinstance(loaded, States):  # they are already of that split
             for note in loaded.notes:
                 warn(note)
             return loaded
@@ -170,11 +175,11 @@ def scan(
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these (see `open_runs`).
-        gold: Gold states, where they are not inside.
-        format: Native format; None: find out.
+        gold: Gold states, as in `open_runs`.
+        format: Native format; None: detect it.
         names: Names of the runs.
         missing: What to do with gold turns that have no prediction.
-        split: The split to score, where gold has several.
+        split: The split to score, if gold has several.
 
     Returns:
         (run: String, dialogue, turn, slot, gold, pred), sorted by run as given, dialogue, slot, turn.
@@ -205,7 +210,7 @@ def named_parts(data: Data) -> list[tuple[str, Any]]:
 
 
 def _named_paths(paths: list[Path]) -> list[tuple[str, Path]]:
-    """Each path with its title, preceded by as many parent folders as it takes to tell the paths apart."""
+    """Each path with its title, preceded by as many parent folders as tell the paths apart."""
     parts = [[*path.absolute().parts[:-1], File(path).title] for path in paths]
     for depth in range(1, max(map(len, parts))):
         names = ["/".join(part[-depth:]) for part in parts]
@@ -241,7 +246,9 @@ def _load(name: str, item: Any, form: str | None = None, split: str | None = Non
     if _is_frame(item):
         frames = _named_frames(item)
         if len(frames) != 1:
-            raise UsageError(f"a frame with {len(frames)} runs where one is meant", hint="filter it by its column run")
+            raise UsageError(
+                f"a frame with {len(frames)} runs, where there must be one", hint="filter it by its column run"
+            )
         return _checked(name, frames[0][1], name)
     if not isinstance(item, Sequence) or isinstance(item, (str, bytes)):
         hint = "give a path, a frame, or a list of states; see dstbench.scan"
@@ -252,7 +259,7 @@ def _load(name: str, item: Any, form: str | None = None, split: str | None = Non
 
 
 def _read(file: File, form: str | None, split: str | None = None) -> States:
-    from dstbench.readers import Source, read  # many modules, and a long table needs none of them
+    from dstbench.readers import Source, read  # loads many modules, which long tables do not need
 
     return read(Source.of(file), form, split)
 
@@ -262,7 +269,7 @@ def _open(name: str, item: Any, gold: States | None, form: str | None, missing: 
     if isinstance(run, States):
         return _aligned(name, of_split(run, split, gold), gold, missing)
     if split is not None and gold is None:
-        raise UsageError(f"{name}: a long table knows no splits", hint="omit --split, or give --gold")
+        raise UsageError(f"{name}: a long table has no splits", hint="omit --split, or give --gold")
     before = run.meta["missing"]
     if gold is not None:
         run = _aligned(name, from_long(run.read(), name), gold, missing)
@@ -274,13 +281,13 @@ def _open(name: str, item: Any, gold: States | None, form: str | None, missing: 
 
 
 def of_split(states: States, split: str | None, gold: States | None) -> States:
-    """A run's states of one split; states that know no splits are kept if gold is given, as it has only that split."""
+    """A run's states of one split; states without splits are kept if gold is given, as it has only that split."""
     return states if split is None or (gold is not None and states.splits is None) else only_split(states, split)
 
 
 def _parquet(name: str, file: File) -> Run:
-    """The run in a Parquet file: one that dstbench wrote is scanned as it is, any other is sorted and checked."""
-    path = str(file.path.absolute())  # as the working folder may change before it is read
+    """The run in a Parquet file: scanned as it is if dstbench wrote the file, otherwise sorted and checked."""
+    path = str(file.path.absolute())  # the working folder may change before the file is read
     try:
         stamp = stamp_of(path)
         table = pl.scan_parquet(path, glob=False)
@@ -300,7 +307,7 @@ def _parquet(name: str, file: File) -> Run:
     if not fits(footer, height=height, size=stamp.size):  # the table was edited later
         return _checked(name, table, file.name)
     meta, cuts, sums, gold = footer
-    fingerprint = None if gold is None or sums is None else int(gold, 16)  # without sums, it may be of other rows
+    fingerprint = None if gold is None or sums is None else int(gold, 16)  # without checksums, the rows may be others
     return Run(name, conformed, meta, cuts, path=path, stamp=stamp, checksums=sums, fingerprint=fingerprint)
 
 
@@ -354,7 +361,7 @@ def _aligned(
 
 
 def only_dialogues(run: Run, dialogues: pl.Series) -> Run:
-    """A run cut down to some of its dialogues, in memory."""
+    """A run with only these of its dialogues, in memory."""
     table = run.read(run.table.filter(pl.col("dialogue").is_in(dialogues.implode())))
     return replace(_in_memory(run.name, table, run.meta), derive=run.derive)
 
@@ -370,12 +377,12 @@ def cuts_of(table: pl.DataFrame, rows: int | None = None) -> tuple[int, ...]:
 
 
 def cuts_at(begins: pl.Series, height: int, rows: int | None = None) -> tuple[int, ...]:
-    """Where to cut a table: at 0, at its end, and at the first dialogue's beginning after each so many `rows`.
+    """Where to cut a table: at 0, at its end, and, after `rows` rows each time, where the next dialogue begins.
 
     Args:
-        begins: The rows at which dialogues begin, except the first.
-        height: The table's number of rows.
-        rows: Rows between cuts, at the least; None: those of a row group.
+        begins: The first row of each dialogue, except the first dialogue.
+        height: Number of the table's rows.
+        rows: Smallest number of rows between cuts; None: that of a row group.
 
     >>> cuts_at(pl.Series([3, 5, 8, 9]), 12, rows=4)
     (0, 5, 9, 12)

@@ -1,4 +1,4 @@
-"""Long tables as Parquet files, with what dstbench knows about a run in the footer; readers check it before use.
+"""Long tables as Parquet files; the footer holds a run's metadata, which are checked before use.
 
 Conventions: a file holds one run. Beside the schema, its footer has ``dstbench`` (`runs.Run.meta`), ``dstbench.cuts``
 (`Run.cuts`), ``dstbench.crc32`` (`Run.checksums`) and ``dstbench.gold`` (`Run.fingerprint`), each as JSON.
@@ -30,7 +30,7 @@ _GOLD: Final = "dstbench.gold"
 
 
 class Footer(NamedTuple):
-    """A file's footer as decoded JSON; as anyone may have edited it, the values can be anything (see `fits`)."""
+    """A file's footer as decoded JSON; anyone may have edited it, so `fits` checks the values."""
 
     meta: dict[str, Any]
     cuts: tuple[Any, ...]
@@ -43,7 +43,7 @@ class ForeignError(Exception):
 
 
 def write_table(path: str | PathLike[str], table: pl.DataFrame, meta: Mapping[str, Any], cuts: tuple[int, ...]) -> None:
-    """Write a run whose rows are in memory; `meta` and `cuts` are the `Run`'s."""
+    """Write a run whose rows are in memory; `meta` and `cuts` are those of the `Run`."""
     write_groups(path, (table.slice(start, end - start) for start, end in pairwise(cuts)), meta, cuts)
 
 
@@ -56,7 +56,7 @@ def write_groups(
 ) -> None:
     """Write a run group by group, each a row group of the file.
 
-    `meta`, `cuts` and `fingerprint` are the `Run`'s; if the last is None, it is computed.
+    `meta`, `cuts` and `fingerprint` are those of the `Run`; a fingerprint that is None is computed.
     """
     import pyarrow as pa  # 0.2 s, and only writing needs it
     import pyarrow.parquet as pq
@@ -66,7 +66,7 @@ def write_groups(
     schema = schema.with_metadata({**(schema.metadata or {}), **keys})
     with (
         replacing(Path(path)) as temporary,
-        pa.OSFile(str(temporary), "wb") as file,  # which is closed even if the writer cannot be
+        pa.OSFile(str(temporary), "wb") as file,  # closed even if closing the writer fails
         pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=True, write_page_checksum=True) as writer,
     ):
         ends, of_groups = [], 0

@@ -1,4 +1,4 @@
-"""What makes a frame a long table: its columns and types, and the rules that its rows keep."""
+"""What makes a frame a long table: columns, types, and the rules that its rows keep."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def conform_long(frame: pl.LazyFrame, *, source: str) -> pl.LazyFrame:
         to find.
 
     Raises:
-        DstbenchError: A column is missing or has a type that cannot be meant.
+        DstbenchError: A column is missing or has a type that cannot be cast.
     """
     schema = frame.collect_schema()
     missing = [name for name in LONG.columns if name not in schema]
@@ -44,7 +44,7 @@ def conform_long(frame: pl.LazyFrame, *, source: str) -> pl.LazyFrame:
                 hint="see data_schemas/long_table.schema.json",
             )
         if dtype != wanted:
-            if isinstance(dtype, (pl.Categorical, pl.Enum)):  # of other categories: equal as strings only
+            if isinstance(dtype, (pl.Categorical, pl.Enum)):  # its codes may be of other categories
                 column = column.cast(pl.String)
             column = column.cast(wanted, strict=False)
         columns.append(column)
@@ -85,7 +85,7 @@ def check_long(frame: pl.LazyFrame) -> pl.DataFrame:
 
 
 def unsorted(source: str | None = None) -> DstbenchError:
-    """The error for a table whose metadata say that it is a long table, and whose rows say that it is not."""
+    """The error for a table whose metadata are those of a long table, but whose rows break its rules."""
     return DstbenchError(
         "the long table is not sorted by dialogue, slot and turn, or a slot ends early",
         file=source,

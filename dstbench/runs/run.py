@@ -1,4 +1,4 @@
-"""A run: one model on one dataset, its rows in memory or in a Parquet file that is read when they are wanted.
+"""A run: one model on one dataset, with its rows in memory or in a Parquet file that is read when they are needed.
 
 Conventions: rows are read part by part, perhaps several times. If the file changes in between, that is an error, so no
 result mixes rows of the old file with rows of the new one.
@@ -18,7 +18,7 @@ import polars as pl
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.schema.core import SCHEMA_VERSION
 
-#: The exceptions by which reading a Parquet file may fail; Polars' panics do not derive from `Exception`.
+#: The exceptions of a Parquet file that cannot be read; Polars' panics do not derive from `Exception`.
 UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 # The first bytes of a Parquet file.
 _MAGIC: Final = b"PAR1"
@@ -41,10 +41,11 @@ class Run:
         name: What tables call it.
         table: The long table, schema `LONG`, sorted.
         meta: What was read and how: ``schema_version``, ``run``, ``files``, ``format``, ``gold`` (its file; null: it
-            was inside), ``missing``, ``coverage`` (counts of turns and dialogues); where gold has frames, ``frames``
-            (what they say: `frames.count_frames`).
+            was inside), ``missing``, ``coverage`` (counts of turns and dialogues); if gold has frames, their counts as
+            ``frames`` (`readers.frames.count_frames`); if there are no states, ``only`` (`States.only`).
         cuts: Row numbers at which the table may be cut because a dialogue begins there; also 0 and the number of rows.
-        derive: Makes another run's rows from the rows of each partition, such as those of a baseline; None: nothing.
+        derive: Makes another run's rows, such as those of a baseline, from the rows of each partition; None: the rows
+            are used as they are.
         path: Absolute path of the Parquet file that `table` is read from; None: it is in memory.
         stamp: The stamp of that file when it was opened.
         checksums: For the rows between each cut and the next: the offset in the file at which they end, and the CRC-32
@@ -179,6 +180,6 @@ def unreadable(source: str, error: BaseException) -> DstbenchError:
 
 
 def run_meta(name: str, frames: Mapping[str, int] | None, **read: Any) -> dict[str, Any]:
-    """`Run.meta`: `read` says what was read and how; a table without rows of frames is of schema version 1."""
+    """`Run.meta`: `read` is what was read and how; a table without rows of frames has schema version 1."""
     counts = {} if frames is None else {"frames": dict(frames)}
     return {"schema_version": SCHEMA_VERSION if counts else 1, "run": name, **read, **counts}

@@ -1,6 +1,6 @@
 """Gold and prediction side by side: one row per slot and turn, from the slot's first turn to the dialogue's last.
 
-For example, a dialogue of three turns, of which gold lists `hotel-area` from turn 1 on, and the prediction two slots in
+For example, in a dialogue of three turns, gold lists `hotel-area` from turn 1 on, and the prediction lists two slots in
 turn 2:
 
 >>> turns = pl.DataFrame({"dialogue": ["D1", "D1", "D1"], "turn": [0, 1, 2]}, schema_overrides={"turn": pl.UInt16})
@@ -16,8 +16,8 @@ D1 1 hotel-area north None
 D1 2 hotel-area north north
 D1 2 hotel-stars None 4
 
-Three groups have 1, 2 and 1 rows, from rows 0, 1 and 3 on: rows without a slot, of `hotel-area` from turn 1 on, and of
-`hotel-stars` from turn 2 on. So gold's cell of turn 2 is in row 1 + (2 - 1) = 2.
+There are three groups of rows: one row without a slot (row 0), two of `hotel-area` from turn 1 on (rows 1 and 2), and
+one of `hotel-stars` from turn 2 on (row 3). So gold's cell of turn 2 is in row 1 + (2 - 1) = 2.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from dstbench.schema.core import LONG
 def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
     """The long table of both sides.
 
-    Everything is an integer while rows are laid out: the rows of one slot in one dialogue are a *group*; where a group
-    begins, and in which turn, tells the row of each of its cells, so nothing is sorted or joined.
+    Rows are laid out with integers only. The rows of one slot in one dialogue are a *group*; the row of each of its
+    cells follows from the group's first row and first turn, so nothing is sorted or joined.
 
     Args:
         source: Name of the file, for messages.
@@ -51,7 +51,7 @@ def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataF
         Schema `LONG`, sorted; a turn without a prediction has a row without a slot that says so.
 
     Raises:
-        DstbenchError: There would be far more rows than the sides list slots (`limits.SPREAD`).
+        DstbenchError: There would be far more rows than turns and listed slots (`limits.SPREAD`).
     """
     if spine.is_empty():
         return LONG.schema.to_frame()
@@ -60,8 +60,8 @@ def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataF
     dialogue, first_turn = np.cumsum(is_new) - 1, np.flatnonzero(is_new)  # numbered from 0
     slots = pl.concat([gold.cells["slot"], pred.cells["slot"]]).unique().sort()  # numbered from 1; 0: no slot
 
-    # A group's key is width * dialogue + slot, so groups in the order of their keys are in that of the table. Each
-    # dialogue has a group of rows without a slot (`bare`), which may be empty.
+    # A group's key is width * dialogue + slot, so the order of keys is that of the table's rows. Each dialogue has a
+    # group of rows without a slot (`bare`), which may be empty.
     width = len(slots) + 1
     of_gold = np.full(gold.turns.height, -1, dtype=np.int64)
     of_gold[spine["at"].to_numpy()] = turns
@@ -78,7 +78,7 @@ def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataF
     # Rows without a slot are those of turns before the dialogue's first slot, and of turns without a prediction. Rows
     # with a slot last to the dialogue's end.
     predicted = spine["predicted"].to_numpy()
-    first_slot = np.minimum.reduceat(start, bare)  # by dialogue: a bare group is the dialogue's first, up to the next
+    first_slot = np.minimum.reduceat(start, bare)  # by dialogue, whose first group is the bare one
     without = np.flatnonzero(~predicted | (turns < first_slot[dialogue]))
     size = np.append(first_turn[1:], spine.height)[key // width] - start
     size[bare] = np.bincount(dialogue[without], minlength=len(first_turn))
@@ -112,7 +112,7 @@ def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataF
 
 
 def spread_frames(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
-    """The rows of both sides' frames, laid out like those of slots, to be put among the rows of `spread`."""
+    """The rows of both sides' frames, laid out like those of slots, to be merged with the rows of `spread`."""
     nothing = gold.cells.clear()
     sides = (Side(side.turns, nothing if side.frames is None else side.frames) for side in (gold, pred))
     return spread(source, spine.with_columns(predicted=True), *sides).drop_nulls("slot")
@@ -127,7 +127,7 @@ class _Placed(NamedTuple):
 
 
 def _place(side: Side, in_spine: Integers, slots: pl.Series, base: Integers) -> _Placed:
-    """Place the cells of a side, given where its turns are in the spine, and each of these turns' first key."""
+    """Place a side's cells; `in_spine`: where its turns are in the spine; `base`: the first key of each turn there."""
     codes = slots.to_physical().to_numpy()
     rank = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.int64)  # from code to number
     rank[codes] = np.arange(1, len(codes) + 1)
@@ -169,5 +169,5 @@ def _column(total: int, *cells: tuple[Integers, Integers, pl.Series]) -> pl.Seri
 
 
 def _or_null(values: pl.Series, number: Numbers) -> pl.Series:
-    """The values of these numbers, from 1; null for 0."""
+    """The values by number, counted from 1; null for 0."""
     return pl.concat([pl.Series([None], dtype=values.dtype), values]).gather(pl.Series(number))

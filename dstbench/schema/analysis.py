@@ -18,7 +18,9 @@ DIALOGUES: Final = OpenTable(
     ends_wrong=flag("Whether the last turn has JGA 0."),
     first_wrong=count("The first turn with JGA 0; null: there is none.", nullable=True),
     first_failure=number("first_wrong / n, where the last turn has JGA 0; else null.", nullable=True),
-    first_failure_bin=count("The tenth of the dialogue in which it lies, from 0 to 9; null likewise.", nullable=True),
+    first_failure_bin=count(
+        "The tenth of the dialogue that first_failure is in, 0 to 9; null likewise.", nullable=True
+    ),
     recovered=flag("Whether a turn after the first failure has JGA 1; null likewise.", nullable=True),
     n_gold_max=count("The largest number of gold slots in a turn."),
     mistakes=count("Wrong, missed and over-predicted changes, as the GCA authors' code counts them."),
@@ -43,7 +45,7 @@ FAILURES: Final = Table(
 
 FIRST_FAILURES: Final = Table(
     "first failures",
-    "One row per (run, tenth of the dialogue): of the dialogues whose last turn has JGA 0, when JGA is 0 first.",
+    "One row per (run, tenth of the dialogue): the dialogues whose last turn has JGA 0, by when JGA is first 0.",
     **SCORES.only("run"),
     bin=count("Number of the tenth, from 0."),
     low=number("Lower end of the tenth: first_wrong / n is at least this."),
@@ -58,21 +60,21 @@ GOLD_SLOTS: Final = Table(
     **SCORES.only("run"),
     **DIALOGUES.only("n_gold_max"),
     dialogues=count("Dialogues."),
-    share=number("Their share of the run's."),
+    share=number("Their share of the run's dialogues."),
 )
 
 ERRORS: Final = OpenTable(
     "error classes",
     "One row per (run, class), or per (run, domain or slot, class): every slot of every scored turn that gold or "
-    "prediction has is in exactly one class. By domain and by slot there is such a column after `run`; it is null for "
+    "prediction has is in exactly one class. Tables by domain or slot have that column after `run`; it is null for "
     "turns without a prediction (--missing wrong).",
     **SCORES.only("run"),
     **{"class": text("The class, by the precedence of dstbench.scoring.error_classes.CLASSES.")},
-    kind=text("What it adds up to: correct, missed, wrong or over."),
-    n=large("How many slots of turns are in it."),
+    kind=text("The count that the class is part of: correct, missed, wrong or over."),
+    n=large("Number of slots of turns in the class."),
     of_gold=number("n / gold; null for over.", nullable=True),
     of_predicted=number("n / predicted (the precision view); null for missed.", nullable=True),
-    of_inactive=number("n / inactive (the specificity view); null but for over.", nullable=True),
+    of_inactive=number("n / inactive (the specificity view); null except for over.", nullable=True),
     gold=large("Slots of turns that gold has."),
     predicted=large("Slots of turns that the prediction has."),
     inactive=large("Slots of turns that gold does not have, among the slots that either side ever has."),
@@ -93,7 +95,7 @@ TRAIT_BINS: Final = Table(
 
 DISAGREEMENTS: Final = Table(
     "disagreements",
-    "One row per (run, metric that is higher, place): the dialogues on which two metrics differ most.",
+    "One row per (run, higher metric, place): the dialogues on which two metrics differ most.",
     **SCORES.only("run"),
     higher=text("The metric that gives the dialogue the higher score."),
     lower=text("The other one."),
@@ -153,14 +155,14 @@ CORRELATION_TESTS: Final = Table(
     statistic=number("Its statistic."),
     df=count("Degrees of freedom of its t distribution; null: the distribution is normal.", nullable=True),
     p=number("Two-sided p-value."),
-    low=number("Lower end of the test's own interval, for Fisher's z; null: it has none.", nullable=True),
+    low=number("Lower end of the test's own interval, for Fisher's z; null: the test has none.", nullable=True),
     high=number("Upper end, likewise.", nullable=True),
     **CORRELATION_DIFFERENCES.only("level"),
 )
 
 # --- comparisons of runs ---------------------------------------------------------------------------------------------
 
-# What resampling says about a value or a difference.
+# The uncertainty of a value or a difference, by resampling.
 _RESAMPLED: Final = {
     "se": number("Standard deviation over the bootstrap's resamples; null: undefined.", nullable=True),
     "low": number("Lower end of its percentile interval; null: undefined.", nullable=True),
@@ -175,7 +177,7 @@ _RESAMPLED_BCA: Final = {
 
 STANDINGS: Final = Table(
     "standings",
-    "One row per (run, metric): scores, and how certain they are.",
+    "One row per (run, metric): scores, and their uncertainty.",
     **SCORES.only("run", "metric", "unit", "value"),
     **_RESAMPLED_BCA,
     **SCORES.only("turns", "dialogues", "signature"),
@@ -183,10 +185,10 @@ STANDINGS: Final = Table(
 
 MODELS: Final = Table(
     "models",
-    "One row per (metric, model): mean scores over a model's runs (seeds), and how certain they are.",
+    "One row per (metric, model): mean scores over a model's runs (seeds), and their uncertainty.",
     **SCORES.only("metric", "unit"),
     model=text("Name of the model; for a run that belongs to no model, the name of the run."),
-    runs=count("How many runs it has."),
+    runs=count("Number of its runs."),
     value=number("Mean of its runs' scores; null: one of them is undefined.", nullable=True),
     sd=number("Their standard deviation (n - 1); null: a single run, or as above.", nullable=True),
     **_RESAMPLED,
@@ -194,7 +196,7 @@ MODELS: Final = Table(
 
 RUN_DIFFERENCES: Final = Table(
     "differences of runs",
-    "One row per (metric, pair of runs, or of models if such were named): how large the difference is, and "
+    "One row per (metric, pair of runs, or of models if models were named): how large the difference is, and "
     "whether it could be chance.",
     **SCORES.only("metric", "unit"),
     run=text("Name of the run, or of the model."),
@@ -203,15 +205,15 @@ RUN_DIFFERENCES: Final = Table(
     **_RESAMPLED_BCA,
     p=number("Two-sided p-value of there being no difference; null: undefined.", nullable=True),
     p_adjusted=number("The same, adjusted for m.", nullable=True),
-    adjustment=text("How: holm, hochberg, bh, by, bonferroni, max-t, none."),
-    m=count("How many differences of the metric have a p."),
-    p_smallest=number("The smallest p_adjusted that so many resamples can give; null: undefined.", nullable=True),
+    adjustment=text("The adjustment: holm, hochberg, bh, by, bonferroni, max-t, none."),
+    m=count("Number of the metric's differences that have a p."),
+    p_smallest=number("The smallest p_adjusted possible with these resamples; null: undefined.", nullable=True),
     resamples_needed=large(
         "The fewest resamples with which p_adjusted can be at most 1 - level; null: no number is enough, or undefined.",
         nullable=True,
     ),
     significant=flag(
-        "Whether p_adjusted is at most 1 - level; null: undefined, or p_smallest is above it: nothing was tested.",
+        "Whether p_adjusted is at most 1 - level; null: undefined, or not tested, as p_smallest is above 1 - level.",
         nullable=True,
     ),
     wins=count("Dialogues in which run scores higher; null between models.", nullable=True),
@@ -219,7 +221,9 @@ RUN_DIFFERENCES: Final = Table(
     losses=count("Dialogues in which other scores higher; likewise.", nullable=True),
     unscored=count("Dialogues in which either has no score; likewise.", nullable=True),
     discordant=count("Dialogues whose counts for the metric differ, so a swap matters; likewise.", nullable=True),
-    detectable=number("2.8 se: what one test at 5 % finds in 80 of 100 cases; null: undefined.", nullable=True),
+    detectable=number(
+        "2.8 se: the difference that one test at 5 % finds in 80 % of cases; null: undefined.", nullable=True
+    ),
 )
 
 DESIGN: Final = Table(

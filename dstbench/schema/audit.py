@@ -46,14 +46,14 @@ VALUES: Final = Table(
 
 OVERLAP: Final = Table(
     "overlap",
-    "One row per (split except training, counting, slot): how much of it the training set has.",
+    "One row per (split except training, counting, slot): how much of the slot's values the training set has.",
     split=_SPLIT,
     train=text("Name of the training set."),
     **_COUNTED,
     values=_VALUES,
     values_seen=count("Of these: in a state of the training set."),
     n=_N,
-    n_seen=count("Of n: those of values that the training set has."),
+    n_seen=count("Of n: counts of values that the training set has."),
     share_values_seen=number("values_seen / values."),
     share_n_seen=number("n_seen / n."),
     train_most_frequent=text("The training set's most frequent value of the slot; null: it has none.", nullable=True),
@@ -106,8 +106,18 @@ DIFFERENT_DOMAINS: Final = Table(
 
 DIFFERENT_SLOTS: Final = Table(
     "differences of slots",
-    "One row per slot: how much of its domain differs in it between two versions of a dataset.",
+    "One row per slot: how much of its domain differs in this slot between two versions of a dataset.",
     slot=SLOT,
+    **_COMPARED,
+)
+
+DIFFERENT_SPLITS: Final = Table(
+    "differences of splits",
+    "One row per split, per (split, domain) and per (split, domain, slot): how much of it differs between two versions "
+    "of a dataset. None where the versions do not have several splits.",
+    split=text("Name of the split."),
+    domain=text("The domain; null: all turns of the split.", nullable=True),
+    slot=text("The slot; null: the whole domain, or all.", nullable=True),
     **_COMPARED,
 )
 
@@ -137,8 +147,8 @@ _MODEL: Final = {"version": text("Name of the version of the dataset."), **MODEL
 
 VERSION_RUNS: Final = OpenTable(
     "scores of runs on versions",
-    "One row per (version, run, metric): a score, as `dstbench score` gives it. Where the convention matches fuzzily, "
-    "there is the value with exact matching too, as `exact`.",
+    "One row per (version, run, metric): a score, as from `dstbench score`. If the convention matches fuzzily, there "
+    "is the value with exact matching, too, as `exact`.",
     **_MODEL,
     **SCORES.columns,
 )
@@ -162,7 +172,7 @@ VERSION_SLOTS: Final = Table(
     **MODELS.only("runs"),
     error_turns=number("Mean number of turns in which the slot is wrong."),
     sd=number("Standard deviation (n - 1) of that number; null: a single run.", nullable=True),
-    share=number("Mean share of these of all turns."),
+    share=number("Mean share of such turns in all turns."),
     exact=number("As error_turns, with exact matching; null: the convention matches so anyway.", nullable=True),
     turns=number("Mean number of all turns."),
 )

@@ -21,15 +21,15 @@ PROPOSALS: Final = Table(
     end=count("The character after their last."),
     utterance=text("The whole utterance."),
     place=text(
-        "What such places have in common: when else the domain is annotated (now, between, before, next, earlier), "
+        "What similar places have in common: when else the domain is annotated (now, between, before, next, earlier), "
         "the value, the words before and after it (user), the first word of the reply and whether it is the only offer "
         "(system). A hyphen: no word."
     ),
-    annotated=count("Places like this one elsewhere in which gold annotates the slot with the value said."),
-    mentions=count("Places like this one elsewhere in which gold could do so."),
+    annotated=count("Similar places elsewhere in which gold annotates the slot with the value that is said."),
+    mentions=count("Similar places elsewhere in which gold could annotate it."),
     share=number("annotated / mentions."),
     later=text("The slot's next value in gold's states of this dialogue; null: it has none.", nullable=True),
-    round=count("The round in which it is found, from 1; finds of earlier rounds are evidence in later ones."),
+    round=count("The round in which it is found, from 1; what earlier rounds found is evidence in later ones."),
 )
 
 RATES: Final = Table(
@@ -66,7 +66,7 @@ SUMMARY: Final = Table(
     user=count("Of these: said by the user."),
     system=count("Of these: said by the system only."),
     late=count("Of these: gold has the same value later in the dialogue."),
-    rounds=count("Rounds until no missing annotation was left."),
+    rounds=count("Rounds until no missing annotation was found."),
 )
 
 SHEET: Final = Table(
@@ -80,7 +80,9 @@ SHEET: Final = Table(
     turn=turn("Turn of the addition.", nullable=True),
     slot=text("Its slot.", nullable=True),
     value=text("Its value.", nullable=True),
-    text=text("The whole dialogue with what gold sets in each turn (and +what was added); or the words."),
+    text=text(
+        "For a dialogue: its utterances, and what gold sets in each turn (added: +); for an addition: its words."
+    ),
     right=text("To be filled in for an addition: yes or no.", nullable=True),
     missed=text("To be filled in for a dialogue: how many annotations are still missing.", nullable=True),
 )
@@ -98,26 +100,55 @@ REVIEW: Final = Table(
     dialogues=count("Dialogues of the sample."),
 )
 
+READER: Final = Table(
+    "readers",
+    "One row per reader and measure: the review by each of several readers, of the rows that all have answered.",
+    reader=text("The reader: the name of the sheet, without its ending."),
+    **REVIEW.only("measure", "value", "low", "high", "right", "wrong", "missed", "dialogues"),
+)
+
+AGREEMENT: Final = Table(
+    "agreement",
+    "One row per question of the sheet: how much its readers agree.",
+    question=text("right: whether an addition is right; missed: how many annotations a dialogue lacks."),
+    statistic=text("cohen: Cohen's kappa, of two readers; fleiss: Fleiss' kappa, of more."),
+    readers=count("Readers."),
+    rows=count("Rows that all readers have answered."),
+    left_out=count("Rows that at least one reader has left empty."),
+    observed=number("Share of pairs of readers with the same answer, over these rows; null: no rows.", nullable=True),
+    kappa=number(
+        "The same beyond chance; null: undefined, as there are no rows, or all have one answer.", nullable=True
+    ),
+    low=number("Lower end of its 95 % interval, by a bootstrap over dialogues; null: undefined.", nullable=True),
+    high=number("Upper end.", nullable=True),
+)
+
 REPLACED: Final = Table(
     "replacements",
-    "One row per (dialogue, slot, old value): what an entity-replaced test set has in its place. "
+    "One row per (dialogue, slot, old value): the new value in an entity-replaced test set. "
     "Sorted by (dialogue, slot, value).",
     **LONG.only("dialogue"),
     slot=SLOT,
     value=text("The old value, as the states have it."),
-    new=text("The new one."),
+    new=text("The new value."),
     states=count("Turns in whose state it was replaced."),
     mentions=count("Times it was replaced in the dialogue's utterances, counted over all its slots."),
 )
 
 REFUSED: Final = Table(
     "refused replacements",
-    "One row per (dialogue, slot, value): a value in a state that nobody has said by then, so that its dialogue is "
-    "left out of an entity-replaced test set, or kept as it was. Sorted by (dialogue, slot, value).",
+    "One row per (dialogue, slot, value): a value that is not replaced in an entity-replaced test set, and why. "
+    "Sorted by (dialogue, slot, value).",
     **LONG.only("dialogue"),
     turn=turn("The first turn whose state has the value."),
     slot=SLOT,
     value=text("The value."),
+    reason=text(
+        "not said: nobody has said it by then, so that its dialogue is left out, or kept as it was; ordinary word: it "
+        "(or one of its alternatives) stays as it is, as it is mostly said where it is not meant."
+    ),
+    said=count("Dialogues of the data and the training set that say it; null: not an ordinary word.", nullable=True),
+    annotated=count("Of these: those whose states have it; null: not an ordinary word.", nullable=True),
 )
 
 _COUNTS: Final = {
@@ -133,7 +164,7 @@ _COUNTS: Final = {
 
 MEMORISED_RUNS: Final = Table(
     "memorised values",
-    "One row per (run, kind): predicted values that are not right, and of these, those that nobody has said.",
+    "One row per (run, kind): predicted values that are not right, and those of them that nobody has said.",
     **SCORES.only("run"),
     **_COUNTS,
     **SCORES.only("signature"),
@@ -163,4 +194,30 @@ UNGROUNDED: Final = Table(
     **LONG.only("dialogue"),
     turn=turn("The first such turn of that dialogue, which is the first of the run."),
     gold=text("Gold's value there; null: not in the state.", nullable=True),
+)
+
+DOUBTFUL_SLOTS: Final = Table(
+    "doubtful gold values by slot",
+    "One row per slot: how many of gold's values contradict the database or were never said (Qian et al. 2021, "
+    "section 7). A value counts once per dialogue, and per name that it stands beside. Sorted by slot.",
+    slot=SLOT,
+    checked=count("Values of dialogues whose entity is in the database; null: no database.", nullable=True),
+    contradicting=count("Of these: the database has another value.", nullable=True),
+    rate_contradicting=number("contradicting / checked; null: nothing was checked.", nullable=True),
+    searched=count("Values of dialogues that can be looked for in what is said."),
+    unsaid=count("Of these: neither user nor system says them up to the first turn whose state has them."),
+    rate_unsaid=number("unsaid / searched; null: nothing was searched for.", nullable=True),
+)
+
+DOUBTFUL: Final = Table(
+    "doubtful gold values",
+    "One row per gold value that contradicts the database or was never said. Sorted by (slot, dialogue, turn).",
+    slot=SLOT,
+    kind=text("database: the entity named in the state has another value there; unsaid: nobody has said it."),
+    **LONG.only("dialogue"),
+    turn=turn("The first turn whose state has it."),
+    value=text("Gold's value."),
+    turns=count("Turns whose state has it."),
+    name=text("The entity that gold names in that turn; null: unsaid.", nullable=True),
+    database=text("The database's value; null: unsaid.", nullable=True),
 )

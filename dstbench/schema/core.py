@@ -1,4 +1,4 @@
-"""How tables and their columns are declared, and the tables that many modules share.
+"""Declarations of tables: what a table and a column are, and the tables that many modules share.
 
 The JSON Schemas in ``data_schemas/`` are written from these declarations by ``python data_schemas/write.py``.
 """
@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-#: The latest version of the long table's layout; each file's is in its metadata. Version 2 has rows of frames; a table
-#: without such rows is of version 1.
+#: The latest version of the long table's layout; a file's version is in its metadata. A table with rows of frames is of
+#: version 2, any other of version 1.
 SCHEMA_VERSION: Final = 2
 #: Separates the alternatives of a multi-valued state, in gold and prediction columns.
 BETWEEN: Final = "|"
@@ -60,8 +60,8 @@ class OpenTable(Table):
     is_open = True
 
 
-# Each makes a column of its type: ``number("Their mean; null: no turn.", nullable=True)``. `large` is for counts that
-# may exceed 32 bits.
+# Each makes a column of one type, for example ``number("Their mean; null: no turn.", nullable=True)``; `large` is for
+# counts that may exceed 32 bits.
 text, category, flag = partial(Column, pl.String()), partial(Column, pl.Categorical()), partial(Column, pl.Boolean())
 number, turn = partial(Column, pl.Float64()), partial(Column, pl.UInt16())
 count, large = partial(Column, pl.UInt32()), partial(Column, pl.UInt64())
@@ -96,13 +96,13 @@ TURNS: Final = Table(
     n_pred=count("Slots with a predicted value."),
     n_correct=count("Slots with both, where gold matches prediction."),
     n_union=count("Slots with either (T* of Kim et al.)."),
-    n_charged_again=count("Wrong values that SA and RSA count as two slots (0 unless told to)."),
+    n_charged_again=count("Wrong values that SA and RSA count as two slots (0 unless the convention says so)."),
     n_fresh_errors=count("Slots set or changed in this turn, in gold or prediction, and wrong (FGA)."),
     local_error=flag("FGA: the turn is wrong and its error is not merely carried over."),
     error_age=turn(
         "FGA: turns since the latest local error, if the turn only carries over an old error; else null.", nullable=True
     ),
-    soft_correct=number("Sum of similarities of predicted to gold values, slots of both states."),
+    soft_correct=number("Sum of similarities of predicted to gold values, over the slots of both states."),
     soft_joint=number("Product of similarities over the slots of both states; 0 where one side lacks a slot."),
     gca_correct=count("C: correct changes of state, counted as the GCA authors' code does."),
     gca_wrong=count("W: wrong changes, likewise."),
@@ -114,9 +114,9 @@ TURNS: Final = Table(
     gca_paper_over=count("O, likewise."),
 )
 
-#: A slot, in tables that do not hold it as a category.
+#: A slot, in tables that hold it as text.
 SLOT: Final = text("domain-slot.")
-#: The group that says whether the training set has the service.
+#: The group that tells whether the training set has the service.
 SEEN: Final = "seen"
 #: The group of a dialogue's number of turns.
 LENGTH: Final = "length"

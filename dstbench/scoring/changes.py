@@ -1,7 +1,7 @@
-"""The rows of a long table at which a slot's state changes under a convention: their values compared, their events.
+"""The changed rows of a long table under a convention: their values, whether these match, and what happens there.
 
-Conventions: g and p are the values under the convention (`ABSENT`: not in the state). A row is *changed* if it differs
-from the row before, in the file or under the convention, or skips a turn.
+A row is *changed* if it differs from the row before, in the file or under the convention, or if it skips a turn. In
+this module, g and p are the values of gold and prediction under the convention (`ABSENT`: not in the state).
 """
 
 from __future__ import annotations
@@ -23,23 +23,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Changes:
-    """The changed rows; the rows after one of them, up to the next, are identical to it."""
+    """The changed rows, one array element each; the rows between two of them are identical to the first of the two."""
 
     convention: Convention
-    row: Numbers  # their row numbers
-    place: Numbers  # the places of their turns
-    after: Numbers  # index of the first place after each row's run of identical rows
-    first: Flags  # whether each is its slot's first row
+    row: Numbers  # index of the row in the long table
+    place: Numbers  # the place of its turn
+    after: Numbers  # index of the first place after its run of identical rows
+    first: Flags  # whether it is its slot's first row
     slot: Codes
-    compared: Compared  # their values under the convention
+    compared: Compared  # its values under the convention
 
     def of_rows(self, column: NDArray[Any], rows: int) -> NDArray[Any]:
-        """Spread a column of the changed rows over all rows, of which there are `rows`."""
+        """A column of the changed rows, repeated for all rows of the long table, whose number is `rows`."""
         return np.repeat(column, np.diff(self.row, append=rows))
 
 
 def find_changes(rows: Layout, convention: Convention) -> Changes:
-    """The changed rows under a convention; a fuzzy one and its exact one differ only in which values match."""
+    """The changed rows under a convention, from the cache where another call has found them.
+
+    A fuzzy convention and its exact variant differ only in which values match.
+    """
     exact = convention.exact()
     if exact not in rows.cache:
         rows.cache[exact] = _find_exact_changes(rows, exact)
@@ -66,9 +69,9 @@ def _find_exact_changes(rows: Layout, convention: Convention) -> Changes:
 
 
 def _outside_gold_domains(rows: Layout, convention: Convention) -> Flags:
-    """Whether each row's slot is of a domain of which gold's state has nothing in this turn.
+    """For each row: whether gold's state has no slot of the row's domain in this turn.
 
-    This is the only rule by which a row depends on other rows of its turn, and may change when they do.
+    No other rule makes a row depend on other rows of its turn, so that it changes when they do.
     """
     nothing = np.full(len(rows.changed), ABSENT, np.uint32)
     slot, gold, _ = rows.cells
@@ -81,7 +84,7 @@ def _outside_gold_domains(rows: Layout, convention: Convention) -> Flags:
 
 
 def spelling_errors(rows: Layout, changes: Changes) -> Flags:
-    """Whether changed rows are wrong, but would not be if gold and prediction were spelled alike."""
+    """For each changed row: whether it is wrong, but would be right if gold and prediction were spelled alike."""
     g, p, row = changes.compared.gold, changes.compared.pred, changes.row
     wrong = np.flatnonzero(((g != ABSENT) | (p != ABSENT)) & ~changes.compared.ok & ~rows.bare[row])
     at = row[wrong]
@@ -92,12 +95,12 @@ def spelling_errors(rows: Layout, changes: Changes) -> Flags:
 
 
 # --- events of GCA and FGA, from flags of changed rows ----------------------------------------------------------------
-# Of gold (g) and prediction (p): ``is``: the slot has a value; ``new``: another one than in the row before, one turn
-# earlier; ``seen``: the slot has been listed so far; ``ok``: they match.
+# For gold (g) and prediction (p): ``is``: the slot has a value; ``new``: the value differs from that of the turn
+# before; ``seen``: the slot has been listed in this turn or before. ``ok``: gold and prediction match.
 
 
 def set_slot_events(g_is: Flags, p_is: Flags, ok: Flags, g_new: Flags, p_new: Flags) -> dict[str, Flags]:
-    """Slots that are set or changed: fresh errors of FGA; C, W, M, O of GCA as Algorithm 1 of its paper counts them."""
+    """Slots that are set or changed: FGA's fresh errors; GCA's C, W, M, O as in Algorithm 1 of its paper."""
     g_set, p_set = g_new & g_is, p_new & p_is
     return {
         "n_fresh_errors": (g_set | p_set) & ~ok,
@@ -120,11 +123,11 @@ def gca_released(
     g_seen_before: Flags,
     p_seen_before: Flags,
 ) -> dict[str, Flags]:
-    """C, W, M, O of GCA as the authors' code counts them; `no_g` and `no_p`: the slot has no value.
+    """GCA's C, W, M, O as the authors' code counts them; `no_g` and `no_p`: the slot has no value.
 
-    A slot that was listed and now is absent has the value "none". A slot listed for the first time is a change, even
-    with a value that means "not in the state". Where gold and prediction both change, these are two events, but the
-    second is not counted as C (W) if the first was: no row is two of one kind.
+    A slot that was listed and now is absent has the value "none". A slot that is listed for the first time counts as a
+    change, even with a value that means "not in the state". If both gold and prediction change, these are two events,
+    but the prediction's is not counted as C (or W) if gold's was: a row adds at most 1 to each count.
     """
     g_change = g_seen & (g_new | ~g_seen_before)
     p_change = p_seen & (p_new | ~p_seen_before)
@@ -149,13 +152,15 @@ def gca_released(
 
 
 def since(flags: Flags, first: Flags) -> Flags:
-    """Whether a slot has had a flag in this changed row or in an earlier one; `first`: where a slot's rows begin.
+    """For each changed row: whether the flag is set in it or in an earlier row of its slot.
+
+    `first` says whether a row is the first of its slot.
 
     >>> since(np.array([False, True, False, False, False]), first=np.array([True, False, False, False, True]))
     array([False,  True,  True,  True, False])
     """
-    open_rows = np.flatnonzero(~(flags | first))  # few: these have what the row before has
-    begins = row_changes(open_rows - np.arange(len(open_rows)))  # runs of neighbours have it from the row before them
+    open_rows = np.flatnonzero(~(flags | first))  # few; each takes its result from the row before
+    begins = row_changes(open_rows - np.arange(len(open_rows)))  # neighbours take it from the row before the first
     source = (open_rows[begins] - 1)[np.cumsum(begins) - 1]
     has_been = flags.copy()
     has_been[open_rows] = flags[source]

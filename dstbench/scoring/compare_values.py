@@ -1,7 +1,7 @@
-"""A convention at work: verbatim codes to values that can be compared, and whether they match.
+"""Values under a convention: what a value of the file becomes, and whether gold and prediction match.
 
-Dictionary codes are worked on, never strings: what a value becomes is found once per distinct (slot, value), whether
-two values match once per distinct (slot, gold, prediction), and looked up from then on (`Lookup`).
+All of this works on dictionary codes. A function of strings is called once per distinct (slot, value), or per distinct
+(slot, gold, prediction) where it says whether two values match; its results are kept (`Lookup`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.arrays import Codes, Flags, Floats, Integers
-from dstbench.conventions.convention import Convention
+from dstbench.conventions.convention import Convention, absent_literals
 from dstbench.conventions.normalise import alternatives, is_dontcare, normaliser
 from dstbench.runs.codes import ABSENT, codes, to_codes, to_column
 
@@ -23,36 +23,32 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# Numbers below this are ranked in an array with a place for each; larger ones are sorted.
-_PLACES: Final = 2**20
-# Results that are kept (some 200 bytes each); a larger memory of them is forgotten at once.
-_MOST: Final = 2**21
+# Numbers below this are ranked in an array with an element for each number; larger ones are sorted.
+_RANKED_IN_ARRAY: Final = 2**20
+# The most results that a `Lookup` keeps, at some 200 bytes each; when there are more, it drops the older ones.
+_MOST_RESULTS: Final = 2**21
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Rows of a long table under a convention; all arrays are of the rows' length."""
+    """Rows of a long table under a convention: one element per row in each array."""
 
     gold: Codes  # `ABSENT` where the slot is not in the state
     pred: Codes
-    ok: Flags  # gold matches prediction: both are in the state, and the matcher accepts them
-    gold_listed: Flags  # gold lists the slot at all, even with a value that means "not in the state"
+    ok: Flags  # whether gold and prediction match: both are in the state, and the matcher accepts them
+    gold_listed: Flags  # whether gold lists the slot at all, even with a value that means "not in the state"
     pred_listed: Flags
-    dropped: Flags | None = None  # gold has a value, but the slot is outside the slot set; None: nowhere
+    dropped: Flags | None = None  # whether a gold value is dropped, as its slot is not scored; None: none is
 
 
 class Comparison:
-    """A convention with all that it has looked up so far; safe to use from several threads."""
+    """Compares values under a convention and keeps what it has looked up; several threads may share it."""
 
     def __init__(self, convention: Convention) -> None:
         self.convention = c = convention
-
-        def drops(rule: str, side: str) -> bool:
-            return rule in ("drop", f"drop-{side}")
-
-        self._gold = _Values(c, c.gold_steps, none=drops(c.none, "gold"), dontcare=drops(c.dontcare, "gold"))
-        self._pred = _Values(c, c.pred_steps, none=drops(c.none, "pred"), dontcare=drops(c.dontcare, "pred"))
-        self._gold_but_dontcare = _Values(c, c.gold_steps, none=False, dontcare=True)
+        self._gold = _Values(c, c.gold_steps, absent_literals(c, "gold"), dontcare=c.dontcare in ("drop", "drop-gold"))
+        self._pred = _Values(c, c.pred_steps, absent_literals(c, "pred"), dontcare=c.dontcare in ("drop", "drop-pred"))
+        self._gold_but_dontcare = _Values(c, c.gold_steps, frozenset(), dontcare=True)
         self._scope = None if c.scope is None else np.sort(to_codes(sorted(c.scope)))
         matcher = c.matcher
         self._accepts = Lookup(matcher.accepts, np.bool_)
@@ -60,9 +56,9 @@ class Comparison:
         self._differ_before_hyphen = Lookup(_differ_before_hyphen, np.bool_)
 
     def compare(self, slot: Codes, gold: Codes, pred: Codes) -> Compared:
-        """Values under the convention, of rows of a long table given as codes.
+        """The values of rows under the convention; rows are given by their codes.
 
-        A row without a slot (the mark of a turn without a prediction) is a false prediction under any convention.
+        A row without a slot marks a turn without a prediction: under any convention it is a wrong prediction.
         """
         c = self.convention
         g, p = self._gold.of(slot, gold), self._pred.of(slot, pred)
@@ -111,27 +107,28 @@ class Comparison:
 
 @lru_cache(maxsize=64)
 def comparison(convention: Convention) -> Comparison:
-    """The comparison of a convention, with what earlier calls have looked up."""
+    """The comparison under a convention, shared by all calls so that lookups are kept."""
     return Comparison(convention)
 
 
 def _differ_before_hyphen(gold: str, pred: str) -> bool:
-    """Whether scripts that split ``slot-value`` at the last hyphen see different slots."""
+    """Whether scripts that split ``slot-value`` at the last hyphen take two values for values of different slots."""
     return gold.rpartition("-")[0] != pred.rpartition("-")[0]
 
 
 class _Values:
-    """What verbatim values of one side become under a convention, by slot.
+    """Turns the values of one side, as written, into values under a convention.
 
     Args:
         convention: The convention.
-        steps: The side's normaliser.
-        none: Whether values that mean "not in the state" are dropped.
-        dontcare: Whether "dontcare" is dropped.
+        steps: The steps that normalise this side.
+        absent: The literals that mean "not in the state".
+        dontcare: Whether dontcare is dropped.
     """
 
-    def __init__(self, convention: Convention, steps: tuple[str, ...], *, none: bool, dontcare: bool) -> None:
-        absent = frozenset(convention.absent if none else ())
+    def __init__(
+        self, convention: Convention, steps: tuple[str, ...], absent: frozenset[str], *, dontcare: bool
+    ) -> None:
         normalise = normaliser(steps, convention.typos) if steps else None
 
         def become(slot: str | None, value: str | None) -> str | None:
@@ -147,7 +144,7 @@ class _Values:
         self._absent = to_codes(sorted(absent))
 
     def of(self, slot: Codes, verbatim: Codes) -> Codes:
-        """The values' codes under the convention, as a new array."""
+        """The codes of the values under the convention, as a new array."""
         if not self._is_verbatim:
             return self._becomes.of(slot, verbatim)
         values = verbatim.copy()
@@ -157,7 +154,7 @@ class _Values:
 
 
 class Lookup:
-    """A function of strings with its results so far; safe to use from several threads.
+    """Applies a function of strings to columns of codes, and keeps its results; several threads may share it.
 
     Args:
         function: From strings (None for `ABSENT`) to a result.
@@ -174,12 +171,12 @@ class Lookup:
         self._results: dict[tuple[int, ...], Any] = {}
 
     def of(self, *columns: Codes) -> NDArray[Any]:
-        """The result for each row of columns of codes."""
+        """For each row of the columns: the function's result."""
         ranks = [_rank((column + np.uint32(1)).astype(np.int64)) for column in columns]  # `ABSENT` becomes 0
         combination, size = ranks[0]
         for rank, distinct in ranks[1:]:
             combination, size = _rank(combination * distinct + rank)
-        example = np.empty(size, np.int64)  # of each combination: one row that has it
+        example = np.empty(size, np.int64)  # for each combination: a row that has it
         example[combination] = np.arange(len(combination))
         keys = list(zip(*(column[example].tolist() for column in columns), strict=True))
         results = list(map(self._results.get, keys))
@@ -189,11 +186,11 @@ class Lookup:
             values = [self._function(*row) for row in zip(*strings, strict=True)]
             if self._dtype is str:
                 values = codes(pl.Series(values, dtype=pl.Categorical)).tolist()
-            learnt = dict(zip(new, values, strict=True))
-            if len(self._results) + len(learnt) > _MOST:
+            learned = dict(zip(new, values, strict=True))
+            if len(self._results) + len(learned) > _MOST_RESULTS:
                 self._results = {}
-            self._results.update(learnt)
-            results = [learnt[key] if result is None else result for key, result in zip(keys, results, strict=True)]
+            self._results.update(learned)
+            results = [learned[key] if result is None else result for key, result in zip(keys, results, strict=True)]
         return np.array(results, np.uint32 if self._dtype is str else self._dtype)[combination]
 
 
@@ -204,7 +201,7 @@ def _rank(numbers: Integers) -> tuple[Integers, int]:
     (array([1, 0, 1]), 2)
     """
     most = int(numbers.max(initial=0))
-    if most >= _PLACES:
+    if most >= _RANKED_IN_ARRAY:
         distinct, rank = np.unique(numbers, return_inverse=True)
         return rank, len(distinct)
     occurs = np.zeros(most + 1, np.bool_)

@@ -1,14 +1,14 @@
-"""Long table to kinds of errors: one class for every slot of every turn that gold or prediction has.
+"""Classes of errors: every slot that gold or prediction has in a turn gets one class.
 
-Conventions: a class depends on a slot's values in this turn and in the one before, under the convention; the slot is of
-the first of `CLASSES` that applies. Classes that name a cause come before those that only say how old an error is. The
-classes of a kind add up to the turn table's counts: ``correct`` to n_correct, ``missed`` to n_union − n_pred, ``over``
-to n_union − n_gold, ``wrong`` to the rest of n_union.
+A class depends on the slot's values in this turn and in the turn before, under the convention. A slot gets the first of
+`CLASSES` that applies; classes that name a cause come before those that only say how old an error is. The classes of a
+kind add up to the turn table's counts: ``correct`` to n_correct, ``missed`` to n_union − n_pred, ``over`` to
+n_union − n_gold, ``wrong`` to the rest of n_union.
 
-An error without a cause is *fresh* if gold's value or the predicted one is another than in the turn before, and else
-*stale*, carried over. A cause is named in the turn in which it acts: a value that is not updated is not-updated where
-gold changes, and wrong-stale from then on. Swapped values may be chance; values that do not tell their slot (yes, no,
-dontcare) are never taken for swapped.
+An error without a known cause is *fresh* if gold's value or the predicted one has changed since the turn before;
+otherwise it is *stale*, that is, carried over. A cause is named only in the turn in which it acts: a value that is not
+updated is not-updated in the turn in which gold changes, and wrong-stale from then on. Swapped values may be chance;
+values that do not tell their slot (yes, no, dontcare) are never taken for swapped.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-#: Class to its kind and its condition, in the order of precedence.
+#: For each class, in order of precedence: its kind and its condition.
 CLASSES: Final[Mapping[str, tuple[str, str]]] = {
     "correct": ("correct", "gold matches prediction"),
-    "no-prediction": ("over", "the mark of a turn without a prediction (--missing wrong), which is of no slot"),
+    "no-prediction": ("over", "the turn has no prediction (--missing wrong); such an error belongs to no slot"),
     "missed-fresh": ("missed", "gold has set or changed the slot in this turn"),
     "dropped": ("missed", "the turn before had it right, and gold has kept it"),
     "missed-stale": ("missed", "an old gold value that was missed or wrong already"),
@@ -60,10 +60,11 @@ _NOTHING: Final = len(CLASSES)  # the slot is in neither state
 
 
 def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
-    """How often each slot is in each class, over the turns that the convention scores; and how many these are.
+    """How often each slot is in each class, over the turns that the convention scores.
 
     Returns:
-        (slot: String, null for ``no-prediction``; class: String; n: Int64, above 0), in no particular order; turns.
+        (slot: String, null for ``no-prediction``; class: String; n: Int64, above 0), in no particular order; and the
+        number of scored turns.
     """
 
     def count_partition(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -102,7 +103,7 @@ def list_classes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
 
 
 def _scored_classes(rows: Layout, convention: Convention) -> tuple[pl.Series, Integers, int]:
-    """The classes of the rows that have one, in turns that are scored; these rows' indices; the number of turns."""
+    """The classes of the rows that have one, in scored turns; the indices of these rows; the number of scored turns."""
     classes = classify(rows, convention)
     scored, turns = scored_places(rows, convention)
     at = np.flatnonzero((classes != _NOTHING) & scored[rows.row_place])
@@ -110,7 +111,7 @@ def _scored_classes(rows: Layout, convention: Convention) -> tuple[pl.Series, In
 
 
 def classify(rows: Layout, convention: Convention) -> NDArray[np.uint8]:
-    """The class of every row of a long table, as its number in `CLASSES`; one more where neither state has the slot."""
+    """The class of every row of a long table, by position in `CLASSES`; `_NOTHING` if neither state has the slot."""
     changes = find_changes(rows, convention)
     compared = changes.compared
     gold, pred, ok = (changes.of_rows(c, len(rows.turn)) for c in (compared.gold, compared.pred, compared.ok))
@@ -144,15 +145,18 @@ def classify(rows: Layout, convention: Convention) -> NDArray[np.uint8]:
 
 
 def _swapped(rows: Layout, gold: Codes, pred: Codes, at: Integers) -> tuple[Flags, Flags]:
-    """Whether gold has what is predicted in wrong rows elsewhere in their turn: in their domain, and in any."""
+    """For each wrong row: whether gold has the predicted value in another slot of the same turn.
+
+    The first result is about slots of the row's domain, the second about slots of any domain.
+    """
     values, number = np.unique(pred[at], return_inverse=True)
-    there = values[values != ABSENT]  # `ABSENT` is the last code
+    present = values[values != ABSENT]  # all but the last, as `ABSENT` is the largest code
     telling = np.zeros(len(values), dtype=np.bool_)
-    telling[: len(there)] = [tells_slot(value) for value in to_strings(there)]
+    telling[: len(present)] = [tells_slot(value) for value in to_strings(present)]
     searched = at[telling[number]]
 
-    def found_in(place: Numbers) -> Flags:
-        # A row's own gold value is another than what it wrongly predicts: a match is always another slot's.
+    def swapped_within(place: Numbers) -> Flags:
+        # Such a row predicts another value than its own gold value, so any match is with another slot.
         is_searched = np.zeros(int(place.max(initial=0)) + 1, dtype=np.bool_)
         is_searched[place[searched]] = True
         listed = np.flatnonzero(is_searched[place] & (gold != ABSENT))
@@ -161,11 +165,11 @@ def _swapped(rows: Layout, gold: Codes, pred: Codes, at: Integers) -> tuple[Flag
         swapped[telling[number]] = np.isin(key[searched] | pred[searched], key[listed] | gold[listed])
         return swapped
 
-    return found_in(rows.domain_place), found_in(rows.turn_place)
+    return swapped_within(rows.domain_place), swapped_within(rows.turn_place)
 
 
 def scored_places(rows: Layout, convention: Convention) -> tuple[Flags, int]:
-    """Of each place of a layout: whether its turn is one that the convention scores; and how many turns are."""
+    """For each place of a layout: whether the convention scores its turn; and the number of scored turns."""
     turns = to_turns(rows, convention, columns={*TURN, *columns_of_scored(convention)})
     places = scored_turns(turns.with_columns(place=np.flatnonzero(rows.is_turn)), convention)["place"]
     scored = np.zeros(rows.total, dtype=np.bool_)
@@ -177,15 +181,15 @@ def rate_classes(counts: pl.DataFrame, turns: int, by: str | None = None) -> pl.
     """Counts of classes (`count_classes`) with their rates, for the whole run, per ``domain`` or per ``slot``.
 
     Returns:
-        The columns of `schema.analysis.ERRORS` but `run`, with a column `by` in front; every class of every group, in
-        the order of `CLASSES`.
+        The columns of `schema.analysis.ERRORS` but `run`, with a column `by` in front. Every group has a row for every
+        class, in the order of `CLASSES`.
     """
     domains = [None if slot is None else domain_of(slot) for slot in counts["slot"]]
     groups = counts.with_columns(pl.Series("domain", domains, pl.String)).with_columns(
         group=pl.col(by) if by else pl.lit("")
     )
-    size = pl.col("slot").drop_nulls().n_unique().cast(pl.Int64).alias("slots")
-    slots = groups.group_by("group").agg(size) if by else groups.select(pl.lit("").alias("group"), size)
+    count = pl.col("slot").drop_nulls().n_unique().cast(pl.Int64).alias("slots")
+    slots = groups.group_by("group").agg(count) if by else groups.select(pl.lit("").alias("group"), count)
     classes = pl.DataFrame(
         {"order": range(len(CLASSES)), "class": list(CLASSES), "kind": [kind for kind, _ in CLASSES.values()]}
     )

@@ -1,7 +1,7 @@
-"""Notes beside a score: how much of it is spelling or alternatives alone, and which option accepts them.
+"""Warnings about scores: how much of an error is due to spelling or alternatives alone, and which option accepts them.
 
-Conventions: a wrong slot differs *by spelling* if gold and prediction are equal, or both mean "not in the state", once
-both are brought to one spelling (`normalise.LOOSE`). A turn is wrong by spelling alone if all of its wrong slots are.
+A slot is wrong *by spelling* if gold and prediction are equal, or both mean "not in the state", once both are brought
+to one spelling (`normalise.LOOSE`). A turn is wrong by spelling alone if all of its wrong slots are wrong by spelling.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import gold_counts
 from dstbench.scoring.sums import Sums, resolve, sum_up
 
-# The gain in JGA from which on another spelling is worth a note.
+# A note is given if another spelling gains more than this in JGA.
 _WORTH: Final = 0.01
 # The profile that brings both sides to one spelling.
 _CANONICAL: Final = "star"
-_MOST: Final = 2  # examples in a note
+_EXAMPLES: Final = 2  # in a note
 
 
 class Remedy(NamedTuple):
-    """An option under which values that differ by spelling are equal, and the joint goal accuracy that it gives."""
+    """An option that makes values equal which differ by spelling only, and the joint goal accuracy under it."""
 
     option: str
     jga: float
 
 
 def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric], convention: Convention) -> None:
-    """Warn where alternatives, spelling (`Sums.spelling`) or more errors than slots move the scores of runs."""
+    """Warn if alternatives or spelling (`Sums.spelling`) lower scores, or if a turn has more errors than T slots."""
     for run, sums in scored:
         warn_of_alternatives(run, sums, convention)
         for metric in resolve(metrics, [sums], convention):
@@ -54,7 +54,7 @@ def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric]
 
 
 def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
-    """Warn where gold lists alternatives and the convention takes them for one string, and say what that costs."""
+    """Warn if gold lists alternatives and the convention compares them as one string, and say what that costs."""
     if sums.alternatives is None:
         return
     now = sums.spelling.right / sums.turns if sums.spelling and sums.turns else _jga(run, convention)
@@ -67,7 +67,7 @@ def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
 
 
 def _warn_of_spelling(scored: Sequence[tuple[Run, Sums]], convention: Convention) -> None:
-    """Warn of runs that lose more than a point of JGA to spelling alone, and say which option avoids it."""
+    """Warn of runs that lose more than a point of JGA by spelling alone, and say which option avoids it."""
     gains: dict[str, list[str]] = {}
     examples: list[str] = []
     for run, sums in scored:
@@ -88,11 +88,11 @@ def _warn_of_spelling(scored: Sequence[tuple[Run, Sums]], convention: Convention
 
 
 def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | None:
-    """The option under which values that differ by spelling are equal, if JGA is more than a point above `jga`."""
+    """The option that makes values equal which differ by spelling only, if JGA under it is over a point above `jga`."""
     loose = convention.loosened()
     options = {f"--gold-steps {','.join(loose.gold_steps)} --pred-steps {','.join(loose.pred_steps)}": loose}
     canonical = profile(_CANONICAL)
-    if convention == profile("verbatim") and not suits(canonical, frozenset(gold_counts(run)["slot"])):
+    if convention == profile("verbatim") and not suits(canonical, frozenset(gold_counts(run, convention)["slot"])):
         options = {f"--profile {_CANONICAL}": canonical, **options}
     for option, other in options.items():
         remedied = _jga(run, other)
@@ -102,8 +102,8 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | No
 
 
 def _jga(run: Run, convention: Convention) -> float | None:
-    """A run's joint goal accuracy; None: undefined."""
-    sums = sum_up(run, stats_of(parse("jga")), [], convention, named=False).table
+    """A run's joint goal accuracy; None where undefined."""
+    sums = sum_up(run, stats_of(parse("jga")), [], convention, with_slots=False).table
     right, turns = sums.select("stat:right", "stat:turns").row(0)
     return right / turns if turns else None
 
@@ -126,4 +126,4 @@ def _spelling_examples(run: Run, convention: Convention) -> list[str]:
         pl.col("slot", "gold", "pred").cast(pl.String)
     )
     ordered = texts.sort("turns", "slot", "gold", "pred", descending=[True, False, False, False], nulls_last=True)
-    return [f"{slot} {gold!r} / {pred!r}" for slot, gold, pred, _ in ordered.head(_MOST).iter_rows()]
+    return [f"{slot} {gold!r} / {pred!r}" for slot, gold, pred, _ in ordered.head(_EXAMPLES).iter_rows()]

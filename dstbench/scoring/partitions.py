@@ -1,6 +1,6 @@
-"""Dialogue-aligned partitions: sums over the partitions of a run add up to the sums over the whole run.
+"""Partitions of a run, cut where dialogues begin, so that sums over partitions add up to those over the run.
 
-Memory is bounded by a few partitions, and reading one overlaps with counting another. An engine applies a function to
+Only a few partitions are in memory at a time, and one is read while others are counted. An engine applies a function to
 all of them: threads of this process by default, or a cluster (`scoring.engines`).
 """
 
@@ -23,11 +23,12 @@ from dstbench.runs.run import Run
 
 T = TypeVar("T")
 
-# Rows of a partition, at least: its columns fit a processor's cache, and the cost of starting it is small beside it.
+# The fewest rows of any partition except the last: its columns fit the processor's cache, and counting it takes much
+# longer than starting it.
 _ROWS: Final = 393_216
-# glibc keeps freed blocks up to the size of the largest one that was ever freed, but for this limit of its own; larger
-# blocks are asked of the system for every array, which costs a quarter of the time.
-_KEPT: Final = 2**25 - 2**13
+# Bytes of an array that is freed before any work. glibc reuses freed blocks only up to the size of the largest that was
+# freed so far (at most this); it requests larger blocks from the system each time, which takes a quarter of all time.
+_REUSED_BLOCK: Final = 2**25 - 2**13
 
 
 class Engine(Protocol):
@@ -41,7 +42,7 @@ _ENGINE: Final[ContextVar[Engine | None]] = ContextVar("engine", default=None)
 
 @contextmanager
 def worked_on_by(engine: Engine | None) -> Iterator[None]:
-    """Use an engine in this block, and in this thread; None: threads of this process."""
+    """Use an engine within this block and this thread; None: threads of this process."""
     before = _ENGINE.set(engine)
     try:
         yield
@@ -50,7 +51,7 @@ def worked_on_by(engine: Engine | None) -> Iterator[None]:
 
 
 def partitions(run: Run, rows: int = _ROWS) -> list[tuple[int, int]]:
-    """Cut a run where dialogues begin: the first row and the number of rows of each partition, in order."""
+    """The partitions of a run, in order: the first row of each, and its number of rows."""
     parts, start = [], 0
     for cut in run.cuts[1:]:
         if cut - start >= rows or cut == run.cuts[-1]:
@@ -60,15 +61,21 @@ def partitions(run: Run, rows: int = _ROWS) -> list[tuple[int, int]]:
 
 
 def over_partitions(run: Run, function: Callable[[pl.DataFrame], T], *, frames: bool = False) -> list[T]:
-    """Apply a function to every partition, without or with the rows of frames; results are in the partitions' order.
+    """Apply a function to every partition; the results are in the partitions' order.
 
-    The function may be called in several threads or other processes, so what it refers to and what it returns must be
-    safe to pickle: strings or dictionary columns, never codes.
+    The function may be called in several threads, or in other processes. So all that it refers to or returns must keep
+    its meaning when it is pickled: strings or dictionary columns, never codes.
+
+    Args:
+        run: The run.
+        function: What is applied.
+        frames: Whether the function gets the rows that describe frames, too.
 
     Raises:
         DstbenchError: Partitions cannot be read, or a dialogue is in two of them.
     """
-    name, derive, omits_frames = run.name, run.derive, "frames" in run.meta and not frames  # a run itself is large
+    # `of_partition` may be pickled, so it must not refer to the run, which is large.
+    name, derive, omits_frames = run.name, run.derive, "frames" in run.meta and not frames
 
     def of_partition(table: pl.DataFrame) -> tuple[list[str | None], T]:
         try:
@@ -81,16 +88,16 @@ def over_partitions(run: Run, function: Callable[[pl.DataFrame], T], *, frames: 
     engine = _ENGINE.get() or _in_threads
     results = engine(run, of_partition)
     for (_, last), (first, _) in pairwise(ends for ends, _ in results if ends):
-        if last is None or first is None or last >= first:  # the order within a partition is checked by its layout
+        if last is None or first is None or last >= first:  # `lay_out` checks the order within a partition
             raise unsorted(name)
     return [result for _, result in results]
 
 
 def _in_threads(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
     parts = partitions(run)
-    np.empty(_KEPT, np.uint8)
+    np.empty(_REUSED_BLOCK, np.uint8)  # and freed at once
     if len(parts) == 1:
         return [function(run.part(*parts[0]))]
-    # One thread more than there are cores, so that one reads while the others count.
+    # One thread more than there are cores, so that one can read while the others count.
     with ThreadPoolExecutor(min(len(parts), pl.thread_pool_size() + 1)) as pool:
         return list(pool.map(lambda part: function(run.part(*part)), parts))

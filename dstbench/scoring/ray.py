@@ -1,9 +1,9 @@
-"""Partitions on a Ray cluster: its workers read and count rows, and only sums come back.
+"""Partitions on a Ray cluster: its workers read and count rows, and send back sums only.
 
-Conventions: workers read a run that is a long table on disk themselves, from storage that all machines share; the rows
-of any other run are sent. A task is a few partitions on one CPU; if its worker or machine is lost, it is done again
-elsewhere. Results are exact and put in the partitions' order, so that the bits are those of one process. Ray itself is
-imported when a cluster is needed, and not before.
+Workers read a long table on disk themselves, from storage that all machines share; the rows of any other run are sent
+to them. A task is a few partitions on one CPU; if its worker or machine is lost, another worker repeats it. Results are
+exact and in the partitions' order, so they have the same bits as those of one process. Ray is imported only when a
+cluster is needed.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ from dstbench.scoring.partitions import partitions
 T = TypeVar("T")
 
 _LOG: Final = getLogger(__name__)
-# Versions that the driver and the workers must have in common, as functions and expressions travel between them.
+# Packages of which driver and workers need the same version, because functions and expressions are sent between them.
 _VERSIONS: Final = {"dstbench": __version__, "polars": pl.__version__}
-# Partitions of a task, at most: some tenths of a second, beside which the milliseconds that a task costs are little.
-_MOST: Final = 8
-# Tasks for each CPU, at least, where there are as many partitions: none is idle for long while the last is done.
-_TASKS: Final = 4
-# Tasks under way for each CPU: the next is there when one is done, and rows of few tasks are on their way.
-_AHEAD: Final = 2
-# How often a task is done again whose worker was lost.
+# The most partitions of a task: they take some tenths of a second, while Ray needs milliseconds to start a task.
+_PARTITIONS_PER_TASK: Final = 8
+# The fewest tasks for each CPU, if there are that many partitions: so no CPU is idle for long while the last task runs.
+_TASKS_PER_CPU: Final = 4
+# Tasks submitted for each CPU: one runs while the next one waits, and the rows of few tasks are in transit.
+_SUBMITTED_PER_CPU: Final = 2
+# How often a task is repeated after its worker was lost.
 _RETRIES: Final = 5
-_SECONDS: Final = 5.0  # to reach a cluster, and between two looks at it
-#: Ray reads this when it is imported. Under `uv run`, it would else send the current folder to the workers, and have
-#: them install all that its project asks for.
+_SECONDS: Final = 5.0  # to wait for a cluster to answer, and for a task before the cluster is checked again
+#: An environment variable and its value, which Ray reads when it is imported. Without it, Ray under `uv run` sends the
+#: current folder to the workers, and they install all that its project requires.
 BY_ITSELF: Final = ("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
 
 
 class _Work(NamedTuple):
-    """What the tasks of a run have in common."""
+    """What all tasks of a run share."""
 
-    run: Run  # its table is not read yet; it is empty where rows are sent
+    run: Run  # its table is not read yet; it is empty if rows are sent
     mark: str | None  # identifies the run's file on every machine; None: rows are sent
-    function: Callable[[pl.DataFrame], Any]  # is applied to each partition
+    function: Callable[[pl.DataFrame], Any]  # to apply to each partition
 
 
 class Cluster:
-    """A Ray cluster as an engine (see `engines.engine`); it is joined, or started, when it is first needed."""
+    """A Ray cluster as an engine (see `engines.engine`), which is joined or started when it is first needed."""
 
     def __init__(self, address: str | None = None) -> None:
         if find_spec("ray") is None:
@@ -69,7 +69,7 @@ class Cluster:
         self._sent: set[str] = set()
 
     def __call__(self, run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
-        """Apply a function to every partition of a run (see `partitions.Engine`); raise what the function raises."""
+        """Apply a function to every partition of a run (`partitions.Engine`), and raise what the function raises."""
         self._join()
         ray, is_sent = self._ray, run.path is None
         if is_sent and run.name not in self._sent:
@@ -89,7 +89,7 @@ class Cluster:
 
         try:
             return self._gather(run.name, partitions(run), start)
-        except ray.exceptions.RayTaskError as error:  # not foreseen: it is raised as it would be without Ray
+        except ray.exceptions.RayTaskError as error:  # any but a DstbenchError: raised as it would be without Ray
             raise error.cause from error
         except ray.exceptions.RayError as error:
             raise DstbenchError(
@@ -98,7 +98,7 @@ class Cluster:
             ) from None
 
     def close(self) -> None:
-        """Leave the cluster if it was joined here, and stop it if it was started here."""
+        """Leave the cluster if this engine joined it, and stop it if this engine started it."""
         with self._lock:
             if self._is_ours:
                 self._ray.shutdown()
@@ -123,19 +123,19 @@ class Cluster:
     def _gather(self, name: str, parts: Sequence[tuple[int, int]], start: Callable[..., Any]) -> list[Any]:
         """The results of the partitions, in order.
 
-        After an error or an interrupt, the tasks under way are not cancelled: they are few and short, and end at the
-        latest when the cluster is left. (Cancelling one that is just done has crashed Ray 2.60.)
+        After an error or an interrupt, running tasks are not cancelled: they are few and short, and end at the latest
+        when the cluster is left. (Ray 2.60 has crashed when a task was cancelled that had just ended.)
         """
-        size = min(max(len(parts) // (_TASKS * max(self._cpus(), 1)), 1), _MOST)
+        size = min(max(len(parts) // (_TASKS_PER_CPU * max(self._cpus(), 1)), 1), _PARTITIONS_PER_TASK)
         tasks = [parts[at : at + size] for at in range(0, len(parts), size)]
         results: dict[int, list[Any]] = {}
         waiting: dict[Any, int] = {}
         while len(results) < len(tasks):
             if self.address is not None:
-                _reach(self.address)  # when the head is lost, Ray waits for a minute, and then ends the process
-            cpus = self._cpus()  # counted anew each time, as machines come and go
+                _reach(self.address)  # Ray itself would wait for a lost head for a minute, and then end the process
+            cpus = self._cpus()  # counted each time, as machines come and go
             begun = len(results) + len(waiting)
-            for number in range(begun, min(len(tasks), len(results) + max(_AHEAD * cpus, 1))):
+            for number in range(begun, min(len(tasks), len(results) + max(_SUBMITTED_PER_CPU * cpus, 1))):
                 waiting[start(tasks[number])] = number
             _LOG.info("%s: %d of %d tasks done, on %d CPUs", name, len(results), len(tasks), cpus)
             done, _ = self._ray.wait(list(waiting), timeout=_SECONDS)
@@ -149,7 +149,7 @@ class Cluster:
 
 def _connect(ray: Any, address: str | None) -> None:
     """Start Ray on this machine, or join a cluster."""
-    # Ray prints what happens to machines and tasks on stdout, where only data belongs, and has no option for it.
+    # Ray prints news of machines and tasks on stdout, where only data belongs, and has no option against it.
     ray._private.worker._worker_logs_enabled = False
     options: dict[str, Any] = {"address": address or "local", "log_to_driver": False, "logging_level": CRITICAL}
     if address is None:
@@ -162,15 +162,15 @@ def _connect(ray: Any, address: str | None) -> None:
         failure = f"the Ray cluster at {address} cannot be joined"
         hint = "does `ray status` find it from here? one that has a token wants RAY_AUTH_MODE=token, and the token"
         _reach(address)
-        os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "1")  # one attempt, of up to 40 s; not 20 of them
+        os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "1")  # one attempt of up to 40 s, instead of 20
     try:
         ray.init(**options)
-    except Exception as error:  # some of them are of no other class
+    except Exception as error:  # some of Ray's errors have no class of their own
         raise DstbenchError(f"{failure}: {_first_line(error)}", hint=hint) from None
 
 
 def _reach(address: str) -> None:
-    """Refuse a malformed address, or one at which nobody answers: Ray would try for minutes."""
+    """Refuse an address that is malformed or does not answer; Ray itself would try for minutes."""
     if address == "auto":
         return
     host, _, port = address.rpartition(":")
@@ -187,8 +187,8 @@ def _reach(address: str) -> None:
 def _worker() -> Callable[..., Any]:
     """The function that workers run.
 
-    It is made here, within a function, so that it is sent as code: a worker without dstbench, or with another version
-    of it, can still say so.
+    Defined inside another function, it is sent as code. So a worker without dstbench, or with another version of it,
+    can run it and report that.
     """
 
     def work(versions: dict[str, str], packed: bytes, parts: list[Any]) -> Any:
@@ -202,7 +202,7 @@ def _worker() -> Callable[..., Any]:
             try:
                 installed[name] = getattr(importlib.import_module(name), "__version__", "?")
             except ImportError:
-                installed[name] = "not there"
+                installed[name] = "not installed"
         if installed != versions:
             return platform.node(), installed
         from dstbench.scoring.ray import work_off
@@ -213,9 +213,10 @@ def _worker() -> Callable[..., Any]:
 
 
 def work_off(packed: bytes, parts: Sequence[tuple[int, int] | bytes]) -> list[Any] | DstbenchError:
-    """The results of a task; or its error, returned and not raised, as another attempt would meet it again.
+    """The results of a task, or its error; returned, not raised, because Ray would repeat the task in vain.
 
-    `packed` is the `_Work`, pickled; `parts` are where the partitions are in the file, or their rows, pickled.
+    `packed` is the pickled `_Work`; `parts` are the first row and the number of rows of each partition in the file, or
+    the pickled rows themselves.
     """
     try:
         work = _unpacked(packed)
@@ -227,31 +228,34 @@ def work_off(packed: bytes, parts: Sequence[tuple[int, int] | bytes]) -> list[An
 
 @lru_cache(maxsize=1)
 def _unpacked(packed: bytes) -> _Work:
-    """The work, once its file is known to be the same; once per run, as Polars keeps the footer with the table."""
+    """The work, after a check that its file is the driver's; cached, as Polars keeps the file's footer in the table."""
     work: _Work = pickle.loads(packed)  # noqa: S301 (of our own driver)
     path = work.run.path
     if path is None:
         return work
     if _mark(path) != work.mark:
         raise _unshared(path, f"another file on {platform.node()} than where the command runs")
-    return work._replace(run=replace(work.run, stamp=stamp_of(path)))  # a file's stamp is another on each machine
+    return work._replace(run=replace(work.run, stamp=stamp_of(path)))  # a file's stamp differs between machines
 
 
 def _outcome(result: Any) -> list[Any]:
-    """The results that a worker sent, if it sent some."""
+    """The results that a worker has sent; if it has sent an error or other versions instead, raise an error."""
     if isinstance(result, DstbenchError):
         raise result
     if isinstance(result, tuple):
         machine, installed = result
-        wrong = [name for name in installed if installed[name] != _VERSIONS[name]]
-        differ = [f"{name} is {installed[name]}, and {_VERSIONS[name]} here" for name in wrong]
+        differ = [
+            f"{name} is {installed[name]}, and {ours} here"
+            for name, ours in _VERSIONS.items()
+            if installed[name] != ours
+        ]
         raise DstbenchError(f"on worker {machine}, {'; '.join(differ)}", hint="install the same version everywhere")
     results: list[Any] = result
     return results
 
 
 def _mark(path: str) -> str:
-    """What identifies a Parquet file: its size and its footer, which has the places and extremes of all columns."""
+    """What identifies a Parquet file: its size, and a hash of its footer with the columns' offsets and extremes."""
     try:
         with open(path, "rb") as file:
             size = file.seek(-8, os.SEEK_END) + 8

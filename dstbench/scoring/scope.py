@@ -1,4 +1,4 @@
-"""Whether runs can be scored under a convention: errors where they cannot, notes of what is left out."""
+"""Checks that runs can be scored under a convention: errors if they cannot, warnings about what is left out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, Unpack
 
 import polars as pl
 
-from dstbench.conventions.convention import KINDS, Convention
+from dstbench.conventions.convention import SLOT_KINDS, Convention, absent_literals
 from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
 from dstbench.readers.frames import all_say
@@ -16,20 +16,20 @@ from dstbench.runs.codes import ABSENT, distinct, to_strings
 from dstbench.runs.layout import Layout
 from dstbench.runs.open import Data, Reading, open_runs
 from dstbench.runs.run import Run
-from dstbench.schema.core import NOTHING, SEEN
+from dstbench.schema.core import SEEN
 from dstbench.scoring.partitions import over_partitions
 
-_MOST: Final = 3  # slots that a note names
+_EXAMPLES: Final = 3  # slots that a warning names
 
 
 def open_under(convention: Convention, data: Data, **reading: Unpack[Reading]) -> list[Run]:
-    """`open_runs`, with the convention's default for missing turns, and with slots that the convention scores.
+    """Open runs with the convention's default for missing turns, and check that it scores some of gold's slots.
 
-    How missing turns are treated was settled when a long table was made; only a user who asks for something else gets
-    a note that it changes nothing.
+    In a long table, missing turns were dealt with when the table was written. `open_runs` warns that `missing` changes
+    nothing there; users get this warning only if they have set `missing` themselves.
 
     Raises:
-        DstbenchError: Data cannot be used; or the convention scores none of gold's slots.
+        DstbenchError: Data cannot be used, or the convention scores none of gold's slots.
     """
     with warnings.catch_warnings():
         if reading.get("missing") is None:
@@ -38,64 +38,73 @@ def open_under(convention: Convention, data: Data, **reading: Unpack[Reading]) -
         runs = open_runs(data, **reading)
     if convention.scope is not None:
         for run in runs:
-            if run.meta.get("only"):  # without states there are no slots, and scoring refuses a scope
-                continue
-            slots = run.read(run.table.select(pl.col("slot").drop_nulls().unique().cast(pl.String)))["slot"]
-            if not convention.scope.issuperset(slots):  # read much faster than `gold_counts`
-                check_scope(run.name, gold_counts(run), convention)
+            if not run.meta.get("only"):  # without states there are no slots, and scoring refuses a scope
+                check_scope(run, convention)
     return runs
 
 
-def check_scope(name: str, counts: pl.DataFrame, convention: Convention) -> None:
-    """Warn of gold's slots (`gold_counts`) that the convention does not score, and refuse if it scores none of them.
+def check_scope(run: Run, convention: Convention) -> None:
+    """Warn if gold has slots that the convention does not score, and refuse the run if it scores none of gold's slots.
 
-    Frames without such a slot count all the same in SGD's evaluation of one kind of slots.
+    SGD's evaluation of one kind of slots refuses nothing, as frames without such a slot count too.
     """
     if convention.scope is None:
         return
+    slots = run.read(run.table.select(pl.col("slot").drop_nulls().unique().cast(pl.String)))["slot"]
+    if convention.scope.issuperset(slots):  # the usual case, and read much faster than `gold_counts`
+        return
+    counts = gold_counts(run, convention)
     outside = counts.filter(~pl.col("slot").is_in(convention.scope))
     if outside.is_empty():
         return
-    counts_frames = convention.slots in KINDS and convention.domain_turns == "frames"
+    counts_frames = convention.slots in SLOT_KINDS and convention.domain_turns == "frames"
     if outside.height == counts.height and not counts_frames:
         raise DstbenchError(
             f"none of gold's {counts.height:,} slots, such as {counts['slot'][0]}, is in {convention.scope_name}, "
             f"the slots that {convention.name} scores",
-            file=name,
-            hint="--schema takes that of the scored split"
+            file=run.name,
+            hint="--schema takes the schema.json of the scored split"
             if convention.slot_set is None
             else "--profile verbatim scores all slots; `dstbench ls profiles` says which slots others score",
         )
-    examples = ", ".join(f"{slot} ({n:,} values)" for slot, n in outside.head(_MOST).iter_rows())
-    more = f" and {outside.height - _MOST} more" if outside.height > _MOST else ""
+    examples = ", ".join(f"{slot} ({n:,} values)" for slot, n in outside.head(_EXAMPLES).iter_rows())
+    more = f" and {outside.height - _EXAMPLES} more" if outside.height > _EXAMPLES else ""
     if convention.outside == "scored":
         outcome = "they are scored all the same, so that no turn is right by leaving them out (--outside dropped does)"
     else:
         drops = ", and turns whose gold has no other values are not scored" if convention.drops_turns else ""
         outcome = f"they are left out{drops}"
     warn(
-        f"{name}: {outside.height:,} of gold's {counts.height:,} slots, and {outside['n'].sum():,} of its "
+        f"{run.name}: {outside.height:,} of gold's {counts.height:,} slots, and {outside['n'].sum():,} of its "
         f"{counts['n'].sum():,} values, are not in {convention.scope_name}: {examples}{more}; {outcome}"
     )
 
 
-def gold_counts(run: Run) -> pl.DataFrame:
-    """(slot: String, n: UInt32): in how many turns gold has a value of the slot, the most frequent first."""
+def gold_counts(run: Run, convention: Convention) -> pl.DataFrame:
+    """In how many turns gold has a value of each slot, the most frequent slot first.
+
+    Values are as the file has them; literals that the convention drops from gold are no values.
+
+    Returns:
+        (slot: String, n: UInt32).
+    """
 
     def count(table: pl.DataFrame) -> pl.DataFrame:
         return table.drop_nulls(["slot", "gold"]).group_by("slot", "gold").agg(n=pl.len())
 
     pairs = pl.concat(over_partitions(run, count)).with_columns(pl.col("slot", "gold").cast(pl.String))
-    values = pairs.filter(~pl.col("gold").is_in(NOTHING))
+    values = pairs.filter(~pl.col("gold").is_in(absent_literals(convention, "gold")))
     return values.group_by("slot").agg(pl.col("n").sum()).sort("n", "slot", descending=[True, False])
 
 
 def check_request(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> None:
-    """Refuse groups that exclude each other, and what needs frames or a schema that are not there."""
+    """Refuse groups that exclude each other, and requests that need frames or a schema where there are none."""
     if "slot" in by and (counts := [name for name in by if name.startswith("n_")]):
         raise UsageError(f"scores by slot cannot be grouped by {counts[0]} as well")
     if SEEN in by and convention.seen is None:
-        raise UsageError("which services are seen is not known", hint="--seen schema.json, that of the training set")
+        raise UsageError(
+            "which services are seen is not known", hint="--seen takes the schema.json of the training set"
+        )
     if SEEN in by and convention.unit != "frame" and "slot" not in by:
         raise UsageError("scores by seen are over frames", hint="--profile sgd, or --unit frame")
     needed = {name for stat in stats.values() for name in stat.meta.root_names()}
@@ -119,12 +128,13 @@ def check_request(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], con
 
 
 def check_services(rows: Layout, convention: Convention) -> None:
-    """Refuse a schema that lacks a service of gold: its frames would silently count nothing."""
+    """Refuse a schema that lacks a service of gold, whose frames would be left out in silence."""
     if convention.schema is None or convention.slot_set is not None:
         return
     slot, gold, _ = rows.cells
     services = {domain_of(name) for name in to_strings(distinct(slot[gold != ABSENT]))}
     if lacking := sorted(services - convention.schema.services):
         raise DstbenchError(
-            f"the schema has no service {lacking[0]}, which gold has", hint="--schema takes that of the scored split"
+            f"the schema has no service {lacking[0]}, which gold has",
+            hint="--schema takes the schema.json of the scored split",
         )

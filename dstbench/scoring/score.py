@@ -1,4 +1,4 @@
-"""Runs and metrics to signed scores."""
+"""Score runs: from runs and metrics to scores with their signatures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import polars as pl
 from dstbench._version import __version__
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import UsageError, did_you_mean, warn
+from dstbench.errors import UsageError, check_known, warn
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all, stats_of
 from dstbench.metrics.f1 import PairMetric
 from dstbench.runs.open import Data, Reading
@@ -28,7 +28,7 @@ from dstbench.signature import parse as parse_signature
 from dstbench.typing import View
 
 _LOG: Final = logging.getLogger(__name__)
-# What a run can be grouped by that only has marks of right slots, and no states.
+# Groups for a run that has no states, only marks that say which slots are right.
 _WITHOUT_STATES: Final = ("run", "dialogue", "turn", LENGTH)
 
 
@@ -43,7 +43,7 @@ def turns(
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
-        view: Restrict states to each ``domain`` or each ``slot``.
+        view: Restrict states to each ``domain`` or each ``slot``; None: whole states.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
@@ -78,20 +78,20 @@ def score(
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
-        metrics: Metrics in dstbench's notation, comma-separated or in a list; None: those of the profile, and by slot
+        metrics: Metrics in dstbench's notation, comma-separated or in a list. None: those of the profile; by slot,
             accuracy (JGA of one slot), precision, recall and F1 from summed counts, and counts of errors.
-        by: What to group by beside the run: ``domain``, ``slot``, ``dialogue``, ``turn``, ``length`` (turns of the
-            dialogue), or a count of the turn table (``n_gold``, …). With ``domain``, states are restricted to the
-            domain and the turns whose gold state has a slot of it count; with ``slot``, all turns count, and a slot
-            that is absent on both sides is right.
+        by: What to group by in addition to the run: ``domain``, ``slot``, ``dialogue``, ``turn``, ``length`` (number of
+            turns of the dialogue), or a count of the turn table (``n_gold``, …). With ``domain``, states are restricted
+            to the domain, and only turns count whose gold state has a slot of it. With ``slot``, all turns count, and
+            a slot that is absent on both sides is right.
         profile: The convention, or its name (see `dstbench.profile` for one with other choices).
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Returns:
-        One row per (run, group, metric): `run`, a column per `by`, `metric`, `unit` (``share``, ``count``), `value` (a
-        fraction; a count for count metrics; null: undefined), `se` (its standard error over dialogues, linearised;
-        null for counts, by slot and by dialogue), `turns` (frames, where the convention scores those), `dialogues`,
-        `signature`; and `exact`, the value with exact matching, where the convention matches fuzzily.
+        One row per (run, group, metric): `run`; a column per `by`; `metric`; `unit` (``share``, ``count``); `value` (a
+        fraction, or a count for count metrics; null: undefined); `se` (linearised standard error of the value over
+        dialogues; null for counts, by slot and by dialogue); `exact` (the value with exact matching; only if the
+        convention matches fuzzily); `turns` (or frames, if the convention scores frames); `dialogues`; `signature`.
 
     Raises:
         DstbenchError: Data cannot be used, or a metric, group or profile is unknown.
@@ -104,7 +104,7 @@ def score(
     """
     groups = _groups(by)
     convention = as_convention(profile)
-    requested = None if metrics is None else parse_all(metrics)  # so that its errors come before files are read
+    requested = None if metrics is None else parse_all(metrics)  # before files are read, so that a typo costs no time
     if requested == []:
         raise UsageError("no metric to compute", hint="omit -m to compute the default metrics")
     runs = open_under(convention, data, **reading)
@@ -124,7 +124,7 @@ def score(
 def choose_metrics(
     requested: Sequence[Metric] | None, runs: Sequence[Run], convention: Convention, by: Sequence[str] = ()
 ) -> Sequence[Metric]:
-    """The requested metrics; else those that a run without states has, or the default ones."""
+    """The requested metrics; by default those that a run without states can have, else the usual default."""
     if requested:
         return requested
     without_states = next((run.meta["only"] for run in runs if run.meta.get("only")), None)
@@ -134,12 +134,12 @@ def choose_metrics(
 def score_run(
     run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention, *, spelling: bool = False
 ) -> tuple[pl.DataFrame, Sums]:
-    """Score rows of one run (see `score`), and the sums that they come from, with `Sums.spelling` if wanted."""
+    """The score rows of one run (see `score`), and its sums; `spelling` says whether to count `Sums.spelling`."""
     _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
     _refuse_without_states(run, metrics, by, convention)
     stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
-    named = any(metric.needs_total for metric in metrics)
-    sums = sum_up(run, stats, by, convention, moments_of(metrics), named=named, spelling=spelling)
+    with_slots = any(metric.needs_total for metric in metrics)
+    sums = sum_up(run, stats, by, convention, moments_of(metrics), with_slots=with_slots, spelling=spelling)
     metrics = resolve(metrics, [sums], convention)
     settings = {
         **convention.settings(),
@@ -173,20 +173,22 @@ def score_run(
 
 
 def _by_group(columns: pl.DataFrame) -> pl.Series:
-    """Groups × metrics as one column, group by group."""
+    """A table of groups (rows) and metrics (columns) as one column, group by group."""
     return columns.select(pl.concat_list(pl.all()).explode()).to_series()
 
 
 def _refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> None:
-    """Refuse what depends on slots and values, if the run only has marks of right slots."""
+    """If the run has only marks of right slots, refuse all that depends on slots and values."""
     only = run.meta.get("only")
     if not only:
         return
     lacks = f"{run.name}: it holds no states, and "
     if others := [str(metric) for metric in metrics if not any(_is_of(metric, name) for name in only)]:
-        raise UsageError(f"{lacks}{', '.join(others)} cannot be had from it", hint=f"-m {','.join(only)}")
+        raise UsageError(f"{lacks}{', '.join(others)} cannot be computed from it", hint=f"-m {','.join(only)}")
     if others := [name for name in by if name not in _WITHOUT_STATES]:
-        raise UsageError(f"{lacks}scores by {', '.join(others)} cannot be had", hint=f"by {', '.join(_WITHOUT_STATES)}")
+        raise UsageError(
+            f"{lacks}scores by {', '.join(others)} cannot be computed", hint=f"by {', '.join(_WITHOUT_STATES)}"
+        )
     if choices := [key for key in convention.settings() if key != "profile"]:
         raise UsageError(
             f"{lacks}no convention changes what is right: {convention.name} has {', '.join(choices)}",
@@ -195,7 +197,7 @@ def _refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str
 
 
 def warn_of_frames(runs: Sequence[Run], convention: Convention) -> None:
-    """Warn where the convention counts gold's frames and a run does not know which frames there are."""
+    """Warn of runs that do not know which frames gold has, if the convention counts gold's frames."""
     without = [run.name for run in runs if _frames_counted(run, convention).get("frames") == "unknown"]
     if without:
         warn(
@@ -205,32 +207,32 @@ def warn_of_frames(runs: Sequence[Run], convention: Convention) -> None:
 
 
 def _frames_counted(run: Run, convention: Convention) -> dict[str, str]:
-    """The signature's part that says how many frames gold has, where a score is a mean over them."""
+    """The setting that says in signatures how many frames gold has, if scores are means over frames; else nothing."""
     if convention.unit != "frame" or convention.domain_turns != "frames":
         return {}
     return {"frames": str(run.meta["frames"]["gold"]) if "frames" in run.meta else "unknown"}
 
 
 def _is_of(metric: Metric, notation: str) -> bool:
-    """Whether a metric is the named one, whatever its other parameters, but for a number of slots."""
+    """Whether a metric is the one of a notation: of the same class, and with the same T if it has one."""
     named = parse(notation)
     return type(metric) is type(named) and getattr(metric, "T", 0) == getattr(named, "T", 0)
 
 
 def _warn_of_differences(rows: pl.DataFrame) -> None:
-    """Warn where runs' scores of a metric cannot be compared, as their signatures differ: in what, and which runs."""
+    """Warn of metrics whose signatures differ between runs, so that scores are not comparable: in which setting."""
     clauses: dict[str, list[str]] = {}
     signatures = rows.select("metric", "run", "signature").unique(maintain_order=True)
     for (metric,), signed in signatures.group_by("metric", maintain_order=True):
         if signed["signature"].n_unique() == 1:
             continue
         settings = {run: parse_signature(text).complete() for _, run, text in signed.iter_rows()}
-        for key in dict.fromkeys(key for one in settings.values() for key in one):
-            runs: dict[str, list[str]] = {}
-            for run, one in settings.items():
-                runs.setdefault(one.get(key, "-"), []).append(run)
-            if len(runs) > 1:
-                values = ", ".join(f"{value} ({', '.join(names)})" for value, names in runs.items())
+        for key in dict.fromkeys(key for of_run in settings.values() for key in of_run):
+            runs_with: dict[str, list[str]] = {}
+            for run, of_run in settings.items():
+                runs_with.setdefault(of_run.get(key, "-"), []).append(run)
+            if len(runs_with) > 1:
+                values = ", ".join(f"{value} ({', '.join(names)})" for value, names in runs_with.items())
                 clauses.setdefault(f"{meaning_of(key)} is {values}", []).append(str(metric))
     for clause, metrics in clauses.items():
         hint = "; name the number of slots: -m sa:T=30" if clause.startswith("the metric is sa(") else ""
@@ -238,7 +240,7 @@ def _warn_of_differences(rows: pl.DataFrame) -> None:
 
 
 def _warn_of_accuracies(metrics: Sequence[Metric]) -> None:
-    """Warn where metrics that are asked for are the same number by slot."""
+    """Warn of metrics that by slot are nothing but the slot's accuracy."""
     same = [metric for metric in metrics if isinstance(metric, PairMetric) and metric.is_accuracy_of_a_slot]
     if same:
         micro = ",".join(str(replace(metric, avg="micro")) for metric in same)
@@ -249,12 +251,7 @@ def _warn_of_accuracies(metrics: Sequence[Metric]) -> None:
 
 
 def _groups(by: str | Sequence[str]) -> list[str]:
-    """The columns to group by, without the run, which always is one."""
+    """The columns to group by, without the run, by which scores are always grouped."""
     names = [name.strip() for name in by.split(",")] if isinstance(by, str) else list(by)
-    for name in names:
-        if name not in GROUPS:
-            raise UsageError(
-                f"scores cannot be grouped by {name!r}",
-                hint=did_you_mean(name, GROUPS) or f"one of {', '.join(GROUPS)}",
-            )
+    check_known(names, GROUPS, "scores cannot be grouped by {!r}")
     return [name for name in dict.fromkeys(names) if name != "run"]

@@ -1,4 +1,4 @@
-"""Which turns and frames are scored under a convention, and which of their rows are summed in a view."""
+"""The turns and frames that a convention scores, and which of their rows are summed in a view."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from dstbench.conventions.convention import KINDS, Convention
+from dstbench.conventions.convention import SLOT_KINDS, Convention
 from dstbench.conventions.slots import domain_of
 from dstbench.runs.layout import Layout, over_distinct
 from dstbench.schema.core import LENGTH, SEEN, TURNS
@@ -17,18 +17,18 @@ from dstbench.typing import View
 
 #: The columns that identify a turn in a table of several dialogues.
 TURN: Final = ("number", "turn")
-#: The columns of a turn in which neither state has anything, where they are not 0.
+#: The values, where not 0, of a turn whose states are both empty.
 EMPTY_TURN: Final[Mapping[str, Any]] = {"local_error": False, "error_age": None, "soft_joint": 1.0}
 
 
 def columns_of_scored(convention: Convention) -> set[str]:
-    """The columns of the turn table that `scored_turns` needs beside ``number``."""
+    """The columns of the turn table that `scored_turns` needs in addition to ``number``."""
     drops = convention.drops_turns
     return {"n_gold", "n_pred", "n_dropped"} if convention.turns in ("gold", "pred") or drops else set()
 
 
 def scored_turns(turns: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """The turns that the convention scores: none whose gold has only values that are dropped."""
+    """The turns that the convention scores; if it drops turns, without those whose gold values are all dropped."""
     if "n_dropped" in columns_of_scored(convention):
         turns = turns.filter((pl.col("n_gold") > 0) | (pl.col("n_dropped") == 0)).drop("n_dropped")
     if convention.turns == "last":
@@ -39,9 +39,9 @@ def scored_turns(turns: pl.DataFrame, convention: Convention) -> pl.DataFrame:
 class GroupedTurns(NamedTuple):
     """The turns of a partition."""
 
-    scored: pl.DataFrame  # those that the convention scores
-    counted: pl.DataFrame  # what is summed: the same, or in a view those of their rows that count
-    fingerprint: int  # of the scored turns' gold; 0: not asked for
+    scored: pl.DataFrame  # the turns that the convention scores
+    counted: pl.DataFrame  # the rows to sum: the scored turns; in a view, those of their rows that count
+    fingerprint: int  # of the scored turns' gold; 0: not requested
 
 
 def view_of(by: Sequence[str], convention: Convention) -> View | None:
@@ -54,9 +54,9 @@ def view_of(by: Sequence[str], convention: Convention) -> View | None:
 def group_turns(
     rows: Layout, in_view: Layout, needed: set[str], by: Sequence[str], convention: Convention, *, hashed: bool
 ) -> GroupedTurns:
-    """The turns of a partition with all columns that are needed and grouped by.
+    """The turns of a partition, with the needed columns and those to group by.
 
-    `in_view` is the layout of the same rows in the view; `hashed` asks for the fingerprint.
+    `in_view` is the layout of the same rows in the view; `hashed` says whether to compute the fingerprint.
     """
     view = view_of(by, convention)
     gold_hash = {"gold_hash"} if hashed else set()
@@ -80,7 +80,7 @@ def group_turns(
             is_seen = over_distinct(counted[view], lambda name: "seen" if domain_of(name) in seen else "unseen")
             counted = counted.with_columns(is_seen.alias(SEEN))
     if LENGTH in by:
-        lengths = np.bincount(rows.group).astype(np.uint32)  # of each dialogue
+        lengths = np.bincount(rows.group).astype(np.uint32)  # turns of each dialogue
         scored, counted = (
             turns.with_columns(pl.Series(LENGTH, lengths[turns["number"].to_numpy() - 1]))
             for turns in (scored, counted)
@@ -91,9 +91,9 @@ def group_turns(
 
 
 def _with_frame(turns: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """The turns of each domain in which gold has its frame; of one kind of slots, in services that have such a slot."""
+    """The rows whose domain has a gold frame; if one kind of slots is scored, only services that have such a slot."""
     turns = turns.filter("is_frame")
-    if convention.slots not in KINDS or convention.scope is None:
+    if convention.slots not in SLOT_KINDS or convention.scope is None:
         return turns
     services = sorted({domain_of(slot) for slot in convention.scope})
     return turns.filter(pl.col("domain").cast(pl.String).is_in(services))
@@ -102,10 +102,10 @@ def _with_frame(turns: pl.DataFrame, convention: Convention) -> pl.DataFrame:
 def _of_domains(
     counted: pl.DataFrame, listed: pl.DataFrame, scored: pl.DataFrame, convention: Convention
 ) -> pl.DataFrame:
-    """The scored turns that count for each domain (`typing.DomainTurns`).
+    """The scored turns that count for each domain (`Choices.domain_turns`).
 
-    `counted` are a domain's scored turns from the first that lists it; `listed`, of turns that are not scored too, says
-    which domains a dialogue has; `scored` are the turns as a whole.
+    `listed` has a domain's turns from the first that lists it, scored or not, so it tells which domains a dialogue has;
+    `counted` has only those that are scored; `scored` has the scored turns without a view.
     """
     in_gold = pl.col("n_gold") > 0
     if convention.domain_turns != "dialogue":

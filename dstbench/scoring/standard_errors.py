@@ -1,8 +1,9 @@
-"""Standard errors of scores over dialogues, linearised, at next to no cost.
+"""Linearised standard errors of scores over dialogues, computed from sums without resampling.
 
-A score is a smooth function of sums over dialogues that does not change when all of them double. So its error is that
-of Σ g·s_d, with s_d a dialogue's sums and g the score's gradient at the whole: √(D/(D−1) · Σ (g·s_d)²), which needs the
-sums and their second moments only. For a ratio this is the sandwich estimate for clusters (`stats.linearised_se`).
+A score is a smooth function of sums over dialogues, and does not change when all sums double. So its standard error is
+that of Σ g·s_d, where s_d are the sums of dialogue d and g is the score's gradient at the sums of all D dialogues:
+√(D/(D−1) · Σ (g·s_d)²), which needs only the sums and their second moments. For a ratio of two sums this is the
+sandwich estimate for clusters (`stats.linearised_se`).
 """
 
 from __future__ import annotations
@@ -19,23 +20,23 @@ from dstbench.metrics import Metric, score_of, stats_of
 from dstbench.metrics.exact_sums import STEP
 from dstbench.scoring.sums import moment_name
 
-# The step of a central difference, relative to the sum that is moved: its error and that of rounding are 10⁻¹⁰.
+# The step of a central difference, relative to the sum that is moved; its error and that of rounding are about 10⁻¹⁰.
 _STEP: Final = 2.0**-17
-# A variance below this part of the terms it is summed from is 0: the gradient is no more precise.
+# A variance that is smaller than this share of its summed terms counts as 0: the gradient is no more precise.
 _NEGLIGIBLE: Final = 1e-9
 
 
 def moments_of(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
-    """The pairs of statistics whose moments the standard errors of these metrics need."""
+    """The pairs of statistics whose moments are needed for the standard errors of these metrics."""
     return list(dict.fromkeys(pair for metric in metrics if not metric.is_count for pair in _pairs(metric)))
 
 
 def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The scores of metrics, and their standard errors, per group, from their sums and moments (`sums.Sums.table`).
+    """The scores of metrics and their standard errors, per group, from sums and moments (`sums.Sums.table`).
 
     Returns:
-        What `scores` gives; and the errors in the same form, null for counts, for undefined scores, with a single
-        dialogue, and without moments.
+        The scores as `scores` returns them; and the errors in the same form. An error is null for counts, for undefined
+        scores, for a single dialogue, and without moments.
     """
     has_moments = any(name.startswith("moment:") for name in sums.columns)
     names = list(dict.fromkeys(name for metric in metrics for name in stats_of(metric)))
@@ -44,7 +45,8 @@ def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl
     steps = np.maximum(np.abs(whole), units) * _STEP
     rows = whole
     if has_moments:
-        # Each group as it is, and with each statistic moved up and down: directions × statistics × groups × statistics.
+        # Below the groups' own sums: the same with each statistic in turn moved up, then with each moved down.
+        # Axes of `moves`: direction, moved statistic, group, statistic.
         moves = np.array([1, -1])[:, None, None, None] * np.eye(len(names))[:, None, :] * steps
         rows = np.concatenate([whole, (whole + moves).reshape(-1, len(names))])
     frame = pl.DataFrame(rows, schema={f"stat:{name}": pl.Float64 for name in names}, orient="row")
@@ -62,13 +64,13 @@ def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl
 
 
 def scores(metrics: Sequence[Metric], sums: pl.DataFrame) -> pl.DataFrame:
-    """The scores of metrics from sums ``stat:<name>``: a column (Float64) each, named by its number."""
+    """The scores of metrics from columns ``stat:<name>``: a column (Float64) per metric, named by its position."""
     columns = {name: pl.col(f"stat:{name}") for metric in metrics for name in stats_of(metric)}
     return sums.select_seq(score_of(metric, columns).alias(str(number)) for number, metric in enumerate(metrics))
 
 
 def _errors(metric: Metric, gradient: Mapping[str, Floats], sums: pl.DataFrame) -> Floats:
-    """The standard errors of a metric, per group: √(D/(D−1) · Σ (g·s_d)²), from the moments of dialogues' sums s_d."""
+    """The standard errors of a metric, per group: √(D/(D−1) · Σ (g·s_d)²), computed from the moments of s_d."""
     terms = []
     for one, other in _pairs(metric):
         moment = sums[moment_name((one, other))].cast(pl.Float64).to_numpy()

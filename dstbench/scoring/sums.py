@@ -1,6 +1,6 @@
-"""Summed statistics of a run, per group: the step from turn tables to what a score is made of.
+"""From turn tables to the sums of a run, per group, from which scores are computed.
 
-Each partition is summed by itself. All sums are whole numbers, so that they add up to the whole run's exactly.
+Each partition is summed by itself. All sums are whole numbers, so the sums of partitions add up exactly to the run's.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ from dstbench.scoring.scope import check_request, check_services
 from dstbench.scoring.scored_turns import EMPTY_TURN, TURN, group_turns, view_of
 from dstbench.scoring.turn_table import counts_frames
 
+# Groups that turns have only in a view; dictionary columns until turns are summed.
 _NAMES: Final = ("slot", "domain", SEEN)
-# Whether a value lists alternatives.
-_LISTS: Final = PerCode(lambda values: values.str.contains(BETWEEN, literal=True).to_numpy(), absent=False)
-# Until all are added up, a ratio's sum is in two columns, named by these and the ratio's name.
+# For each value: whether it lists alternatives.
+_LISTS_ALTERNATIVES: Final = PerCode(lambda values: values.str.contains(BETWEEN, literal=True).to_numpy(), absent=False)
+# Prefixes of the two columns that hold a ratio's sum until all partitions are added up.
 _HALVES: Final = ("higher:", "lower:")
-# A statistic's sum in a dialogue is below this, so that the product of two of them is exact.
-_LARGEST: Final = 2**31
+# A statistic's sum in a dialogue must be below this, so that the product of two such sums is exact.
+_SUM_LIMIT: Final = 2**31
 
 
 class Spelling(NamedTuple):
@@ -48,25 +49,25 @@ class Spelling(NamedTuple):
 
 @dataclass(frozen=True)
 class Sums:
-    """What a run sums up to.
+    """The sums of a run.
 
-    A table has a row per group: the `by` columns, ``stat:<name>`` for each statistic, `turns`, `dialogues`, and
-    `moment_name` of each pair of statistics whose moment is asked for.
+    A table has one row per group, with the `by` columns, ``stat:<name>`` for each statistic, `turns`, `dialogues`, and
+    a column `moment_name` for each requested pair of statistics.
     """
 
     table: pl.DataFrame
-    exact: pl.DataFrame | None  # the table with exact matching, where the convention is fuzzy
-    fingerprint: int  # of gold under the convention, over the turns that are scored
-    turns: int  # that are scored
-    dialogues: int  # that have such turns
-    most_errors: int  # in one turn; 0 if slot accuracy is not scored
-    spelling: Spelling | None  # None: not counted
-    gold_slots: frozenset[str]  # that have a value in gold; empty if they are not asked for
-    is_multiwoz: bool  # whether the dialogues are MultiWOZ's; False if that is not asked for
-    alternatives: str | None  # a gold value with alternatives, where they are compared as written
+    exact: pl.DataFrame | None  # the same with exact matching; None unless the convention is fuzzy
+    fingerprint: int  # of gold under the convention, over the scored turns
+    turns: int  # number of scored turns
+    dialogues: int  # number of dialogues with a scored turn
+    most_errors: int  # the most slot errors in one turn; 0 if slot accuracy is not scored
+    spelling: Spelling | None  # None: not requested
+    gold_slots: frozenset[str]  # the slots that have a value in gold; empty if not requested
+    is_multiwoz: bool  # whether the dialogues are MultiWOZ's; False if not requested
+    alternatives: str | None  # a gold value that lists alternatives but is compared as one string; None: there is none
 
 
-# How the attributes of `Sums` that are no tables follow from those of the partitions.
+# How the attributes of `Sums` other than its tables are combined from those of the partitions.
 _COMBINE: Final[Mapping[str, Callable[[list[Any]], Any]]] = {
     "fingerprint": lambda parts: sum(parts) % 2**64,
     "turns": sum,
@@ -80,7 +81,7 @@ _COMBINE: Final[Mapping[str, Callable[[list[Any]], Any]]] = {
 
 
 def resolve(metrics: Sequence[Metric], runs: Sequence[Sums], convention: Convention) -> list[Metric]:
-    """Metrics with every parameter filled in that depends on the slots of these runs' gold: T of slot accuracy."""
+    """The metrics with the parameter filled in that depends on the slots in these runs' gold: T of slot accuracy."""
     scores_all = convention.scope is None or convention.outside == "scored"
     total = slot_total(
         frozenset[str]().union(*(sums.gold_slots for sums in runs)) if scores_all else (),
@@ -92,7 +93,7 @@ def resolve(metrics: Sequence[Metric], runs: Sequence[Sums], convention: Convent
 
 
 def moment_name(pair: tuple[str, str]) -> str:
-    """The column of the summed products of two statistics."""
+    """The name of the column that has the summed products of two statistics."""
     return f"moment:{pair}"
 
 
@@ -103,7 +104,7 @@ def sum_up(
     convention: Convention,
     moments: Collection[tuple[str, str]] = (),
     *,
-    named: bool = True,
+    with_slots: bool = True,
     spelling: bool = False,
 ) -> Sums:
     """Sum statistics of the turn table over a run.
@@ -113,11 +114,11 @@ def sum_up(
         stats: Expressions over the turn table, by name: whole numbers, or ratios from 0 to 1.
         by: Columns to group by: those of the turn table, ``domain``, ``slot``, ``length``.
         convention: What values mean and which turns count.
-        moments: Pairs of statistics whose products, dialogue by dialogue, are summed too, for standard errors; ratios
-            in units of `metrics.exact_sums.STEP`. There are none by slot, as turns are padded after they are summed,
-            and by dialogue, as a single one has no spread.
-        named: Whether `Sums.gold_slots` and `Sums.is_multiwoz` are asked for.
-        spelling: Whether `Sums.spelling` is asked for; only whole turns with states have it.
+        moments: Pairs of statistics. The products of their sums in each dialogue are summed too, for standard errors;
+            ratios in units of `metrics.exact_sums.STEP`. Ignored by slot, because turns are padded after they are
+            summed, and by dialogue, because a single dialogue has no spread.
+        with_slots: Whether to find `Sums.gold_slots` and `Sums.is_multiwoz`.
+        spelling: Whether to count `Sums.spelling`; only whole turns with states have it.
     """
     check_request(run, stats, by, convention)
     view = view_of(by, convention)
@@ -126,10 +127,10 @@ def sum_up(
     needed = {*TURN, *by, *(name for stat in stats.values() for name in stat.meta.root_names())}
     if spelling:
         needed |= {"n_union", "n_correct", "n_spelling"}
-    gold_is_hashed = convention.takes_gold_as_written and convention.turns == "all" and view is None
-    fingerprint = run.fingerprint if gold_is_hashed and run.derive is None else None
+    takes_all_gold = convention.takes_gold_as_written and convention.turns == "all" and view is None
+    fingerprint = run.fingerprint if takes_all_gold and run.derive is None else None
     frames = "frames" in run.meta and counts_frames(convention, view)
-    outer = [name for name in by if name not in _NAMES]
+    turn_groups = [name for name in by if name not in _NAMES]
 
     def sum_partition(table: pl.DataFrame) -> tuple[list[pl.DataFrame], dict[str, Any]]:
         rows = lay_out(table)
@@ -141,27 +142,27 @@ def sum_up(
             exact = group_turns(rows, in_view, needed, by, convention.exact(), hashed=False)
             tables.append(_sum(exact.counted, stats, by))
         if view == "slot":
-            tables.append(_sum(turns.scored, {}, outer))
+            tables.append(_sum(turns.scored, {}, turn_groups))
         return tables, {
             "fingerprint": turns.fingerprint,
             "turns": turns.scored.height,
             "dialogues": int(row_changes(turns.scored["number"].to_numpy()).sum()),
             "most_errors": turns.counted.select(stats[ERRORS].max().fill_null(0)).item() if ERRORS in stats else 0,
             "spelling": _count_spelling(turns.counted) if spelling else None,
-            "gold_slots": gold_slots(rows) if named else frozenset(),
-            "is_multiwoz": named and are_multiwoz(rows.dialogue),
+            "gold_slots": gold_slots(rows) if with_slots else frozenset(),
+            "is_multiwoz": with_slots and are_multiwoz(rows.dialogue),
             "alternatives": _alternatives(rows, convention),
         }
 
-    parts = over_partitions(run, sum_partition, frames=frames)
-    facts = {name: combine([of_part[name] for _, of_part in parts]) for name, combine in _COMBINE.items()}
+    results = over_partitions(run, sum_partition, frames=frames)
+    facts = {name: combine([of_partition[name] for _, of_partition in results]) for name, combine in _COMBINE.items()}
     if fingerprint is not None:
         facts["fingerprint"] = fingerprint
-    tables = list(zip(*(of_part for of_part, _ in parts), strict=True))
-    everywhere = _add_up(tables.pop(), outer) if view == "slot" else None
-    sums = [_add_up(of_parts, by) for of_parts in tables]
-    if everywhere is not None:
-        sums = [_pad(table, everywhere, stats, by) for table in sums]
+    tables = list(zip(*(of_partition for of_partition, _ in results), strict=True))
+    all_turns = _add_up(tables.pop(), turn_groups) if view == "slot" else None
+    sums = [_add_up(of_partitions, by) for of_partitions in tables]
+    if all_turns is not None:
+        sums = [_pad(table, all_turns, stats, by) for table in sums]
     sums = [table.with_columns(from_parts(cs.starts_with("stat:") & cs.by_dtype(pl.Int128))) for table in sums]
     return Sums(sums[0], sums[1] if convention.is_fuzzy else None, **facts)
 
@@ -170,7 +171,7 @@ def _sum(
     turns: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str], moments: Collection[tuple[str, str]] = ()
 ) -> pl.DataFrame:
     """The columns of `Sums.table` over turns, ratios in halves."""
-    values = turns.select_seq(**stats)  # one thread, as each has its own partition
+    values = turns.select_seq(**stats)  # in one thread, as each thread works on a partition of its own
     keys = turns.select_seq(*by, "number")
     # Most turns stand next to others of their dialogue and group: such runs are summed first, which leaves little to
     # group by hashing. If four turns are of D1 hotel, D1 hotel, D1 train and D2 train, runs start at 0, 2 and 3.
@@ -184,13 +185,13 @@ def _sum(
                 sums[half + name] = _sum_runs(part, ends)
         else:
             counts = _sum_runs(column.cast(pl.Int64).fill_null(0).to_numpy(), ends)
-            if np.abs(counts).max(initial=0) >= _LARGEST:
+            if np.abs(counts).max(initial=0) >= _SUM_LIMIT:
                 raise UsageError(
                     f"statistic {name!r} adds up to {np.abs(counts).max():,} in a dialogue, too much to sum exactly",
-                    hint="divide it by the largest that it can be in a turn, and it is a ratio",
+                    hint="divide it by the largest value it can have in a turn, so that it is a ratio",
                 )
             sums["stat:" + name] = counts
-    if not by:  # in NumPy, as a Polars query of so many columns costs more than their sums
+    if not by:  # in NumPy, because a Polars query over so many columns takes longer than their sums
         totals = {name: int(column.sum()) for name, column in (sums | _moments(sums, moments)).items()}
         totals["dialogues"] = len(ends)
         return pl.DataFrame([tuple(totals.values())], schema=dict.fromkeys(totals, pl.Int64), orient="row")
@@ -205,26 +206,26 @@ def _sum(
 
 
 def _sum_runs(column: Integers, ends: Integers) -> Integers:
-    """The sums of the runs of rows that end at these rows; much faster than `np.add.reduceat`."""
+    """The sum of each run of rows, given the last row of each; much faster than `np.add.reduceat`."""
     return np.diff(np.cumsum(column)[ends], prepend=0)
 
 
 def _ratios(name: str, column: pl.Series) -> Floats:
-    """The ratios of a statistic, 0 where it is undefined; only ratios from 0 to 1 can be summed exactly."""
+    """The ratios of a statistic, 0 where undefined; refuse any that is not from 0 to 1, as its sum would be inexact."""
     ratios = column.cast(pl.Float64).fill_null(0).fill_nan(0).to_numpy()
     outside = (ratios < 0) | (ratios > 1)
     if outside.any():
         raise UsageError(
             f"statistic {name!r} is {ratios[outside][0]:g} in a turn, and a float must be a ratio from 0 to 1",
-            hint="make it a whole number (Int64), or divide it by the largest it can be",
+            hint="make it a whole number (Int64), or divide it by the largest value it can have",
         )
     return ratios
 
 
 def _moments(sums: Mapping[str, Integers], pairs: Collection[tuple[str, str]]) -> dict[str, Integers]:
-    """The products of dialogues' sums, ratios rounded to steps.
+    """For each pair of statistics: the product of their sums in each dialogue, ratios rounded to steps.
 
-    A partition of 2¹⁹ rows has sums below 2³¹ steps, and sums of products below 2⁶².
+    Nothing overflows: in a partition of 2¹⁹ rows, sums are below 2³¹ steps, and sums of products below 2⁶².
     """
     factors = {
         name: sums["stat:" + name] if "stat:" + name in sums else in_steps(*(sums[half + name] for half in _HALVES))
@@ -239,15 +240,15 @@ def _count_spelling(turns: pl.DataFrame) -> Spelling:
 
 
 def _alternatives(rows: Layout, convention: Convention) -> str | None:
-    """A gold value that lists alternatives, where the convention takes it for one string."""
-    if convention.multi != "literal":
+    """A gold value that lists alternatives, if the convention compares it as one string; else None."""
+    _, gold, _ = rows.cells
+    if convention.multi != "literal" or not _LISTS_ALTERNATIVES.up_to(gold).any():
         return None
-    gold = rows.cells[1]
-    return min(to_strings(distinct(gold[_LISTS.of(gold)])), default=None) if _LISTS.up_to(gold).any() else None
+    return min(to_strings(distinct(gold[_LISTS_ALTERNATIVES.of(gold)])), default=None)
 
 
 def _add_up(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
-    """The sums of partitions as the whole's; the halves of ratios become numbers of parts (Int128)."""
+    """The sums of all partitions; the halves of a ratio's sum are joined into a number of parts (Int128)."""
     rows = pl.concat(parts).with_columns(cs.starts_with("moment:").cast(pl.Int128))
     whole = rows.group_by(by).agg(pl.all().sum()) if by else rows.sum()
     ratios = [name.removeprefix(_HALVES[0]) for name in whole.columns if name.startswith(_HALVES[0])]
@@ -256,9 +257,12 @@ def _add_up(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
 
 
 def _pad(
-    listed: pl.DataFrame, everywhere: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str]
+    listed: pl.DataFrame, all_turns: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str]
 ) -> pl.DataFrame:
-    """Sums per slot over all turns (`everywhere`): those before the first that lists the slot are empty turns."""
+    """Sums per slot over all turns: turns before the first that lists the slot are added as empty turns.
+
+    `listed` has the sums from that turn on, `all_turns` the number of all turns and dialogues.
+    """
     listed = listed.drop("dialogues").rename({"turns": "listed"})
     empty = pl.DataFrame(
         {name: [EMPTY_TURN.get(name, 0)] for name in TURNS.columns}, schema_overrides={"error_age": pl.UInt16}
@@ -270,4 +274,4 @@ def _pad(
         sums = pl.col("stat:" + name).fill_null(0)
         padded.append((sums + added * empty.select(of_empty.sum()).to_series()).alias("stat:" + name))
     slots = listed.select(name for name in by if name in _NAMES).unique()
-    return slots.join(everywhere, how="cross").join(listed, on=list(by), how="left").with_columns(padded)
+    return slots.join(all_turns, how="cross").join(listed, on=list(by), how="left").with_columns(padded)

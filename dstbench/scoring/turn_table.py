@@ -1,8 +1,8 @@
-"""Long table to turn table: integer counts per turn, from which every metric is made.
+"""From a long table to a turn table: the counts per turn from which every metric is computed.
 
-States seldom change from one turn to the next, so only changed rows (`scoring.changes`) are looked at: what they add is
-summed by place (`runs.layout`), and the sizes of states are running sums of their changes. All of it is on codes in
-NumPy arrays, as partitions are small and starting a Polars query costs more than such a sum.
+States seldom change from one turn to the next, so only changed rows (`scoring.changes`) are read. What each of them
+adds to a count is summed by place (`runs.layout`); the size of a state is a running sum of what changed. All of this
+works on NumPy arrays of codes: partitions are small, and a Polars query would take longer to start than such a sum.
 """
 
 from __future__ import annotations
@@ -31,17 +31,18 @@ if TYPE_CHECKING:
 
 # Columns about gold's frames: whether gold has the frame; whether the active intent is right; F1 of requested slots.
 _FRAMES: Final = ("is_frame", "right_intent", "requested_f1")
-# Columns that are the size of something in the state: a turn has what the turn before had, and what changed.
+# Counts of slots in a state: a turn has the count of the turn before, plus what changed.
 _LASTING: Final = ("n_gold", "n_pred", "n_correct", "n_union", "n_charged_again", "n_dropped", "n_spelling")
 _EXTRA: Final = ("number", "turn_hash", "gold_hash", "n_dropped", "n_spelling", *_FRAMES)
-# Columns that depend on the row before, and of these the ones that depend on whether a slot has ever been listed.
-_OF_RELEASED: Final = frozenset({"gca_correct", "gca_wrong", "gca_missed", "gca_over"})
+# Columns that depend on whether a slot has been listed so far, and on the slot's row before.
+_GCA_RELEASED: Final = frozenset({"gca_correct", "gca_wrong", "gca_missed", "gca_over"})
+# All columns that depend on the slot's row before.
 _OF_EVENTS: Final = frozenset(
-    {"n_fresh_errors", "gca_paper_correct", "gca_paper_wrong", "gca_paper_missed", "gca_paper_over", *_OF_RELEASED}
+    {"n_fresh_errors", "gca_paper_correct", "gca_paper_wrong", "gca_paper_missed", "gca_paper_over", *_GCA_RELEASED}
 )
-# Columns that follow from others of the turn table, and the columns they need.
+# Columns that are computed from other columns, and from which; each precedes those that it is computed from.
 _DERIVED: Final = {"error_age": ("local_error",), "local_error": ("n_correct", "n_union", "n_fresh_errors")}
-# What gold and prediction say of a frame, compared.
+# Functions of what gold and prediction say of a frame: whether they agree on the intent, F1 of the requested slots.
 _SAME_INTENT: Final = Lookup(lambda gold, pred: pred is not None and same_intent(gold, pred), np.bool_)
 _REQUESTED_F1: Final = Lookup(requested_f1, np.float64)
 
@@ -58,26 +59,25 @@ def to_turns(
     Args:
         long: A long table, sorted by (dialogue, slot, turn), of whole dialogues; or its layout in this view, which
             several calls may share.
-        convention: What values mean; None: ``verbatim``.
-        view: Restrict states to each ``domain`` or each ``slot`` in turn, and give one row per turn and domain (slot)
-            from the first turn in which gold or prediction lists it.
-        columns: The columns that are wanted, to save the work of the others; None: all. More are there when
-            they are asked for: ``number`` (UInt32), the dialogue's place in `long`; ``turn_hash`` and ``gold_hash``
-            (UInt64), the parts of the fingerprint that say that the turn is there, and what changed in its gold;
-            ``n_dropped`` (UInt32), gold's values that are dropped as their slots are not scored; ``n_spelling``
-            (UInt32), wrong slots whose values differ by spelling only; and ``is_frame``, ``right_intent``,
-            ``requested_f1``, of gold's frames.
+        convention: The convention; None: ``verbatim``.
+        view: Restrict states to each ``domain`` or each ``slot``, and give one row per turn and domain (slot), from the
+            first turn in which gold or prediction lists it. None: whole states.
+        columns: The columns to compute, those of `TURNS` or any of these: ``number`` (UInt32), the dialogue's number in
+            `long`, from 1; ``turn_hash`` and ``gold_hash`` (UInt64), the turn's shares of the fingerprint, for the turn
+            itself and for what changed in its gold; ``n_dropped`` (UInt32), gold values that are dropped because their
+            slots are not scored; ``n_spelling`` (UInt32), wrong slots whose values differ by spelling only;
+            ``is_frame``, ``right_intent``, ``requested_f1``, about gold's frames. None: all of `TURNS`.
 
     Returns:
         The turn table (schema `TURNS`; a view has its column after `turn`), sorted by dialogue, view, turn.
 
     Raises:
-        DstbenchError: The table is not sorted, or not of whole dialogues; or there is no such view.
+        DstbenchError: The table is not sorted or lacks part of a dialogue, or there is no such view.
     """
     if view is not None and view not in get_args(View):
         raise UsageError(f"view={view!r} is none of {', '.join(get_args(View))}")
-    every = ["dialogue", "turn", *([view] if view else []), *list(TURNS.columns)[2:]]
-    wanted = every if columns is None else [name for name in [*every, *_EXTRA] if name in columns]
+    of_schema = ["dialogue", "turn", *([view] if view else []), *list(TURNS.columns)[2:]]
+    wanted = of_schema if columns is None else [name for name in [*of_schema, *_EXTRA] if name in columns]
     needed = set(wanted)
     for name, sources in _DERIVED.items():
         if name in needed:
@@ -86,13 +86,13 @@ def to_turns(
     turns: dict[str, Any] = {"turn": rows.of_turns(rows.number_of_place).astype(np.uint16)}
     if needed.intersection(_FRAMES):
         turns |= _compare_frames(rows)
-    if needed - {"dialogue", "turn", "number", "turn_hash", *_FRAMES, view}:  # more than which turns there are
+    if needed - {"dialogue", "turn", "number", "turn_hash", *_FRAMES, view}:  # something of the states
         changes = find_changes(rows, convention or Convention())
         turns |= _count(rows, changes, needed)
         if "local_error" in needed:
             turns |= _local_errors(turns, begins=row_changes(rows.group))
         if needed & {"soft_correct", "soft_joint"}:
-            turns |= _add_similarities(rows, changes)
+            turns |= _similarities(rows, changes)
         if "gold_hash" in needed:
             turns["gold_hash"] = gold_hashes(rows, changes.place, changes.first, changes.slot, changes.compared.gold)
     if "dialogue" in wanted:
@@ -112,7 +112,7 @@ def counts_frames(convention: Convention | None, view: View | None) -> bool:
 
 
 def _compare_frames(rows: Layout) -> dict[str, NDArray[Any]]:
-    """The columns `_FRAMES`; 0 in turns in which gold has no frame of the domain."""
+    """The columns `_FRAMES`; 0 or False where gold has no frame of the domain in the turn."""
     is_frame, same = np.zeros(rows.total, np.bool_), np.zeros(rows.total, np.bool_)
     requested = np.zeros(rows.total)
     if rows.frames is not None:
@@ -125,54 +125,54 @@ def _compare_frames(rows: Layout) -> dict[str, NDArray[Any]]:
 
 
 def _count(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, Numbers]:
-    """The counts that are needed, per turn: what changed rows add, summed by place.
+    """The needed counts per turn: what changed rows add, summed by place.
 
-    What a row adds depends on a few flags only, so it is looked up in a table of all cases of these flags. And as many
-    counts as fit into 64 bits are summed at once, as the digits of one number. Here three rows of a turn add to two
-    counts, `n_gold` and `n_pred`: two rows have gold and prediction, the third a prediction only.
+    What a row adds depends on a few flags only, so it is looked up in a table of all combinations ("cases") of them.
+    As many counts as fit into 64 bits are summed at once, as the digits of one number. Here three rows of a turn add to
+    two counts, `n_gold` and `n_pred`: two rows have gold and prediction, the third has a prediction only.
 
     >>> rows = np.array([[1, 1], [1, 1], [0, 1]], np.uint32)
     >>> rows.view(np.int64).sum(axis=0).view(np.uint32)
     array([2, 3], dtype=uint32)
 
-    No digit overflows: a count is at most the number of rows of the group.
+    No digit overflows: a count is at most the number of rows of its group.
     """
     flags = _flags(rows, changes, needed)
-    case = np.zeros(len(changes.row), np.uint16)
+    case_of_row = np.zeros(len(changes.row), np.uint16)
     for bit, flag in enumerate(flags.values()):
-        case |= flag.view(np.uint8).astype(np.uint16) << bit
+        case_of_row |= flag.view(np.uint8).astype(np.uint16) << bit
     cases = np.arange(2 ** len(flags), dtype=np.uint16)
-    kinds = _kinds(**{name: (cases >> bit & 1).astype(np.bool_) for bit, name in enumerate(flags)})
+    adds_in_case = _adds(**{name: (cases >> bit & 1).astype(np.bool_) for bit, name in enumerate(flags)})
     most = np.diff(rows.first_row, append=len(rows.turn)).max(initial=1)
-    digit = next(kind for kind in (np.uint8, np.uint16, np.uint32) if most <= np.iinfo(kind).max)
+    digit = next(dtype for dtype in (np.uint8, np.uint16, np.uint32) if most <= np.iinfo(dtype).max)
     at_once = 8 // digit(0).nbytes
     counts: dict[str, Numbers] = {}
     for lasts in (True, False):
-        names = [name for name in kinds if name in needed and (name in _LASTING) == lasts]
-        for some in (names[start : start + at_once] for start in range(0, len(names), at_once)):
+        names = [name for name in adds_in_case if name in needed and (name in _LASTING) == lasts]
+        for batch in (names[start : start + at_once] for start in range(0, len(names), at_once)):
             digits = np.zeros((len(cases), at_once), digit)
-            for column, name in enumerate(some):
-                digits[:, column] = kinds[name]
-            adds = digits.view(np.int64)[:, 0].take(case)
+            for column, name in enumerate(batch):
+                digits[:, column] = adds_in_case[name]
+            adds = digits.view(np.int64)[:, 0].take(case_of_row)
             sums = np.zeros(rows.total + 1, np.int64)
-            np.add.at(sums, changes.place, adds)  # of one type: others are far slower
-            if lasts:  # from its place on, until its run of identical rows ends
+            np.add.at(sums, changes.place, adds)  # far slower if the two arrays are of different types
+            if lasts:  # a row counts from its place to the end of its run of identical rows
                 np.subtract.at(sums, changes.after, adds)
                 np.cumsum(sums, out=sums)
             columns = rows.of_turns(sums[:-1]).view(digit).reshape(-1, at_once)
-            for column, name in enumerate(some):
+            for column, name in enumerate(batch):
                 counts[name] = columns[:, column].astype(np.uint32)
     return counts
 
 
 def _flags(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, Flags]:
-    """Of each changed row: the flags on which the counts that are needed depend."""
+    """For each changed row: the flags that decide what it adds to the needed counts."""
     compared, first, convention = changes.compared, changes.first, changes.convention
     g, p = compared.gold, compared.pred
     flags = {"g_is": g != ABSENT, "p_is": p != ABSENT, "ok": compared.ok}
     if needed & _OF_EVENTS:
         flags |= {"g_new": g != before(g, first), "p_new": p != before(p, first)}
-    if needed & _OF_RELEASED:
+    if needed & _GCA_RELEASED:
         seen = {"g_seen": since(compared.gold_listed, first), "p_seen": since(compared.pred_listed, first)}
         flags |= seen | {f"{name}_before": before(flag, first) for name, flag in seen.items()}
     if "n_charged_again" in needed and convention.wrong_costs != "once":
@@ -184,41 +184,41 @@ def _flags(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, Flags]
     return flags
 
 
-def _kinds(g_is: Flags, p_is: Flags, ok: Flags, **others: Flags) -> dict[str, Flags]:
-    """By column: whether a row of such `_flags` adds to it."""
-    kinds = {"n_gold": g_is, "n_pred": p_is, "n_correct": ok, "n_union": g_is | p_is}
+def _adds(g_is: Flags, p_is: Flags, ok: Flags, **others: Flags) -> dict[str, Flags]:
+    """For each column: whether rows with these flags (`_flags`) add 1 to it."""
+    adds = {"n_gold": g_is, "n_pred": p_is, "n_correct": ok, "n_union": g_is | p_is}
     for name in ("n_charged_again", "n_dropped", "n_spelling"):
-        kinds[name] = others.pop(name, np.zeros_like(ok))
+        adds[name] = others.pop(name, np.zeros_like(ok))
     if "g_new" in others:
-        kinds |= set_slot_events(g_is, p_is, ok, others["g_new"], others["p_new"])
+        adds |= set_slot_events(g_is, p_is, ok, others["g_new"], others["p_new"])
     if "g_seen" in others:
-        kinds |= gca_released(~g_is, ~p_is, ok, **others)
-    return kinds
+        adds |= gca_released(~g_is, ~p_is, ok, **others)
+    return adds
 
 
 def _local_errors(counts: dict[str, Any], begins: Flags) -> dict[str, Any]:
-    """FGA's view of turns: `local_error`, and `error_age` of wrong turns that only carry an old error.
+    """FGA's columns: `local_error`, and `error_age` of the wrong turns that only carry an old error.
 
-    A wrong turn is a local error if it is the group's first, follows a right one, or has a new wrong pair. So the first
-    wrong turn of a group always is one, and the latest local error before a wrong turn is of its own group.
+    A wrong turn is a local error if it is the group's first turn, follows a right turn, or has a new wrong pair. So the
+    first wrong turn of a group is always one, and the latest local error before a wrong turn is in the same group.
     """
     wrong = counts["n_correct"] != counts["n_union"]
     local = wrong & (begins | ~before(wrong, begins) | (counts["n_fresh_errors"] > 0))
     at = np.flatnonzero(local)
-    latest = np.zeros_like(counts["turn"])
+    latest = np.zeros_like(counts["turn"])  # for each row: the turn of the latest local error, if there is one
     latest[at[0] if len(at) else len(latest) :] = np.repeat(counts["turn"][at], np.diff(at, append=len(local)))
     age = pl.Series(counts["turn"] - latest)
     nothing = pl.Series([None], dtype=age.dtype)
     return {"local_error": local, "error_age": age.zip_with(pl.Series(wrong & ~local), nothing)}
 
 
-def _add_similarities(rows: Layout, changes: Changes) -> dict[str, Any]:
-    """Per turn, the sum and the product of the slots' similarities; a slot that one side lacks has 0."""
+def _similarities(rows: Layout, changes: Changes) -> dict[str, Any]:
+    """`soft_correct` and `soft_joint`: the sum and the product of a turn's similarities; 0 for a slot of one side."""
     g, p = changes.compared.gold, changes.compared.pred
     both = (g != ABSENT) & (p != ABSENT)
     changed = ((g == ABSENT) & (p == ABSENT)).astype(np.float64)
     changed[both] = comparison(changes.convention).similarity(changes.slot[both], g[both], p[both])
-    # Sums and products go in the order of rows, so that their last bits are the same on any number of threads.
+    # Floats are added and multiplied in the order of rows, so the result has the same bits on any number of threads.
     similarity = changes.of_rows(changed, len(rows.turn))
     in_both = changes.of_rows(both, len(rows.turn))
     correct = np.bincount(rows.row_place, weights=np.where(in_both, similarity, 0.0), minlength=rows.total)

@@ -1,11 +1,13 @@
-"""Statistics of plain numbers and of sums per dialogue: no files, no tables, nothing else of dstbench.
+"""Statistics of plain numbers and of sums per dialogue, which know nothing of files, tables and metrics.
 
-Correlations and their differences, p of several hypotheses, and the comparison of runs by resampling dialogues.
+Correlations and their differences, adjusted p of several hypotheses, comparison of runs by resampling dialogues, and
+agreement.
 """
 
 from __future__ import annotations
 
 from dstbench.stats.adjust import benjamini_hochberg, benjamini_yekutieli, bonferroni, hochberg, holm, max_t
+from dstbench.stats.agreement import Kappa, kappa
 from dstbench.stats.attainable import resamples_needed, smallest_p
 from dstbench.stats.bootstrap import Bootstrap, Estimate, Replicates
 from dstbench.stats.correlations import (
@@ -35,6 +37,7 @@ __all__ = [
     "Bootstrap",
     "Comparison",
     "Estimate",
+    "Kappa",
     "Matrix",
     "Null",
     "Outcome",
@@ -52,6 +55,7 @@ __all__ = [
     "holm",
     "interval",
     "jackknife_se",
+    "kappa",
     "linearised_se",
     "linearised_se_of_difference",
     "matrix",

@@ -1,9 +1,10 @@
-"""p of several hypotheses, adjusted for their number.
+"""p-values ("p") of several hypotheses, adjusted for the number of hypotheses.
 
-Conventions: compare adjusted p with the level directly. Bonferroni's and Holm's bound the chance of even one false
-rejection under any dependence (Holm's is never weaker), Hochberg's under positive dependence. Benjamini & Hochberg's
-bound the share of false rejections, Benjamini & Yekutieli's under any dependence. `max_t` bounds the same chance as
-Holm's, and is sharper as it uses the dependence: it needs resamples that all hypotheses share.
+Compare adjusted p with the significance level directly. Bonferroni's and Holm's adjustments bound the probability of
+even one false rejection under any dependence (Holm's is never weaker), Hochberg's under positive dependence. Benjamini
+& Hochberg's bounds the expected share of false rejections under positive dependence, Benjamini & Yekutieli's under any.
+`max_t` bounds the same probability as Holm's, and is sharper because it uses the dependence between hypotheses; it
+needs resamples that all hypotheses share.
 """
 
 from __future__ import annotations
@@ -21,24 +22,24 @@ if TYPE_CHECKING:
 
 
 def _documented(adjust: Callable[[ArrayLike], Floats]) -> Callable[[ArrayLike], Floats]:
-    """Add to a docstring what is the same of all adjustments."""
+    """Add the sections to a docstring that are the same for all adjustments."""
     adjust.__doc__ = f"""{adjust.__doc__}
 
     Args:
-        p: Numbers from 0 to 1.
+        p: Numbers from 0 to 1, one per hypothesis.
 
     Returns:
-        As many adjusted p, at most 1, in the same order.
+        The adjusted p, at most 1, in the same order.
 
     Raises:
-        UsageError: One is no number from 0 to 1.
+        UsageError: A p is not a number from 0 to 1.
     """
     return adjust
 
 
 @_documented
 def bonferroni(p: ArrayLike) -> Floats:
-    """Each p times their number.
+    """Multiply each p by the number of hypotheses.
 
     >>> bonferroni([0.01, 0.04, 0.5]).tolist()
     [0.03, 0.12, 1.0]
@@ -48,7 +49,7 @@ def bonferroni(p: ArrayLike) -> Floats:
 
 @_documented
 def holm(p: ArrayLike) -> Floats:
-    """From the smallest up, each p times the number of those that are left (Holm 1979).
+    """From the smallest p up, multiply each by the number of hypotheses that are left (Holm 1979).
 
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
@@ -58,7 +59,7 @@ def holm(p: ArrayLike) -> Floats:
 
 @_documented
 def hochberg(p: ArrayLike) -> Floats:
-    """As Holm's, but from the largest down (Hochberg 1988).
+    """As `holm`, but from the largest p down (Hochberg 1988).
 
     >>> hochberg([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.04, 0.04]
@@ -68,7 +69,7 @@ def hochberg(p: ArrayLike) -> Floats:
 
 @_documented
 def benjamini_hochberg(p: ArrayLike) -> Floats:
-    """Each p times their number over its rank (Benjamini & Hochberg 1995).
+    """Multiply each p by the number of hypotheses and divide it by its rank (Benjamini & Hochberg 1995).
 
     >>> benjamini_hochberg([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.04, 0.04]
@@ -78,20 +79,21 @@ def benjamini_hochberg(p: ArrayLike) -> Floats:
 
 @_documented
 def benjamini_yekutieli(p: ArrayLike) -> Floats:
-    """As Benjamini & Hochberg's, times 1 + 1/2 + … + 1/m (Benjamini & Yekutieli 2001)."""
+    """As `benjamini_hochberg`, times 1 + 1/2 + … + 1/m for m hypotheses (Benjamini & Yekutieli 2001)."""
     return _step_up(p, lambda rank, number: number / rank * np.sum(1 / rank))
 
 
 def max_t(observed: ArrayLike, resampled: ArrayLike, tolerance: ArrayLike = 0.0) -> Floats:
     """Adjusted p from resamples that all hypotheses share (Westfall & Young 1993, step-down).
 
-    Each statistic is divided by its root mean square over the resamples, so that no metric dominates. From the largest
-    down, each is then compared, resample by resample, with the largest of itself and those after it.
+    Each statistic is divided by its root mean square over the resamples, so that no metric dominates. Then, from the
+    largest observed statistic down, each is compared, in every resample, with the largest of itself and those after it.
 
     Args:
-        observed: m statistics that are 0 where nothing differs.
-        resampled: B × m: the same from B resamples in which nothing differs but by chance. NaN counts as extreme.
-        tolerance: A resampled statistic that falls short by no more than this is a tie; one number, or m.
+        observed: m statistics, each 0 if nothing differs.
+        resampled: B × m: the same statistics in B resamples in which differences are due to chance. NaN counts as
+            extreme.
+        tolerance: A resampled statistic that falls short by no more than this counts as a tie; one number, or m.
 
     Returns:
         m adjusted p, in the order of `observed`.
@@ -102,39 +104,39 @@ def max_t(observed: ArrayLike, resampled: ArrayLike, tolerance: ArrayLike = 0.0)
     >>> max_t([3.0, 1.0], [[1, 1], [-1, 1], [1, -1], [-1, -1]]).tolist()
     [0.2, 1.0]
     """
-    given, drawn = np.abs(np.asarray(observed, np.float64)), np.abs(np.asarray(resampled, np.float64))
-    if given.ndim != 1 or drawn.ndim != 2 or drawn.shape[1] != len(given):
-        raise UsageError(f"statistics of shape {given.shape} have no resamples of shape {drawn.shape}")
-    if np.isnan(given).any():
+    sizes, drawn = np.abs(np.asarray(observed, np.float64)), np.abs(np.asarray(resampled, np.float64))
+    if sizes.ndim != 1 or drawn.ndim != 2 or drawn.shape[1] != len(sizes):
+        raise UsageError(f"statistics of shape {sizes.shape} have no resamples of shape {drawn.shape}")
+    if np.isnan(sizes).any():
         raise UsageError("an undefined statistic has no p", hint="leave it out")
-    if not len(given):
-        return given
+    if not len(sizes):
+        return sizes
     undefined = np.isnan(drawn)
     scale = np.sqrt(np.sum(np.where(undefined, 0, drawn) ** 2, axis=0) / np.maximum((~undefined).sum(axis=0), 1))
     scale[scale == 0] = 1  # no resample differs from 0
-    tied = (given - tolerance) / scale
+    tied = (sizes - tolerance) / scale  # a resampled statistic that is as large counts
     extreme = np.where(undefined, np.inf, drawn / scale)
-    order = np.argsort(-given / scale)
-    # Of each resample, the largest among a hypothesis and all after it: [3, 1, 2] -> [3, 2, 2].
+    order = np.argsort(-sizes / scale)
+    # In each resample, for each hypothesis, the largest among it and all after it: [3, 1, 2] -> [3, 2, 2].
     largest = np.maximum.accumulate(extreme[:, order][:, ::-1], axis=1)[:, ::-1]
     reached = (largest >= tied[order]).sum(axis=0)
-    adjusted = np.empty(len(given))
+    adjusted = np.empty(len(sizes))
     adjusted[order] = np.maximum.accumulate((1 + reached) / (1 + len(drawn)))
     return adjusted
 
 
 def _step_down(p: ArrayLike, factors: Callable[[Floats, int], Floats]) -> Floats:
-    """The p times their factors, none below that of a smaller p."""
+    """Multiply the p by factors; then raise each to the product of any smaller p, if that is larger."""
     return _adjusted(p, factors, np.maximum.accumulate)
 
 
 def _step_up(p: ArrayLike, factors: Callable[[Floats, int], Floats]) -> Floats:
-    """The p times their factors, none above that of a larger p."""
+    """Multiply the p by factors; then lower each to the product of any larger p, if that is smaller."""
     return _adjusted(p, factors, lambda products: np.minimum.accumulate(products[::-1])[::-1])
 
 
 def _adjusted(p: ArrayLike, factors: Callable[[Floats, int], Floats], monotone: Callable[[Floats], Floats]) -> Floats:
-    """The p in increasing order, times their factors (of their ranks and number), and put back in their places."""
+    """Sort the p, multiply them by factors (from their ranks and number), make them monotone, restore their order."""
     values = np.asarray(p, np.float64)
     if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
         raise UsageError("p are a list of numbers from 0 to 1", hint="leave undefined ones out")

@@ -1,13 +1,14 @@
-"""The smallest p that a test by resampling can give, known before anything is drawn.
+"""The smallest p that a resampling test can give, known before anything is drawn.
 
-Conventions: with B resamples p = (1 + c) / (B + 1) is at least 1 / (B + 1). Swapping the runs of k dialogues gives at
-most 2ᵏ differences, two of which (nothing swapped, everything swapped) are as large as the one observed: p is at least
-2 / 2ᵏ however many swaps are drawn. No adjustment for several hypotheses gives a larger p for a smaller one: so the
-smallest adjusted p are the smallest p, adjusted.
+With B resamples, p = (1 + c) / (B + 1) is at least 1 / (B + 1). If two runs differ in k dialogues, swapping them there
+gives at most 2ᵏ differences, of which two (nothing swapped, everything swapped) are as large as the observed one. So p
+is at least 2 / 2ᵏ, however many swaps are drawn. An adjustment for several hypotheses never gives a smaller p a larger
+adjusted p. So the smallest adjusted p are found by adjusting the smallest p.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def smallest_p_of_swaps(discordant: int) -> float:
-    """The smallest two-sided p of a randomisation test, where a swap changes so many dialogues.
+    """The smallest two-sided p of a randomisation test of two runs that differ in `discordant` dialogues.
 
     >>> smallest_p_of_swaps(0), smallest_p_of_swaps(3), smallest_p_of_swaps(6)
     (1.0, 0.25, 0.03125)
@@ -34,11 +35,11 @@ def smallest_p(bounds: ArrayLike, resamples: int) -> Floats:
     """The smallest p that resampling can give.
 
     Args:
-        bounds: The least p of each hypothesis with any number of resamples; 0 where there is no such bound.
+        bounds: For each hypothesis, the smallest p with any number of resamples; 0 if there is no such bound.
         resamples: How many resamples are drawn.
 
     Returns:
-        The numbers, in the order of the bounds.
+        The smallest p with that many resamples, in the order of the bounds.
 
     >>> smallest_p([0, 0.25], 99).tolist()
     [0.01, 0.25]
@@ -48,7 +49,7 @@ def smallest_p(bounds: ArrayLike, resamples: int) -> Floats:
 
 
 def at_most(p: ArrayLike, alpha: float) -> Flags:
-    """Whether p reach a level; 6 · (1 / 120) reaches 0.05, whatever its last bits are. NaN does not.
+    """Whether p are at most alpha, up to rounding: 6 · (1 / 120) is at most 0.05, whatever its last bits. NaN is not.
 
     >>> at_most([0.1 + 0.2, 0.31], 0.3).tolist()
     [True, False]
@@ -61,12 +62,12 @@ def resamples_needed(bounds: ArrayLike, alpha: float, adjust: Callable[[Floats],
     """The fewest resamples with which the adjusted p of each hypothesis can reach a level.
 
     Args:
-        bounds: The least p of each hypothesis with any number of resamples; 0 where there is no such bound.
-        alpha: The level; above 0.
-        adjust: From p to adjusted p; smaller p have no larger adjusted ones.
+        bounds: For each hypothesis, the smallest p with any number of resamples; 0 if there is no such bound.
+        alpha: The significance level, above 0.
+        adjust: From p to adjusted p; a smaller p must not have a larger adjusted p.
 
     Returns:
-        The numbers, in the order of the bounds; None where no number is enough.
+        The numbers of resamples, in the order of the bounds; None where no number is enough.
 
     >>> from dstbench.stats import holm
     >>> resamples_needed([0, 0, 0, 0, 0, 0], 0.05, holm)
@@ -76,7 +77,7 @@ def resamples_needed(bounds: ArrayLike, alpha: float, adjust: Callable[[Floats],
     """
     least = np.asarray(bounds, np.float64)
 
-    @cache  # most hypotheses ask for the same numbers
+    @cache  # the searches for most hypotheses try the same numbers
     def reached(resamples: int) -> Flags:
         return at_most(adjust(smallest_p(least, resamples)), alpha)
 
@@ -84,11 +85,8 @@ def resamples_needed(bounds: ArrayLike, alpha: float, adjust: Callable[[Floats],
         enough = 1
         while not reached(enough)[hypothesis]:
             enough *= 2
-        short = enough // 2
-        while enough - short > 1:
-            middle = (short + enough) // 2
-            short, enough = (short, middle) if reached(middle)[hypothesis] else (middle, enough)
-        return enough
+        candidates = range(enough // 2 + 1, enough + 1)  # half of it is too few
+        return candidates[bisect_left(candidates, True, key=lambda resamples: bool(reached(resamples)[hypothesis]))]
 
     ever = at_most(adjust(least), alpha)
     return [fewest(hypothesis) if ever[hypothesis] else None for hypothesis in range(len(least))]

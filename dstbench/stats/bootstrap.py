@@ -1,7 +1,7 @@
 """Bootstrap over dialogues: standard errors, intervals and differences of any score that is a function of sums.
 
-Conventions: all runs and all metrics share the same draws, so that differences are paired. A resample in which the
-score is undefined is left out and counted.
+All runs and all metrics share the same draws, so differences are paired. A resample in which the score is undefined is
+left out and counted.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A score (or a difference of scores) and how sure it is.
+    """A score (or a difference of scores) and its uncertainty.
 
     Attributes:
         value: The score of all dialogues; NaN where undefined.
         se: Standard error: the standard deviation over the resamples.
         percentile: The interval between quantiles of the resamples.
-        bca: The same, corrected for bias and acceleration (Efron 1987); None where that is undefined: all resamples
-            lie on one side, the score is undefined without some dialogue, or seeds are resampled as well.
+        bca: The same, corrected for bias and acceleration (Efron 1987). None where that is undefined: if all resamples
+            lie on one side of the score, if the score is undefined without some dialogue, or if seeds are resampled.
         level: Confidence level of the intervals.
-        undefined: How many resamples are left out, as the score is undefined there.
+        undefined: How many resamples are left out because the score is undefined in them.
     """
 
     value: float
@@ -47,15 +47,15 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Replicates:
-    """A score of all dialogues, of each resample, and without each dialogue.
+    """A score over all dialogues, in each resample, and without each dialogue.
 
-    Replicates of one `Bootstrap` share their draws: their difference is paired.
+    Replicates of the same `Bootstrap` share their draws, so their difference is paired.
 
     Attributes:
-        observed: The score of all dialogues; NaN where undefined.
-        resampled: The scores of the resamples.
-        left_out: The scores without each dialogue; None where seeds are resampled as well.
-        scale: The score, or the larger of two that were subtracted: ties are relative to it.
+        observed: The score over all dialogues; NaN where undefined.
+        resampled: The score in each resample.
+        left_out: The score without each dialogue; None if seeds are resampled too.
+        scale: The score's size, or the larger size of two that were subtracted; ties are relative to it.
     """
 
     observed: float
@@ -95,7 +95,7 @@ class Replicates:
         if self.left_out is None or np.isnan(self.left_out).any():
             return None
         defined, tolerance = self._defined, TIE * self.scale
-        # Ties count by half, or the interval of a score with few values would be pushed to one side.
+        # Ties count half; otherwise the interval of a score that has few different values would shift to one side.
         below_observed = np.mean(defined < self.observed - tolerance)
         tied = np.mean(np.abs(defined - self.observed) <= tolerance)
         bias = quantile(below_observed + tied / 2)
@@ -113,7 +113,8 @@ class Replicates:
     def p(self) -> float:
         """Two-sided p of the hypothesis that the score (a difference δ) is 0.
 
-        (1 + #{|δ* − mean δ*| ≥ |δ|}) / (B + 1), over the B resamples δ* in which it is defined; ties (`TIE`) count.
+        p = (1 + #{|δ* − mean δ*| ≥ |δ|}) / (B + 1), over the B resamples in which the difference δ* is defined; ties
+        (`TIE`) count.
         """
         defined = self._defined
         if np.isnan(self.observed) or not len(defined):
@@ -124,7 +125,7 @@ class Replicates:
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Sums of runs over the same dialogues: of all, of each resample, and without each dialogue.
+    """Sums of runs over the same dialogues: over all of them, over each resample, and over all but each dialogue.
 
     Attributes:
         whole: Runs × statistics.
@@ -149,8 +150,8 @@ class Bootstrap:
 
         Args:
             sums: Runs × dialogues × statistics, as `resampling.as_exact_floats` gives them.
-            resamples: How often.
-            seed: Random seed; gives the same bits anywhere.
+            resamples: How many times.
+            seed: Random seed; the same seed gives the same bits on every machine.
 
         Raises:
             UsageError: The sums have another shape, or cannot be added up without rounding.
@@ -180,14 +181,14 @@ class Bootstrap:
         ]
 
     def over_seeds(self, score: Score, models: Sequence[Sequence[int]]) -> list[Replicates]:
-        """A metric's replicates per model, whose score is the mean over its runs (seeds), with seeds resampled too.
+        """A metric's replicates per model, with seeds resampled too; a model's score is the mean over its runs (seeds).
 
-        Dialogues are drawn for all models together, seeds for each by itself (see `draw_seeds`). What another seed of a
-        model with a single run would give is unknown: its interval is that of the run.
+        All models share the drawn dialogues; seeds are drawn for each model by itself (see `draw_seeds`). For a model
+        with a single run, nothing is known about other seeds, so its interval is that of the run.
 
         Args:
             score: The metric, as for `replicates`.
-            models: Per model, the numbers of its runs.
+            models: For each model, the indices of its runs.
 
         Returns:
             One per model, in their order; without `Replicates.left_out`.
@@ -201,7 +202,7 @@ class Bootstrap:
             if not runs:
                 raise UsageError(f"model {model} has no run")
             shares = draw_seeds(len(runs), len(resampled), self.seed, model)
-            # A seed that is not drawn does not make the mean undefined.
+            # The score of a seed that is not drawn may be undefined.
             parts = np.where(shares > 0, shares * resampled[:, list(runs)], 0.0)
             value = float(observed[list(runs)].mean())
             replicates.append(Replicates(value, parts.sum(axis=1), None, abs(value)))

@@ -1,9 +1,9 @@
 """Pearson correlations, their intervals, and the difference of two of them.
 
-Conventions: the formulas are those that Diedenhofen & Musch (2015) collect in cocor, under its names. All p are
-two-sided. n counts independent units: dialogues, as the turns of one dialogue are alike, and with them these tests
-reject too often. Ten tests of one difference are ten chances to reject: prefer Zou's interval, or choose a test before
-looking.
+The formulas are those that Diedenhofen & Musch (2015) collect in the R package cocor, under its names. All p are
+two-sided. n is the number of independent units. These are dialogues, not turns: the turns of a dialogue are alike, so
+the tests would reject too often. Ten tests of one difference are ten chances to reject: prefer Zou's interval, or
+choose a test before you look at results.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from dstbench.stats.normal import check_level, critical, two_sided
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-# At averaged correlations the estimates' own correlation can reach 1, where tests would divide by 0.
+# The largest correlation between two estimates. Where two correlations are replaced by their mean, it could reach 1,
+# and the tests would divide by 0.
 _BELOW_1: Final = nextafter(1, 0)
-# An eigenvalue that is 0 comes out as a few units in the last place.
+# Smaller eigenvalues count as 0, because a computed 0 can be off by a few units in the last place.
 _LEAST_EIGENVALUE: Final = 1e-12
 
 
@@ -35,9 +36,9 @@ class Outcome:
 
     Attributes:
         statistic: The test statistic.
-        df: Degrees of freedom of its t distribution; None: it is normal.
+        df: Degrees of freedom of its t distribution; None: it is normally distributed.
         p: Two-sided p.
-        interval: Of the difference of Fisher's z, where the test has an interval (Meng's).
+        interval: Confidence interval of the difference of Fisher's z; only Meng's test has one.
     """
 
     statistic: float
@@ -69,15 +70,16 @@ def compare_overlapping(r_jk: float, r_jh: float, r_kh: float, n: int, *, level:
     Args:
         r_jk: The first correlation.
         r_jh: The second.
-        r_kh: That of the variables which are not shared.
+        r_kh: The correlation of the two variables that are not shared.
         n: Independent units in the sample.
         level: Confidence level of the intervals.
 
     Raises:
-        UsageError: Correlations of ±1 or beyond, or that no three variables have together; fewer than four units.
+        UsageError: A correlation is ±1 or beyond; no three variables can have these correlations; or there are fewer
+            than four units.
 
-    >>> found = compare_overlapping(0.59, 0.40, 0.69, 1344)
-    >>> [round(limit, 4) for limit in found.zou], round(found.tests["williams1959"].statistic, 4)
+    >>> comparison = compare_overlapping(0.59, 0.40, 0.69, 1344)
+    >>> [round(limit, 4) for limit in comparison.zou], round(comparison.tests["williams1959"].statistic, 4)
     ([0.1543, 0.2266], 10.887)
     """
     _check(n, r_jk=r_jk, r_jh=r_jh, r_kh=r_kh)
@@ -86,8 +88,8 @@ def compare_overlapping(r_jk: float, r_jh: float, r_kh: float, n: int, *, level:
     d, z = r1 - r2, atanh(r1) - atanh(r2)
     middle, back = (r1 + r2) / 2, tanh((atanh(r1) + atanh(r2)) / 2)
     determinant = 1 + 2 * r1 * r2 * r3 - r1**2 - r2**2 - r3**2
-    k = _shared(r1, r2, r3)
-    c = _overlap(r1, r2, r3)
+    covariance = _covariance_overlapping(r1, r2, r3)
+    c = _correlation_overlapping(r1, r2, r3)
     unshared = (1 - r1**2) ** 2 + (1 - r2**2) ** 2
     olkin = unshared - 2 * r3**3 - (2 * r3 - r1 * r2) * (1 - r1**2 - r2**2 - r3**2)
     williams = 2 * (n - 1) / (n - 3) * determinant + middle**2 * (1 - r3) ** 3
@@ -100,15 +102,15 @@ def compare_overlapping(r_jk: float, r_jh: float, r_kh: float, n: int, *, level:
         difference=d,
         zou=_zou(r1, n, r2, n, c, level),
         tests={
-            "pearson1898": _normal(sqrt(n) * d / sqrt(unshared - 2 * k)),
+            "pearson1898": _normal(sqrt(n) * d / sqrt(unshared - 2 * covariance)),
             "hotelling1940": _t(d * sqrt((n - 3) * (1 + r3) / (2 * determinant)), n - 3),
             "williams1959": _t(d * sqrt((n - 1) * (1 + r3) / williams), n - 3),
             "olkin1967": _normal(sqrt(n) * d / sqrt(olkin)),
             "dunn1969": _normal(_by_z(z, c, n)),
             "hendrickson1970": _t(d * sqrt((n - 3) * (1 + r3) / hendrickson), n - 3),
-            "steiger1980": _normal(_by_z(z, _overlap(middle, middle, r3), n)),
+            "steiger1980": _normal(_by_z(z, _correlation_overlapping(middle, middle, r3), n)),
             "meng1992": _normal(z / meng, (z - reach, z + reach)),
-            "hittner2003": _normal(_by_z(z, _overlap(back, back, r3), n)),
+            "hittner2003": _normal(_by_z(z, _correlation_overlapping(back, back, r3), n)),
         },
         level=level,
     )
@@ -122,15 +124,16 @@ def compare_nonoverlapping(
     Args:
         r_jk: The first correlation.
         r_hm: The second.
-        r_jh: And the other four among the variables j, k, h, m.
-        r_jm: As named.
-        r_kh: As named.
-        r_km: As named.
+        r_jh: The correlation of j and h.
+        r_jm: The correlation of j and m.
+        r_kh: The correlation of k and h.
+        r_km: The correlation of k and m.
         n: Independent units in the sample.
         level: Confidence level of the interval.
 
     Raises:
-        UsageError: Correlations of ±1 or beyond, or that no four variables have together; fewer than four units.
+        UsageError: A correlation is ±1 or beyond; no four variables can have these correlations; or there are fewer
+            than four units.
 
     >>> round(compare_nonoverlapping(0.3, 0.4, 0.5, 0.8, 0.6, 0.7, 100).tests["steiger1980"].statistic, 4)
     -1.0744
@@ -140,24 +143,24 @@ def compare_nonoverlapping(
     r1, r2, across = float(r_jk), float(r_hm), (float(r_jh), float(r_jm), float(r_kh), float(r_km))
     d, z = r1 - r2, atanh(r1) - atanh(r2)
     middle, back = (r1 + r2) / 2, tanh((atanh(r1) + atanh(r2)) / 2)
-    c = _apart(r1, r2, across)
-    variance = (1 - r1**2) ** 2 + (1 - r2**2) ** 2 - _twice_covariance(r1, r2, across)
+    c = _correlation_nonoverlapping(r1, r2, across)
+    variance = (1 - r1**2) ** 2 + (1 - r2**2) ** 2 - _twice_covariance_nonoverlapping(r1, r2, across)
     return Comparison(
         difference=d,
         zou=_zou(r1, n, r2, n, c, level),
         tests={
             "pearson1898": _normal(sqrt(n) * d / sqrt(variance)),
             "dunn1969": _normal(_by_z(z, c, n)),
-            "steiger1980": _normal(_by_z(z, _apart(middle, middle, across), n)),
+            "steiger1980": _normal(_by_z(z, _correlation_nonoverlapping(middle, middle, across), n)),
             "raghunathan1996": _normal(sqrt((n - 3) / 2) * z / sqrt(1 - c)),
-            "silver2004": _normal(_by_z(z, _apart(back, back, across), n)),
+            "silver2004": _normal(_by_z(z, _correlation_nonoverlapping(back, back, across), n)),
         },
         level=level,
     )
 
 
 def compare_independent(r1: float, n1: int, r2: float, n2: int, *, level: float = 0.95) -> Comparison:
-    """Compare correlations of two samples: r1 minus r2.
+    """Compare the correlations of two samples: r1 minus r2.
 
     Args:
         r1: The first correlation.
@@ -167,7 +170,7 @@ def compare_independent(r1: float, n1: int, r2: float, n2: int, *, level: float 
         level: Confidence level of the interval.
 
     Raises:
-        UsageError: Correlations of ±1 or beyond; fewer than four units.
+        UsageError: A correlation is ±1 or beyond, or a sample has fewer than four units.
 
     >>> round(compare_independent(0.4, 100, 0.5, 100).tests["fisher1925"].statistic, 6)
     -0.875101
@@ -184,7 +187,7 @@ def compare_independent(r1: float, n1: int, r2: float, n2: int, *, level: float 
 
 
 def interval(r: float, n: int, level: float = 0.95) -> tuple[float, float]:
-    """The confidence interval of a correlation by Fisher's z; of ±1, the point.
+    """The confidence interval of a correlation by Fisher's z; for ±1, that point.
 
     Args:
         r: The correlation.
@@ -217,13 +220,13 @@ def pearson(x: ArrayLike, y: ArrayLike) -> tuple[float, int]:
 
     Args:
         x: Numbers; NaN where undefined.
-        y: As many.
+        y: As many numbers.
 
     Returns:
-        r, NaN where a column does not vary; and the number of these rows.
+        r, NaN if a column does not vary; and the number of rows in which both are defined.
 
     Raises:
-        UsageError: The columns are not of one length.
+        UsageError: The columns have different lengths.
 
     >>> pearson([1, 2, float("nan"), 4], [2, 4, 5, 8])
     (1.0, 3)
@@ -233,7 +236,7 @@ def pearson(x: ArrayLike, y: ArrayLike) -> tuple[float, int]:
         raise UsageError(f"columns of shape {a.shape} and {b.shape} cannot be correlated")
     both = ~(np.isnan(a) | np.isnan(b))
     a, b = a[both], b[both]
-    # The mean of equal numbers need not be that number, so what does not vary is seen before it is centred.
+    # The mean of equal numbers can differ from them in its last bits, so check for constant columns before centring.
     if len(a) < 2 or a.min() == a.max() or b.min() == b.max():
         return float("nan"), len(a)
     a, b = a - a.mean(), b - b.mean()
@@ -262,14 +265,14 @@ def matrix(columns: Mapping[str, ArrayLike] | Sequence[ArrayLike], level: float 
     """Correlate columns with each other, each pair over the rows in which both are defined.
 
     Args:
-        columns: Columns of one length; NaN where undefined.
+        columns: Columns of the same length; NaN where undefined.
         level: Confidence level of the intervals.
 
     Returns:
         Columns × columns, in their order.
 
     Raises:
-        UsageError: The columns are not of one length, or the level is not between 0 and 1.
+        UsageError: The columns have different lengths, or the level is not between 0 and 1.
 
     >>> matrix({"a": [1, 2, 3, 4], "b": [1, 3, 2, 4]}).r.round(3).tolist()
     [[1.0, 0.8], [0.8, 1.0]]
@@ -292,7 +295,7 @@ def matrix(columns: Mapping[str, ArrayLike] | Sequence[ArrayLike], level: float 
 
 def _check(n: float, **correlations: float) -> None:
     if not (isfinite(n) and n > 3 and n == int(n)):
-        raise UsageError(f"n = {n}: a correlation needs a whole number of at least 4 units here")
+        raise UsageError(f"n = {n} is not a whole number of at least 4 units")
     for name, r in correlations.items():
         if not -1 < r < 1:
             raise UsageError(f"{name} = {r} is not between -1 and 1", hint="a correlation of ±1 cannot be compared")
@@ -302,7 +305,7 @@ def _check_together(correlations: Sequence[Sequence[Any]]) -> None:
     if np.linalg.eigvalsh(np.array(correlations, np.float64))[0] < _LEAST_EIGENVALUE:
         raise UsageError(
             f"no {len(correlations)} variables have these correlations (their matrix is not positive definite)",
-            hint="all must be of the same units: leave out those in which any variable is undefined",
+            hint="compute all of them over the same units: leave out units in which any variable is undefined",
         )
 
 
@@ -315,22 +318,22 @@ def _t(statistic: float, df: int) -> Outcome:
 
 
 def _by_z(z: float, c: float, n: int) -> float:
-    """A difference of Fisher's z in standard errors, where the two correlate by c."""
+    """A difference of two Fisher's z, in standard errors; the two have the correlation c."""
     return z * sqrt(n - 3) / sqrt(2 - 2 * c)
 
 
-def _shared(r1: float, r2: float, r3: float) -> float:
-    """The covariance of r_jk and r_jh, times n."""
+def _covariance_overlapping(r1: float, r2: float, r3: float) -> float:
+    """The covariance of the estimates of r_jk (r1) and r_jh (r2), times n; r3 is r_kh."""
     return r3 * (1 - r1**2 - r2**2) - r1 * r2 * (1 - r1**2 - r2**2 - r3**2) / 2
 
 
-def _overlap(r1: float, r2: float, r3: float) -> float:
-    """The correlation of r_jk and r_jh as estimates."""
-    return min(_shared(r1, r2, r3) / ((1 - r1**2) * (1 - r2**2)), _BELOW_1)
+def _correlation_overlapping(r1: float, r2: float, r3: float) -> float:
+    """The correlation between the estimates of r_jk and r_jh."""
+    return min(_covariance_overlapping(r1, r2, r3) / ((1 - r1**2) * (1 - r2**2)), _BELOW_1)
 
 
-def _twice_covariance(r_jk: float, r_hm: float, across: tuple[float, float, float, float]) -> float:
-    """The covariance of r_jk and r_hm, times 2n."""
+def _twice_covariance_nonoverlapping(r_jk: float, r_hm: float, across: tuple[float, float, float, float]) -> float:
+    """The covariance of the estimates of r_jk and r_hm, times 2n."""
     r_jh, r_jm, r_kh, r_km = across
     return (
         (r_jh - r_jk * r_kh) * (r_km - r_kh * r_hm)
@@ -340,13 +343,13 @@ def _twice_covariance(r_jk: float, r_hm: float, across: tuple[float, float, floa
     )
 
 
-def _apart(r_jk: float, r_hm: float, across: tuple[float, float, float, float]) -> float:
-    """The correlation of r_jk and r_hm as estimates."""
-    return min(_twice_covariance(r_jk, r_hm, across) / (2 * (1 - r_jk**2) * (1 - r_hm**2)), _BELOW_1)
+def _correlation_nonoverlapping(r_jk: float, r_hm: float, across: tuple[float, float, float, float]) -> float:
+    """The correlation between the estimates of r_jk and r_hm."""
+    return min(_twice_covariance_nonoverlapping(r_jk, r_hm, across) / (2 * (1 - r_jk**2) * (1 - r_hm**2)), _BELOW_1)
 
 
 def _zou(r1: float, n1: int, r2: float, n2: int, c: float, level: float) -> tuple[float, float]:
-    """The interval of a difference from those of its two correlations, whose estimates correlate by c."""
+    """The interval of r1 − r2, from the intervals of both; c is the correlation between the estimates of r1 and r2."""
     (l1, u1), (l2, u2) = interval(r1, n1, level), interval(r2, n2, level)
 
     def reach(one: float, other: float) -> float:

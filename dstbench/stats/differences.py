@@ -1,6 +1,6 @@
-"""What needs no resampling: standard errors by linearisation and jackknife, detectable differences, wins and losses.
+"""Statistics without resampling: standard errors (linearised, jackknife), detectable differences, wins and losses.
 
-Conventions: the unit is the dialogue.
+The unit is the dialogue.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from dstbench.errors import UsageError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-#: Scores are equal if they differ by no more than this times the larger one: the same value from other sums can differ
-#: in its last bits. One turn in a hundred million still makes a difference.
+#: Scores are equal if they differ by no more than this times the larger one, because the same value computed from other
+#: sums can differ in its last bits. One turn in a hundred million still makes a difference.
 TIE: Final = 1e-9
 # Normal quantiles of a two-sided test at 5 % and of 80 % power: 1.96 + 0.84.
 _DETECTABLE: Final = 2.8
@@ -27,11 +27,12 @@ _DETECTABLE: Final = 2.8
 def linearised_se(numerators: ArrayLike, denominators: ArrayLike) -> float:
     """The standard error of a ratio of sums over dialogues, linearised (the sandwich estimate for clusters).
 
-    √(D/(D−1) · Σ (s − p·n)²) / Σ n, with p = Σ s / Σ n and D dialogues: near the bootstrap's, at no cost.
+    √(D/(D−1) · Σ (s − p·n)²) / Σ n, with p = Σ s / Σ n and D dialogues. It is close to the bootstrap's standard error,
+    and needs no resampling.
 
     Args:
-        numerators: Per dialogue, as its number of right turns.
-        denominators: Per dialogue, as its number of turns.
+        numerators: One per dialogue, such as its number of right turns (s).
+        denominators: One per dialogue, such as its number of turns (n).
 
     Returns:
         NaN where the ratio is undefined.
@@ -48,16 +49,16 @@ def linearised_se_of_difference(
     """The standard error of the difference of two runs' ratios over the same dialogues, linearised.
 
     Args:
-        numerators: Per dialogue, of the one run.
-        denominators: Likewise.
-        other_numerators: Per dialogue, in the same order, of the other run.
-        other_denominators: Likewise.
+        numerators: One run's, one per dialogue.
+        denominators: One run's, one per dialogue.
+        other_numerators: The other run's, one per dialogue, in the same order.
+        other_denominators: The other run's, one per dialogue, in the same order.
 
     Returns:
         NaN where a ratio is undefined.
 
     Raises:
-        UsageError: Not all have one number per dialogue.
+        UsageError: The numbers of dialogues differ.
     """
     one, other = _residuals(numerators, denominators), _residuals(other_numerators, other_denominators)
     if one.shape != other.shape:
@@ -69,7 +70,7 @@ def jackknife_se(left_out: ArrayLike) -> float:
     """The standard error of any score, from the scores without each dialogue (`Replicates.left_out`).
 
     Args:
-        left_out: A score per dialogue: that of all others.
+        left_out: For each dialogue, the score over all others.
 
     >>> scores = np.array([0.0, 0.5, 1.0, 0.5])
     >>> jackknife_se((scores.sum() - scores) / 3), float(scores.std(ddof=1) / 2)
@@ -93,13 +94,13 @@ def smallest_detectable(se: float) -> float:
 
 @dataclass(frozen=True)
 class Tally:
-    """In how many dialogues one run is better than another, equal, worse, or undefined in either.
+    """In how many dialogues the first of two runs is better, equal, or worse, or a score is undefined.
 
     Attributes:
         wins: Dialogues in which the first is better.
-        ties: Those in which both are equal, up to `TIE`.
-        losses: Those in which the second is better.
-        undefined: Those in which either has no score.
+        ties: Dialogues in which both are equal, up to `TIE`.
+        losses: Dialogues in which the second is better.
+        undefined: Dialogues in which either has no score.
     """
 
     wins: int
@@ -116,7 +117,7 @@ def tally(first: ArrayLike, second: ArrayLike) -> Tally:
         second: The other run's, in the same order.
 
     Raises:
-        UsageError: They are not as many.
+        UsageError: The numbers of scores differ.
 
     >>> tally([1, 0.5, 0.1 + 0.2, 0], [0, 0.5, 0.3, float("nan")])
     Tally(wins=1, ties=2, losses=0, undefined=1)
@@ -130,7 +131,7 @@ def tally(first: ArrayLike, second: ArrayLike) -> Tally:
 
 
 def _residuals(numerators: ArrayLike, denominators: ArrayLike) -> Floats:
-    """What each dialogue adds to the ratio's deviation from its mean."""
+    """What each dialogue adds to the deviation of the ratio (linearised)."""
     upper, lower = np.asarray(numerators, np.float64), np.asarray(denominators, np.float64)
     if upper.ndim != 1 or upper.shape != lower.shape:
         raise UsageError(f"sums of shape {upper.shape} and {lower.shape} make no ratio")

@@ -1,7 +1,7 @@
 """Tails and quantiles of the normal and the t distribution.
 
-Conventions: two-sided p come from the tail itself, so that they stay above 0 where ``1 − cdf`` would not. SciPy is slow
-to import: functions import it.
+Two-sided p are computed from the tail itself, so they stay above 0 where ``1 − cdf`` would be 0. SciPy is slow to
+import, so the functions that need it import it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dstbench.errors import UsageError
 
 
 def two_sided(z: float, df: int | None = None) -> float:
-    """The probability of a value at least as far from 0 as `z`.
+    """The probability of a value that is at least as far from 0 as `z`.
 
     Args:
         z: The statistic.

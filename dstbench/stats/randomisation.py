@@ -1,9 +1,10 @@
-"""Approximate randomisation over dialogues: would two runs differ so much if their predictions were swapped by chance?
+"""Approximate randomisation over dialogues: would two runs differ as much if their predictions were swapped by chance?
 
-Conventions: a coin decides for each dialogue whether all predictions of two runs are swapped in it. All pairs of runs
-and all metrics share the coins, so that their resamples can be used together (`adjust.max_t`). p is (1 + c) / (R + 1),
-with c the resamples that differ as much or more; ties count, and so do resamples in which a score is undefined. Where
-few dialogues differ, p is never below what all their swaps would give (`attainable.smallest_p_of_swaps`).
+In each resample, a coin decides for each dialogue whether the predictions of the two runs are swapped in it. All pairs
+of runs and all metrics share the coins, so their resamples can be used together (`adjust.max_t`). With R resamples,
+p = (1 + c) / (R + 1), where c is the number of resamples with a difference at least as large as the observed one. Ties
+count, and so do resamples in which a score is undefined. If few dialogues differ, p is never below the smallest that
+all their possible swaps could give (`attainable.smallest_p_of_swaps`).
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Null:
-    """A difference of two scores, and what it would be by chance.
+    """A difference of two scores, and its values when dialogues are swapped by chance.
 
     Attributes:
-        observed: The first minus the second; NaN where undefined.
-        resampled: The same with dialogues swapped, per resample.
-        tolerance: A resample that falls short by no more than this is a tie.
-        bound: The least p with any number of resamples.
+        observed: The first score minus the second; NaN where undefined.
+        resampled: The same in each resample.
+        tolerance: A resample that falls short by no more than this counts as a tie.
+        bound: The smallest p with any number of resamples.
     """
 
     observed: float
@@ -48,11 +49,11 @@ class Null:
 
 @dataclass(frozen=True)
 class Randomisation:
-    """Sums of runs over the same dialogues: of all, and of those that are swapped.
+    """Sums of runs over the same dialogues: over all of them, and over those that each resample swaps.
 
     Attributes:
         whole: Runs × statistics.
-        swapped: Resamples × runs × statistics: the sums of the dialogues that a resample swaps.
+        swapped: Resamples × runs × statistics.
 
     >>> right_and_all = [[[1, 2], [2, 2], [0, 3]], [[2, 2], [2, 2], [1, 3]]]
     >>> coins = Randomisation.draw(right_and_all, resamples=999)
@@ -69,8 +70,8 @@ class Randomisation:
 
         Args:
             sums: Runs × dialogues × statistics, as `resampling.as_exact_floats` gives them.
-            resamples: How often.
-            seed: Random seed; gives the same bits anywhere.
+            resamples: How many times.
+            seed: Random seed; the same seed gives the same bits on every machine.
 
         Raises:
             UsageError: The sums have another shape, or cannot be added up without rounding.
@@ -79,15 +80,15 @@ class Randomisation:
         return cls(exact.sum(axis=1), multiply(swaps(exact.shape[1], resamples, seed), exact, resamples))
 
     def null(self, score: Score, first: int, second: int, discordant: int | None = None) -> Null:
-        """A metric's difference of two runs, and its resamples.
+        """The difference of two runs in a metric, and its resamples.
 
         Args:
             score: From sums (B × statistics) to scores (B); NaN where undefined.
-            first: The number of one run, from 0.
-            second: The number of the run whose score is subtracted.
-            discordant: In how many dialogues the statistics of the two differ; None: unknown.
+            first: The index of one run.
+            second: The index of the run whose score is subtracted.
+            discordant: In how many dialogues the statistics of the two runs differ; None: unknown.
         """
-        gained = self.swapped[:, second] - self.swapped[:, first]  # what a swap adds to the first's sums: exact
+        gained = self.swapped[:, second] - self.swapped[:, first]  # what swaps add to the first run's sums, exactly
         one, other = (scores_of(score, self.whole[run][np.newaxis])[0] for run in (first, second))
         resampled = scores_of(score, self.whole[first] + gained) - scores_of(score, self.whole[second] - gained)
         bound = 0.0 if discordant is None else smallest_p_of_swaps(discordant)

@@ -1,10 +1,11 @@
 """Random draws: dialogues with replacement, and dialogues in which two runs are swapped.
 
-Conventions: the unit is the dialogue, never the turn, since a tracker's errors persist and the turns of a dialogue are
-not independent. A resample's sums are a row of counts times the sums per dialogue. All are multiples of a power of two
-that are small enough for every partial sum to be a double without rounding; so a matrix product has the same bits in
-any order of adding, on any number of threads. Draws come from one stream per random seed, row by row; how many rows
-are drawn at a time changes nothing.
+The unit is the dialogue, never the turn: a tracker's errors persist, so the turns of a dialogue are not independent.
+
+A resample is a row of counts, one per dialogue; its sums are this row times the sums per dialogue. All sums are
+multiples of a power of two, small enough for every partial sum to be a double without rounding. So the matrix product
+has the same bits in any order of addition, on any number of threads. Rows are drawn one after another from one stream
+per random seed, and the number of rows that are drawn at a time changes nothing.
 """
 
 from __future__ import annotations
@@ -24,17 +25,18 @@ Score: TypeAlias = Callable[[Floats], Floats]
 
 # Bytes of a block of draws; while it is drawn, three arrays of this size exist.
 _BLOCK: Final = 2**24
-# A double holds integers up to this power of two.
-_DIGITS: Final = 53
-# Which stream of a seed draws what.
+# A double holds all integers of up to this many bits.
+_BITS: Final = 53
+# The numbers of a seed's streams, by what is drawn from them.
 _DIALOGUES, _SWAPS, _SEEDS = range(3)
 
 
 def as_exact_floats(sums: ArrayLike) -> Floats:
     """Sums as doubles that resampling can add up without rounding.
 
-    Sums of counts stay as they are. Where sums have too many digits (those of ratios have up to 2⁻⁶²), each statistic
-    is rounded to a coarser power of two: for D dialogues by less than D · 2⁻⁵¹ of its largest sum (2·10⁻¹¹ for 50,000).
+    Sums of counts are returned as they are. Sums of ratios can have too many digits (down to 2⁻⁶²). Then each statistic
+    is rounded to multiples of a power of two; with D dialogues, this changes sums by less than D · 2⁻⁵¹ of the largest
+    sum (2·10⁻¹¹ for 50,000 dialogues).
 
     Args:
         sums: Runs × dialogues × statistics.
@@ -43,7 +45,7 @@ def as_exact_floats(sums: ArrayLike) -> Floats:
         The sums in the same shape.
 
     Raises:
-        UsageError: They have another shape, less than two dialogues, or one that is undefined.
+        UsageError: The sums have another shape, there are fewer than two dialogues, or a sum is undefined.
 
     >>> as_exact_floats([[[3.0, 2.0**62 + 2**20], [5.0, 2.0**60]]]).tolist() == [[[3, 2**62 + 2**20], [5, 2**60]]]
     True
@@ -70,26 +72,26 @@ def _shaped(sums: ArrayLike) -> Floats:
             hint="runs by dialogues by statistics, with at least two dialogues",
         )
     if not np.isfinite(array).all():
-        raise UsageError("an undefined sum cannot be resampled", hint="an undefined score is a sum of nothing: 0")
+        raise UsageError("an undefined sum cannot be resampled", hint="where a score is undefined, its sums are 0")
     return array
 
 
 def _unit(sums: Floats, spare: int = 0) -> Floats:
-    """Per statistic, the power of two of which all sums of as many dialogues are few enough multiples for a double."""
+    """For each statistic, a power of two: in multiples of it, a sum over as many dialogues is an exact double."""
     bounds = np.abs(sums).max(axis=(0, 1), initial=0) * sums.shape[1]
-    return np.array([2.0 ** (max(frexp(bound)[1] - _DIGITS + spare, -1022)) for bound in bounds])
+    return np.array([2.0 ** (max(frexp(bound)[1] - _BITS + spare, -1022)) for bound in bounds])
 
 
 def weights(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
-    """How often each resample has each dialogue, of as many drawn with replacement; in blocks of resamples.
+    """Draw as many dialogues as there are, with replacement, for each resample; count how often each is drawn.
 
     Args:
-        dialogues: How many there are.
-        resamples: How many rows in all.
+        dialogues: The number of dialogues.
+        resamples: The number of resamples.
         seed: Random seed; 0 or more.
 
     Yields:
-        Counts, rows × dialogues, that add up to `dialogues` in each row; a row per resample.
+        Blocks of counts, resamples × dialogues; each row adds up to `dialogues`.
 
     Raises:
         UsageError: There is no dialogue or no resample, or the seed is negative.
@@ -105,15 +107,15 @@ def weights(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
 
 
 def swaps(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
-    """Which dialogues each resample swaps, by a coin each; in blocks of resamples.
+    """Toss a coin for each dialogue in each resample, which decides whether the dialogue is swapped.
 
     Args:
-        dialogues: How many there are.
-        resamples: How many rows in all.
+        dialogues: The number of dialogues.
+        resamples: The number of resamples.
         seed: Random seed; 0 or more.
 
     Yields:
-        1 (swapped) or 0, rows × dialogues; a row per resample.
+        Blocks of 1 (swapped) and 0, resamples × dialogues.
 
     Raises:
         UsageError: There is no dialogue or no resample, or the seed is negative.
@@ -129,10 +131,10 @@ def swaps(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
 
 
 def draw_seeds(runs: int, resamples: int, seed: int, model: int) -> Floats:
-    """The weights of a model's n runs (seeds) in its mean, resamples × runs, of n − 1 drawn with replacement.
+    """The weights of a model's runs (seeds) in its mean, resamples × runs.
 
-    With n − 1 draws the variance of the mean is unbiased (Rao & Wu 1988); with n it would be (n − 1)/n of that, a half
-    for two seeds.
+    Of n runs, n − 1 are drawn with replacement, which makes the variance of the mean unbiased (Rao & Wu 1988). With n
+    draws it would be (n − 1)/n of that: half of it for two seeds.
     """
     size = max(runs - 1, 1)
     drawn = _stream(seed, _SEEDS, model).integers(runs, size=(resamples, size))
@@ -141,7 +143,7 @@ def draw_seeds(runs: int, resamples: int, seed: int, model: int) -> Floats:
 
 
 def multiply(blocks: Iterable[Floats], sums: Floats, resamples: int) -> Floats:
-    """Rows of counts times the sums: resamples × runs × statistics."""
+    """Blocks of draws times the sums: resamples × runs × statistics."""
     runs, dialogues, statistics = sums.shape
     columns = np.ascontiguousarray(sums.transpose(1, 0, 2)).reshape(dialogues, runs * statistics)
     totals, at = np.empty((resamples, runs * statistics)), 0
@@ -152,7 +154,7 @@ def multiply(blocks: Iterable[Floats], sums: Floats, resamples: int) -> Floats:
 
 
 def scores_of(score: Score, totals: Floats) -> Floats:
-    """The scores of sums along the last axis; where a score divides by 0, it is undefined, without a warning."""
+    """The scores of sums, whose last axis are statistics; a score that divides by 0 is NaN, without NumPy's warning."""
     with np.errstate(divide="ignore", invalid="ignore"):
         scores: Floats = score(totals.reshape(-1, totals.shape[-1])).reshape(totals.shape[:-1])
     return scores

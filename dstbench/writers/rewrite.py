@@ -1,7 +1,7 @@
-"""A dataset written once more, in its own format, with other states or words.
+"""Rewrites a dataset in its own format, with edited states or utterances.
 
-Conventions: only what is edited changes (see `readers.document`). What is written is read back before it takes its
-name: it gives the states and words that were asked for, or there is no file.
+Conventions: only what is edited changes (see `readers.document`). A file that was written is read back before it gets
+its name; if its states and utterances are not those that were asked for, there is no file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dstbench.readers.document import Document
 from dstbench.readers.registry import WRITABLE
 from dstbench.readers.states import Side, States, error_in
 
-#: The columns of edits, and of what is spoken.
+#: The columns of edits of states, and of utterances.
 STATES: Final = pl.Schema({"dialogue": pl.String, "turn": pl.UInt16, "slot": pl.String, "value": pl.String})
 SAID: Final = pl.Schema({"dialogue": pl.String, "turn": pl.UInt16, "speaker": pl.String, "text": pl.String})
 _CELL: Final = ["dialogue", "turn", "slot"]
@@ -44,24 +44,24 @@ def rewrite(
     """Write a dataset in its own format again, with edits.
 
     Args:
-        path: The dataset: a file, packed or not, or a folder (a zip) of files, of which a folder is made; what else is
-            in a folder is copied.
+        path: The dataset: a file, packed or not, or a folder or zip of files. A folder or zip is written as a folder,
+            with copies of the files that are not data.
         out: The file or folder to write; packed by gzip if its name ends with ``.gz``.
         states: Edits of gold states: (dialogue, turn, slot, value), canonical names; a null value removes the slot.
-        said: Edits of what is said: (dialogue, turn, speaker, text). The speaker is ``user``, or ``system`` for what
-            the system says before the user's turn; after the last turn that is the turn number that comes next.
+        said: Edits of utterances: (dialogue, turn, speaker, text). The speaker is ``user``, or ``system`` for what the
+            system says before the user's turn; its last utterance has the number after the last user turn's.
         without: Dialogues to leave out.
         format: Native format; None: detect it.
 
     Raises:
-        DstbenchError: The format cannot be written, an edit has no place in the data, or its format cannot hold it.
-        UsageError: `out` is what is read.
+        DstbenchError: The format cannot be written or cannot hold an edit, or the data have no place for an edit.
+        UsageError: `out` is the dataset itself, or contains it or lies in it.
 
     The same edits give the same bytes.
     """
     source, target = Source(fspath(path)), Path(fspath(out))
     source.check()
-    _spare(source, target)
+    _refuse_overwriting(source, target)
     edits = _Edits(source, states, said, without)
     if source.is_folder:
         with replacing_folder(target) as folder:
@@ -76,9 +76,9 @@ def rewrite(
 
 
 def spoken(path: str | PathLike[str], *, format: str | None = None) -> pl.DataFrame:  # noqa: A002
-    """All that is said in a dataset that can be rewritten.
+    """All utterances of a dataset that can be rewritten.
 
-    Unlike `contexts` it has a row per text, and also what the system says after the last user turn.
+    Unlike `contexts` it has a row per utterance, and includes what the system says after the last user turn.
 
     Args:
         path: A file or a folder.
@@ -95,6 +95,7 @@ def spoken(path: str | PathLike[str], *, format: str | None = None) -> pl.DataFr
 
 
 def _spoken(document: Document) -> pl.DataFrame:
+    """The utterances of one file."""
     turns = document.turns()
     texts = [(turn.dialogue, int(turn.number), speaker, turn.text(speaker)) for turn in turns for speaker in turn.texts]
     table = pl.DataFrame(texts, schema=SAID, orient="row").filter(pl.col("text") != "")
@@ -102,7 +103,7 @@ def _spoken(document: Document) -> pl.DataFrame:
 
 
 class _Edits:
-    """Checked edits, and which of them have not been applied yet."""
+    """Edits that were checked, and the keys of those that have not been applied yet."""
 
     def __init__(
         self, source: Source, states: pl.DataFrame | None, said: pl.DataFrame | None, without: Collection[str]
@@ -147,10 +148,10 @@ class _Edits:
         return True
 
     def check_all_used(self) -> None:
-        """Refuse edits of what is not in the data.
+        """Refuse edits that have no place in the data.
 
         Raises:
-            DstbenchError: There are some; the first is named.
+            DstbenchError: There are such edits; the message names the first.
         """
         if not self._unused:
             return
@@ -161,7 +162,7 @@ class _Edits:
         raise self._source.error(f"{what[len(first) - 1]}{more}, though it is to be changed", **where)
 
     def _check_states(self, before: States, after: States) -> None:
-        """Check that the file holds the states that it had, with the edits."""
+        """Check that the file holds the old states with the edits."""
         old = _cells(before).filter(~pl.col("dialogue").is_in(list(self._without)))
         new = self._states.join(_gold(before).turns, on=["dialogue", "turn"], how="semi")
         wanted = pl.concat([old.join(new, on=_CELL, how="anti"), new.drop_nulls("value")])
@@ -174,7 +175,7 @@ class _Edits:
             raise error_in(after, what, dialogue=dialogue, turn=turn, slot=slot)
 
     def _check_words(self, written: Source, form: Format) -> None:
-        """Check that the file holds the edited texts, as far as contexts have them."""
+        """Check that the file holds the edited utterances, except the system's last, which contexts do not have."""
         texts = contexts(written.path, format=form.name).unpivot(
             ["system", "user"], index=["dialogue", "turn"], variable_name="speaker", value_name="read"
         )
@@ -187,7 +188,7 @@ class _Edits:
 
 
 def _open(source: Source, form: Format, *, with_words: bool) -> tuple[Document, States]:
-    """A file as a document, checked as the reader of its states (and words) checks it; and its states."""
+    """A file as a document, and its states; its states (and utterances) are read first, which checks the file."""
     if form.document is None:
         hint = f"those that can: {', '.join(WRITABLE)}"
         raise source.error(f"files of format {form.name} cannot be written again", hint)
@@ -205,7 +206,7 @@ def _canonical(dialogues: Collection[str]) -> list[str]:
 
 
 def _checked(edits: pl.DataFrame | None, schema: pl.Schema, key: list[str]) -> pl.DataFrame:
-    """Edits with the columns and types that they are to have, none twice."""
+    """Edits with the columns and types of `schema`, and only one edit per key."""
     if edits is None:
         return pl.DataFrame(schema=schema)
     if missing := [name for name in schema if name not in edits.columns]:
@@ -226,20 +227,22 @@ def _gold(states: States) -> Side:
 
 
 def _cells(states: States) -> pl.DataFrame:
-    """The gold states, as edits are written."""
+    """The gold states, in the form of edits."""
     side = _gold(states)
     table = side.cells.join(side.turns.with_row_index("at"), on="at", maintain_order="left")
     return table.select(pl.col(name).cast(dtype) for name, dtype in STATES.items())
 
 
-def _spare(source: Source, target: Path) -> None:
-    """Refuse to write over what is read, or into it."""
+def _refuse_overwriting(source: Source, target: Path) -> None:
+    """Refuse to write over the dataset that is read, or into it."""
     read, written = (Path(os.path.realpath(path)) for path in (source.path, target))
     if read == written or written in read.parents or (source.is_folder and read in written.parents):
         raise UsageError(f"{target} is read and would be written over", hint="name another place for the result")
 
 
 def _rewrite_folder(source: Source, folder: Path, edits: _Edits, name: str | None) -> None:
+    """Write the edited files of a folder (of the format called `name`) to another, and copy its other files."""
+
     def place(file: Source) -> Path:
         path = folder / file.path.relative_to(source.path)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench import audit
+from dstbench.audit.entity_bias import frequent_values
 from tests.corpora import States, corpora
 from tests.readers.test_datasets import multiwoz_with_splits
 
@@ -202,6 +203,23 @@ def test_data_without_gold_are_refused(here: Path) -> None:
     Path("pred.json").write_text(json.dumps({"mul1.json": [{"state": {"hotel": {"area": "north"}}, "response": ""}]}))
     with pytest.raises(dstbench.DstbenchError, match=r"pred\.json: no gold inside"):
         audit.bias("pred.json")
+
+
+def test_splits_show_the_same_values() -> None:
+    """Those with the largest share in any of them; a split that does not have one has it 0 times."""
+    counts = {"train": {"cambridge": 6, "norwich": 3, "ely": 1}, "test": {"ely": 4, "cambridge": 1}}
+    golds = {name: distribution(of) for name, of in counts.items()}
+    found = frequent_values(audit.bias({**golds, "none": [{"dialogue_id": "D", "turn": 0, "gold": {}}]}), 2)
+    wanted = [
+        ("ely", "train", 1, 10, 0.1), ("ely", "test", 4, 5, 0.8),
+        ("cambridge", "train", 6, 10, 0.6), ("cambridge", "test", 1, 5, 0.2),
+    ]  # fmt: skip
+    assert found.select("value", "split", "n", "of", "share").rows() == wanted
+    three = frequent_values(audit.bias(golds), 3)
+    assert three.filter(value="norwich").select("split", "n", "share").rows() == [("train", 3, 0.3), ("test", 0, 0.0)]
+    golds["test"] = [{"dialogue_id": "D", "turn": 0, "gold": {"bus-day": "monday"}}]
+    missing = frequent_values(audit.bias(golds), 1).filter(split="test", slot="train-destination")
+    assert missing.select("value", "n", "of", "share").rows() == [("cambridge", 0, 0, None)]
 
 
 def test_no_slot_at_all_is_no_row() -> None:

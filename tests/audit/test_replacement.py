@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,9 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench.audit import Replacement, replace, rewrite, spoken
 from dstbench.audit.donors import donor_values, unseen
+from dstbench.audit.known_values import LEAST, Content, read_content
 from tests import formats
+from tests.audit.test_known_values import Told, letters, plainly_ordinary
 from tests.commands import run
 from tests.writers.test_rewrite import read_states
 
@@ -50,9 +53,16 @@ def dialogues(draw: st.DrawFn) -> list[dict[str, Any]]:
     return found
 
 
-def plainly(dialogue: dict[str, Any], new: dict[str, str]) -> list[str]:
-    """The texts of a dialogue with old values replaced, longest first, by a loop; in lower case."""
-    values = {v.lower() for turn in dialogue["turns"] for v in turn["state"]["slot_values"].values() if v not in OTHER}
+def plainly(dialogue: dict[str, Any], new: dict[str, str], known: set[str]) -> list[str]:
+    """The texts of a dialogue with old values replaced, longest first, by a loop; in lower case.
+
+    Args:
+        dialogue: Its states and texts.
+        new: New names, by the letters of the old ones.
+        known: The values of all dialogues: within a longer one, no name is replaced.
+    """
+    own = {v.lower() for turn in dialogue["turns"] for v in turn["state"]["slot_values"].values() if v not in OTHER}
+    values = own | {v for v in known if letters(v) not in map(letters, own) and any(f"{name} " in v for name in own)}
     words = {value: re.sub(r"[\W_]", "", value) for value in values}
     forms = sorted(values, key=lambda value: (-len(words[value]), words[value]))
     looks = "|".join(r"\W*".join(".?".join(word) for word in re.findall(r"[^\W_]+", form)) for form in forms)
@@ -65,22 +75,44 @@ def plainly(dialogue: dict[str, Any], new: dict[str, str]) -> list[str]:
     return [pattern.sub(name, text.lower()) for text in texts]
 
 
+def told(content: list[dict[str, Any]]) -> Told:
+    """What is said in dialogues, and the values of their states."""
+    return [
+        (
+            [turn[who] for at, turn in enumerate(d["turns"]) for who in ("system", "user")[not at :]],
+            [value for turn in d["turns"] for value in turn["state"]["slot_values"].values()],
+        )
+        for d in content
+    ]
+
+
+#: What training knows besides: names that have a beginning and an end.
+KNOWN = dict.fromkeys(SLOTS, "quill house|great hall|high moor")
 #: Few, so that dialogues ask for the same ones.
 FEW = {key: ["Aa", "Bb Bb", "cc", "Dd-d", "Ee", "Ff", "Gg"] for key in SLOTS}
 
 
-@given(content=dialogues(), seed=st.integers(0, 3), keep=st.booleans(), donors=st.sampled_from((None, FEW)))
+@given(
+    content=dialogues(),
+    seed=st.integers(0, 3),
+    keep=st.booleans(),
+    donors=st.sampled_from((None, FEW)),
+    chat=st.sampled_from(("hi", *NAMES)),
+)
 def test_replaced_sets(
     content: list[dict[str, Any]],
     seed: int,
     keep: bool,
     donors: dict[str, list[str]] | None,
+    chat: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = tmp_path_factory.mktemp("replaced")
     data, train, out = folder / "data", folder / "train", folder / "out"
     data.write_text(json.dumps(content))
-    train.write_text(json.dumps(content))
+    known = [*content, *(told_dialogue(n, [(KNOWN if n < 9 else {}, "", f"well {chat}")]) for n in range(7, 7 + LEAST))]
+    train.write_text(json.dumps(known))
+    ordinary = plainly_ordinary([told(content), told(known)])
     slots = sorted(
         {slot for slot in SLOTS[:3] for d in content for t in d["turns"] if slot in t["state"]["slot_values"]}
     )
@@ -90,7 +122,7 @@ def test_replaced_sets(
         assert re.search("no dialogue is left with a value|no slot is called", str(error))  # noqa: PT017
         assert not out.exists()
         return
-    refused = set(found.refused["dialogue"])
+    refused = set(found.refused.filter(reason="not said")["dialogue"])
     before, after = read_states(data), read_states(out)
     wanted = {key for key in before if keep or key[0] not in refused}
     assert set(after) == wanted
@@ -106,19 +138,29 @@ def test_replaced_sets(
     old = {re.sub(r"[\W_]", "", value.lower()) for value in before.values()}
     for (dialogue, turn, slot), value in after.items():
         was = before[dialogue, turn, slot]
-        if was in OTHER or dialogue in refused:
+        if was in OTHER or dialogue in refused or letters(was) in ordinary:
             assert value == was
         elif slot in slots:
             assert re.sub(r"[\W_]", "", value.lower()) not in old
             assert value.islower() == was.islower()
         else:
             assert value.lower() == manifest.get((dialogue, re.sub(r"[\W_]", "", was.lower())), was).lower()
+    assert {
+        (dialogue, slot, value) for dialogue, _, slot, value, reason, *_ in found.refused.rows() if reason != "not said"
+    } == {
+        (dialogue, slot, value)
+        for (dialogue, _, slot), value in before.items()
+        if slot in slots and letters(value) in ordinary
+    }
+    values = {value.lower() for value in before.values() if value not in OTHER}
     texts = {name: part["text"].to_list() for (name,), part in spoken(out).group_by("dialogue", maintain_order=True)}
     for dialogue in content:
         name = dialogue["dial_id"]
         if name not in refused:
             renamed = {key: new for (of, key), new in manifest.items() if of == name}
-            assert [text.lower() for text in texts.get(name, [])] == [t for t in plainly(dialogue, renamed) if t]
+            assert [text.lower() for text in texts.get(name, [])] == [
+                t for t in plainly(dialogue, renamed, values) if t
+            ]
     again = folder / "again"
     replace(data, again, train=train, donors=donors, slots=slots or None, seed=seed, keep_unfound=keep)
     assert again.read_bytes() == out.read_bytes()
@@ -173,7 +215,7 @@ def test_donors_that_training_has_or_says_are_not_taken(here: Path) -> None:
     donors = {"hotel-name": ["The-Lion", "quill house", "Gable|Inn", "12", "dontcare", "!", "Bell"]}
     found = small(user="ely", state={"hotel-name": "ely"}, train={"bus-name": "the lion"}, donors=donors)
     assert found.replaced["new"].to_list() == ["bell"]
-    with pytest.raises(dstbench.DstbenchError, match="none of the 1 donor values is new for hotel-name\nhint"):
+    with pytest.raises(dstbench.DstbenchError, match="none of the 1 donor values is new for hotel-name\nhint: name"):
         small(user="ely", state={"hotel-name": "ely"}, donors={"hotel-name": ["quill house"]})
     with pytest.raises(dstbench.DstbenchError, match="no donor values for hotel-name"):
         small(user="ely", state={"hotel-name": "ely"}, donors={"hotel-area": ["north"]})
@@ -182,15 +224,121 @@ def test_donors_that_training_has_or_says_are_not_taken(here: Path) -> None:
               donors={slot: ["Bell"] for slot in ("train-departure", "train-destination")})  # fmt: skip
 
 
-def test_invented_values_are_as_many_as_asked_for_and_new(here: Path) -> None:
-    table = donor_values(None, ["hotel-name", "train-departure"], 7)
-    assert table.equals(donor_values(None, ["hotel-name", "train-departure"], 7))
-    assert not table.equals(donor_values(None, ["hotel-name", "train-departure"], 8))
-    assert (table.group_by("slot").len()["len"] > 400).all()
-    some = table["donor"][3]
-    Path("train").write_text(json.dumps([told_dialogue(1, [({"hotel-name": some.upper()}, "", "")])]))
+NAMES_OF_TRAINING = [
+    {"hotel-name": "acorn guest house|worth lodge", "train-departure": "kings lynn"},
+    {"hotel-name": "the old inn", "train-departure": "Ely"},
+]
+
+
+def trained(*states: dict[str, str], times: int = 2) -> str:
+    return json.dumps([told_dialogue(n, [(state, "", "hi")]) for n, state in enumerate(times * states)])
+
+
+def test_invented_names_are_made_of_the_words_of_known_ones(here: Path) -> None:
+    Path("train").write_text(trained(*NAMES_OF_TRAINING))
+    slots = ["hotel-name", "train-departure", "bus-departure"]
+    train = read_content("train")
+    table = donor_values(None, slots, 7, train=train)
+    assert table.equals(donor_values(None, slots, 7, train=train))
+    assert table.rows() != donor_values(None, slots, 8, train=train).rows()
+    assert sorted(table.rows()) == [
+        ("bus-departure", "Ely lynn"),  # training does not have the slot: the words are those of a slot like it
+        ("bus-departure", "kings lynn"),
+        *(("hotel-name", name) for name in (
+            "acorn guest house", "acorn inn", "acorn lodge", "the old guest house", "the old inn", "the old lodge",
+            "worth guest house", "worth inn", "worth lodge",
+        )),
+        ("train-departure", "Ely lynn"),
+        ("train-departure", "kings lynn"),
+    ]  # fmt: skip
+
+
+def test_names_of_one_dialogue_are_used_only_if_there_are_no_others(here: Path) -> None:
+    slips = ({"hotel-name": "acron hosue"}, {"train-departure": "new ely"})
+    once = {**json.loads(trained(slips[0], times=1))[0], "dial_id": "E"}
+    Path("train").write_text(json.dumps([*json.loads(trained(*NAMES_OF_TRAINING)), once]))
+    assert "acron" not in " ".join(donor_values(None, ["hotel-name"], 0, train=read_content("train"))["donor"])
+    Path("train").write_text(trained(*slips, times=1))
+    assert donor_values(None, ["hotel-name"], 0, train=read_content("train"))["donor"].to_list() == ["acron hosue"]
+
+
+def test_donors_may_lend_their_words_only(here: Path) -> None:
+    donors = {"hotel-name": ["Blue Boar", "Red Lion"]}
+    found = small(user="ely", state={"hotel-name": "ely"}, donors=donors, invent=True, train={"x-name": "blue boar"})
+    assert set(found.replaced["new"]) <= {"blue lion", "red boar", "red lion"}
+    with pytest.raises(dstbench.DstbenchError, match=(
+        r"^train: the words of the known names are too few to invent new ones for hotel-name\n"
+        r"hint: name other slots \(--slots\), slots of the donors \(--map SLOT=SLOT\), or other donors"
+    )):  # fmt: skip
+        small(user="ely", state={"hotel-name": "ely"}, train={"hotel-name": "the lion"})
+    with pytest.raises(dstbench.DstbenchError, match="are too few to invent"):
+        small(user="ely", state={"hotel-name": "ely"}, train={"hotel-name": "red lion"})
+
+
+@given(names=st.lists(st.text("ab -", min_size=1, max_size=9), min_size=1, max_size=6), seed=st.integers(0, 3))
+def test_invented_names_are_distinct_and_no_word_is_new(names: list[str], seed: int) -> None:
+    donors = {"hotel-name": names}
+    table = donor_values(donors, ["hotel-name"], seed, train=Content(pl.DataFrame(), pl.DataFrame()), invent=True)
+    words = {word for name in names for word in name.split()}
+    assert table["donor"].is_unique().all()
+    for name in table["donor"]:
+        parts = name.split()
+        assert len(parts) > 1
+        assert {*parts} <= words
+
+
+def test_slots_of_donors_are_mapped(here: Path) -> None:
+    donors = {"hotel-name": ["Bell"], "pub-title": ["Crown"], "inn-title": ["Anchor"]}
+    ask: dict[str, Any] = {"user": "ely", "state": {"hotel-name": "ely"}, "donors": donors}
+    assert small(**ask, mapping={"hotel name": "pub-title"}).replaced["new"].to_list() == ["crown"]
+    both = {
+        small(**ask, mapping={"hotel-name": ["pub-title", "inn-title"]}, seed=n).replaced["new"][0] for n in range(9)
+    }
+    assert both == {"crown", "anchor"}
+    for mapping, said in (
+        (
+            {"hotel-names": "pub-title"},
+            "'hotel-names' is not among the slots that are replaced\nhint: did you mean hotel-name?",
+        ),
+        (
+            {"hotel-name": "pub-titles"},
+            "the donors have no slot 'pub-titles'\nhint: did you mean pub-title or inn-title?",
+        ),
+        ({"hotel-name": "zzz"}, "the donors have no slot 'zzz'\nhint: one of hotel-name, inn-title, pub-title"),
+    ):
+        with pytest.raises(dstbench.UsageError, match=re.escape(said)):
+            small(**ask, mapping=mapping)
+
+
+def test_slots_of_training_are_mapped_for_invented_names(here: Path) -> None:
+    train = {"pub-title": "blue boar|red lion|old bell"}
+    new = small(user="ely", state={"hotel-name": "ely"}, train=train, mapping={"hotel-name": "pub-title"}).replaced[
+        "new"
+    ][0]
+    assert new.split()[0] in ("blue", "red", "old")
+    assert new not in train["pub-title"]
+
+
+def test_donors_of_another_dataset_are_mapped(data: Path, here: Path) -> None:
+    words = ("audit", "replace", str(data / "multiwoz21" / "test.tsv"), "-o", "new.tsv", "--slots", "restaurant-name",
+             "--train", str(data / "multiwoz21" / "dev.tsv"), "--donors", str(data / "sgd"))  # fmt: skip
+    code, _, err = run(*words, "--map", "restaurant-name=Restaurants_2-restaurant_name", "--manifest", "m.json")
+    assert code == 0, err
+    donors = dstbench.read(str(data / "sgd")).gold
+    assert donors is not None
+    cells = donors.cells.cast({"slot": pl.String, "value": pl.String})
+    known = cells.filter(slot="Restaurants_2-restaurant_name")["value"].str.to_lowercase().str.split("|").explode()
+    assert {row["new"].partition("|")[0] for row in json.loads(Path("m.json").read_text())["replaced"]} <= {*known}
+    code, _, err = run(*words, "--map", "restaurant-name=restaurants-restaurant_name")
+    assert (code, err.partition("did you mean Restaurants_2-restaurant_name")[1] != "") == (2, True)
+    assert run(*words, "--map", "restaurant-name")[0] == 2
+
+
+def test_unseen_searches_states_where_nothing_is_said(here: Path) -> None:
+    Path("train").write_text(trained({"hotel-name": "THE-BELL"}).replace("hi", ""))
+    table = pl.DataFrame({"slot": ["a", "a"], "donor": ["the bell", "bell"]})
     with pytest.warns(dstbench.DstbenchWarning, match="no turn has its utterances: only its states are searched"):
-        assert set(table["donor"]) - set(unseen(table, "train")["donor"]) == {some}
+        assert unseen(table, read_content("train")).rows() == [("a", "bell")]
 
 
 @pytest.mark.parametrize(
@@ -218,10 +366,11 @@ def test_what_has_not_been_said_is_refused_or_kept(here: Path) -> None:
                told_dialogue(2, [({"hotel-name": "rye"}, "", "to rye")])]  # fmt: skip
     for name in ("data", "train"):
         Path(name).write_text(json.dumps(content))
-    found = replace("data", "out", train="train")
-    assert found.refused.rows() == [("D1", 0, "hotel-name", "ely")]
+    donors = {"hotel-name": ["Bell"]}
+    found = replace("data", "out", train="train", donors=donors)
+    assert found.refused.rows() == [("D1", 0, "hotel-name", "ely", "not said", None, None)]
     assert {key[0] for key in read_states("out")} == {"D2"}
-    kept = replace("data", "kept", train="train", keep_unfound=True)
+    kept = replace("data", "kept", train="train", donors=donors, keep_unfound=True)
     assert kept.refused.equals(found.refused)
     assert read_states("kept") == read_states("data") | read_states("out")
     Path("data").write_text(json.dumps(content[:1]))
@@ -229,10 +378,39 @@ def test_what_has_not_been_said_is_refused_or_kept(here: Path) -> None:
         replace("data", "none", train="train")
 
 
+def test_an_ordinary_word_stays_and_is_listed_with_the_reason(here: Path) -> None:
+    state = {"hotel-name": "ask|the acorn", "taxi-departure": "Ask"}
+    content = [told_dialogue(1, [(state, "", "may i ask for the acorn ?")]), told_dialogue(2, [({}, "", "ask me")])]
+    Path("data").write_text(json.dumps(content))
+    Path("train").write_text(json.dumps([told_dialogue(n, [({}, "", "may i ask ?")]) for n in range(LEAST)]))
+    Path("donors").write_text('{"hotel-name": ["Bell"]}')
+    words = ("audit", "replace", "data", "-o", "out", "--train", "train", "--donors", "donors")
+    code, shown, _ = run(*words, "--manifest", "m.csv")
+    assert code == 0
+    assert read_states("out") == {("D1", 0, "hotel-name"): "ask|bell", ("D1", 0, "taxi-departure"): "Ask"}
+    assert spoken("out")["text"].to_list() == ["may i ask for bell ?", "ask me"]
+    rows = shown.partition("Not replaced, as they are ordinary words")[2].splitlines()
+    assert [row.split() for row in rows[4:6]] == [
+        ["hotel-name", "ask|the", "acorn", "12", "1", "1"], ["taxi-departure", "Ask", "12", "1", "1"],
+    ]  # fmt: skip
+    assert "refused,D1,taxi-departure,Ask,,,,0,ordinary word,12,1" in Path("m.csv").read_text()
+    Path("data").write_text(json.dumps([told_dialogue(1, [({"hotel-name": "ask"}, "", "may i ask ?")])]))
+    code, _, err = run(*words)
+    assert (code, err.partition("\n")[2]) == (1, "hint: values that stay: 1 ordinary word\n")
+
+
+def test_a_name_within_a_longer_one_of_any_dialogue_stays(here: Path) -> None:
+    text = "from cambridge to the cambridge belfry"
+    small(user=text, state={"train-departure": "cambridge"}, train={"hotel-name": "cambridge belfry"},
+          donors={"train-departure": ["Rye"]})  # fmt: skip
+    assert spoken("out")["text"][0] == "from rye to the cambridge belfry"
+
+
 def test_the_command(here: Path) -> None:
     Path("gold.tsv").write_text(formats.star_tsv())
     Path("train.tsv").write_text(formats.star_tsv())
-    words = ("audit", "replace", "gold.tsv", "-o", "new.tsv", "--train", "train.tsv")
+    Path("donors.json").write_text('{"hotel-name": ["Blue Boar", "Red Lion"], "train-destination": ["Rye"]}')
+    words = ("audit", "replace", "gold.tsv", "-o", "new.tsv", "--train", "train.tsv", "--donors", "donors.json")
     code, out, err = run(*words, "--manifest", "new.csv", "--format", "json")
     assert (code, err) == (0, "wrote new.tsv\nwrote new.csv\n")
     shown = json.loads(out)
@@ -240,10 +418,15 @@ def test_the_command(here: Path) -> None:
         ("hotel-name", "the copper kettle"), ("train-destination", "ely")
     ]  # fmt: skip
     assert shown["refused"] == []
-    assert Path("new.csv").read_text().splitlines()[0] == "table,dialogue,slot,value,new,states,mentions,turn"
+    assert (
+        Path("new.csv").read_text().splitlines()[0]
+        == "table,dialogue,slot,value,new,states,mentions,turn,reason,said,annotated"
+    )
     code, out, _ = run(*words)
     assert code == 0
     assert "Replaced by slot" in out
+    code, _, err = run(*words, "--invent", "--slots", "hotel-name", "--manifest", "new.csv")
+    assert (code, Path("new.csv").read_text().count(" boar,") + Path("new.csv").read_text().count(" lion,")) == (0, 1)
     for more, said in (
         (("--slots", "hotel-names"), "error: the data have no slot 'hotel-names'\nhint: did you mean hotel-name"),
         (("--manifest", "x.txt"), "error: x.txt: a manifest is written as CSV or JSON\nhint: --manifest x.csv\n"),
@@ -262,11 +445,18 @@ def test_multiwoz_against_its_training_set(data: Path, here: Path) -> None:
         slot for slot in {key[2] for key in after} if slot.rpartition("-")[2] in ("name", "departure", "destination")
     ]
     assert len(slots) == 7
-    trained = {re.sub(r"[\W_]", "", value) for value in read_states(train).values()}
-    untouched = {"do not care"}
+    known = read_states(train)
+    trained_values = {re.sub(r"[\W_]", "", value) for value in known.values()}
+    words = {word for value in known.values() for word in value.split()}
+    assert all(word in words for new in found.replaced["new"] for word in re.split(r"[ |]", new))
+    ordinary = found.refused.filter(reason="ordinary word")
+    assert "ask" in ordinary["value"]
+    asks = [text for dialogue, *_, text in spoken("new.tsv").rows() if dialogue == "PMUL2351"]
+    assert asks == [text for dialogue, *_, text in spoken(test).rows() if dialogue == "PMUL2351"]
+    untouched = {"do not care", *ordinary["value"]}
     for (_, _, slot), value in after.items():
         if slot in slots and value not in untouched:
-            assert re.sub(r"[\W_]", "", value) not in trained
+            assert re.sub(r"[\W_]", "", value) not in trained_values
     heard: dict[str, list[tuple[int, str]]] = {}
     for dialogue, turn, _, text in spoken("new.tsv").rows():
         heard.setdefault(dialogue, []).append((turn, text))
@@ -280,7 +470,7 @@ def test_multiwoz_against_its_training_set(data: Path, here: Path) -> None:
         states[dialogue, turn][slot] = value
     table = [{"dialogue_id": d, "turn": t, "gold": state, "pred": state} for (d, t), state in states.items()]
     assert dstbench.score(table, metrics="jga,f1")["value"].to_list() == [1.0, 1.0]
-    left_out = found.refused["dialogue"].n_unique()
+    left_out = found.refused.filter(reason="not said")["dialogue"].n_unique()
     before = dstbench.read(test).gold
     assert before is not None
     assert gold.turns["dialogue"].n_unique() == before.turns["dialogue"].n_unique() - left_out

@@ -21,7 +21,7 @@ from dstbench.readers.ontology import read_database, read_ontology
 from dstbench.schema.audit_words import PROPOSALS
 from dstbench.stats import wilson
 from tests.audit.test_missing_annotations import hotels
-from tests.commands import ok, run
+from tests.commands import ok, run, tables
 from tests.planted import ONTOLOGY, States, consistent, find, memory, said, take_out
 from tests.schemas import schema
 
@@ -186,6 +186,104 @@ def test_what_is_no_sheet_is_refused(here: Path) -> None:
     Path("s.csv").write_text(filled([]))
     with pytest.raises(dstbench.DstbenchError, match="no dialogue in the sheet"):
         audit.review("s.csv")
+
+
+# --- several readers -----------------------------------------------------------------------------------------------
+
+
+def sheet(answers: str, name: str) -> None:
+    """Write SHEET with other answers: a row's character each, - for an empty cell."""
+    rows = []
+    for (row, group, of, dialogue, *_), answer in zip(SHEET, answers, strict=True):
+        given = answer.replace("-", "")
+        rows.append((row, group, of, dialogue, *((given, "") if row == "addition" else ("", given))))
+    Path(f"{name}.csv").write_text(filled(rows))
+
+
+def test_two_readers_by_hand(here: Path) -> None:
+    """Of three additions two are judged alike: pₒ = 2/3, pₑ = 2/3 · 1/3 + 1/3 · 2/3 = 4/9, κ = (2/9) / (5/9)."""
+    sheet("1yn0y100", "ann")
+    sheet("1nn0y100", "bob")
+    found = audit.agreement(["ann.csv", "bob.csv"])
+    right, missed = found.agreement.iter_rows(named=True)
+    assert list(right.values())[:6] == ["right", "cohen", 2, 3, 0, pytest.approx(2 / 3)]
+    assert right["kappa"] == pytest.approx(2 / 5)
+    assert right["low"] <= right["kappa"] <= right["high"]
+    assert list(missed.values())[1:] == ["cohen", 2, 5, 0, 1.0, 1.0, 1.0, 1.0]
+    for name in ("ann", "bob"):
+        of_reader = found.measures.filter(reader=name).drop("reader")
+        assert of_reader.equals(audit.review(f"{name}.csv"))
+
+
+def test_three_readers_and_rows_that_were_left_empty(here: Path) -> None:
+    sheet("1yn0y100", "ann")
+    sheet("1nn0y1-0", "bob")
+    sheet("2-n0y000", "cy")
+    found = audit.agreement(["ann.csv", "bob.csv", Path("cy.csv")])
+    right, missed = found.agreement.iter_rows(named=True)
+    assert [right[key] for key in ("statistic", "readers", "rows", "left_out", "kappa")] == ["fleiss", 3, 2, 1, 1.0]
+    assert [missed[key] for key in ("rows", "left_out")] == [4, 1]
+    # Of 4 · 3 pairs of answers 1 1 2, 0 0 0, 1 1 0 and 0 0 0, 8 agree; 0 is given seven times, 1 four times, 2 once.
+    by_chance = (7**2 + 4**2 + 1) / 12**2
+    assert missed["kappa"] == pytest.approx((8 / 12 - by_chance) / (1 - by_chance))
+    ann = found.measures.row(0, named=True)
+    assert [ann[key] for key in ("right", "wrong", "missed", "dialogues")] == [1, 1, 2, 4]
+
+
+def test_agreement_is_undefined_where_all_give_one_answer(here: Path) -> None:
+    for name in ("ann", "bob"):
+        sheet("0yy0y000", name)
+    for row in audit.agreement(["ann.csv", "bob.csv"]).agreement.iter_rows(named=True):
+        assert [row[key] for key in ("observed", "kappa", "low", "high")] == [1.0, None, None, None]
+        jsonschema.validate(row, schema("audit_agreement"))
+    for name in ("ann", "bob"):
+        sheet("0--0-000", name)
+    assert audit.agreement(["ann.csv", "bob.csv"]).agreement["observed"].to_list() == [None, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([*SHEET[:3], *SHEET[4:]], r"bob.csv: row 4 is not that of ann \(dialogue B\)\nhint: readers' sheets"),
+        (SHEET[:6], r"bob.csv: row 7 of ann is missing \(dialogue D\)"),
+        ([*SHEET, ("dialogue", "unchanged", 90, "F", "", "0")], r"bob.csv: row 9 is not that of ann \(dialogue F\)"),
+        ([(*SHEET[0][:2], 21, *SHEET[0][3:]), *SHEET[1:]], r"bob.csv: row 1 is not that of ann \(dialogue A\)"),
+        ([*SHEET[:1], (*SHEET[1][:4], "maybe", ""), *SHEET[2:]], "bob.csv: `right` is neither yes nor no in row 2"),
+    ],
+)
+def test_sheets_of_other_rows_are_refused(rows: list[Any], message: str, here: Path) -> None:
+    Path("ann.csv").write_text(filled(SHEET))
+    Path("bob.csv").write_text(filled(rows))
+    with pytest.raises(dstbench.DstbenchError, match=message):
+        audit.agreement(["ann.csv", "bob.csv"])
+
+
+def test_a_slot_in_another_order_is_another_row(here: Path) -> None:
+    lines = ["row,group,of,dialogue,turn,slot,right,missed", "dialogue,changed,1,A,,,,0"]
+    additions = ["addition,changed,1,A,1,hotel-area,yes,", "addition,changed,1,A,1,hotel-name,yes,"]
+    Path("ann.csv").write_text("\n".join([*lines, *additions]))
+    Path("bob.csv").write_text("\n".join([*lines, *additions[::-1]]))
+    with pytest.raises(dstbench.DstbenchError, match="row 2 is not that of ann"):
+        audit.agreement(["ann.csv", "bob.csv"])
+    with pytest.raises(dstbench.UsageError, match="agreement is that of several readers"):
+        audit.agreement(["ann.csv"])
+    with pytest.raises(dstbench.UsageError, match="two sheets are called 'ann'"):
+        audit.agreement(["ann.csv", "ann.csv"])
+
+
+def test_several_readers_on_the_command_line(here: Path) -> None:
+    sheet("1yn0y100", "ann")
+    sheet("1nn0y1-0", "bob")
+    assert ok("audit", "review", "ann.csv") == ok("audit", "review", "ann.csv", "--format", "text")
+    shown = tables(ok("audit", "review", "ann.csv", "bob.csv"))
+    assert shown["Review of the correction, by reader"][1][:3] == ["ann", "precision", "66.67"]
+    assert shown["Agreement of the readers"][1][:7] == ["right", "3", "0", "66.67", "Cohen's", "kappa", "0.400"]
+    content = json.loads(ok("audit", "review", "ann.csv", "bob.csv", "--format", "json"))
+    assert list(content) == ["measures", "agreement"]
+    for rows, name in ((content["measures"], "audit_readers"), (content["agreement"], "audit_agreement")):
+        for row in rows:
+            jsonschema.validate(row, schema(name))
+    assert run("audit", "review", "ann.csv", "bob.csv", "-o", "bob.csv")[0] == 2
 
 
 def test_the_sheet_has_what_a_reviewer_needs(states: States) -> None:

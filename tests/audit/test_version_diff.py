@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench import audit
+from dstbench.audit.version_diff import split_rows
 from dstbench.conventions.slots import canonical_slot
 from dstbench.schema.audit import KINDS
 from tests.corpora import States, corpora
+from tests.readers.test_datasets import multiwoz_with_splits
 
 Version = dict[str, dict[int, dict[str, str]]]
 Cell = tuple[str, int, str, str | None, str | None, str]
@@ -196,6 +198,26 @@ def test_dialogues_of_other_lengths_are_told() -> None:
     ):
         found = audit.diff(old, new, names=("old", "new"))
     assert found.versions.select("before", "after", "turns", "turns_before").row(0) == ("old", "new", 1, 1)
+
+
+def test_splits_are_compared_beside_the_whole(here: Path) -> None:
+    """Each as if it had been compared alone; nothing of splits where there is one only."""
+    for version, area in (("old", "north"), ("new", "south")):
+        Path(version).mkdir()
+        for name, content in multiwoz_with_splits().items():
+            changed = content.replace(b'"area": "north"', f'"area": "{area}"'.encode())
+            Path(name.replace("MULTIWOZ", version, 1)).write_bytes(changed)
+    found = audit.diff("old", "new")
+    assert found.splits["split"].unique(maintain_order=True).to_list() == ["train", "dev", "test"]
+    assert found.cells.height > 0
+    for split in ("train", "dev", "test"):
+        alone, rows = audit.diff("old", "new", split=split), found.splits.filter(split=split)
+        assert alone.splits.is_empty()
+        assert rows.filter(pl.col("domain").is_null()).select(COMPARED).equals(alone.versions.select(COMPARED))
+        of_domains = rows.filter(pl.col("slot").is_null() & pl.col("domain").is_not_null())
+        assert of_domains.select(alone.domains.columns).equals(alone.domains)
+        assert rows.filter(pl.col("slot").is_not_null()).select(alone.slots.columns).equals(alone.slots)
+    assert split_rows(found).filter(split="all").height == 1 + found.domains.height + found.slots.height
 
 
 def test_versions_that_share_no_turn_are_refused() -> None:

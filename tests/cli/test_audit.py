@@ -17,10 +17,12 @@ import pytest
 from data_schemas.write import TABLES
 from dstbench import audit
 from dstbench.audit import Bias, Differences, VersionScores
-from dstbench.rendering.charts import bias_charts
+from dstbench.audit.entity_bias import frequent_values
+from dstbench.rendering.charts import bias_charts, memorisation_charts
 from tests import formats
 from tests.commands import ok, run, tables
 from tests.corpora import EXAMPLE
+from tests.readers.test_datasets import multiwoz_with_splits
 from tests.schemas import FOLDER
 
 #: Of each command: what its frames are, by their schemas.
@@ -28,7 +30,7 @@ SCHEMAS = {
     "bias": {"slots": "audit_bias", "values": "audit_values", "overlap": "audit_overlap"},
     "diff": {
         "versions": "audit_versions", "domains": "audit_domains", "slots": "audit_slots", "changes": "audit_changes",
-        "cells": "audit_cells",
+        "cells": "audit_cells", "splits": "audit_splits",
     },
     "scores": {"runs": "audit_scored_runs", "models": "audit_scored_models", "slots": "audit_error_turns"},
 }  # fmt: skip
@@ -57,7 +59,13 @@ def test_bias_as_text(files: dict[str, list[str]]) -> None:
     even, values, overlap = (table for title, table in found.items() if not title.startswith("H1, H∞"))
     assert even[1] == ["hotel-area", "train", "1", *["-"] * 6, *["100.00"] * 3, "west"]
     assert even[3] == ["train-destination", "train", "1", *["-"] * 6, *["100.00"] * 3, "ely"]
-    assert values[1:3] == [["hotel-area", "train", "west", "100.00"], ["hotel-area", "test", "West", "100.00"]]
+    assert values == [
+        ["slot", "value", *("train", "n", "train", "of", "train", "%"), *("test", "n", "test", "of", "test", "%")],
+        ["hotel-area", "West", "0", "2", "0.00", "2", "2", "100.00"],
+        ["hotel-area", "west", "2", "2", "100.00", "0", "2", "0.00"],
+        ["train-destination", "ely", "1", "1", "100.00", "0", "2", "0.00"],
+        ["train-destination", "leeds", "0", "1", "0.00", "2", "2", "100.00"],
+    ]
     assert overlap[2] == ["train-destination", "test", "1", "0", "0.00", "2", "0.00", "ely", "100.00", "0.00"]
 
 
@@ -79,6 +87,28 @@ def test_top_is_how_many_values_are_shown(here: Path) -> None:
     assert ok("audit", "bias", "gold.jsonl").count("inn") == 1 + 5
     assert ok("audit", "bias", "gold.jsonl", "--top", "2").count("inn") == 1 + 2
     assert "no state has a slot" in ok("audit", "bias", "gold.jsonl", "--least", "2")
+
+
+def test_slots_are_sorted_as_asked(here: Path) -> None:
+    """Alphabetically; the least even first, one value only last; or the most frequent first."""
+    areas, days = "nnnss", "mt"
+    lines = [
+        *({"dialogue_id": f"A{n}", "turn": 0, "gold": {"hotel-area": area}} for n, area in enumerate(areas)),
+        *({"dialogue_id": f"B{n}", "turn": 0, "gold": {"bus-day": day, "taxi-day": "m"}} for n, day in enumerate(days)),
+        *({"dialogue_id": f"C{n}", "turn": 0, "gold": {"taxi-day": "m"}} for n in range(8)),
+    ]
+    Path("gold.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    for sort, wanted in (
+        ("slot", ["bus-day", "hotel-area", "taxi-day"]),
+        ("entropy", ["hotel-area", "bus-day", "taxi-day"]),
+        ("turns", ["taxi-day", "hotel-area", "bus-day"]),
+    ):
+        code, out, _ = run("audit", "bias", "gold.jsonl", "--sort", sort, "--charts", "charts")
+        assert code == 0
+        for table in list(tables(out).values())[:2]:
+            assert list(dict.fromkeys(row[0] for row in table[1:])) == wanted
+        chart = json.loads(Path("charts/bias.vl.json").read_text())
+        assert chart["encoding"]["y"]["sort"] == wanted
 
 
 def test_differences_as_text(files: dict[str, list[str]]) -> None:
@@ -162,7 +192,7 @@ def test_json_has_the_frames_and_csv_their_rows(files: dict[str, list[str]], com
     assert list(document) == list(SCHEMAS[command]) == [f.name for f in fields(KINDS[command])]
     for name, rows in document.items():
         content = json.loads((FOLDER / f"{SCHEMAS[command][name]}.schema.json").read_text(encoding="utf-8"))
-        assert rows
+        assert bool(rows) == (name != "splits")
         for row in rows:
             jsonschema.validate(row, content)
     lines = list(csv.DictReader(io.StringIO(ok(*words, "--format", "csv"))))
@@ -190,9 +220,8 @@ def test_figures_hold_the_frames(files: dict[str, list[str]]) -> None:
     assert code == 0
     assert err.splitlines() == [f"wrote {Path('figures') / name}.vl.json" for name in ("bias", "values")]
     found = audit.bias({"train": "train.tsv", "test": "test.jsonl"})
-    drawn = bias_charts(found, top=1)
-    values = found.values.filter(counting="cumulative", rank=1).to_dicts()
-    assert drawn["values"]["data"]["values"] == values
+    drawn = bias_charts(found, top=5)
+    assert drawn["values"]["data"]["values"] == frequent_values(found, 5).to_dicts()
     assert json.loads(Path("figures/bias.vl.json").read_text())["data"]["values"] == drawn["bias"]["data"]["values"]
     measured = {
         (r["split"], r["counting"], r["slot"], r["measure"]): r["value"] for r in drawn["bias"]["data"]["values"]
@@ -201,6 +230,81 @@ def test_figures_hold_the_frames(files: dict[str, list[str]]) -> None:
     for chart in drawn.values():
         columns = set(chart["data"]["values"][0])
         assert {part["field"] for part in chart["encoding"].values()} <= columns
+
+
+def test_figure_of_differences(files: dict[str, list[str]]) -> None:
+    """Cells by kind as shares of all turns, the slot with the most first; nothing of splits where there are none."""
+    assert run("audit", "diff", *files["diff"], "--charts", "charts")[0] == 0
+    chart = json.loads(Path("charts/differences.vl.json").read_text())
+    shares = {(row["slot"], row["kind"]): row["share"] for row in chart["data"]["values"]}
+    assert shares == {
+        ("hotel-area", "respelled"): 1.0, ("train-destination", "added"): 0.5, ("train-destination", "changed"): 0.5,
+    }  # fmt: skip
+    assert chart["encoding"]["y"]["sort"] == ["hotel-area", "train-destination"]
+    assert chart["encoding"]["x"]["title"] == "share of turns"
+    assert not {"column", "yOffset"} & set(chart["encoding"])
+
+
+def test_figure_of_error_turns(files: dict[str, list[str]]) -> None:
+    """Versions below each other in each slot, models in panels, the slot with the largest share first."""
+    words = ["audit", "scores", *files["scores"], "--charts", "charts"]
+    assert run(*words)[0] == 0
+    chart = json.loads(Path("charts/error_turns.vl.json").read_text())
+    slots = audit.scores("model.json", {"2.0": "train.tsv", "2.1": "test.jsonl"}).slots
+    wanted = {(row["version"], row["slot"]): row["share"] for row in slots.to_dicts()}
+    assert {(row["version"], row["slot"]): row["share"] for row in chart["data"]["values"]} == wanted
+    first = slots.filter(pl.col("share") == 1)["slot"].unique().sort().to_list()
+    assert chart["encoding"]["y"]["sort"][: len(first)] == first == ["train-destination"]
+    assert chart["encoding"]["yOffset"]["sort"] == ["2.0", "2.1"]
+    assert "column" not in chart["encoding"]
+    Path("other.json").write_text(Path("model.json").read_text())
+    assert run("audit", "scores", "other.json", *words[2:])[0] == 0
+    chart = json.loads(Path("charts/error_turns.vl.json").read_text())
+    assert chart["encoding"]["column"]["sort"] == ["other", "model"]
+
+
+def test_figure_of_memorised_values() -> None:
+    """Shares of all values that are looked for, wrong and over-predicted together."""
+    said = pl.DataFrame({"dialogue": ["D", "D"], "turn": [0, 1], "system": [None, "?"], "user": ["hi", "to ely"]})
+    gold = {"train-day": "monday"}
+    pred = [{"train-destination": "ely", "train-day": "oslo"}, {"train-destination": "rye", "train-day": "friday"}]
+    turns = [{"dialogue_id": "D", "turn": n, "gold": gold, "pred": state} for n, state in enumerate(pred)]
+    train = [{"dialogue_id": "T", "turn": 0, "gold": {"train-destination": "ely", "train-day": "friday"}}]
+    found = audit.memorisation({"a": turns, "b": turns}, context=said, train=train)
+    chart = memorisation_charts(found)["memorised"]
+    shares = {
+        (row["slot"], row["value"]): (row["turns"], row["share"])
+        for row in chart["data"]["values"]
+        if row["run"] == "a"
+    }
+    assert shares == {(s, v): (1, 0.5) for s in gold | pred[0] for v in ("in training", "not in training")}
+    assert chart["encoding"]["column"]["sort"] == ["a", "b"]
+    without = memorisation_charts(audit.memorisation(turns, context=said))["memorised"]
+    assert {(row["slot"], row["turns"], row["share"]) for row in without["data"]["values"]} == {
+        ("train-day", 2, 1.0), ("train-destination", 2, 1.0),
+    }  # fmt: skip
+
+
+def test_splits_beside_each_other(here: Path) -> None:
+    Path("MULTIWOZ").mkdir()
+    for name, content in multiwoz_with_splits().items():
+        Path(name).write_bytes(content)
+    later = [{"dialogue_id": f"MUL{n}", "turn": 0, "gold": {"hotel-area": "south"}} for n in range(1, 4)]
+    Path("later.jsonl").write_text("".join(f"{json.dumps(turn)}\n" for turn in later))
+    words = ["audit", "diff", "MULTIWOZ", "later.jsonl", "--charts", "charts"]
+    code, out, _ = run(*words)
+    assert code == 0
+    table = tables(out)["Turns that differ, of those with the domain, by split"]
+    assert table[0] == ["name", "dev", "dev", "%", "test", "test", "%", "all", "all", "%"]
+    assert [row[:3] for row in table[1:]] == [[name, "1", "100.00"] for name in ("hotel", "hotel-area", "all")]
+    chart = json.loads(Path("charts/differences.vl.json").read_text())
+    assert chart["encoding"]["column"]["sort"] == ["dev", "test", "all"]
+    assert [(row["split"], row["cells"], row["of"]) for row in chart["data"]["values"]] == [
+        ("dev", 1, 1), ("test", 2, 2), ("all", 3, 3),
+    ]  # fmt: skip
+    assert "by split" not in run(*words, "--split", "test")[1]
+    Path("later.jsonl").write_text(json.dumps(later[0]))
+    assert "by split" not in run(*words)[1]  # as all that is compared is of one split
 
 
 def _measures(slots: pl.DataFrame) -> Iterator[tuple[tuple[str, ...], float | None]]:

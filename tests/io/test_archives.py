@@ -159,7 +159,7 @@ def test_what_is_unpacked_is_limited(packing: str, here: Path, monkeypatch: pyte
     monkeypatch.setenv("DSTBENCH_MAX_RATIO", "1000000")
     assert dstbench.score("p", metrics="jga")["value"].item() == 0.5
     monkeypatch.setenv("DSTBENCH_MAX_RATIO", "many")
-    with pytest.raises(dstbench.UsageError, match="DSTBENCH_MAX_RATIO='many' is no number"):
+    with pytest.raises(dstbench.UsageError, match="DSTBENCH_MAX_RATIO='many' is not a whole number"):
         dstbench.score("p")
 
 
@@ -217,12 +217,12 @@ def test_a_folder_with_one_file_of_data_is_that_file(where: str, here: Path) -> 
 @pytest.mark.parametrize("where", ["folder", "zip"])
 def test_a_folder_of_several_runs_is_refused(where: str, here: Path) -> None:
     same_format = _lay({"a.json": formats.gtpr(), "b.json": formats.gtpr()}, where)
-    with pytest.raises(dstbench.DstbenchError, match=r"2 files of data .*\nhint: name the one that is m") as caught:
+    with pytest.raises(dstbench.DstbenchError, match=r"2 files of data .*\nhint: name the file that is m") as caught:
         dstbench.score(same_format)
     assert "a.json (gtpr)" in str(caught.value)
     assert "b.json (gtpr)" in str(caught.value)
     several = _lay({"a.json": formats.gtpr(), "b.json": formats.trade()}, where)
-    with pytest.raises(dstbench.DstbenchError, match=r"a\.json \(gtpr\), .*b\.json \(trade\)\nhint: name the one"):
+    with pytest.raises(dstbench.DstbenchError, match=r"a\.json \(gtpr\), .*b\.json \(trade\)\nhint: name the file"):
         dstbench.score(several)
     rows = dstbench.score(several, format="trade", metrics="jga")  # then it is said which is meant
     assert rows["value"].item() == 0.5

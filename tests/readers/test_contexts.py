@@ -103,4 +103,7 @@ def test_the_command_writes_the_table(here: Path) -> None:
     code, _, err = run("contexts", "gold.tsv", "-o", "said.csv")
     assert (code, err) == (2, "error: said.csv: a table of contexts is written as Parquet\nhint: -o said.parquet\n")
     code, _, err = run("contexts", "gold.tsv", "gold.tsv", "-o", "said.parquet")
-    assert (code, err.splitlines()[0]) == (1, "error: gold.tsv: the same turn in two files (dialogue MUL7001, turn 0)")
+    assert (code, err.splitlines()[0]) == (
+        1,
+        "error: gold.tsv and 1 more: the same turn in two files (dialogue MUL7001, turn 0)",
+    )

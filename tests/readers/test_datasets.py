@@ -121,7 +121,7 @@ def test_a_split_is_asked_of_what_has_none() -> None:
     with pytest.raises(dstbench.DstbenchError, match="it does not say which dialogue is of which split"):
         dstbench.score(states, split="test")
     table = dstbench.scan(states).collect()
-    with pytest.raises(dstbench.DstbenchError, match="a long table knows no splits"):
+    with pytest.raises(dstbench.DstbenchError, match="a long table has no splits"):
         dstbench.score(table, split="test")
     with pytest.raises(dstbench.DstbenchError, match="it does not say which dialogue is of which split"):
         dstbench.score(states, gold=table, split="test")

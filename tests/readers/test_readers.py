@@ -298,15 +298,18 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "plain text": ("JGA 54.2\n", ["no known format", "JGA 54.2", "--from"]),
     "wrong slots only as a whole": (
         formats.star_partial(),
-        ["its predictions say something only beside the gold states (star-partial)", "hint: ", "--gold FILE"],
+        ["its predictions can be read only with the gold states (star-partial)", "hint: ", "--gold FILE"],
     ),
-    "labels without predictions": (formats.dstc10(), ["only beside the gold states (dstc10)"]),
+    "labels without predictions": (formats.dstc10(), ["only with the gold states (dstc10)"]),
     "a DSTC10 value": (
         formats.dstc10().replace('["ely"]', '"ely"'),
         ["expected a list", "dialogue 1, slot train-semi"],
     ),
     "an LDST value": (formats.ldst().replace("['west']", "west", 1), ["line 4: the value 'west'", "turn 0"]),
-    "an LDST turn": (formats.ldst().replace("|||2|||", "|||two|||", 1), ["line 31: the turn is no number", "turn two"]),
+    "an LDST turn": (
+        formats.ldst().replace("|||2|||", "|||two|||", 1),
+        ["line 31: the turn is not a number", "turn two"],
+    ),
     "an LDST line": (formats.ldst() + "dialogues_001.json|||0\n", ["line 61 has 2 parts"]),
     "other slots in a dump": (formats.savn().replace('["', '["hotel-x", "', 1), ["30 values for 31 slots", "turn 0"]),
     "a slot twice in a dump": (formats.savn().replace("hotel-name", "hotel-area"), ["twice in slots"]),
@@ -404,7 +407,7 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     ),
     "two gold states": (
         formats.parlai().replace('"eval_labels": [', '"eval_labels": ["", '),
-        ["line 1: 2 gold states where one is meant", "dialogue mul7001.json, turn 0"],
+        ["line 1: 2 gold states, where there must be one", "dialogue mul7001.json, turn 0"],
     ),
     "a ParlAI line without its gold": (formats.parlai().replace("eval_labels", "x"), ["line 1: no gold states"]),
     "a STAR slot": (
@@ -511,7 +514,7 @@ def test_marks_of_right_slots_give_what_can_be_had(here: Path) -> None:
     for metric in ("aga", "sa", "gca"):
         with (
             pytest.warns(dstbench.DstbenchWarning),
-            pytest.raises(dstbench.UsageError, match=rf"{metric} cannot be had from it\nhint: -m jga,sa:T=30,fga"),
+            pytest.raises(dstbench.UsageError, match=rf"{metric} cannot be computed from it\nhint: -m jga,sa:T=30,fga"),
         ):
             dstbench.score("trippy_result.json", metrics=f"jga,{metric}")
     with pytest.warns(dstbench.DstbenchWarning):

@@ -63,7 +63,7 @@ def test_an_informed_none_keeps_what_was_there(here: Path) -> None:
     slots = ["none", "§§none", "north", "§§none", "§§none", "none", "south"]
     turns = [_turn(n, **{"hotel-area": (value, "north")}) for n, value in enumerate(slots)]
     again = [_turn(n, "MUL2", **{"hotel-area": ("§§none", "north")}) for n in range(2)]
-    with pytest.warns(dstbench.DstbenchWarning, match=r"p\.json: 5 predicted values §§none"):
+    with pytest.warns(dstbench.DstbenchWarning, match=r"p\.json: 5 predicted values are §§none"):
         found = _pred([*turns, *again])
     wanted = [None, None, "north", "north", "north", None, "south", None, None]
     assert [row[-1] for row in found] == wanted
@@ -71,7 +71,7 @@ def test_an_informed_none_keeps_what_was_there(here: Path) -> None:
 
 def test_tokens_are_counted(here: Path) -> None:
     Path("p.json").write_text(formats.trippy())
-    with pytest.warns(dstbench.DstbenchWarning, match=r"p\.json: 2 predicted values with marks of tokens"):
+    with pytest.warns(dstbench.DstbenchWarning, match=r"p\.json: 2 predicted values had marks of tokens"):
         dstbench.score("p.json")
 
 
@@ -194,12 +194,14 @@ def test_what_marks_cannot_tell_is_refused(here: Path) -> None:
     assert dstbench.score("r.json", by=["turn"], metrics="jga")["value"].to_list() == [1, 0]
     assert dstbench.score("r.json", by="dialogue,length", metrics="fga")["value"].to_list() == [0.5]
     for by in ("slot", "domain", "n_gold"):
-        with pytest.raises(dstbench.UsageError, match=f"no states, and scores by {by} cannot be had\nhint: by run, "):
+        with pytest.raises(
+            dstbench.UsageError, match=f"no states, and scores by {by} cannot be computed\nhint: by run, "
+        ):
             dstbench.score("r.json", metrics="jga", by=by)
     for name in ("kim2022", "fga2022", "star", "qian2021"):  # of their 30 slots the file names none: all would be right
         with pytest.raises(dstbench.UsageError, match=f"no convention changes what is right: {name}"):
             dstbench.score("r.json", profile=name, metrics="jga")
-    with pytest.raises(dstbench.UsageError, match="tla cannot be had from it"):
+    with pytest.raises(dstbench.UsageError, match="tla cannot be computed from it"):
         dstbench.score("r.json", metrics="tla")
     for refused in (
         lambda: dstbench.turns("r.json"),

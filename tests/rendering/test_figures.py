@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import dstbench
+from dstbench import audit
 from dstbench.demo import synthetic
 from dstbench.rendering import charts, figures
 from tests import formats
@@ -35,7 +36,35 @@ def drawn() -> dict[str, tuple[dict[str, Any], str]]:
         **charts.correlation_charts(dstbench.correlate(RUNS, metrics="jga,fga,gca")),
         **charts.leaderboard_charts(dstbench.compare(RUNS, resamples=100)),
     }
+    found |= {f"{name} of audits": chart for name, chart in audit_charts({"one": RUNS["eager"]}).items()}
     return {name: (chart, figures.draw_figure(chart, "svg").decode()) for name, chart in found.items()}
+
+
+def audit_charts(runs: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The charts of audits that have a panel per run."""
+    gold = next(iter(runs.values()))
+    said = dstbench.scan(gold).select("dialogue", "turn").unique().collect().with_columns(system=None, user=pl.lit("."))
+    memorised = audit.memorisation(runs, context=said.cast({"system": pl.String}), train=gold)
+    scored = audit.scores(runs, {"old": gold, "new": gold}, profile="verbatim")
+    return {**charts.version_charts(scored), **charts.memorisation_charts(memorised)}
+
+
+@pytest.mark.parametrize("runs", [2, 7])
+def test_panels_of_runs_fit_on_a_page(runs: int) -> None:
+    named = {f"a_tracker_with_a_long_name_seed_{n}": RUNS["eager"] for n in range(runs)}
+    for name, chart in audit_charts(named).items():
+        svg = figures.draw_figure(chart, "svg").decode()
+        width, height = re.findall(r'<svg [^>]*width="([0-9.]+)pt" height="([0-9.]+)pt"', svg)[0]
+        assert float(width) == pytest.approx(WIDTH if runs == 2 else 505, rel=0.05), name
+        assert float(height) < 700, name
+        for line in ("a_tracker_", "with_a_long_", "name_seed_"):
+            assert svg.count(f">{line}<") == runs, name
+
+
+def test_nothing_is_drawn_too() -> None:
+    same = audit.diff(RUNS["eager"], RUNS["eager"])
+    for chart in charts.difference_charts(same).values():
+        assert b"<svg" in figures.draw_figure(chart, "svg")
 
 
 def encodings(chart: Any) -> Iterator[dict[str, Any]]:

@@ -121,6 +121,7 @@ def test_what_users_write_is_text() -> None:
         r"\textbackslash{}input\{x\} \{\%\$\&\#\_\textasciicircum{}\textasciitilde{}\textless{}\textbar{}\textgreater{}"
         r"\textasciigrave{}\textquotesingle{}{[}{*}-{}- ,{}, é"
     )
+    assert latex_text("H∞/H0 ± 1 →") == r"H$\infty$/H0 \textpm{} 1 $\rightarrow$"
     assert latex_text("a\nb\x00") == r"a\textbackslash{}nb\textbackslash{}x00"
     assert visible("a\nb\x9b", keep="\n") == "a\nb\\x9b"
 
@@ -128,7 +129,9 @@ def test_what_users_write_is_text() -> None:
 @given(st.text())
 def test_no_text_opens_a_command_of_its_own(text: str) -> None:
     known = r"\\text(?:backslash|asciicircum|asciitilde|less|greater|bar|asciigrave|quotesingle|pm)\{\}|\\char34\{\}"
-    rest = re.sub(rf"{known}|\\[{{}}$&#_%]|\$\\rightarrow\$|\{{[\[\]*]\}}|(?<=[-,])\{{\}}", "", latex_text(text))
+    rest = re.sub(
+        rf"{known}|\\[{{}}$&#_%]|\$\\(?:rightarrow|infty)\$|\{{[\[\]*]\}}|(?<=[-,])\{{\}}", "", latex_text(text)
+    )
     assert not set(rest) & set("\\{}$&#_%^~<>|\"`'[]*")
 
 

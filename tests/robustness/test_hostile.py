@@ -163,7 +163,10 @@ def test_gaps_between_turns_are_limited(here: Path, monkeypatch: pytest.MonkeyPa
         setting.setenv("DSTBENCH_MAX_NUMBERS", "many")  # wrong usage, and no file's fault
         for words in (("convert", "gaps.jsonl", "-o", "gaps.parquet"), ("score", "gaps.jsonl")):
             code, err = bounded(*words)
-            assert (code, err.split("\n")[-3]) == (2, "error: DSTBENCH_MAX_NUMBERS='many' is no number above 0")
+            assert (code, err.split("\n")[-3]) == (
+                2,
+                "error: DSTBENCH_MAX_NUMBERS='many' is not a whole number above 0",
+            )
     code, err = bounded("score", "gaps.jsonl", "-m", "jga,fga")
     assert code == 1
     assert "error: gaps: 131,072,000 turn numbers" in err
@@ -189,7 +192,7 @@ def test_rows_made_of_a_few_slots_are_limited(here: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("dstbench.runs.spread.FREE", 0)
     assert dstbench.scan("few.jsonl").collect().height == 4
     monkeypatch.setenv("DSTBENCH_MAX_SPREAD", "0")
-    with pytest.raises(dstbench.UsageError, match="DSTBENCH_MAX_SPREAD='0' is no number above 0"):
+    with pytest.raises(dstbench.UsageError, match="DSTBENCH_MAX_SPREAD='0' is not a whole number above 0"):
         dstbench.scan("few.jsonl")
 
 
@@ -203,7 +206,7 @@ def test_many_slots_with_many_values_need_no_table_of_all(here: Path, monkeypatc
     wanted = dstbench.score("many.jsonl", metrics="jga,f1", profile=few)["value"]
     assert wanted[0] == 0.5
     comparison.comparison.cache_clear()
-    monkeypatch.setattr(comparison, "_PLACES", 1)
+    monkeypatch.setattr(comparison, "_RANKED_IN_ARRAY", 1)
     assert dstbench.score("many.jsonl", metrics="jga,f1", profile=few)["value"].equals(wanted)
     comparison.comparison.cache_clear()
 

@@ -43,6 +43,16 @@ def test_beside_gold_they_score_as_the_example(name: str, here: Path) -> None:
     assert dict(zip(rows["metric"], rows["value"], strict=True)) == pytest.approx(wanted, rel=1e-14)
 
 
+@pytest.mark.parametrize("name", GOLD)
+@pytest.mark.parametrize("split", [None, "test"])
+def test_they_may_be_in_a_folder_with_the_name_of_a_split(name: str, split: str | None, here: Path) -> None:
+    for path, text in (("run/test/preds", formats.ONLY_PRED[name]()), ("gold/test/dialogues_001.json", GOLD[name]())):
+        Path(path).parent.mkdir(parents=True)
+        Path(path).write_text(text, encoding="utf-8")
+    rows = dstbench.score("run", gold="gold", metrics="jga", split=split)
+    assert rows["value"].to_list() == [EXAMPLE_SCORES["jga"]]
+
+
 @pytest.mark.parametrize("name", ["star-partial", "convlab-raw", "dstc10", "ldst"])
 def test_without_gold_one_message_says_so(name: str, here: Path) -> None:
     Path("run").write_text(formats.ONLY_PRED[name](), encoding="utf-8")
@@ -71,13 +81,14 @@ def test_the_wrong_gold_is_noticed(here: Path) -> None:
     Path("run").write_text(formats.star_partial())
     Path("gold").write_text(formats.star_tsv().replace("\t10:30", "\t10:45"))
     with pytest.raises(
-        dstbench.DstbenchError, match=r"1 gold values .*'10:30' for '10:45' \(dialogue MUL7001, turn 1, slot train-lea"
+        dstbench.DstbenchError,
+        match=r"1 gold values .*'10:30' instead of '10:45' \(dialogue MUL7001, turn 1, slot train-lea",
     ):
         dstbench.score("run", gold="gold")
 
 
 @pytest.mark.parametrize(
-    ("gt", "gold", "said"), [("east", "none", "'east' for 'none'"), ("none", "east", "'none' for ")]
+    ("gt", "gold", "said"), [("east", "none", "'east' instead of 'none'"), ("none", "east", "'none' instead of ")]
 )
 def test_a_gold_value_on_one_side_only_is_another(gt: str, gold: str, said: str, here: Path) -> None:
     Path("run").write_text(json.dumps({"MUL7001.json_0": {"attraction-area": {"pred": "west", "gt": gt}}}))
@@ -126,7 +137,7 @@ def test_dialogues_are_found_by_their_place(here: Path) -> None:
     for name, position in (("dialogues_002.json", 0), ("dialogues_001.json", 1)):
         with pytest.raises(dstbench.DstbenchError, match=r"no dialogue at place 0 of dialogues_001\.json"):
             to_long(read("run"), _places(here, name, position))
-    with pytest.raises(dstbench.DstbenchError, match=r"which .*gold is not one of"):
+    with pytest.raises(dstbench.DstbenchError, match=r"gold is no such dataset"):
         to_long(read("run"), read("gold"))
 
 
@@ -164,7 +175,7 @@ def test_dialogues_that_are_named_need_no_place(here: Path) -> None:
 
 def test_nothing_in_a_file_is_evaluated(here: Path) -> None:
     Path("run").write_text(formats.ldst().replace("['west']", "[open('made', 'w').name]", 1))
-    with pytest.raises(dstbench.DstbenchError, match="is no list of strings"):
+    with pytest.raises(dstbench.DstbenchError, match="is not a list of strings"):
         read("run")
     assert not Path("made").exists()
 

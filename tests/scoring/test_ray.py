@@ -368,7 +368,7 @@ def test_who_lacks_the_token_is_told(machines: Machines, here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("init", "found"), [("", "?"), ("__version__ = '0.0.1'", "0.0.1"), ("raise ImportError", "not there")]
+    ("init", "found"), [("", "?"), ("__version__ = '0.0.1'", "0.0.1"), ("raise ImportError", "not installed")]
 )
 def test_a_worker_without_this_version_says_so(here: Path, init: str, found: str) -> None:
     """What is sent to workers needs nothing of ours to run."""

@@ -20,7 +20,7 @@ from dstbench.stats import (
     matrix,
     pearson,
 )
-from dstbench.stats.correlations import _twice_covariance
+from dstbench.stats.correlations import _twice_covariance_nonoverlapping
 
 sizes = st.integers(5, 5000)
 
@@ -74,7 +74,7 @@ def test_small_samples_by_hand() -> None:
     assert apart["pearson1898"].statistic == pytest.approx(0.4 * (5 / (0.75**2 + 0.99**2)) ** 0.5, rel=1e-12)
     # Silver's c is at the r whose z is the mean of both.
     across, z = (0.5, 0.8, 0.6, 0.7), (math.atanh(0.3) + math.atanh(0.4)) / 2
-    c = _twice_covariance(math.tanh(z), math.tanh(z), across) / (2 * (1 - math.tanh(z) ** 2) ** 2)
+    c = _twice_covariance_nonoverlapping(math.tanh(z), math.tanh(z), across) / (2 * (1 - math.tanh(z) ** 2) ** 2)
     silver = compare_nonoverlapping(0.3, 0.4, *across, 100).tests["silver2004"]
     by_z = (math.atanh(0.3) - math.atanh(0.4)) * (97 / (2 - 2 * c)) ** 0.5
     assert silver.statistic == pytest.approx(by_z, rel=1e-12)
@@ -107,7 +107,7 @@ def test_identities_of_nonoverlapping_tests(r: list[list[float]], n: int) -> Non
     jk, hm, jh, jm, kh, km = r[0][1], r[2][3], r[0][2], r[0][3], r[1][2], r[1][3]
     once = jk * hm * (jh**2 + jm**2 + kh**2 + km**2) / 2 + jh * km + jm * kh
     once -= jk * jh * jm + jk * kh * km + jh * kh * hm + jm * km * hm
-    assert _twice_covariance(jk, hm, (jh, jm, kh, km)) / 2 == pytest.approx(once, abs=1e-12)
+    assert _twice_covariance_nonoverlapping(jk, hm, (jh, jm, kh, km)) / 2 == pytest.approx(once, abs=1e-12)
 
 
 @given(matrices(4), sizes)

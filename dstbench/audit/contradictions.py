@@ -1,0 +1,172 @@
+"""Gold values that are doubtful: they contradict the database, or nobody has said them (Qian et al. 2021, section 7).
+
+Conventions: the entity of a domain is the one that gold names in the same state. Values are compared in one spelling
+(`mentions.CANONICAL`, letters and digits only); dontcare, and what the database leaves open, contradicts nothing. A
+value is *unsaid* if neither user nor system says it up to the first turn whose state has it, in any spelling
+(`search`); yes, no and dontcare tell nothing of their slot and are not searched for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from typing import Final
+
+import polars as pl
+
+from dstbench.audit.inputs import gold_and_utterances, spoken_texts
+from dstbench.audit.mentions import CANONICAL, squeezed
+from dstbench.audit.search import first_said
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.normalise import alternatives, is_dontcare
+from dstbench.conventions.slots import canonical_slot
+from dstbench.errors import DstbenchError
+from dstbench.readers.ontology import read_entities
+from dstbench.runs.open import Data
+from dstbench.schema.audit_words import DOUBTFUL, DOUBTFUL_SLOTS
+from dstbench.schema.core import BETWEEN
+
+_NAME: Final = "-name"
+_VALUE: Final = ["slot", "dialogue", "value"]
+
+
+@dataclass(frozen=True)
+class Contradictions:
+    """Doubtful values of gold, as frames (schemas in `dstbench.schema.audit_words`).
+
+    Attributes:
+        slots: How many there are per slot, schema `DOUBTFUL_SLOTS`.
+        values: Each of them, schema `DOUBTFUL`.
+    """
+
+    slots: pl.DataFrame
+    values: pl.DataFrame
+
+
+def contradictions(
+    data: Data,
+    *,
+    database: str | PathLike[str] | None = None,
+    said: pl.DataFrame | None = None,
+    split: str | None = None,
+) -> Contradictions:
+    """Find gold values that contradict the database, and gold values that nobody has said.
+
+    Args:
+        data: The dataset: a file or folder that holds gold states and utterances, or states in memory.
+        database: A folder of ``DOMAIN_db.json``; None: no value is compared with a database.
+        said: What was said, schema `schema.CONTEXTS`; None: read it from the data's files.
+        split: The split to look at, where there are several; None: all.
+
+    Returns:
+        Both frames; `values` without a row if nothing is doubtful.
+
+    Raises:
+        DstbenchError: The data cannot be read, hold no gold or no utterances; or the database cannot be read, or has
+            none of the names in gold.
+
+    >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}}]
+    >>> said = pl.DataFrame({"dialogue": ["D"], "turn": [0], "system": [None], "user": ["a hotel please"]})
+    >>> contradictions(states, said=said).values.select("slot", "kind", "value").rows()
+    [('hotel-area', 'unsaid', 'north')]
+    """
+    gold, said = gold_and_utterances(data, said, split)
+    cells = gold.cells.join(gold.turns.with_row_index("at"), on="at")
+    cells = cells.select("dialogue", "turn", pl.col("slot", "value").cast(pl.String))
+    cells = cells.filter(~pl.col("value").is_in(Convention().absent)).sort("dialogue", "turn", "slot")
+    unsaid = _search(cells, said)
+    compared = None if database is None else _compare(cells, str(database))
+    found = [unsaid.filter("unsaid").with_columns(kind=pl.lit("unsaid"))]
+    slots = unsaid.group_by("slot").agg(searched=pl.len(), unsaid=pl.col("unsaid").sum())
+    if compared is not None:
+        found.insert(0, compared.filter("contradicts").with_columns(kind=pl.lit("database")))
+        checked = compared.group_by("slot").agg(checked=pl.len(), contradicting=pl.col("contradicts").sum())
+        slots = slots.join(checked, on="slot", how="full", coalesce=True).with_columns(pl.exclude("slot").fill_null(0))
+    values = pl.concat([DOUBTFUL.schema.to_frame(), *found], how="diagonal_relaxed")
+    return Contradictions(
+        DOUBTFUL_SLOTS.conform(_with_rates(slots, has_database=compared is not None)).sort("slot"),
+        DOUBTFUL.conform(values).sort("slot", "dialogue", "turn", "kind", "value", "name"),
+    )
+
+
+def _with_rates(slots: pl.DataFrame, *, has_database: bool) -> pl.DataFrame:
+    if not has_database:
+        slots = slots.with_columns(checked=pl.lit(None, pl.UInt32), contradicting=pl.lit(None, pl.UInt32))
+    shares = {"contradicting": "checked", "unsaid": "searched"}
+    return slots.with_columns(
+        pl.when(pl.col(whole) > 0).then(pl.col(part) / pl.col(whole)).alias(f"rate_{part}")
+        for part, whole in shares.items()
+    )
+
+
+def _first_turns(cells: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    """Each value of a dialogue once, with the first `turn` and the number of `turns` whose states have it."""
+    return cells.group_by(*_VALUE, *keys, maintain_order=True).agg(turn=pl.col("turn").first(), turns=pl.len())
+
+
+def _search(cells: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
+    """The values that can be searched for, and whether they are `unsaid` by their first turn."""
+    values = _first_turns(cells)
+    heard = first_said(values.select("dialogue", "slot", "value"), spoken_texts(said), Convention())
+    searched = values.join(heard, on=["dialogue", "slot", "value"], maintain_order="left")
+    return searched.with_columns(unsaid=pl.col("said_at").is_null() | (pl.col("said_at") > pl.col("turn")))
+
+
+def _compare(cells: pl.DataFrame, folder: str) -> pl.DataFrame:
+    """The values whose entity is in the database, with its value as `database`, and whether gold's `contradicts` it."""
+    entities = _entities(folder, cells["slot"].unique().to_list())
+    is_name = pl.col("slot").str.ends_with(_NAME)
+    domain = pl.col("slot").str.extract(r"^(.*?)-")
+    named = cells.filter(is_name).select("dialogue", "turn", domain=domain, name="value")
+    named = named.with_columns(key=_in_one_spelling(named["name"], "name"))
+    if named.height and not named["key"].is_in(entities["key"].implode()).any():
+        names = ", ".join(entities.filter(is_name)["name"].unique().sort()[:3]) or "no names"
+        hint = f"gold names {named['name'][0]!r}, the database has {names}"
+        raise DstbenchError("the database has none of gold's names", file=folder, hint=hint)
+    pairs = (
+        cells.filter(~is_name)
+        .with_columns(domain=domain)
+        .join(named, on=["dialogue", "turn", "domain"], maintain_order="left")
+    )
+    pairs = pairs.join(entities.drop("name"), on=["domain", "key", "slot"], maintain_order="left")
+    values = pairs.select("slot", "value", "database").unique(maintain_order=True)
+    differs = [
+        not any(is_dontcare(value) for value in alternatives(written))
+        and _key(slot, database) not in {_key(slot, value) for value in alternatives(written)}
+        for slot, written, database in values.iter_rows()
+    ]
+    values = values.with_columns(contradicts=pl.Series(differs, dtype=pl.Boolean))
+    return _first_turns(pairs, "name", "database").join(values, on=["slot", "value", "database"], maintain_order="left")
+
+
+def _entities(folder: str, slots: list[str]) -> pl.DataFrame:
+    """(domain, key, name, slot, database): the attributes of entities that are slots.
+
+    Of entities with one name, only the attributes in which they agree; "?" and the empty string leave a value open.
+    """
+    rows = [
+        (domain, entity["name"], slot, value)
+        for domain, entities in read_entities(folder).items()
+        for entity in entities
+        if isinstance(entity.get("name"), str)
+        for attribute, value in entity.items()
+        if isinstance(value, str) and (slot := canonical_slot(f"{domain}-{attribute}")) in slots
+    ]
+    schema = dict.fromkeys(("domain", "name", "slot", "database"), pl.String)
+    entities = pl.DataFrame(rows, schema=schema, orient="row")
+    entities = entities.with_columns(key=_in_one_spelling(entities["name"], "name"))
+    entities = entities.filter(~pl.col("database").is_in(["", "?"]))
+    one = entities.unique(["domain", "key", "slot", "database"], maintain_order=True)
+    return one.unique(["domain", "key", "slot"], keep="none", maintain_order=True)
+
+
+def _in_one_spelling(values: pl.Series, slot: str) -> pl.Series:
+    distinct = values.unique()
+    keys = pl.Series([None if BETWEEN in value else _key(slot, value) for value in distinct], dtype=pl.String)
+    return values.replace_strict(distinct, keys, return_dtype=pl.String)
+
+
+def _key(slot: str, value: str) -> str:
+    """A value in one spelling, letters and digits only."""
+    text: str = pl.select(squeezed(pl.lit(CANONICAL(slot, value)))).item()
+    return text

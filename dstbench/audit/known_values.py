@@ -1,0 +1,115 @@
+"""The values of datasets in what is said there: which are ordinary words, and which longer ones a dialogue says.
+
+Conventions: a dialogue says a value if the value's words stand in an utterance, whole, and not within a longer value:
+``express by holiday inn`` does not say ``holiday inn``. An article at the beginning makes no other value.
+
+A value is an *ordinary word* if at least `LEAST` dialogues say it in lower case whose states never have it, and these
+are more than `SHARE` of the dialogues that say it so: 172 dialogues of MultiWOZ 2.1 say ``ask``, mostly as in ``may I
+ask``, and in 26 of them it is annotated, as a restaurant. What has a capital is said as a name, and does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from dstbench.audit.inputs import gold_cells
+from dstbench.audit.mentions import bare_words, in_words, squeezed
+from dstbench.errors import DstbenchError, warn
+from dstbench.readers.contexts import contexts
+from dstbench.schema.core import BETWEEN
+
+LEAST: Final = 10
+SHARE: Final = 0.75
+
+
+class Content(NamedTuple):
+    """What is in a dataset.
+
+    Attributes:
+        cells: (dialogue, turn, slot, value) of its gold states.
+        texts: (dialogue, text): its utterances; empty if its format holds none.
+    """
+
+    cells: pl.DataFrame
+    texts: pl.DataFrame
+
+
+def read_content(path: str | PathLike[str]) -> Content:
+    """What is in a dataset; with a warning if it holds no utterances."""
+    cells = gold_cells(path)
+    try:
+        said = contexts(path)
+    except DstbenchError as error:
+        warn(f"{error.what}: only its states are searched for values")
+        return Content(cells, pl.DataFrame(schema={"dialogue": pl.String, "text": pl.String}))
+    texts = said.unpivot(["system", "user"], index="dialogue", value_name="text").drop_nulls()
+    return Content(cells, texts.select("dialogue", "text"))
+
+
+def value_key(text: pl.Expr) -> pl.Expr:
+    """What a value's spellings have in common: the letters and digits, without an article at the beginning."""
+    return squeezed(_without_article(text))
+
+
+def ordinary_words(datasets: Sequence[Content]) -> pl.DataFrame:
+    """(key: `value_key`, said, annotated) of the values that are ordinary words, and in how many dialogues.
+
+    Args:
+        datasets: Whose values are counted, in all their dialogues together.
+    """
+    spellings = _spellings(datasets)
+    counted = []
+    for cells, texts in datasets:
+        value = pl.col("value").str.split(BETWEEN)
+        annotated = cells.select("dialogue", value).explode("value").select("dialogue", key=value_key(pl.col("value")))
+        said = _said(texts.select("dialogue", words=in_words(pl.col("text"))), spellings).drop("words").unique()
+        is_annotated = annotated.unique().with_columns(annotated=pl.lit(True))
+        counted.append(said.join(is_annotated, on=["dialogue", "key"], how="left"))
+    counts = pl.concat(counted).group_by("key").agg(said=pl.len(), annotated=pl.col("annotated").count())
+    elsewhere = pl.col("said") - pl.col("annotated")
+    return counts.filter(elsewhere >= LEAST, elsewhere > SHARE * pl.col("said")).sort("key")
+
+
+def longer_values(names: pl.DataFrame, texts: pl.DataFrame, datasets: Sequence[Content]) -> pl.DataFrame:
+    """(dialogue, name): values of any dataset that a dialogue says, and that have a name of the dialogue in them.
+
+    Args:
+        names: (dialogue, name); those that are returned are none of these.
+        texts: (dialogue, text): what is said.
+        datasets: Whose values are searched for.
+    """
+    names = names.with_columns(key=value_key(pl.col("name")), short=_without_article(pl.col("name")))
+    said = _said(texts.select("dialogue", words=bare_words(pl.col("text"))), _spellings(datasets)).unique()
+    pairs = said.join(names, on=["dialogue", "key"], how="anti").join(names, on="dialogue")
+    whole, part = (pl.format(" {} ", name) for name in ("words", "short"))
+    return pairs.filter(whole.str.contains(part, literal=True)).select("dialogue", name="words").unique()
+
+
+def _without_article(text: pl.Expr) -> pl.Expr:
+    return bare_words(text).str.replace(r"^(?:the|an?) (.+)", "${1}")
+
+
+def _padded(words: pl.Expr) -> pl.Expr:
+    """Words with a space on either side of each, so that only whole words match, and neighbours both do."""
+    return pl.format(" {} ", words.str.replace_all(" ", "  ", literal=True))
+
+
+def _spellings(datasets: Sequence[Content]) -> pl.Series:
+    """The padded words of all values, with and without an article; longer ones first."""
+    values = pl.concat([cells.select(pl.col("value").unique()) for cells, _ in datasets])
+    value = pl.col("value")
+    values = values.select(value.str.split(BETWEEN)).explode("value").unique()
+    words = pl.concat([values.select(bare_words(value)), values.select(_without_article(value))]).unique()
+    padded = words.filter(value != "").select(_padded(value))
+    return padded.sort(value.str.len_bytes(), value, descending=[True, False])["value"]
+
+
+def _said(texts: pl.DataFrame, spellings: pl.Series) -> pl.DataFrame:
+    """(dialogue, words, key) of the values that are said in texts (dialogue, words)."""
+    found = _padded(pl.col("words")).str.extract_many(pl.lit(spellings.implode()), leftmost=True)
+    said = texts.select("dialogue", words=found).explode("words").drop_nulls()
+    return said.with_columns(bare_words(pl.col("words"))).with_columns(key=value_key(pl.col("words")))

@@ -1,0 +1,380 @@
+"""Evidence that an annotation is missing: what is said of the place under discussion, checked against a database.
+
+For each domain that has places (a database of entities with names), the *place under discussion* of a turn is the one
+that gold names in the state, else the one that the user names, else the only one that the system offers and the user
+does not refuse; until another is named. A mention of a value belongs to the state by one of these rules:
+
+- ``name``: the user names the place, or the system offers it alone and the user does not refuse it;
+- ``fact``: the system says a value of the place under discussion, and the place's row in the database has it;
+- ``feature``: the system says that the place has something (parking), or has not, as its row does; or that all places
+  have it; or the user wishes for it;
+- ``kind``: the user asks for a kind of place ("a hotel", "guest houses"), or its name says it, and the row agrees;
+- ``wish``: the user says one value of the domain that is being talked about, and no row contradicts it.
+
+The database only confirms what is said; nothing is taken from it. Of similar places (the same slot, speaker and rule),
+gold must annotate some elsewhere in the corpus. Words and patterns are data (`rules.json`), one set per language.
+(Qian et al. 2021, section 3.)
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from dstbench.audit.evidence import RARELY, Corpus
+from dstbench.audit.mentions import CANONICAL, WORD, Vocabulary, find_mentions, spans, squeezed
+from dstbench.audit.rules import Rules
+from dstbench.conventions.normalise import is_dontcare, spellings
+from dstbench.conventions.slots import canonical_slot
+from dstbench.readers.ontology import read_entities
+
+_CELL: Final = ["row", "slot"]
+_OF_DOMAIN: Final = ["row", "domain"]
+_NAME: Final = "-name"
+_IS_NAME: Final = pl.col("slot").str.ends_with(_NAME)
+_SENTENCE_END: Final = r"[.!?]+"
+#: So many similar places elsewhere must be annotated.
+SUPPORT: Final = 3
+
+
+@dataclass(frozen=True)
+class Places:
+    """The places that a dataset's database has, and what is said of them.
+
+    Attributes:
+        slots: The slots that the rules judge.
+        facts: (domain, entity, slot, fact), the attributes of entities, canonical.
+        names: (domain, name, entity, value), each canonical name of an entity, and the name that is added for it: the
+            one that gold has most often.
+        mentions: What `mentions.find_mentions` gives, with `domain`, `words`, and what the rules say of the sentence.
+        refusals: (row, domain), turns in which the user asks for another place.
+    """
+
+    slots: list[str]
+    facts: pl.DataFrame
+    names: pl.DataFrame
+    mentions: pl.DataFrame
+    refusals: pl.DataFrame
+
+
+def lay_out_places(corpus: Corpus, folder: str, rules: Rules) -> Places:
+    """Find the places of a database, their attributes and the words of the rules in a corpus."""
+    of_gold = corpus.forms.select(pl.col("slot", "value").cast(pl.String)).unique()
+    slots = set(of_gold["slot"])
+    entities, facts = _entities(folder, slots)
+    domains = sorted({domain for domain, _ in entities})
+    judged = {*facts["slot"], *(f"{domain}{_NAME}" for domain in domains)}
+    values: dict[str, set[str]] = {slot: set() for slot in judged}
+    for slot, value in (*of_gold.iter_rows(), *facts.select("slot", "fact").iter_rows()):
+        if slot in judged and not is_dontcare(value):
+            values[slot].add(value)
+    searched = {
+        # A number alone does not tell its slot; the rules have the words beside it.
+        slot: {value for value in listed if not value.isdigit()}
+        for slot, listed in values.items()
+        if not slot.endswith(_NAME) and slot not in (*rules.features, *rules.kinds)
+    }
+    common = {CANONICAL("", word) for word in rules.no_names} | {
+        value for listed in searched.values() for value in listed
+    }
+    names = _names(entities, values, common, corpus, rules)
+    rows = [
+        (pattern, f"{domain}{_NAME}", name)
+        for domain, name in names.select("domain", "name").iter_rows()
+        for pattern in sorted(_patterns(f"{domain}{_NAME}", name))
+    ]
+    rows += [
+        (_pattern(words), slot, CANONICAL(slot, value))
+        for slot, by_value in rules.said_as.items()
+        if slot in judged
+        for value, listed in by_value.items()
+        for words in listed
+    ]
+    patterns = Vocabulary.of(searched).patterns
+    patterns = pl.concat([patterns, pl.DataFrame(rows, schema=patterns.schema, orient="row")])
+    found = find_mentions(corpus.texts, Vocabulary(patterns.unique(maintain_order=True), {}))
+    mentions = _with_sentences(spans(found, corpus.texts), rules)
+    return Places(sorted(judged), facts, names, mentions, _refusals(corpus, rules, domains))
+
+
+def _entities(folder: str, slots: set[str]) -> tuple[list[tuple[str, str]], pl.DataFrame]:
+    """The (domain, canonical name) of each entity of a domain whose names gold annotates, and `Places.facts`."""
+    entities: dict[tuple[str, str], None] = {}
+    rows: list[tuple[str, str, str, str]] = []
+    for domain, listed in read_entities(folder).items():
+        for entity in listed if f"{domain}{_NAME}" in slots else ():
+            if not isinstance(entity.get("name"), str):
+                continue
+            name = CANONICAL(f"{domain}{_NAME}", entity["name"])
+            entities[domain, name] = None
+            for attribute, value in entity.items():
+                slot = canonical_slot(f"{domain}-{attribute}")
+                if isinstance(value, str) and slot in slots and attribute != "name" and value not in ("", "?"):
+                    rows.append((domain, name, slot, CANONICAL(slot, value)))
+    facts = pl.DataFrame(rows, schema=dict.fromkeys(("domain", "entity", "slot", "fact"), pl.String), orient="row")
+    # Of entities with one name, only what they agree in.
+    return list(entities), facts.unique().unique(["domain", "entity", "slot"], keep="none").sort(facts.columns)
+
+
+def _names(
+    entities: list[tuple[str, str]], values: dict[str, set[str]], common: set[str], corpus: Corpus, rules: Rules
+) -> pl.DataFrame:
+    """`Places.names`: the names of the database and of gold, and short forms that mean one entity only."""
+    endings = re.compile(rf"^(.{{4,}}?) (?:{'|'.join(map(re.escape, rules.name_endings))})$")
+    meant: dict[tuple[str, str], set[str]] = {}
+    for domain, name in entities:
+        forms = {name, name.removeprefix("the ")}
+        forms |= {short[1] for form in forms if (short := endings.match(form))}
+        for form in forms - common:
+            meant.setdefault((domain, form), set()).add(name)
+    entity_of = {key: min(which) for key, which in meant.items() if len(which) == 1}
+    entity_of |= {(domain, name): name for domain, name in entities}
+    alike = {(domain, _bare(name)): entity for (domain, name), entity in entity_of.items()}
+    for slot, listed in values.items():
+        domain = slot.removesuffix(_NAME)
+        for value in sorted(listed - common) if slot.endswith(_NAME) else ():
+            if len(value) > 3:
+                entity_of.setdefault((domain, value), alike.get((domain, _bare(value)), value))
+    rows = [(domain, name, entity) for (domain, name), entity in sorted(entity_of.items())]
+    names = pl.DataFrame(rows, schema=dict.fromkeys(("domain", "name", "entity"), pl.String), orient="row")
+    spelled = corpus.forms.cast(pl.String).filter(_IS_NAME).rename({"value": "name", "written": "value"})
+    used = corpus.cells.cast({"slot": pl.String, "value": pl.String}).join(spelled, on=["slot", "value"])
+    used = used.group_by("name", domain=pl.col("slot").str.strip_suffix(_NAME)).agg(n=pl.len())
+    counted = names.join(used, on=["domain", "name"], how="left").with_columns(pl.col("n").fill_null(0))
+    best = counted.sort("n", pl.col("name") == pl.col("entity"), "name", descending=[True, True, False])
+    best = best.unique(["domain", "entity"], keep="first", maintain_order=True)
+    return names.join(best.select("domain", "entity", value="name"), on=["domain", "entity"])
+
+
+def _bare(name: str) -> str:
+    """A name without signs, spaces and the s of genitives and plurals, in which its spellings are equal."""
+    return re.sub(r"[\W_]", "", re.sub(r"['\u2019 ]?s\b", "", name))
+
+
+def _patterns(slot: str, value: str) -> set[str]:
+    """Patterns of the spellings of a value; tokenisers split genitives off (``rosa s``)."""
+    texts = {value, *spellings(slot, value)}
+    texts |= {re.sub(r"(\w{3,})s\b", r"\1 s", text, count=1) for text in texts}
+    return {_pattern(text) for text in texts}
+
+
+def _pattern(text: str) -> str:
+    """Words as `Vocabulary.patterns` has them."""
+    return f" {'  '.join(re.findall(WORD, text.lower()))} "
+
+
+def _sentences(text: pl.Expr) -> pl.Expr:
+    return text.str.to_lowercase().str.replace_all(_SENTENCE_END, "${0}\n").str.split("\n")
+
+
+def _with_sentences(mentions: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+    """Mentions with the `sentence` that they stand in, and what the rules say of it."""
+    text, sentence, is_user = pl.col("text"), pl.col("sentence"), pl.col("speaker") == "user"
+    number = text.str.head("start").str.count_matches(_SENTENCE_END)
+    mentions = mentions.with_columns(pl.col("slot", "speaker", "value").cast(pl.String)).with_columns(
+        domain=pl.col("slot").str.extract(r"^(.*?)-"), sentence=_sentences(text).list.get(number, null_on_oob=True)
+    )
+    before = _sentences(text.str.head("start")).list.last()
+    asks_kind = ((pl.col("slot") == slot) & sentence.str.contains(pattern) for slot, pattern in rules.kinds.items())
+    travel = (sentence.str.contains(rules.domains[domain]) for domain in rules.travel)
+    mentions = mentions.with_columns(
+        words=text.str.slice("start", pl.col("end") - pl.col("start")),
+        denied=sentence.str.contains(rules.negation),
+        asked=pl.when(is_user)
+        .then(sentence.str.contains(rules.request))
+        .otherwise(sentence.str.contains(r"\?") & before.str.contains(rules.offer)),
+        indifferent=sentence.str.contains(rules.indifference),
+        vague=sentence.str.contains(rules.vagueness),
+        of_all=sentence.str.contains(rules.every),
+        asks_kind=pl.any_horizontal(pl.lit(False), *asks_kind),
+        of_travel=pl.any_horizontal(pl.lit(False), *travel),
+        of_domain=_says_domain(text.str.to_lowercase(), rules, own=True),
+        of_other=_says_domain(text.str.to_lowercase(), rules, own=False),
+    )
+    return mentions.drop("text", "start", "end", "sentence", "before", "after")
+
+
+def _says_domain(text: pl.Expr, rules: Rules, *, own: bool) -> pl.Expr:
+    """Whether a text has words of the row's own domain, or of another one."""
+    hits = [
+        ((pl.col("domain") == domain) == own) & text.str.contains(pattern) for domain, pattern in rules.domains.items()
+    ]
+    return pl.any_horizontal(pl.lit(False), *hits)
+
+
+def _refusals(corpus: Corpus, rules: Rules, domains: list[str]) -> pl.DataFrame:
+    """`Places.refusals`; a refusal in a sentence about another domain only is not one."""
+    sentences = (
+        corpus.texts.filter(speaker="user").select("row", sentence=_sentences(pl.col("text"))).explode("sentence")
+    )
+    sentences = sentences.filter(pl.col("sentence").str.contains(rules.refusal))
+    sentences = sentences.join(pl.DataFrame({"domain": domains}, schema={"domain": pl.String}), how="cross")
+    own, other = (_says_domain(pl.col("sentence"), rules, own=own) for own in (True, False))
+    return sentences.filter(own | ~other).select(_OF_DOMAIN).unique()
+
+
+def judge_places(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rules) -> pl.DataFrame:
+    """The mentions that belong to the state by a rule, and how gold treats them and similar ones elsewhere.
+
+    Returns:
+        Mentions with `rule`, `place` (the one under discussion) and `fact` (what the database says of it); `now`
+        (gold's value of the slot, null: none) and `is_set` (to the value said, in this turn); and `annotated` of
+        `others` mentions elsewhere with the same slot, speaker and rule.
+    """
+    state = _state(corpus, cells)
+    known = places.names.select("domain", "entity", added="value", value="name")
+    names = places.mentions.filter(_IS_NAME).join(known, on=["domain", "value"])
+    gold_names = state.filter(_IS_NAME).select(*_OF_DOMAIN, name="value").join(places.names, on=["domain", "name"])
+    gold_names = gold_names.select(*_OF_DOMAIN, annotated="entity")
+    names = _without_common(names, gold_names)
+    turns = _discussed(corpus, state, names, gold_names, places)
+    said = pl.concat(
+        [
+            places.mentions.filter(~_IS_NAME),
+            names.with_columns(value="added").drop("added"),
+            _kinds_in_names(names, places),
+        ],
+        how="diagonal",
+    )
+    is_feature = pl.col("slot").is_in(rules.features)
+    said = said.join(turns, on=_OF_DOMAIN).with_columns(
+        value=pl.when(is_feature & pl.col("denied")).then(pl.lit("no")).otherwise("value")
+    )
+    said = said.join(places.facts.rename({"entity": "place"}), on=["domain", "place", "slot"], how="left")
+    said = said.with_columns(values=pl.col("value").n_unique().over("row", "speaker", "slot"))
+    said = said.join(state.select(*_CELL, now="value", changed="changed"), on=_CELL, how="left")
+    taken = state.filter("changed").select("row", "value", taken_by="slot").unique(["row", "value"], keep="none")
+    said = said.join(taken, on=["row", "value"], how="left").with_columns(rule=_rule(rules, is_feature))
+    is_set = ((pl.col("now") == pl.col("value")) & pl.col("changed")).fill_null(False)
+    said = said.filter(pl.col("rule").is_not_null()).with_columns(is_set=is_set)
+    said = said.sort("mention", "slot").unique(["row", "slot", "speaker", "value"], keep="first", maintain_order=True)
+    alike = ["slot", "speaker", "rule"]
+    # Where the state had the value before, there was nothing to annotate.
+    could = pl.col("is_set") | pl.col("now").is_null()
+    return said.with_columns(
+        annotated=pl.col("is_set").sum().over(alike) - pl.col("is_set").cast(pl.UInt32),
+        others=could.sum().over(alike) - could.cast(pl.UInt32),
+    )
+
+
+def propose_places(judged: pl.DataFrame) -> pl.DataFrame:
+    """The mentions that ought to be annotated, one per turn and slot; what the user says goes first."""
+    missing = judged.filter(pl.col("now").is_null(), pl.col("annotated") >= SUPPORT)
+    missing = missing.with_columns(share=pl.col("annotated") / pl.col("others"))
+    order = ["row", "slot", pl.col("speaker") == "system", "mention"]
+    missing = missing.sort(order).unique(_CELL, keep="first", maintain_order=True)
+    return missing.rename({"place": "topic"})
+
+
+def _state(corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
+    """(row, slot, domain, value: canonical, changed: since the turn before) of gold's states."""
+    forms = corpus.forms.cast(pl.String).unique(["slot", "written"], keep="first", maintain_order=True)
+    state = cells.select("row", pl.col("slot").cast(pl.String), written=pl.col("value").cast(pl.String))
+    state = state.join(forms, on=["slot", "written"]).select(*_CELL, "value")
+    not_last = corpus.turns.filter(~pl.col("last")).select("row")
+    was = state.join(not_last, on="row", how="semi").select(pl.col("row") + 1, "slot", was="value")
+    return state.join(was, on=_CELL, how="left").select(
+        *_CELL,
+        "value",
+        domain=pl.col("slot").str.extract(r"^(.*?)-"),
+        changed=pl.col("value").ne_missing(pl.col("was")),
+    )
+
+
+def _without_common(names: pl.DataFrame, gold_names: pl.DataFrame) -> pl.DataFrame:
+    """Mentions of names but for those whose words hardly ever mean the place in gold (a restaurant called `ask`)."""
+    is_meant = (pl.col("annotated") == pl.col("entity")).fill_null(False)
+    words = ["slot", "value"]
+    usual = (pl.len().over(words) <= 2 * SUPPORT) | (is_meant.mean().over(words) >= RARELY)
+    return names.join(gold_names, on=_OF_DOMAIN, how="left").filter(usual).drop("annotated")
+
+
+def _kinds_in_names(names: pl.DataFrame, places: Places) -> pl.DataFrame:
+    """Mentions of kinds of places within names (``clare college``), where the place is of that kind."""
+    facts = places.facts.filter(pl.col("slot").str.ends_with("-type"))
+    kinds = names.drop("value", "added", "slot").join(facts.rename({"fact": "value"}), on=["domain", "entity"])
+    says_kind = squeezed(pl.col("words")).str.contains(squeezed(pl.col("value")), literal=True)
+    return kinds.filter(says_kind).with_columns(in_name=pl.lit(True))
+
+
+def _discussed(
+    corpus: Corpus, state: pl.DataFrame, names: pl.DataFrame, gold_names: pl.DataFrame, places: Places
+) -> pl.DataFrame:
+    """What is discussed in each turn and domain whose annotation has begun, or begins in the next turn.
+
+    Returns:
+        (row, domain, place: under discussion, `user_names` and `system_names`: how many places they name, offered: the
+        only place that the system names and the user does not refuse, is_topic and was_topic: whether the domain is the
+        last one that was annotated or spoken of, with the user's words and before them, elsewhere: whether the system
+        names places of another domain).
+    """
+    domains = pl.DataFrame({"domain": places.names["domain"].unique().sort()})
+    begun = state.join(corpus.turns, on="row").group_by("dialogue", "domain").agg(begin=pl.col("row").min())
+    turns = corpus.turns.select("row", "dialogue").join(domains, how="cross")
+    turns = turns.join(begun, on=["dialogue", "domain"]).sort("dialogue", "domain", "row")
+    by_speaker = names.group_by(*_OF_DOMAIN, "speaker").agg(
+        n=pl.col("entity").n_unique(), only=pl.col("entity").first()
+    )
+    for frame in (
+        gold_names,
+        *(
+            by_speaker.filter(speaker=who).select(*_OF_DOMAIN, pl.col("n", "only").name.prefix(f"{who}_"))
+            for who in ("user", "system")
+        ),
+        state.filter("changed").select(_OF_DOMAIN).unique().with_columns(changed=True),
+        places.refusals.with_columns(refused=True),
+    ):
+        turns = turns.join(frame, on=_OF_DOMAIN, how="left", maintain_order="left")
+    turns = turns.with_columns(pl.col("changed", "refused").fill_null(False), pl.col("user_n", "system_n").fill_null(0))
+    offered = pl.when((pl.col("system_n") == 1) & ~pl.col("refused")).then("system_only")
+    named = pl.coalesce("annotated", pl.when(pl.col("user_n") == 1).then("user_only"), offered)
+    is_open = named.is_null() & ((pl.col("system_n") > 0) | pl.col("refused"))  # several offered, or none wanted
+    spoken_of = pl.col("changed") | (pl.col("user_n") > 0) | (pl.col("system_n") > 0)
+    group = ["dialogue", "domain"]
+    turns = turns.with_columns(
+        offered=offered,
+        place=pl.when(is_open).then(pl.lit("")).otherwise(named).forward_fill().over(group),
+        spoken_of=pl.when(spoken_of).then("row").forward_fill().over(group),
+    )
+    before = pl.when(pl.col("system_n") > 0).then("row").otherwise(pl.col("spoken_of").shift(1).over(group))
+    turns = turns.with_columns(before=before)
+    return turns.filter(pl.col("begin") <= pl.col("row") + 1).select(
+        *_OF_DOMAIN,
+        "offered",
+        place=pl.when(pl.col("place") != "").then("place"),
+        user_names="user_n",
+        system_names="system_n",
+        is_topic=(pl.col("spoken_of") == pl.col("spoken_of").max().over("row")).fill_null(False),
+        was_topic=(pl.col("before") == pl.col("before").max().over("row")).fill_null(False),
+        elsewhere=(pl.col("system_n") > 0).sum().over("row") > (pl.col("system_n") > 0).cast(pl.UInt32),
+    )
+
+
+def _rule(rules: Rules, is_feature: pl.Expr) -> pl.Expr:
+    """The rule by which a mention belongs to the state; null: by none. See the module's docstring."""
+    by_user, by_system = pl.col("speaker") == "user", pl.col("speaker") == "system"
+    agrees, differs = ((pl.col("fact") == pl.col("value")) == same for same in (True, False))
+    agrees, differs = agrees.fill_null(False), differs.fill_null(False)
+    in_name, is_kind = pl.col("in_name").fill_null(False), pl.col("slot").is_in(list(rules.kinds))
+    is_value = ~_IS_NAME & ~is_feature & ~is_kind & ~in_name & (pl.col("values") == 1)
+    is_offer = (pl.col("offered") == pl.col("entity")) & (pl.col("user_names") == 0)
+    is_named = (by_user & (pl.col("user_names") == 1)) | (by_system & is_offer).fill_null(False)
+    of_domain = pl.col("of_domain") | ~pl.col("of_other")
+    of_place = (pl.col("system_names") > 0) | (pl.col("was_topic") & ~pl.col("elsewhere") & of_domain)
+    has_all = pl.col("of_all") & (pl.col("value") == "yes") & ~differs
+    stated = by_system & ~pl.col("asked") & (agrees | has_all)
+    wished = by_user & (pl.col("value") == "yes") & ~pl.col("asked") & ~pl.col("indifferent") & ~differs
+    asked_for = is_kind & ~in_name & by_user & (pl.col("values") == 1) & ~pl.col("of_travel")
+    is_free = pl.col("taken_by").is_null() | (pl.col("taken_by") == pl.col("slot"))
+    conditions = {
+        "name": _IS_NAME & is_named,
+        "fact": is_value & by_system & agrees & of_place,
+        "feature": is_feature & ~pl.col("vague") & (stated | wished),
+        "kind": (in_name & is_named & agrees & (by_user | ~is_kind))
+        | (asked_for & pl.when("asks_kind").then(~differs).otherwise(agrees)),
+        "wish": is_value & by_user & pl.col("is_topic") & ~pl.col("denied") & ~differs & is_free & of_domain,
+    }
+    return pl.coalesce(pl.when(condition).then(pl.lit(rule)) for rule, condition in conditions.items())

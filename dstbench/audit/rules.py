@@ -1,0 +1,67 @@
+"""The rules by which `places` judges what is said: words and patterns, in a file per language (`rules.json`)."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from os import PathLike
+
+import msgspec
+import polars as pl
+
+from dstbench.conventions.files import read_json
+from dstbench.errors import DstbenchError
+
+
+class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Words and patterns (regular expressions over text in lower case) of one language.
+
+    Attributes:
+        refusal: The user asks for another place.
+        negation: A sentence denies something.
+        request: The user asks for information.
+        offer: The system asks whether the user wants something.
+        indifference: The user does not mind.
+        vagueness: A statement is not about all places.
+        every: A statement is about all places.
+        domains: What is said of each domain.
+        travel: Domains whose sentences name a place only as where somebody goes.
+        no_names: Annotated names that are common words.
+        name_endings: Words at the end of names that people leave out.
+        said_as: Slot to value to words that say it, beside the value itself.
+        features: Slots with the values yes and no, whose words only name the feature.
+        kinds: Slots of a kind of place, with the phrases that ask for one.
+    """
+
+    refusal: str
+    negation: str
+    request: str
+    offer: str
+    indifference: str
+    vagueness: str
+    every: str
+    domains: dict[str, str]
+    travel: list[str]
+    no_names: list[str]
+    name_endings: list[str]
+    said_as: dict[str, dict[str, list[str]]]
+    features: list[str]
+    kinds: dict[str, str]
+
+
+def read_rules(path: str | PathLike[str] | None = None) -> Rules:
+    """The rules in a JSON file; None: those for English.
+
+    Raises:
+        DstbenchError: The file cannot be read, lacks a rule, or has an unknown one or a pattern that is not valid.
+    """
+    source = str(files("dstbench.audit") / "rules.json" if path is None else path)
+    document = read_json(source, dict)
+    try:
+        rules = msgspec.convert(document, Rules)
+        patterns = [rules.refusal, rules.negation, rules.request, rules.offer, rules.indifference, rules.vagueness]
+        for pattern in (*patterns, rules.every, *rules.domains.values(), *rules.kinds.values()):
+            pl.select(pl.lit("").str.contains(pattern))
+    except (msgspec.ValidationError, pl.exceptions.ComputeError) as error:
+        fault = str(error).splitlines()[0]
+        raise DstbenchError(f"no rules: {fault}", file=source, hint="dstbench/audit/rules.json is an example") from None
+    return rules

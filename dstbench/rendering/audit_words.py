@@ -1,0 +1,205 @@
+"""Audits of what is said in a dataset as text, Markdown, LaTeX, CSV or JSON; see `audit`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from dstbench.rendering.tables import (
+    UNDEFINED,
+    Page,
+    render_page,
+    render_rows,
+    renderer,
+    share_text,
+    side_by_side,
+    signature_lines,
+    texts,
+    three_decimals,
+)
+from dstbench.typing import TableFormat
+
+if TYPE_CHECKING:
+    from dstbench.audit import (
+        Agreement,
+        Contradictions,
+        Inconsistency,
+        Memorisation,
+        Replacement,
+    )
+
+# How many refused values are shown.
+_SHOWN: Final = 20
+
+
+@renderer
+def render_inconsistency(inconsistency: Inconsistency) -> Page:
+    """What is missing in a dataset by slot, with one example each."""
+    by_speaker = inconsistency.shares.pivot(
+        on="speaker", on_columns=["user", "system"], index="slot", values=["share", "rate"]
+    )
+    rates = side_by_side([inconsistency.rates, by_speaker], on="slot").select(
+        "slot",
+        *texts("annotated", "missing"),
+        share_text("rate", "% missing"),
+        share_text("rate_user", "% user's"),
+        share_text("rate_system", "% system's"),
+        share_text("share_system", "% by system"),
+        *texts("late"),
+        share_text("dialogue_rate", "% dialogues"),
+    )
+    best_first = inconsistency.proposals.sort(
+        "slot", "share", "mentions", descending=[False, True, True], maintain_order=True
+    )
+    examples = best_first.unique("slot", keep="first", maintain_order=True).select(
+        "dialogue",
+        *texts("turn"),
+        pl.format("{} = {}", "slot", "value").alias("missing"),
+        pl.col("speaker").alias("said by"),
+        "place",
+        pl.format("{} of {}", "annotated", "mentions").alias("elsewhere"),
+    )
+    title = (
+        "By slot: annotated, and missing, where the value is said; % missing: of both, of what the user says, of what\n"
+        "only the system says; % by system: of the missing; late: gold has it later; % of dialogues"
+    )
+    sections = [(title, rates)]
+    if examples.height:
+        title = "The best supported example of each slot; elsewhere: how many mentions in such places are annotated"
+        sections.append((title, examples))
+    return Page(sections, [_summary_text(inconsistency.summary.row(0, named=True))])
+
+
+def _summary_text(s: dict[str, Any]) -> str:
+    lists = "; --log FILE lists them all" if s["missing"] else ""
+    return (
+        f"{s['missing']:,} annotations missing ({s['user']:,} said by the user, {s['system']:,} by the system only; "
+        f"{s['late']:,} come late):\nin {s['dialogues_changed']:,} of {s['dialogues']:,} dialogues "
+        f"({100 * s['dialogues_changed'] / s['dialogues']:.1f} %), {s['turns_changed']:,} of {s['turns']:,} turns "
+        f"({100 * s['turns_changed'] / s['turns']:.1f} %){lists}"
+    )
+
+
+def render_review(rows: pl.DataFrame, form: TableFormat) -> str:
+    """The measures of a reviewed correction."""
+    if form in ("json", "csv"):
+        return render_rows(rows, "review", form)
+    measures = rows.select("measure", *map(share_text, ("value", "low", "high")))
+    right, wrong, missed, dialogues = rows.select("right", "wrong", "missed", "dialogues").row(0)
+    below = (
+        f"in percent, with 95 % intervals, estimated for the whole dataset from {dialogues:,} dialogues: "
+        f"{right:,} additions right, {wrong:,} wrong, {missed:,} missed"
+    )
+    return render_page(Page([("Review of the correction", measures)], [below]), form)
+
+
+@renderer
+def render_agreement(agreement: Agreement) -> Page:
+    """The measures of a correction by each of its readers, and how much these agree."""
+    names = {"cohen": "Cohen's kappa", "fleiss": "Fleiss' kappa"}
+    measures = agreement.measures.select(
+        "reader", "measure", *map(share_text, ("value", "low", "high")), *texts("right", "wrong", "missed")
+    )
+    found = agreement.agreement.select(
+        "question",
+        *texts("rows", "left_out"),
+        share_text("observed", "% agree"),
+        pl.col("statistic").replace(names),
+        *(three_decimals(name) for name in ("kappa", "low", "high")),
+    )
+    below = [
+        "measures in percent, with 95 % intervals, estimated for the whole dataset from "
+        f"{agreement.measures['dialogues'].item(0):,} dialogues",
+        "rows: answered by all readers; left_out: left empty by one or more; % agree: of pairs of readers",
+        "intervals of kappa: 95 %, by a bootstrap over dialogues",
+    ]
+    return Page([("Review of the correction, by reader", measures), ("Agreement of the readers", found)], below)
+
+
+@renderer
+def render_replacement(replacement: Replacement, *, kept: bool) -> Page:
+    """What has been replaced, by slot, and the first values that were not, by reason.
+
+    Args:
+        replacement: What `dstbench.audit.replace` returned.
+        kept: Whether dialogues with refused values were kept as they were.
+    """
+    by_slot = replacement.replaced.group_by("slot").agg(
+        pl.col("dialogue", "value", "new").n_unique().cast(pl.String), pl.col("states").sum().cast(pl.String)
+    )
+    counted = by_slot.sort("slot").rename({"dialogue": "dialogues", "value": "values"})
+    sections = [("Replaced by slot: dialogues, distinct values before and after, states of turns", counted)]
+    below = ["only states and utterances are changed: dialogue acts, spans and goals are as before"]
+    is_said = pl.col("reason") != "not said"
+    unsaid, ordinary = replacement.refused.filter(~is_said), replacement.refused.filter(is_said)
+    what = "Kept as they were" if kept else "Left out"
+    dialogues = f"{unsaid['dialogue'].n_unique():,} dialogues with a value that nobody says"
+    counts = ordinary.group_by("slot", "value").agg(pl.col("dialogue").n_unique(), pl.col("said", "annotated").first())
+    refused = {
+        f"{what}: {dialogues} word for word; turn: the first with that value": unsaid.select(
+            *texts("dialogue", "turn", "slot", "value")
+        ),
+        "Not replaced, as they are ordinary words; said, annotated: in dialogues of training and data": counts.sort(
+            "slot", "value"
+        ).select(*texts("slot", "value", "said", "annotated", dialogues="dialogue")),
+    }
+    sections += [(title, rows.head(_SHOWN)) for title, rows in refused.items() if rows.height]
+    if more := sum(max(0, rows.height - _SHOWN) for rows in refused.values()):
+        below.insert(0, f"{more:,} more such values: --manifest FILE lists all")
+    return Page(sections, below)
+
+
+@renderer
+def render_memorisation(memorisation: Memorisation) -> Page:
+    """What has been predicted and not said."""
+    runs, slots, examples = memorisation.runs, memorisation.slots, memorisation.examples
+    run = ["run"] if runs["run"].n_unique() > 1 else []
+    counted = [*texts("n", "searched", "ungrounded"), share_text("rate", "% ungrounded")]
+    in_train, frequent = [], []
+    below = [
+        "n: slots of turns; searched: without yes, no, dontcare; ungrounded: said by neither user nor system so far"
+    ]
+    if runs["in_train"].is_not_null().any():
+        in_train, frequent = texts("in_train"), [pl.col("frequent").fill_null(UNDEFINED)]
+        counted += [*texts("in_train", "is_frequent"), share_text("share", "% frequent")]
+        below.append("in_train: of these, values that training has in the slot; is_frequent: its value in most turns")
+    where = [*texts("turns", "dialogues"), *in_train, *texts("dialogue", "turn"), pl.col("gold").fill_null(UNDEFINED)]
+    sections = {
+        "Predicted values that are wrong or over-predicted, and those that nobody has said": runs.select(
+            *run, "kind", *counted
+        ),
+        "By slot, where there are any": slots.filter(pl.col("ungrounded") > 0).select(
+            *run, "slot", "kind", *counted, *frequent
+        ),
+        "The most frequent of them, and where each is first": examples.select(*run, "slot", "kind", "value", *where),
+    }
+    signatures = signature_lines(runs.select("run", "signature", metric="kind"))
+    return Page([(title, table) for title, table in sections.items() if table.height], [*below, *signatures])
+
+
+@renderer
+def render_contradictions(contradictions: Contradictions, *, top: int) -> Page:
+    """Gold values that contradict the database or were never said, by slot and the first `top` of each kind."""
+    slots, values = contradictions.slots, contradictions.values
+    doubtful = slots.filter((pl.col("contradicting").fill_null(0) > 0) | (pl.col("unsaid") > 0))
+    compared = [*texts("checked", differ="contradicting"), share_text("rate_contradicting", "% differ")]
+    below = [
+        "differ: of those checked, whose entity is in the database, another value than it has there",
+        "unsaid: of those searched, without yes, no, dontcare, said in no spelling up to that turn; so is a paraphrase",
+    ]
+    if slots["checked"].null_count() == slots.height:
+        compared = []
+        below[0] = "--database FOLDER compares values with the entity that gold names"
+    searched = [*texts("searched", "unsaid"), share_text("rate_unsaid", "% unsaid")]
+    sections = {
+        "Gold values that are doubtful, counted once per dialogue": doubtful.select("slot", *compared, *searched)
+    }
+    where = texts("dialogue", "turn", "turns")
+    titles = {"database": "Values that contradict the database", "unsaid": "Values that nobody has said"}
+    for kind, title in titles.items():
+        rows = values.filter(kind=kind)
+        entity = [pl.col("name"), pl.col("database")] if kind == "database" else []
+        first = f", the first {top} of {rows.height:,}" if rows.height > top else ""
+        sections[title + first] = rows.head(top).select("slot", "value", *entity, *where)
+    return Page([(title, table) for title, table in sections.items() if table.height], below)

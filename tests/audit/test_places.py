@@ -1,0 +1,174 @@
+"""Missing annotations of places: by the place under discussion, checked against a database."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.missing_annotations import BARS, compare
+from dstbench import audit
+from dstbench.audit.places import SUPPORT
+from dstbench.audit.rules import read_rules
+from dstbench.errors import DstbenchError
+
+HOTELS = [
+    {"name": "acorn guest house", "area": "north", "stars": "4", "type": "guesthouse", "parking": "yes"},
+    {"name": "lensfield hotel", "area": "south", "stars": "3", "type": "hotel", "parking": "no"},
+    {"name": "autumn house", "area": "east", "stars": "2", "type": "guesthouse", "parking": "yes"},
+]
+RESTAURANTS = [{"name": "curry garden", "area": "centre", "food": "indian"}]
+
+#: A turn: what the system says, what the user replies, and gold's state.
+Turn = tuple[str | None, str, dict[str, str]]
+
+_BEGIN: Turn = (None, "a place to stay please , for two people", {"hotel-book people": "2"})
+_ALL = {"hotel-name": "acorn guest house", "hotel-area": "north", "hotel-stars": "4", "hotel-parking": "yes"}
+_ACORN = "the acorn guest house is a 4 star place in the north with parking ."
+_WISHED = {"hotel-type": "hotel", "hotel-area": "south", "hotel-parking": "yes"}
+_LENSFIELD = {"hotel-name": "lensfield hotel", "hotel-parking": "no"}
+_FOOD = {"restaurant-food": "indian"}
+_CURRY = {**_FOOD, "restaurant-name": "curry garden", "restaurant-area": "centre"}
+#: Dialogues in which gold annotates what the rules are about; of each, there are enough to be evidence.
+ANNOTATED: list[list[Turn]] = [
+    [_BEGIN, (_ACORN, "great", {**_BEGIN[2], **_ALL})],
+    [(None, "i want to stay at the autumn house", {"hotel-name": "autumn house"})],
+    [(None, "a hotel in the south with parking", _WISHED)],
+    [_BEGIN, ("lensfield hotel has no parking .", "fine", {**_BEGIN[2], **_LENSFIELD})],
+    [(None, "indian food", _FOOD), ("curry garden is in the centre .", "ok", _CURRY)],
+]
+
+
+def corpus(*dialogues: list[Turn]) -> tuple[list[dict[str, Any]], pl.DataFrame]:
+    """States and utterances: the annotated dialogues, more often than evidence takes, and these, called D0, D1, …"""
+    several = {f"A{n}x{copy}": dialogue for n, dialogue in enumerate(ANNOTATED) for copy in range(SUPPORT + 1)}
+    named = {**several, **{f"D{n}": dialogue for n, dialogue in enumerate(dialogues)}}
+    turns = [(name, turn, *said) for name, dialogue in named.items() for turn, said in enumerate(dialogue)]
+    states = [{"dialogue_id": name, "turn": turn, "gold": dict(gold)} for name, turn, _, _, gold in turns]
+    schema = {"dialogue": pl.String, "turn": pl.UInt16, "system": pl.String, "user": pl.String}
+    return states, pl.DataFrame([row[:4] for row in turns], schema=schema, orient="row")
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("db")
+    (folder / "hotel_db.json").write_text(json.dumps(HOTELS), encoding="utf-8")
+    (folder / "restaurant_db.json").write_text(json.dumps(RESTAURANTS), encoding="utf-8")
+    return str(folder)
+
+
+def added(database: str, *dialogue: Turn, rules: Path | None = None) -> set[tuple[int, str, str]]:
+    """What one dialogue lacks."""
+    states, said = corpus(list(dialogue))
+    proposals = audit.inconsistency(states, database=database, said=said, rules=rules).proposals
+    assert set(proposals["dialogue"]) <= {"D0"}, "the others lack nothing"
+    return set(proposals.select("turn", "slot", "value").rows())
+
+
+def after(system: str, user: str, **gold: str) -> tuple[Turn, Turn]:
+    """A dialogue about a hotel that goes on with this exchange; gold may have more of hotels from its beginning on."""
+    state = {**_BEGIN[2], **{f"hotel-{slot}": value for slot, value in gold.items()}}
+    return (_BEGIN[0], _BEGIN[1], state), (system, user, state)
+
+
+BOTH = "there are the acorn guest house and the autumn house ."
+IT = {"hotel-name": "acorn guest house"}
+
+
+@pytest.mark.parametrize(
+    ("dialogue", "wanted"),
+    [
+        (after(_ACORN, "great , book it"), _ALL),
+        (after("what about the acorn ?", "fine"), IT),  # a short form
+        (after(_ACORN, "i want something else instead"), {}),  # refused
+        (after(_ACORN, "fine . can you find another train instead ?"), _ALL),  # a refusal of something else
+        (after(BOTH, "hm"), {}),  # several, and none is chosen
+        (after(BOTH, "autumn house"), {"hotel-name": "autumn house"}),
+        (after("the acorn guest house has 3 stars .", "ok"), IT),  # its row says 4
+        (after("the acorn guest house has no parking .", "ok"), IT),  # its row: it has
+        (after("lensfield hotel has no parking .", "ok"), {"hotel-name": "lensfield hotel", "hotel-parking": "no"}),
+        (after("the acorn guest house . do you need parking ?", "ok"), IT),  # asks
+        (after("all of them have parking .", "ok"), {"hotel-parking": "yes"}),
+        (after("almost all of them have parking .", "ok"), {}),
+        (after("it is in the north .", "ok", name="acorn guest house"), {"hotel-area": "north"}),  # gold's name
+        (after("it is in the south .", "ok", name="acorn guest house"), {}),
+        (after("it is in the north .", "ok", name="acorn guest house", area="dontcare"), {}),
+        (after("curry garden is in the centre .", "ok", name="acorn guest house"), {}),  # of a place elsewhere
+        (after("ok .", "i need parking"), {"hotel-parking": "yes"}),
+        (after("ok .", "does it have parking ?"), {}),
+        (after("ok .", "i do not need parking"), {}),
+        (after("ok .", "in the south please"), {"hotel-area": "south"}),
+        (after("ok .", "not in the south please"), {}),
+        (after("ok .", "find me a cheap hotel"), {"hotel-type": "hotel"}),
+        (after("ok .", "a taxi to a hotel"), {}),
+        (after("ok .", "can you book a hotel ?", name="autumn house"), {}),  # which is a guesthouse
+    ],
+)  # fmt: skip
+def test_what_is_said_of_the_place_under_discussion(
+    dialogue: tuple[Turn, Turn], wanted: dict[str, str], database: str
+) -> None:
+    gold = dialogue[1][2]
+    assert added(database, *dialogue) == {(1, slot, value) for slot, value in wanted.items() if slot not in gold}
+
+
+def test_similar_places_must_be_annotated_elsewhere(database: str) -> None:
+    said = pl.DataFrame({"dialogue": ["D", "D"], "turn": [0, 1], "system": [None, _ACORN], "user": ["stay", "great"]})
+    states = [{"dialogue_id": "D", "turn": turn, "gold": {"hotel-name": "autumn house"}} for turn in (0, 1)]
+    states[1]["gold"] = {"hotel-area": "east", "hotel-stars": "2"}
+    assert audit.inconsistency(states, database=database, said=said).proposals.is_empty()
+
+
+@settings(max_examples=20)
+@given(gone=st.sets(st.tuples(st.integers(0, 11), st.sampled_from(sorted(_ALL))), min_size=1))
+def test_what_was_taken_out_is_found_and_nothing_else_and_twice_is_once(
+    gone: set[tuple[int, str]], database: str
+) -> None:
+    whole = ANNOTATED[0]
+    dialogues = [
+        [whole[0], (whole[1][0], whole[1][1], {slot: v for slot, v in whole[1][2].items() if (n, slot) not in gone})]
+        for n in range(12)
+    ]
+    states, said = corpus(*dialogues)
+    found = audit.inconsistency(states, database=database, said=said)
+    rows = found.proposals.select("dialogue", "turn", "slot", "value").rows()
+    assert set(rows) == {(f"D{n}", 1, slot, _ALL[slot]) for n, slot in gone}
+    turns = pl.DataFrame({"dialogue": said["dialogue"], "turn": said["turn"]})
+    for dialogue, turn, slot, value in audit.additions(found.proposals, turns).iter_rows():
+        next(s for s in states if (s["dialogue_id"], s["turn"]) == (dialogue, turn))["gold"][slot] = value
+    assert audit.inconsistency(states, database=database, said=said).proposals.is_empty()
+
+
+def test_each_addition_says_why(database: str) -> None:
+    states, said = corpus(list(after(_ACORN, "great")))
+    proposals = audit.inconsistency(states, database=database, said=said).proposals
+    places = dict(proposals.select("slot", "place").iter_rows())
+    assert places["hotel-area"] == "fact place=acorn guest house database=north"
+    assert places["hotel-name"] == "name place=acorn guest house database=-"
+    assert (proposals["annotated"] >= SUPPORT).all()
+
+
+def test_rules_are_data(database: str, tmp_path: Path) -> None:
+    rules = json.loads(Path(audit.__file__).with_name("rules.json").read_text(encoding="utf-8"))
+    path = tmp_path / "rules.json"
+    path.write_text(json.dumps({**rules, "refusal": "nothing is refused"}), encoding="utf-8")
+    dialogue = after(_ACORN, "i want something else instead")
+    assert added(database, *dialogue, rules=path)
+    for change, message in (
+        ({"refusal": "("}, "no rules: "),
+        ({"refusal": 1}, "Expected `str`, got `int` - at `\\$.refusal`"),
+        ({"refusals": "x"}, "unknown field `refusals`"),
+    ):
+        path.write_text(json.dumps({**rules, **change}), encoding="utf-8")
+        with pytest.raises(DstbenchError, match=message):
+            read_rules(path)
+
+
+def test_as_good_as_the_bars_on_multiwoz(data: Path) -> None:
+    figures = compare(data)
+    for name, bar in BARS.items():
+        assert figures[name] >= bar, (name, figures)

@@ -1,0 +1,92 @@
+"""Kappa: textbook values, definitions as loops, and where it is undefined."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from math import sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dstbench.errors import UsageError
+from dstbench.stats.agreement import Kappa, kappa
+
+#: How many of 14 readers put each of 10 items into each of 5 categories: the worked example of the article on Fleiss'
+#: kappa in Wikipedia (P̄ = 0.378, P̄e = 0.213, κ = 0.210).
+FOURTEEN = [
+    (0, 0, 0, 0, 14), (0, 2, 6, 4, 2), (0, 0, 3, 5, 6), (0, 3, 9, 2, 0), (2, 2, 8, 1, 1),
+    (7, 7, 0, 0, 0), (3, 2, 6, 3, 0), (2, 5, 3, 2, 2), (6, 5, 2, 1, 0), (0, 2, 2, 3, 7),
+]  # fmt: skip
+TABLES = st.integers(2, 4).flatmap(
+    lambda readers: st.lists(st.lists(st.integers(0, 3), min_size=readers, max_size=readers), min_size=1, max_size=8)
+)
+
+
+def plainly(ratings: list[list[int]]) -> tuple[float, float | None]:
+    """The observed agreement, and kappa; by loops over the definitions."""
+    readers = len(ratings[0])
+    pairs = [one == other for row in ratings for one, other in permutations(row, 2)]
+    observed = sum(pairs) / len(pairs)
+    categories = {category for row in ratings for category in row}
+    if readers == 2:
+        shares = [[sum(row[who] == c for row in ratings) / len(ratings) for who in (0, 1)] for c in categories]
+        by_chance = sum(one * other for one, other in shares)
+    else:
+        by_chance = sum((sum(row.count(c) for row in ratings) / (len(ratings) * readers)) ** 2 for c in categories)
+    return observed, None if by_chance == pytest.approx(1) else (observed - by_chance) / (1 - by_chance)
+
+
+def test_cohens_kappa_by_hand() -> None:
+    """Of 50 proposals, both readers take 20 and refuse 15: pₒ = 0.7, pₑ = 0.5 · 0.6 + 0.5 · 0.4 = 0.5."""
+    ratings = [[1, 1]] * 20 + [[1, 0]] * 5 + [[0, 1]] * 10 + [[0, 0]] * 15
+    found = kappa(ratings)
+    assert (found.observed, found.kappa) == pytest.approx((0.7, 0.4))
+    margin = 1.96 * sqrt(0.7 * 0.3 / 50) / (1 - 0.5)  # Cohen's asymptotic standard error
+    assert (found.low, found.high) == pytest.approx((0.4 - margin, 0.4 + margin), abs=0.03)
+
+
+def test_fleiss_kappa_of_a_worked_example() -> None:
+    ratings = [[category for category, n in enumerate(row) for _ in range(n)] for row in FOURTEEN]
+    found = kappa(ratings)
+    assert found.observed == pytest.approx(0.378, abs=5e-4)
+    assert found.kappa == pytest.approx(0.210, abs=5e-4)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < 0.21 < found.high
+
+
+@given(ratings=TABLES)
+def test_kappa_is_as_defined(ratings: list[list[int]]) -> None:
+    observed, value = plainly(ratings)
+    found = kappa(ratings, resamples=50)
+    assert found.observed == pytest.approx(observed)
+    assert found.kappa == (None if value is None else pytest.approx(value))
+    assert found == kappa(ratings, resamples=50)
+    if found.low is not None:
+        assert found.high is not None
+        assert found.low <= found.high
+
+
+@given(ratings=TABLES)
+def test_names_of_categories_do_not_matter(ratings: list[list[int]]) -> None:
+    renamed = [[{0: 7, 1: -2, 2: 100, 3: 5}[category] for category in row] for row in ratings]
+    assert kappa(renamed, resamples=20).kappa == pytest.approx(kappa(ratings, resamples=20).kappa)
+
+
+def test_where_it_is_undefined() -> None:
+    assert kappa(np.zeros((0, 2))) == Kappa(None, None, None, None)
+    assert kappa([[1, 1], [1, 1]]) == Kappa(1.0, None, None, None)
+    assert kappa([[1, 1, 1]] * 3) == Kappa(1.0, None, None, None)
+    one = kappa([[0, 1, 1], [1, 0, 0]], [4, 4])
+    assert one.kappa is not None
+    assert (one.low, one.high) == (None, None)
+    with pytest.raises(UsageError, match="a row per item"):
+        kappa([[1], [1]])
+
+
+def test_items_of_a_group_are_drawn_together() -> None:
+    ratings = ([[1, 1]] * 3 + [[0, 0]] * 3 + [[1, 0]] * 2) * 10
+    alone, together = kappa(ratings), kappa(ratings * 4, [item for _ in range(4) for item in range(80)])
+    assert (together.kappa, together.low, together.high) == pytest.approx((alone.kappa, alone.low, alone.high))
