@@ -72,14 +72,7 @@ def as_columns(table: pl.DataFrame, variables: Sequence[str]) -> Columns:
 
 
 def correlations(run: str, columns: Columns, level: float, rows_taken: str = "pairwise") -> pl.DataFrame:
-    """The correlation of each pair of columns, as rows of `schema.analysis.CORRELATIONS`.
-
-    Args:
-        run: Name of the run.
-        columns: Its columns.
-        level: Confidence level of the intervals.
-        rows_taken: Which rows the correlations are over, a value of the column `rows`.
-    """
+    """The correlation of each pair of columns, as rows of `schema.analysis.CORRELATIONS` (`rows_taken`: its `rows`)."""
     m = matrix(columns, level)
     names = list(columns)
     rows = [

@@ -57,8 +57,8 @@ def check(
         **reading: `gold`, `format`, `names`, `missing` (default: "wrong"), `split`: see `dstbench.open_runs`.
 
     Returns:
-        (run, check, status: ``ok``, ``note`` (known and perhaps fine), ``warn`` (look at it), ``fail`` (the scores are
-        not what they seem), found: in words).
+        (run, check, status: ``ok``, ``note`` (known and perhaps fine), ``warn`` (look at it), ``fail`` (the
+        scores are misleading), found: in words).
 
     Raises:
         DstbenchError: Data or the ontology cannot be used, or the profile is unknown.

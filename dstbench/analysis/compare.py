@@ -164,7 +164,7 @@ def resample(
     means: list[Row] = []
     differences: list[Row] = []
     for number, metric in enumerate(paired.metrics):
-        name, score = str(metric), paired.score(metric)
+        of_metric, score = {"metric": str(metric), "unit": metric.unit}, paired.score(metric)
         replicates = of_runs = bootstrap.replicates(score)
         for row, of_run in zip(scores[number :: len(paired.metrics)], of_runs, strict=True):
             row.update(_interval(of_run.estimate(design.level)))
@@ -173,16 +173,7 @@ def resample(
             for (model, runs), of_model in zip(models.items(), replicates, strict=True):
                 seeds = {"runs": len(runs), "sd": _sd([of_runs[run].observed for run in runs])}
                 estimate = of_model.estimate(design.level)
-                means.append(
-                    {
-                        "metric": name,
-                        "unit": metric.unit,
-                        "model": model,
-                        "value": estimate.value,
-                        **seeds,
-                        **_interval(estimate),
-                    }
-                )
+                means.append({**of_metric, "model": model, "value": estimate.value, **seeds, **_interval(estimate)})
         nulls: list[Null] = []
         rows: list[Row] = []
         for a, b in pairs:
@@ -193,18 +184,8 @@ def resample(
                 nulls.append(randomisation.null(score, a, b, counted["discordant"]))
             else:
                 nulls.append(_centred(difference))
-            rows.append(
-                {
-                    "metric": name,
-                    "unit": metric.unit,
-                    "run": names[a],
-                    "other": names[b],
-                    "difference": estimate.value,
-                    **_interval(estimate),
-                    **counted,
-                    "detectable": stats.smallest_detectable(estimate.se),
-                }
-            )
+            pair = {"run": names[a], "other": names[b], "difference": estimate.value, **_interval(estimate), **counted}
+            rows.append({**of_metric, **pair, "detectable": stats.smallest_detectable(estimate.se)})
         verdicts = judge(nulls, design.adjust, design.level)
         differences += [{**row, **verdict} for row, verdict in zip(rows, verdicts, strict=True)]
     design_row = {

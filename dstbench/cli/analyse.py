@@ -177,9 +177,7 @@ def show(
 @command(app, doing="querying", example="query \"SELECT slot, count(*) AS n FROM classes WHERE kind = 'wrong' GROUP BY slot ORDER BY n DESC\" predictions.json")  # fmt: skip  # noqa: E501
 def query(
     *,
-    sql: Annotated[
-        str, typer.Argument(metavar="SQL", help="A query of the tables long, classes, turns, dialogues, scores.")
-    ],
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="A query of long, classes, turns, dialogues, scores.")],
     metrics: Metrics = None,
     runs: Runs,
     table: TableOutput,

@@ -1,4 +1,4 @@
-"""Commands that audit a dataset: audit bias, diff, scores, inconsistency, review, replace, memorisation."""
+"""Commands that audit a dataset: one each for what `dstbench.audit` does."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +15,7 @@ from dstbench.cli.options import (
     From,
     Metrics,
     MissingOption,
+    Models,
     Runs,
     Split,
     TableOutput,
@@ -51,16 +52,14 @@ class _FuzzyChoices(ConventionChoices):
     default = "qian2021"
 
 
-_OfSplit = Annotated[str | None, typer.Option("--split", help="train, dev or test, where the data have several.")]
+_OfSplit = Annotated[str | None, typer.Option("--split", help="train, dev or test, if there are several.")]
 
 
 @command(audits, doing="counting", example="audit bias train.tsv test.tsv --slot train-destination --top 13")
 def bias(
     data: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="DATA...", help="Datasets with gold states, or a file for each split: train.tsv test.tsv."
-        ),
+        typer.Argument(metavar="DATA...", help="Datasets with gold states, or one per split: train.tsv test.tsv."),
     ],
     *,
     slot: Annotated[list[str] | None, typer.Option(help="Only this slot; repeatable.")] = None,
@@ -139,17 +138,10 @@ def scores(
     *,
     version: Annotated[
         list[str],
-        typer.Option(
-            metavar="NAME=GOLD", help="A version of the dataset: its name, and the file of its gold. Repeatable."
-        ),
+        typer.Option(metavar="NAME=GOLD", help="A version of the dataset: its name and its gold file. Repeatable."),
     ],
     metrics: Metrics = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=RUNS", help="Runs of one model (its seeds), by name or pattern; t5=t5_*. Repeatable."
-        ),
-    ] = None,
+    model: Models = None,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="VERSION=RUNS", help="Runs, likewise, that were made on this version only. Repeatable."),
@@ -187,7 +179,7 @@ def scores(
 Dataset = Annotated[
     Path, typer.Argument(metavar="DATA", help="The dataset: a file or folder with states and utterances.")
 ]
-SplitOption = Annotated[str | None, typer.Option(help="train, dev or test, where there are several; all if not given.")]
+SplitOption = Annotated[str | None, typer.Option(help="train, dev or test, if there are several; default: all.")]
 
 
 @command(
@@ -210,18 +202,19 @@ def inconsistency(
         Path | None, typer.Option(help="Words and patterns for places, JSON; default: English (--database).")
     ] = None,
     split: SplitOption = None,
-    support: Annotated[int, typer.Option(min=1, help="Number of places elsewhere that count as evidence.")] = 10,
+    support: Annotated[int, typer.Option(min=1, help="Least number of similar places that is evidence.")] = 10,
     at_least: Annotated[
-        float, typer.Option(min=0, max=1, help="The share of such places that is annotated elsewhere.")
+        float, typer.Option(min=0, max=1, help="Least share of similar places that gold annotates.")
     ] = 0.5,
     apply: Annotated[
-        bool, typer.Option("--apply", help="Write the dataset with what is missing, in its own format, to -o OUT.")
+        bool,
+        typer.Option("--apply", help="Write the dataset with the missing annotations, in its own format, to -o OUT."),
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="The corrected dataset (--apply); else where to write the report."),
+        typer.Option("-o", "--output", help="The corrected dataset (--apply), or else the report."),
     ] = None,
-    log: Annotated[Path | None, typer.Option(help="Write what is missing, with the evidence for each (CSV).")] = None,
+    log: Annotated[Path | None, typer.Option(help="Write the missing annotations with their evidence (CSV).")] = None,
     review: Annotated[Path | None, typer.Option(help="Write a sheet to fill in (CSV), for `audit review`.")] = None,
     sample: Annotated[int, typer.Option(min=1, help="Number of changed and of unchanged dialogues in the sheet.")] = 50,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the choice of dialogues.")] = 0,
@@ -231,7 +224,7 @@ def inconsistency(
     from dstbench.errors import UsageError
 
     if apply and output is None:
-        raise UsageError("--apply writes a corrected dataset, and nothing says where", hint="-o OUT")
+        raise UsageError("--apply needs a file to write the corrected dataset to", hint="-o OUT")
     from dstbench.io.atomic import replacing
     from dstbench.io.escape import csv_text
     from dstbench.rendering.audit_words import render_inconsistency
@@ -290,7 +283,7 @@ def contradictions(
     top: Annotated[int, typer.Option(min=1, help="Number of values of each kind that text shows.")] = 20,
     table: TableOutput,
 ) -> str:
-    """Find gold values that contradict the database, and gold values that nobody has said."""
+    """Find doubtful gold values. They contradict the database, or nobody has said them."""
     from dstbench.rendering.audit_words import render_contradictions
 
     doubtful = dstbench.audit.contradictions(as_path(data), database=as_text(database), split=split)
@@ -303,15 +296,13 @@ def contradictions(
     example="audit replace test.tsv -o unseen.tsv --train train.tsv.gz --manifest new.csv",
 )
 def replace(
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="The dataset: a file or folder with states and utterances.")
-    ],
+    data: Dataset,
     output: Annotated[Path, typer.Option("-o", "--output", help="The dataset to write, in the same format.")],
-    train: Annotated[Path, typer.Option(help="The training set, whose values no new value may be.")],
+    train: Annotated[Path, typer.Option(help="The training set; no new value is one of its values.")],
     donors: Annotated[
         Path | None,
         typer.Option(
-            help="New values: JSON {slot: [values]}, or a dataset with like-named slots; else they are built from "
+            help="New values: JSON {slot: [values]}, or a dataset with these slots; default: they are built from "
             "the words of the training set's names."
         ),
     ] = None,
@@ -324,16 +315,15 @@ def replace(
             "--map",
             metavar="SLOT=SLOT",
             help="A slot, and that of the donors whose values it gets: restaurant-name=Restaurants_2-restaurant_name. "
-            "Repeat.",
+            "Repeatable.",
         ),
     ] = None,
     slots: Annotated[
-        str | None, typer.Option(help="The slots, comma-separated; default: those called name, departure, destination.")
+        str | None,
+        typer.Option(help="The slots, comma-separated; default: name, departure and destination of all domains."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the choice of new values.")] = 0,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Keep dialogues whose values have not been said, unchanged.")
-    ] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep dialogues whose values nobody says, unchanged.")] = False,
     manifest: Annotated[
         Path | None, typer.Option(help="Also list every replacement in this file (.csv or .json).")
     ] = None,
@@ -374,7 +364,7 @@ def replace(
 def memorisation(
     *,
     context: Annotated[list[Path], typer.Option(help="File or folder with the utterances; repeatable.")],
-    train: Annotated[Path | None, typer.Option(help="Training set, to tell which values it has.")] = None,
+    train: Annotated[Path | None, typer.Option(help="Training set, to count the values that are in it.")] = None,
     most: Annotated[int, typer.Option(min=0, help="Number of values to list per run.")] = 20,
     runs: Runs,
     drawing: Drawing,

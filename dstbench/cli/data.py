@@ -116,8 +116,7 @@ def demo(
 
 @command(app, doing="reading", example="ls formats")
 def ls(
-    what: Annotated[Listing, typer.Argument(metavar="WHAT", help="What to list: one of the above.")],
-    form: FormatOption = "text",
+    what: Annotated[Listing, typer.Argument(metavar="WHAT", help="What to list.")], form: FormatOption = "text"
 ) -> str:
     """List formats, matchers, metrics, profiles, slots or steps."""
     from dstbench.cli.listing import LISTINGS

@@ -23,63 +23,47 @@ if TYPE_CHECKING:
 def formats() -> pl.DataFrame:
     """Native formats: (name, holds, written_by, example)."""
     return pl.DataFrame(
-        [(f.name, " and ".join(f.holds), f.title, f.example) for f in FORMATS.values()],
-        schema=["name", "holds", "written_by", "example"],
-        orient="row",
+        {"name": f.name, "holds": " and ".join(f.holds), "written_by": f.title, "example": f.example}
+        for f in FORMATS.values()
     )
 
 
 def metrics() -> pl.DataFrame:
-    """Metrics: (name, parameters with their defaults, title, source)."""
-    return pl.DataFrame(
-        [
-            (
-                name,
-                " ".join(f"{f.name}={f.metadata.get('shown', f.default)}" for f in fields(metric)),
-                metric.title,
-                metric.source,
-            )
-            for name, metric in REGISTRY.items()
-        ],
-        schema=["name", "parameters", "title", "source"],
-        orient="row",
-    )
+    """Metrics: (name, parameters: with their defaults, title, source)."""
+    rows = []
+    for name, metric in REGISTRY.items():
+        parameters = " ".join(f"{f.name}={f.metadata.get('shown', f.default)}" for f in fields(metric))
+        rows.append({"name": name, "parameters": parameters, "title": metric.title, "source": metric.source})
+    return pl.DataFrame(rows)
 
 
 def profiles() -> pl.DataFrame:
-    """Profiles: (name, title, choices: those that are not `verbatim`'s)."""
+    """Profiles: (name, title, choices: those that differ from `verbatim`)."""
     rows = []
     for name, convention in PROFILES.items():
-        choices = list(convention.settings().items())[1:]
-        rows.append(
-            (
-                name,
-                convention.title,
-                " ".join(f"{key}={value!r}" if " " in value else f"{key}={value}" for key, value in choices),
-            )
-        )
-    return pl.DataFrame(rows, schema=["name", "title", "choices"], orient="row")
+        settings = list(convention.settings().items())[1:]
+        choices = " ".join(f"{key}={value!r}" if " " in value else f"{key}={value}" for key, value in settings)
+        rows.append({"name": name, "title": convention.title, "choices": choices})
+    return pl.DataFrame(rows)
 
 
 def matchers() -> pl.DataFrame:
     """Matchers: (name, default: with its default threshold, meaning)."""
-    rows = [(name, str(Matcher.parse(name)), kind.meaning) for name, kind in MATCHERS.items()]
-    return pl.DataFrame(rows, schema=["name", "default", "meaning"], orient="row")
+    return pl.DataFrame(
+        {"name": name, "default": str(Matcher.parse(name)), "meaning": kind.meaning} for name, kind in MATCHERS.items()
+    )
 
 
 def steps() -> pl.DataFrame:
     """Steps of normalisers: (name, meaning)."""
-    return pl.DataFrame(
-        [(name, step.meaning) for name, step in STEPS.items()], schema=["name", "meaning"], orient="row"
-    )
+    return pl.DataFrame({"name": name, "meaning": step.meaning} for name, step in STEPS.items())
 
 
 def slots() -> pl.DataFrame:
     """Registered slot sets: (name, slots: how many, members)."""
     return pl.DataFrame(
-        [(name, len(members), ", ".join(sorted(members))) for name, members in SLOT_SETS.items()],
-        schema=["name", "slots", "members"],
-        orient="row",
+        {"name": name, "slots": len(members), "members": ", ".join(sorted(members))}
+        for name, members in SLOT_SETS.items()
     )
 
 

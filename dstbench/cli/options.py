@@ -48,31 +48,24 @@ def _profiles() -> Iterable[str]:
 
 
 Gold = Annotated[Path | None, typer.Option(help="File or folder with the gold states, if RUN does not hold them.")]
+_FORMAT_HELP = "Format of the files; default: found by content."
 From = Annotated[
     str | None,
-    typer.Option(
-        "--from",
-        metavar="FORMAT",
-        help="Format of the files; default: found by content.",
-        autocompletion=_completed(_formats),
-    ),
+    typer.Option("--from", metavar="FORMAT", help=_FORMAT_HELP, autocompletion=_completed(_formats)),
 ]
-MissingOption = Annotated[
-    Missing | None,
-    typer.Option(help=description(CHOICES["missing"])),
-]
+MissingOption = Annotated[Missing | None, typer.Option(help=description(CHOICES["missing"]))]
+_METRICS_HELP = "Metrics, such as jga,fga:lam=0.25; see `ls metrics`."
 Metrics = Annotated[
     list[str] | None,
-    typer.Option(
-        "-m",
-        "--metrics",
-        help="Metrics, such as jga,fga:lam=0.25; see `ls metrics`.",
-        autocompletion=_completed(_metrics),
-    ),
+    typer.Option("-m", "--metrics", help=_METRICS_HELP, autocompletion=_completed(_metrics)),
 ]
 Split = Annotated[
     str | None,
     typer.Option(help="train, dev or test, if gold has several splits; default: the one with predictions."),
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=RUNS", help="Runs of one model (its seeds), by name or pattern: t5=t5_*. Repeatable."),
 ]
 FormatOption = Annotated[TableFormat, typer.Option("--format", help="Output format of the table.")]
 
@@ -192,14 +185,7 @@ class Drawing(_Fields):
         return nullcontext()
 
     def write(self, charts: dict[str, dict[str, Any]]) -> list[Path]:
-        """Write charts to the folders that the options name.
-
-        Args:
-            charts: Name of each chart to its Vega-Lite specification.
-
-        Returns:
-            The paths of the files.
-        """
+        """Write charts (name to Vega-Lite specification) to the folders that are given; the paths of the files."""
         from dstbench.rendering.tables import render_object
 
         written = []

@@ -41,7 +41,8 @@ def report(
 
     ending = "tex" if form == "latex" else form
     if output.suffix not in ("", f".{ending}"):
-        raise UsageError(f"{output}: the report's format is {form}", hint=f"-o {output.stem}.{ending}")
+        hint = f"-o {output.stem}.{ending}, or another --format"
+        raise UsageError(f"{output}: the report's format is {form}", hint=hint)
     page = dstbench.report(
         runs.paths,
         metrics=metrics,

@@ -8,7 +8,7 @@ import typer
 import dstbench
 from dstbench.cli.app import app
 from dstbench.cli.command import Result, command
-from dstbench.cli.options import ConventionChoices, Drawing, Metrics, Runs, TableOutput, named_values
+from dstbench.cli.options import ConventionChoices, Drawing, Metrics, Models, Runs, TableOutput, named_values
 from dstbench.cli.output import as_text
 from dstbench.typing import Adjustment
 
@@ -38,15 +38,8 @@ def compare(
     baseline: Annotated[
         str | None, typer.Option(metavar="RUN", help="Compare every other run (or model) to this one only.")
     ] = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=RUNS", help="Runs of one model (its seeds), by name or pattern: t5=t5_*. Repeatable."
-        ),
-    ] = None,
-    resamples: Annotated[
-        int, typer.Option(min=1, help="Number of resamples of the bootstrap and of the randomisation.")
-    ] = 10_000,
+    model: Models = None,
+    resamples: Annotated[int, typer.Option(min=1, help="Number of bootstrap and randomisation resamples.")] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the resamples.")] = 0,
     level: Annotated[float, typer.Option(help="Confidence level of the intervals; tests use 1 - level.")] = 0.95,
     adjust: Annotated[
@@ -93,9 +86,7 @@ def pairs(*, runs: Runs, table: TableOutput, choices: ConventionChoices) -> str:
 def sweep(
     *,
     metrics: Metrics = None,
-    profiles: Annotated[
-        str | None, typer.Option(help="The profiles, comma-separated; default: all that suit the run.")
-    ] = None,
+    profiles: Annotated[str | None, typer.Option(help="The profiles, comma-separated; default: all that suit.")] = None,
     labels: Annotated[Path | None, typer.Option("--label-map", help="Label map for the profile trippy.")] = None,
     typos: Annotated[Path | None, typer.Option(help="Typo table for the profiles that correct typos.")] = None,
     runs: Runs,
@@ -118,9 +109,7 @@ def sweep(
 @command(app, doing="checking", example="check predictions.json --ontology ontology.json")
 def check(
     *,
-    ontology: Annotated[
-        Path | None, typer.Option(help="Values of each slot: JSON {slot: [values]}; default: gold's.")
-    ] = None,
+    ontology: Annotated[Path | None, typer.Option(help="JSON {slot: [values]}; default: gold's values.")] = None,
     runs: Runs,
     table: TableOutput,
     choices: ConventionChoices,

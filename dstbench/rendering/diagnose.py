@@ -168,10 +168,7 @@ render_correlations = renderer(correlations_page)
 
 
 def _matrices(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
-    """Per run, a table with correlations below the diagonal and intervals above.
-
-    A second table has the number of rows of each correlation, if not all are the same.
-    """
+    """Per run, correlations below the diagonal, intervals above; and their numbers of rows, if these are unequal."""
     sections = []
     for (run, taken), pairs in rows.group_by("run", "rows", maintain_order=True):
         r, limits, sizes = (

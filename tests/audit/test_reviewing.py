@@ -390,7 +390,7 @@ def test_rows_are_as_their_schemas_say(dataset: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["--apply"], 2, "--apply writes a corrected dataset, and nothing says where\nhint: -o OUT"),
+        (["--apply"], 2, "--apply needs a file to write the corrected dataset to\nhint: -o OUT"),
         (["--apply", "-o", "data.tsv"], 2, "data.tsv is read and would be written over"),
         (["--log", "x.csv", "--review", "x.csv"], 2, "two files to write have one name"),
         (["--ontology", "none.json"], 1, "none.json: no such file"),
