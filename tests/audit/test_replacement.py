@@ -46,7 +46,7 @@ def dialogues(draw: st.DrawFn) -> list[dict[str, Any]]:
             state = {**state, **new}
             words = st.lists(st.sampled_from((*NAMES, *map(str.upper, NAMES), "rely", ",")), max_size=4)
             told = [draw(words), draw(words)]
-            told[draw(st.integers(0, 1))] += draw(st.sampled_from(([], list(new.values()))))
+            told[draw(st.integers(0, 1))] += draw(st.sampled_from((list(new.values()), [*new.values()][::-1], [])))
             system, user = (" ".join(text) for text in told)
             turns.append((state, system, user))
         found.append(told_dialogue(number, turns))
