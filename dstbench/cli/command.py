@@ -6,6 +6,8 @@ every start, and would have to compile them from strings.
 
 import functools
 import inspect
+import os
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -37,6 +39,17 @@ class Result:
     written: Sequence[Path] = ()
     summary: str | None = None
     output: Path | None = None
+
+
+def _may_run(name: str) -> bool:
+    """Whether this process may run a command. Making the options of all of them takes a quarter of a short start.
+
+    A process that was started as ``dstbench`` runs a command only if its name is among the words of the command line;
+    one that completes words, or that imports dstbench, may need any.
+    """
+    main = getattr(sys.modules["__main__"], "__spec__", None)
+    is_command = Path(sys.argv[0]).stem == "dstbench" or (main is not None and main.name == "dstbench.__main__")
+    return not is_command or name in sys.argv or "_DSTBENCH_COMPLETE" in os.environ
 
 
 def command(
@@ -89,7 +102,7 @@ def command(
 
         keyword = inspect.Parameter.KEYWORD_ONLY
         expanded: list[inspect.Parameter] = []
-        for parameter, declared in parameters.items():
+        for parameter, declared in parameters.items() if _may_run(name or function.__name__) else ():
             expanded += [
                 inspect.Parameter(option, keyword, default=default, annotation=annotation)
                 for option, (annotation, default) in groups.get(

@@ -350,3 +350,11 @@ def test_scoring_json_loads_neither_pyarrow_nor_scipy(example: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["score", "--help"], ["audit", "bias", "--help"], ["ls", "--help"]])
+def test_a_process_of_its_own_has_the_options_of_the_command_that_it_runs(words: list[str]) -> None:
+    """It makes no options of other commands, to start quickly."""
+    code, out, _ = run_apart(*words)
+    assert code == 0
+    assert re.findall(r"--[a-z-]*[a-z]", out) == re.findall(r"--[a-z-]*[a-z]", run(*words)[1])
