@@ -185,3 +185,13 @@ def test_additions_that_were_read(data: Path) -> None:
     counts = dict(still["verdict"].value_counts().iter_rows())
     assert counts["right"] == read.filter(verdict="right").height
     assert counts.get("wrong", 0) <= 2
+
+
+def test_the_examples_of_the_paper_are_found(data: Path) -> None:
+    proposals = audit.inconsistency(data / "multiwoz21" / "test.tsv", database=data / "multiwoz_db").proposals
+    found = set(proposals.select("dialogue", "turn", "slot").rows())
+    assert {
+        ("MUL1088", 1, "attraction-name"),
+        ("MUL0690", 6, "hotel-pricerange"),
+        ("MUL2009", 3, "hotel-pricerange"),
+    } <= found
