@@ -14,19 +14,17 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.inputs import gold_and_utterances, spoken_texts
+from dstbench.audit.inputs import cells_of, database_facts, gold_and_utterances, spoken_texts
 from dstbench.audit.mentions import CANONICAL, squeezed
 from dstbench.audit.search import first_said
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import alternatives, is_dontcare
-from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import DstbenchError
-from dstbench.readers.ontology import read_entities
 from dstbench.runs.open import Data
 from dstbench.schema.audit_words import DOUBTFUL, DOUBTFUL_SLOTS
 from dstbench.schema.core import BETWEEN
 
-_NAME: Final = "-name"
+_IS_NAME: Final = pl.col("slot").str.ends_with("-name")
 _VALUE: Final = ["slot", "dialogue", "value"]
 
 
@@ -71,9 +69,7 @@ def contradictions(
     [('hotel-area', 'unsaid', 'north')]
     """
     gold, said = gold_and_utterances(data, said, split)
-    cells = gold.cells.join(gold.turns.with_row_index("at"), on="at")
-    cells = cells.select("dialogue", "turn", pl.col("slot", "value").cast(pl.String))
-    cells = cells.filter(~pl.col("value").is_in(Convention().absent)).sort("dialogue", "turn", "slot")
+    cells = cells_of(gold).filter(~pl.col("value").is_in(Convention().absent))
     unsaid = _search(cells, said)
     compared = None if database is None else _compare(cells, str(database))
     found = [unsaid.filter("unsaid").with_columns(kind=pl.lit("unsaid"))]
@@ -113,60 +109,38 @@ def _search(cells: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
 
 
 def _compare(cells: pl.DataFrame, folder: str) -> pl.DataFrame:
-    """The values whose entity is in the database, with its value as `database`, and whether gold's `contradicts` it."""
-    entities = _entities(folder, cells["slot"].unique().to_list())
-    is_name = pl.col("slot").str.ends_with(_NAME)
-    domain = pl.col("slot").str.extract(r"^(.*?)-")
-    named = cells.filter(is_name).select("dialogue", "turn", domain=domain, name="value")
-    named = named.with_columns(key=_in_one_spelling(named["name"], "name"))
-    if named.height and not named["key"].is_in(entities["key"].implode()).any():
-        names = ", ".join(entities.filter(is_name)["name"].unique().sort()[:3]) or "no names"
+    """The values whose entity is in the database, with its value as `database`, and whether gold's `contradicts` it.
+
+    Entities with one name are compared in the attributes in which they agree.
+    """
+    facts = _with_key(database_facts(folder, cells["slot"].unique().to_list()), "slot", "fact")
+    entities = facts.filter(_IS_NAME).select("domain", "name", entity="key")
+    cells = cells.with_columns(domain=pl.col("slot").str.extract(r"^(.*?)-"))
+    named = cells.filter(_IS_NAME, ~pl.col("value").str.contains(BETWEEN, literal=True))
+    named = _with_key(named, "slot", "value").select("dialogue", "turn", "domain", name="value", entity="key")
+    if named.height and named.join(entities, on=["domain", "entity"], how="semi").is_empty():
+        names = ", ".join(entities["name"].unique().sort()[:3]) or "no names"
         hint = f"gold names {named['name'][0]!r}, the database has {names}"
         raise DstbenchError("the database has none of gold's names", file=folder, hint=hint)
-    pairs = (
-        cells.filter(~is_name)
-        .with_columns(domain=domain)
-        .join(named, on=["dialogue", "turn", "domain"], maintain_order="left")
-    )
-    pairs = pairs.join(entities.drop("name"), on=["domain", "key", "slot"], maintain_order="left")
-    values = pairs.select("slot", "value", "database").unique(maintain_order=True)
-    differs = [
-        not any(is_dontcare(value) for value in alternatives(written))
-        and _key(slot, database) not in {_key(slot, value) for value in alternatives(written)}
-        for slot, written, database in values.iter_rows()
+    facts = facts.filter(~_IS_NAME).join(entities, on=["domain", "name"]).unique(["domain", "entity", "slot", "fact"])
+    facts = facts.unique(["domain", "entity", "slot"], keep="none").drop("name").rename({"fact": "database"})
+    pairs = cells.filter(~_IS_NAME).join(named, on=["dialogue", "turn", "domain"], maintain_order="left")
+    pairs = pairs.join(facts, on=["domain", "entity", "slot"], maintain_order="left")
+    values = pairs.select("slot", "value").unique()
+    parts = [
+        (slot, value, part, is_dontcare(part)) for slot, value in values.iter_rows() for part in alternatives(value)
     ]
-    values = values.with_columns(contradicts=pl.Series(differs, dtype=pl.Boolean))
-    return _first_turns(pairs, "name", "database").join(values, on=["slot", "value", "database"], maintain_order="left")
+    schema = {"slot": pl.String, "value": pl.String, "part": pl.String, "is_open": pl.Boolean}
+    meant = _with_key(pl.DataFrame(parts, schema=schema, orient="row"), "slot", "part")
+    meant = meant.group_by("slot", "value").agg(keys="key", is_open=pl.col("is_open").any())
+    pairs = pairs.join(meant, on=["slot", "value"], maintain_order="left")
+    pairs = pairs.with_columns(contradicts=~pl.col("is_open") & ~pl.col("keys").list.contains(pl.col("key")))
+    return _first_turns(pairs, "name", "database", "contradicts")
 
 
-def _entities(folder: str, slots: list[str]) -> pl.DataFrame:
-    """(domain, key, name, slot, database): the attributes of entities that are slots.
-
-    Of entities with one name, only the attributes in which they agree; "?" and the empty string leave a value open.
-    """
-    rows = [
-        (domain, entity["name"], slot, value)
-        for domain, entities in read_entities(folder).items()
-        for entity in entities
-        if isinstance(entity.get("name"), str)
-        for attribute, value in entity.items()
-        if isinstance(value, str) and (slot := canonical_slot(f"{domain}-{attribute}")) in slots
-    ]
-    schema = dict.fromkeys(("domain", "name", "slot", "database"), pl.String)
-    entities = pl.DataFrame(rows, schema=schema, orient="row")
-    entities = entities.with_columns(key=_in_one_spelling(entities["name"], "name"))
-    entities = entities.filter(~pl.col("database").is_in(["", "?"]))
-    one = entities.unique(["domain", "key", "slot", "database"], maintain_order=True)
-    return one.unique(["domain", "key", "slot"], keep="none", maintain_order=True)
-
-
-def _in_one_spelling(values: pl.Series, slot: str) -> pl.Series:
-    distinct = values.unique()
-    keys = pl.Series([None if BETWEEN in value else _key(slot, value) for value in distinct], dtype=pl.String)
-    return values.replace_strict(distinct, keys, return_dtype=pl.String)
-
-
-def _key(slot: str, value: str) -> str:
-    """A value in one spelling, letters and digits only."""
-    text: str = pl.select(squeezed(pl.lit(CANONICAL(slot, value)))).item()
-    return text
+def _with_key(table: pl.DataFrame, slot: str, value: str) -> pl.DataFrame:
+    """A table with the `key` in which spellings of a value are equal: canonical, letters and digits only."""
+    distinct = table.select(slot, value).unique()
+    canonical = pl.Series([CANONICAL(*pair) for pair in distinct.iter_rows()], dtype=pl.String)
+    keys = distinct.with_columns(key=canonical).with_columns(squeezed(pl.col("key")))
+    return table.join(keys, on=[slot, value], maintain_order="left")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from os import PathLike
 from typing import Final
 
@@ -10,8 +10,10 @@ import numpy as np
 import polars as pl
 
 from dstbench.conventions.convention import Convention
+from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import DstbenchError, UsageError, first_repeated, warn
 from dstbench.readers.contexts import contexts
+from dstbench.readers.ontology import read_entities
 from dstbench.readers.states import Side, States
 from dstbench.runs.codes import ABSENT, codes, to_column
 from dstbench.runs.open import Data, named_parts, open_gold
@@ -47,7 +49,11 @@ def gold_of(states: States) -> Side:
 
 def gold_cells(data: Data) -> pl.DataFrame:
     """(dialogue, turn, slot, value) of a dataset's gold states, as strings; sorted."""
-    gold = gold_of(open_gold(data))
+    return cells_of(gold_of(open_gold(data)))
+
+
+def cells_of(gold: Side) -> pl.DataFrame:
+    """(dialogue, turn, slot, value) of gold states, as strings; sorted."""
     cells = gold.cells.join(gold.turns.with_row_index("at"), on="at")
     return cells.select("dialogue", "turn", pl.col("slot", "value").cast(pl.String)).sort("dialogue", "turn", "slot")
 
@@ -78,6 +84,24 @@ def under(convention: Convention, slots: pl.Series, values: pl.Series) -> pl.Ser
     verbatim = codes(values)
     no_prediction = np.full(len(verbatim), ABSENT, np.uint32)
     return to_column(comparison(convention).compare(codes(slots), verbatim, no_prediction).gold)
+
+
+def database_facts(folder: str, slots: Collection[str]) -> pl.DataFrame:
+    """(domain, name, slot, fact): the attributes of a database's entities that are among the slots, as written.
+
+    An entity's name is one of them. An attribute that the database leaves open ("?" or the empty string) is omitted.
+    """
+    rows = [
+        (domain, entity["name"], slot, value)
+        for domain, entities in read_entities(folder).items()
+        for entity in entities
+        if isinstance(entity.get("name"), str)
+        for attribute, value in entity.items()
+        if isinstance(value, str)
+        and value not in ("", "?")
+        and (slot := canonical_slot(f"{domain}-{attribute}")) in slots
+    ]
+    return pl.DataFrame(rows, schema=dict.fromkeys(("domain", "name", "slot", "fact"), pl.String), orient="row")
 
 
 def spoken_texts(context: pl.DataFrame | str | PathLike[str] | Sequence[str | PathLike[str]]) -> pl.DataFrame:

@@ -1,6 +1,7 @@
 """Missing annotations: values that are said and not annotated, though in such places elsewhere they are.
 
-(Qian et al. 2021, §3.) `evidence` defines such places. An added annotation holds from its turn until gold next has a
+(Qian et al. 2021, §3.) `places` says what such places are for slots of places, given a database, and `evidence` for all
+other slots. An added annotation holds from its turn until gold next has a
 value of the slot, and overwrites nothing. What is found becomes evidence itself, and the search is repeated until it
 finds nothing: correcting a corrected dataset changes nothing.
 """
@@ -65,19 +66,21 @@ def inconsistency(
     Args:
         data: The dataset: a file or folder that holds gold states and utterances, or states in memory.
         ontology: Values to search for: an ontology {slot: [values]}, a schema, or the path of either.
-        database: Values to search for: a folder of ``DOMAIN_db.json``. With neither, those that gold has.
+        database: A folder of ``DOMAIN_db.json``: values to search for (with neither, those that gold has), and the
+            places by which their slots are judged.
         said: What was said, schema `schema.CONTEXTS`; None: read it from the data's files.
         split: The split to look at, where there are several; None: all.
-        support: How many similar places elsewhere are evidence.
-        at_least: An annotation is missing if gold annotates at least this share of such places elsewhere.
-        rules: A JSON file with words and patterns, for slots of places in the database (`places`); None: English.
+        support: How many similar places elsewhere are evidence. Slots of places take `places.SUPPORT` annotated ones.
+        at_least: An annotation is missing if gold annotates at least this share of such places elsewhere; not asked
+            of slots of places.
+        rules: A JSON file with the words and patterns by which slots of places are judged; None: English.
 
     Returns:
         What is missing; the frames may be empty but for `summary`.
 
     Raises:
         DstbenchError: The data cannot be read, hold no gold or no utterances, or none of their slots has a value.
-        UsageError: `support` or `at_least` is out of range.
+        UsageError: `support` or `at_least` is out of range, or there are rules and no database.
 
     >>> talk = [("i want a hotel in the north", "north"), ("a hotel in the south please", "south")] * 8
     >>> states = [{"dialogue_id": f"D{n}", "turn": 0, "gold": {"hotel-area": area, "hotel-stars": "4"}}
@@ -90,18 +93,19 @@ def inconsistency(
     """
     if support < 1 or not 0 < at_least <= 1:
         raise UsageError(f"support={support}, at_least={at_least}", hint="a number of places, and a share up to 1")
+    if rules is not None and database is None:
+        raise UsageError("rules are about the places of a database, and there is none", hint="--database FOLDER")
+    words = None if database is None else read_rules(rules)
     gold, said = gold_and_utterances(data, said, split)
     corpus = lay_out(gold, said, _vocabulary(gold, ontology, database))
-    places, words = None, read_rules(rules)
-    if database is not None:
-        places = lay_out_places(corpus, str(database), words)
+    places = None if words is None else lay_out_places(corpus, str(database), words)
 
     def search(cells: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """How gold treats what is said, and what is missing, in a state of the annotations."""
         judged = judge(corpus, cells, support=support)
         proposed = propose(judged, at_least=at_least).with_columns(_NO_RULE)
         judged = judged.select("row", pl.col("slot", "speaker").cast(pl.String), "is_set")
-        if places is None:
+        if places is None or words is None:
             return judged, proposed
         by_rule = judge_places(corpus, cells, places, words)
         is_other = ~pl.col("slot").is_in(places.slots)

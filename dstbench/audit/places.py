@@ -25,11 +25,10 @@ from typing import Final
 import polars as pl
 
 from dstbench.audit.evidence import RARELY, Corpus
+from dstbench.audit.inputs import database_facts
 from dstbench.audit.mentions import CANONICAL, WORD, Vocabulary, find_mentions, spans, squeezed
 from dstbench.audit.rules import Rules
 from dstbench.conventions.normalise import is_dontcare, spellings
-from dstbench.conventions.slots import canonical_slot
-from dstbench.readers.ontology import read_entities
 
 _CELL: Final = ["row", "slot"]
 _OF_DOMAIN: Final = ["row", "domain"]
@@ -104,16 +103,12 @@ def _entities(folder: str, slots: set[str]) -> tuple[list[tuple[str, str]], pl.D
     """The (domain, canonical name) of each entity of a domain whose names gold annotates, and `Places.facts`."""
     entities: dict[tuple[str, str], None] = {}
     rows: list[tuple[str, str, str, str]] = []
-    for domain, listed in read_entities(folder).items():
-        for entity in listed if f"{domain}{_NAME}" in slots else ():
-            if not isinstance(entity.get("name"), str):
-                continue
-            name = CANONICAL(f"{domain}{_NAME}", entity["name"])
-            entities[domain, name] = None
-            for attribute, value in entity.items():
-                slot = canonical_slot(f"{domain}-{attribute}")
-                if isinstance(value, str) and slot in slots and attribute != "name" and value not in ("", "?"):
-                    rows.append((domain, name, slot, CANONICAL(slot, value)))
+    for domain, name, slot, fact in database_facts(folder, slots).iter_rows():
+        if (name_slot := f"{domain}{_NAME}") in slots:
+            entity = CANONICAL(name_slot, name)
+            entities[domain, entity] = None
+            if slot != name_slot:
+                rows.append((domain, entity, slot, CANONICAL(slot, fact)))
     facts = pl.DataFrame(rows, schema=dict.fromkeys(("domain", "entity", "slot", "fact"), pl.String), orient="row")
     # Of entities with one name, only what they agree in.
     return list(entities), facts.unique().unique(["domain", "entity", "slot"], keep="none").sort(facts.columns)
@@ -131,7 +126,7 @@ def _names(
         for form in forms - common:
             meant.setdefault((domain, form), set()).add(name)
     entity_of = {key: min(which) for key, which in meant.items() if len(which) == 1}
-    entity_of |= {(domain, name): name for domain, name in entities}
+    entity_of |= {(domain, name): name for domain, name in entities if name not in common}
     alike = {(domain, _bare(name)): entity for (domain, name), entity in entity_of.items()}
     for slot, listed in values.items():
         domain = slot.removesuffix(_NAME)

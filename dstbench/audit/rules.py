@@ -27,7 +27,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         domains: What is said of each domain.
         travel: Domains whose sentences name a place only as where somebody goes.
         streets: Words after a name that make a street of it.
-        no_names: Annotated names that are common words.
+        no_names: Names, in gold or the database, that are common words.
         name_endings: Words at the end of names that people leave out.
         said_as: Slot to value to words that say it, beside the value itself.
         features: Slots with the values yes and no, whose words only name the feature.

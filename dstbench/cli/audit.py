@@ -202,7 +202,9 @@ def inconsistency(
         Path | None, typer.Option(help="Words and patterns for places, JSON; default: English (--database).")
     ] = None,
     split: SplitOption = None,
-    support: Annotated[int, typer.Option(min=1, help="Least number of similar places that is evidence.")] = 10,
+    support: Annotated[
+        int, typer.Option(min=1, help="Least number of similar places that is evidence; 3 for slots of places.")
+    ] = 10,
     at_least: Annotated[
         float, typer.Option(min=0, max=1, help="Least share of similar places that gold annotates.")
     ] = 0.5,

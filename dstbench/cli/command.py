@@ -42,7 +42,7 @@ class Result:
 
 
 def _may_run(name: str) -> bool:
-    """Whether this process may run a command. Making the options of all of them takes a quarter of a short start.
+    """Whether this process may run a command. Making the options of all of them is a sixth of what ``--help`` takes.
 
     A process that was started as ``dstbench`` runs a command only if its name is among the words of the command line;
     one that completes words, or that imports dstbench, may need any.

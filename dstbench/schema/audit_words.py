@@ -21,9 +21,10 @@ PROPOSALS: Final = Table(
     end=count("The character after their last."),
     utterance=text("The whole utterance."),
     place=text(
-        "What similar places have in common: when else the domain is annotated (now, between, before, next, earlier), "
-        "the value, the words before and after it (user), the first word of the reply and whether it is the only offer "
-        "(system). A hyphen: no word."
+        "What similar places have in common. For slots of places, given a database: the rule, the place under "
+        "discussion and what its row has. For others: when else the domain is annotated (now, between, before, next, "
+        "earlier), the value, the words before and after it (user), the first word of the reply and whether it is the "
+        "only offer (system). A hyphen: no word."
     ),
     annotated=count("Similar places elsewhere in which gold annotates the slot with the value that is said."),
     mentions=count("Similar places elsewhere in which gold could annotate it."),
