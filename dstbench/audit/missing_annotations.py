@@ -29,7 +29,7 @@ from dstbench.runs.open import Data, open_gold
 from dstbench.schema.audit_words import PROPOSALS, RATES, SHARES, SUMMARY
 from dstbench.writers.rewrite import rewrite
 
-_NO_RULE: Final = [pl.lit(None, pl.String).alias(name) for name in ("rule", "topic", "fact")]
+_NO_ENTITY: Final = {"rule": pl.lit("similar"), **dict.fromkeys(("entity", "fact"), pl.lit(None, pl.String))}
 _SPOKEN_SLOT: Final = ["slot", "speaker"]
 
 
@@ -103,7 +103,7 @@ def inconsistency(
     def search(cells: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """How gold treats what is said, and what is missing, in a state of the annotations."""
         judged = judge(corpus, cells, support=support)
-        proposed = propose(judged, at_least=at_least).with_columns(_NO_RULE)
+        proposed = propose(judged, at_least=at_least).with_columns(**_NO_ENTITY)
         judged = judged.select("row", pl.col("slot", "speaker").cast(pl.String), "is_set")
         if places is None or words is None:
             return judged, proposed
@@ -195,14 +195,12 @@ def _with_evidence(rounds: list[pl.DataFrame], corpus: Corpus) -> pl.DataFrame:
     """All that is found, with its evidence; schema `PROPOSALS`."""
     if not rounds:
         return PROPOSALS.schema.to_frame()
-    topic, fact = pl.col("topic").fill_null("-"), pl.col("fact").fill_null("-")
-    by_rule = pl.format("{} place={} database={}", "rule", topic, fact)
     proposed = spans(pl.concat(rounds, how="diagonal_relaxed"), corpus.texts).join(corpus.turns, on="row").with_columns(
         value="written",
         turns=pl.col("until") - pl.col("row"),
         said=pl.col("text").str.slice(pl.col("start"), pl.col("end") - pl.col("start")),
         utterance="text",
-        place=pl.when(pl.col("rule").is_null()).then(_place()).otherwise(by_rule),
+        place=pl.when(rule="similar").then(_place()).otherwise(pl.format("rule={}", "rule")),
         mentions="others",
     )  # fmt: skip
     return PROPOSALS.conform(proposed).sort("dialogue", "turn", "slot")

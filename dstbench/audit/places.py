@@ -263,7 +263,7 @@ def propose_places(judged: pl.DataFrame) -> pl.DataFrame:
     missing = missing.with_columns(share=pl.col("annotated") / pl.col("others"))
     order = ["row", "slot", pl.col("speaker") == "system", "mention"]
     missing = missing.sort(order).unique(_CELL, keep="first", maintain_order=True)
-    return missing.rename({"place": "topic"})
+    return missing.drop("entity").rename({"place": "entity"})
 
 
 def _state(corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:

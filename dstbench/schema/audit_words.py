@@ -20,11 +20,16 @@ PROPOSALS: Final = Table(
     start=count("Their first character in the utterance, from 0."),
     end=count("The character after their last."),
     utterance=text("The whole utterance."),
+    rule=text(
+        "Why the value belongs to the state. Slots of places: name, fact, feature, kind or wish (see `dstbench help "
+        "audits`). Others: similar, as it is annotated in similar places."
+    ),
+    entity=text("The place under discussion (a hotel's name); null: none.", nullable=True),
+    fact=text("The value that the place has in the database; null: none.", nullable=True),
     place=text(
-        "What similar places have in common. For slots of places, given a database: the rule, the place under "
-        "discussion and what its row has. For others: when else the domain is annotated (now, between, before, next, "
-        "earlier), the value, the words before and after it (user), the first word of the reply and whether it is the "
-        "only offer (system). A hyphen: no word."
+        "What similar places in the corpus have in common, beside slot and speaker. Slots of places: the rule. Others: "
+        "when else the domain is annotated (now, between, before, next, earlier), the value, the words before and "
+        "after it (user), the first word of the reply and whether it is the only offer (system). A hyphen: no word."
     ),
     annotated=count("Similar places elsewhere in which gold annotates the slot with the value that is said."),
     mentions=count("Similar places elsewhere in which gold could annotate it."),

@@ -307,6 +307,7 @@ def test_an_offer_that_is_taken_elsewhere() -> None:
     assert row == {
         "dialogue": "D11", "turn": 1, "slot": "hotel-name", "value": "ashley hotel", "turns": 2, "speaker": "system",
         "said": "Ashley Hotel", "start": 4, "end": 16, "utterance": "The Ashley Hotel is in the north.",
+        "rule": "similar", "entity": None, "fact": None,
         "place": "when=now value=ashley hotel reply=yes offer=single", "annotated": 11, "mentions": 11, "share": 1.0,
         "later": None, "round": 1,
     }  # fmt: skip

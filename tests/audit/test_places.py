@@ -146,9 +146,9 @@ def test_what_was_taken_out_is_found_and_nothing_else_and_twice_is_once(
 def test_each_addition_says_why(database: str) -> None:
     states, said = corpus(list(after(_ACORN, "great")))
     proposals = audit.inconsistency(states, database=database, said=said).proposals
-    places = dict(proposals.select("slot", "place").iter_rows())
-    assert places["hotel-area"] == "fact place=acorn guest house database=north"
-    assert places["hotel-name"] == "name place=acorn guest house database=-"
+    why = {slot: row for slot, *row in proposals.select("slot", "rule", "entity", "fact").iter_rows()}
+    assert why["hotel-area"] == ["fact", "acorn guest house", "north"]
+    assert why["hotel-name"] == ["name", "acorn guest house", None]
     assert (proposals["annotated"] >= SUPPORT).all()
 
 
