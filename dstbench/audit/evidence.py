@@ -20,19 +20,12 @@ no value of the slot, whatever the ontology says. All of this is learnt from the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import polars as pl
 
-from dstbench.audit.mentions import CANONICAL, Vocabulary, find_mentions, utterances
-from dstbench.conventions.convention import Convention
-from dstbench.conventions.normalise import alternatives
-from dstbench.conventions.slots import domain_of
-from dstbench.readers.states import Side
-from dstbench.schema.core import BETWEEN
+from dstbench.audit.corpus import Corpus
 
-_KEY: Final = ["dialogue", "turn"]
 _CELL: Final = ["row", "slot"]
 #: What similar places share besides slot and speaker: the most particular first.
 PARTS: Final[tuple[tuple[str, ...], ...]] = (
@@ -49,73 +42,6 @@ PARTS: Final[tuple[tuple[str, ...], ...]] = (
 RARELY: Final = 0.1
 #: What `one` and `other` are called, by speaker.
 CUES: Final = {"user": ("before", "after"), "system": ("reply", "offer")}
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """A dataset laid out for the search; it stays the same while annotations are added.
-
-    Slots, values and words that are compared repeatedly are Categorical.
-
-    Attributes:
-        turns: (row: UInt32, dialogue, turn, last: Boolean, whether the dialogue ends), sorted.
-        cells: (row, slot, value), the values of gold's states as written, without those that mean absent.
-        forms: (slot, written, value), each value as written and the canonical form of each of its alternatives.
-        domains: (slot, domain).
-        spelled: (slot, written, value), how a canonical value that is added is written; String.
-        texts: What `mentions.utterances` gives.
-        mentions: What `mentions.find_mentions` gives, with `domain`, `one` and `other`; only of domains that gold ever
-            has in the dialogue.
-    """
-
-    turns: pl.DataFrame
-    cells: pl.DataFrame
-    forms: pl.DataFrame
-    domains: pl.DataFrame
-    spelled: pl.DataFrame
-    texts: pl.DataFrame
-    mentions: pl.DataFrame
-
-
-def lay_out(gold: Side, said: pl.DataFrame, vocabulary: Vocabulary) -> Corpus:
-    """Find the vocabulary in a dataset's utterances (schema `CONTEXTS`), and lay out its gold states."""
-    turns = gold.turns.with_row_index("at").sort(_KEY).with_row_index("row")
-    turns = turns.with_columns(last=pl.col("dialogue").shift(-1).ne_missing(pl.col("dialogue")))
-    cells = (
-        gold.cells.join(turns, on="at")
-        .select("row", "dialogue", pl.col("slot", "value").cast(pl.String))
-        .filter(~pl.col("value").is_in(Convention().absent))
-        .sort(_CELL)
-    )
-    slots = pl.Series("slot", sorted({*cells["slot"], *vocabulary.patterns["slot"]}), dtype=pl.String)
-    domains = slots.to_frame().with_columns(domain=pl.Series([domain_of(slot) for slot in slots], dtype=pl.String))
-    forms = [
-        (slot, value, canonical, n)
-        for slot, value, n in cells.group_by("slot", "value").len().sort("slot", "value").iter_rows()
-        for canonical in dict.fromkeys(alternatives(CANONICAL(slot, value)))
-    ]
-    forms += [(slot, value, canonical, 0) for (slot, canonical), value in vocabulary.spelled.items()]
-    names = dict.fromkeys(("slot", "written", "value"), pl.String)
-    of_gold = pl.DataFrame(forms, schema={**names, "n": pl.UInt32}, orient="row")
-    single = of_gold.filter(~pl.col("written").str.contains(BETWEEN, literal=True))
-    spelled = single.sort("n", "written", descending=[True, False]).unique(
-        ["slot", "value"], keep="first", maintain_order=True
-    )
-    texts = utterances(turns.join(said, on=_KEY, how="left", maintain_order="left").select("row", "system", "user"))
-    active = cells.join(domains, on="slot").select("dialogue", "domain").unique()
-    mentions = find_mentions(texts, vocabulary).join(domains, on="slot").join(turns.select("row", "dialogue"), on="row")
-    mentions = mentions.join(active, on=["dialogue", "domain"], how="semi").drop("dialogue")
-    return Corpus(
-        turns=turns.select("row", *_KEY, "last"),
-        cells=cells.select("row", _codes("slot", "value")),
-        forms=pl.concat([of_gold.filter(pl.col("n") > 0), spelled])
-        .unique(["slot", "written", "value"], maintain_order=True)
-        .select(_codes("slot", "written", "value")),
-        domains=domains.select(_codes("slot", "domain")),
-        spelled=spelled.drop("n"),
-        texts=texts,
-        mentions=_with_cues(mentions, texts).with_columns(_codes("speaker", "slot", "value", "domain", "one", "other")),
-    )
 
 
 def judge(corpus: Corpus, cells: pl.DataFrame, *, support: int) -> pl.DataFrame:
@@ -190,32 +116,22 @@ def propose(judged: pl.DataFrame, *, at_least: float) -> pl.DataFrame:
     return missing.sort(order, descending=[False] * 3 + [True] * 2).unique(_CELL, keep="first", maintain_order=True)
 
 
-def _with_cues(mentions: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
-    """The mentions with the cues that their speaker has (`CUES`), as `one` and `other`."""
-    reply = texts.filter(speaker="user").select("row", reply=pl.col("words").list.first())
-    offers = mentions.group_by("row", "speaker", "slot").agg(offers=pl.col("value").n_unique())
-    is_user = pl.col("speaker") == "user"
-    offer = pl.when(pl.col("offers") > 1).then(pl.lit("several")).otherwise(pl.lit("single"))
-    mentions = mentions.join(reply, on="row", how="left").join(offers, on=["row", "speaker", "slot"], how="left")
-    one, other = pl.when(is_user).then("before").otherwise("reply"), pl.when(is_user).then("after").otherwise(offer)
-    mentions = mentions.with_columns(one=one, other=other).drop("before", "after", "reply", "offers")
-    return mentions.sort("mention", "slot", "value")
-
-
 def _weigh(status: pl.DataFrame, support: int) -> pl.DataFrame:
     """Add `level`, `annotated`, `others` and `rarely` to the mentions that could be annotated."""
-    is_annotated, n = pl.col("is_annotated"), pl.len()
+    is_mention, is_annotated = pl.col("is_evidence"), pl.col("is_evidence") & pl.col("is_annotated")
     levels = []
     for level, parts in enumerate(PARTS):
         key = ["slot", "speaker", *parts]
-        others, annotated = n.over(key) - 1, is_annotated.sum().over(key) - is_annotated.cast(pl.UInt32)
+        others, annotated = (elsewhere(counted, key) for counted in (is_mention, is_annotated))
         counts = pl.struct(level=pl.lit(level, pl.UInt8), annotated=annotated, others=others)
         levels.append(pl.when(others >= support).then(counts))
     words = ["slot", "speaker", "value"]
-    rarely = (n.over(words) > support) & (is_annotated.mean().over(words) < RARELY)
+    n = is_mention.sum().over(words)
+    rarely = (n > support) & (is_annotated.sum().over(words) / n < RARELY)
     could = status.filter("could").with_columns(pl.coalesce(levels).alias("found"), rarely=rarely)
     return pl.concat([could.unnest("found"), status.filter(~pl.col("could"))], how="diagonal")
 
 
-def _codes(*names: str) -> pl.Expr:
-    return pl.col(names).cast(pl.Categorical)
+def elsewhere(counted: pl.Expr, key: list[str]) -> pl.Expr:
+    """How many rows of the same key count, without those of the row's own dialogue (`Corpus.turns`' `id`)."""
+    return counted.sum().over(key) - counted.sum().over([*key, "id"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from typing import Final
 
@@ -56,6 +57,27 @@ def cells_of(gold: Side) -> pl.DataFrame:
     """(dialogue, turn, slot, value) of gold states, as strings; sorted."""
     cells = gold.cells.join(gold.turns.with_row_index("at"), on="at")
     return cells.select("dialogue", "turn", pl.col("slot", "value").cast(pl.String)).sort("dialogue", "turn", "slot")
+
+
+@dataclass(frozen=True)
+class Dialogues:
+    """A dataset's gold states and what is said in it.
+
+    Attributes:
+        turns: (dialogue, turn).
+        cells: (dialogue, turn, slot, value), gold's states as written; strings.
+        said: What is said, schema `CONTEXTS`.
+    """
+
+    turns: pl.DataFrame
+    cells: pl.DataFrame
+    said: pl.DataFrame
+
+    @classmethod
+    def read(cls, data: Data, said: pl.DataFrame | None = None, split: str | None = None) -> Dialogues:
+        """What `gold_and_utterances` reads."""
+        gold, said = gold_and_utterances(data, said, split)
+        return cls(gold.turns.select("dialogue", "turn"), cells_of(gold), said)
 
 
 def gold_and_utterances(data: Data, said: pl.DataFrame | None, split: str | None) -> tuple[Side, pl.DataFrame]:

@@ -15,8 +15,9 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.evidence import CUES, PARTS, Corpus, judge, lay_out, propose
-from dstbench.audit.inputs import gold_and_utterances, gold_of
+from dstbench.audit.corpus import Corpus, lay_out
+from dstbench.audit.evidence import CUES, PARTS, judge, propose
+from dstbench.audit.inputs import Dialogues, gold_of
 from dstbench.audit.mentions import Vocabulary, spans
 from dstbench.audit.places import judge_places, lay_out_places, propose_places
 from dstbench.audit.rules import read_rules
@@ -24,7 +25,6 @@ from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.atomic import replacing
 from dstbench.io.escape import csv_text
 from dstbench.readers.ontology import read_database, read_ontology
-from dstbench.readers.states import Side
 from dstbench.runs.open import Data, open_gold
 from dstbench.schema.audit_words import PROPOSALS, RATES, SHARES, SUMMARY
 from dstbench.writers.rewrite import rewrite
@@ -60,6 +60,7 @@ def inconsistency(
     support: int = 10,
     at_least: float = 0.5,
     rules: str | PathLike[str] | None = None,
+    evidence: str | PathLike[str] | None = None,
 ) -> Inconsistency:
     """Find the annotations that are missing in a dataset.
 
@@ -74,6 +75,8 @@ def inconsistency(
         at_least: An annotation is missing if gold annotates at least this share of such places elsewhere; not asked
             of slots of places.
         rules: A JSON file with the words and patterns by which slots of places are judged; None: English.
+        evidence: A dataset that shows how gold annotates, such as the training set; what is missing in a dialogue then
+            depends on this dataset and that dialogue alone. None: the other dialogues of the data.
 
     Returns:
         What is missing; the frames may be empty but for `summary`.
@@ -93,24 +96,25 @@ def inconsistency(
     """
     if support < 1 or not 0 < at_least <= 1:
         raise UsageError(f"support={support}, at_least={at_least}", hint="a number of places, and a share up to 1")
-    if rules is not None and database is None:
-        raise UsageError("rules are about the places of a database, and there is none", hint="--database FOLDER")
-    words = None if database is None else read_rules(rules)
-    gold, said = gold_and_utterances(data, said, split)
-    corpus = lay_out(gold, said, _vocabulary(gold, ontology, database))
-    places = None if words is None else lay_out_places(corpus, str(database), words)
+    words = read_rules(rules)
+    dialogues = Dialogues.read(data, said, split)
+    elsewhere = None if evidence is None else Dialogues.read(evidence)
+    corpus = lay_out(dialogues, _vocabulary((elsewhere or dialogues).cells, ontology, database), elsewhere)
+    places = None if words is None else lay_out_places(corpus, None if database is None else str(database), words)
 
     def search(cells: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """How gold treats what is said, and what is missing, in a state of the annotations."""
         judged = judge(corpus, cells, support=support)
         proposed = propose(judged, at_least=at_least).with_columns(**_NO_ENTITY)
         judged = judged.select("row", pl.col("slot", "speaker").cast(pl.String), "is_set")
-        if places is None or words is None:
+        if places is None:
             return judged, proposed
         by_rule = judge_places(corpus, cells, places, words)
-        is_other = ~pl.col("slot").is_in(places.slots)
-        judged = pl.concat([judged.filter(is_other), by_rule.select(judged.columns)])
-        return judged, pl.concat([proposed.filter(is_other), propose_places(by_rule)], how="diagonal_relaxed")
+        confirmed = pl.col("slot").is_in(places.slots if database is not None else [])
+        said_by_rule = by_rule.filter(pl.col("rule").is_not_null()).select(judged.columns)
+        proposed = pl.concat([propose_places(by_rule), proposed.filter(~confirmed)], how="diagonal_relaxed")
+        proposed = proposed.unique(["row", "slot"], keep="first", maintain_order=True)
+        return pl.concat([said_by_rule, judged.filter(~confirmed)]), proposed
 
     cells = corpus.cells
     first_judged, proposed = search(cells)
@@ -122,7 +126,7 @@ def inconsistency(
         cells = pl.concat([cells, new_cells])
         _, proposed = search(cells)
     proposals = _with_evidence(rounds, corpus)
-    shares = _shares(first_judged, proposals)
+    shares = _shares(first_judged, corpus, proposals)
     return Inconsistency(_summary(corpus, proposals), _rates(corpus, shares, proposals), shares, proposals)
 
 
@@ -144,12 +148,12 @@ def additions(proposals: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
 
 
 def _vocabulary(
-    gold: Side,
+    cells: pl.DataFrame,
     ontology: str | PathLike[str] | Mapping[str, Iterable[str]] | None,
     database: str | PathLike[str] | None,
 ) -> Vocabulary:
     """The values to search for, of slots that gold has."""
-    of_gold = gold.cells.select(pl.col("slot", "value").cast(pl.String)).group_by("slot").agg(pl.col("value").unique())
+    of_gold = cells.group_by("slot").agg(pl.col("value").unique())
     if ontology is None and database is None:
         return Vocabulary.of(dict(of_gold.iter_rows()))
     values: dict[str, frozenset[str]] = {}
@@ -174,28 +178,30 @@ def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) 
         Rows with `written`: the value as gold writes it; `until`: the row before which the annotation ends; `later`:
         the value that gold has next.
     """
-    turns = corpus.turns.select("row", "dialogue", end=pl.col("row").max().over("dialogue") + 1)
+    turns = corpus.data_turns.with_columns(stop=pl.col("row").max().over("dialogue") + 1)
     later = cells.join(turns, on="row").select(
         "dialogue", pl.col("slot").cast(pl.String), "row", next="row", later=pl.col("value").cast(pl.String)
     )
-    proposed = proposed.join(turns, on="row").join(corpus.spelled, on=["slot", "value"]).sort("row").join_asof(
+    proposed = proposed.join(turns, on="row").join(corpus.spelled, on=["slot", "value"])
+    proposed = proposed.sort("row").join_asof(
         later.sort("row"), on="row", by=["dialogue", "slot"],
         strategy="forward", allow_exact_matches=False, check_sortedness=False,
     )  # fmt: skip
-    proposed = proposed.with_columns(until=pl.min_horizontal("end", "next")).sort("dialogue", "slot", "row")
+    proposed = proposed.with_columns(until=pl.min_horizontal("stop", "next")).sort("dialogue", "slot", "row")
     # In one gap of gold, a value holds until the next one that is found, unless that is the same value.
     gap = pl.struct("dialogue", "slot", "until")
     is_implied = (gap == gap.shift(1)) & (pl.col("written") == pl.col("written").shift(1))
     proposed = proposed.filter(~is_implied.fill_null(False))
     replaced_at = pl.when(gap == gap.shift(-1)).then(pl.col("row").shift(-1))
-    return proposed.with_columns(until=pl.coalesce(replaced_at, "until")).drop("end", "next", "dialogue")
+    return proposed.with_columns(until=pl.coalesce(replaced_at, "until")).drop("stop", "next", "dialogue", "turn")
 
 
 def _with_evidence(rounds: list[pl.DataFrame], corpus: Corpus) -> pl.DataFrame:
     """All that is found, with its evidence; schema `PROPOSALS`."""
     if not rounds:
         return PROPOSALS.schema.to_frame()
-    proposed = spans(pl.concat(rounds, how="diagonal_relaxed"), corpus.texts).join(corpus.turns, on="row").with_columns(
+    proposed = spans(pl.concat(rounds, how="diagonal_relaxed"), corpus.texts).join(corpus.data_turns, on="row")
+    proposed = proposed.with_columns(
         value="written",
         turns=pl.col("until") - pl.col("row"),
         said=pl.col("text").str.slice(pl.col("start"), pl.col("end") - pl.col("start")),
@@ -223,10 +229,11 @@ def _rate() -> pl.Expr:
     return pl.when(total > 0).then(pl.col("missing") / total)
 
 
-def _shares(judged: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
+def _shares(judged: pl.DataFrame, corpus: Corpus, proposals: pl.DataFrame) -> pl.DataFrame:
     """`Inconsistency.shares`; a value that both say in the turn is the user's."""
     is_user = (pl.col("speaker") == "user").any()
-    annotated = judged.filter("is_set").group_by("row", pl.col("slot").cast(pl.String)).agg(
+    annotated = judged.filter("is_set").join(corpus.data_turns, on="row")
+    annotated = annotated.group_by("row", pl.col("slot").cast(pl.String)).agg(
         speaker=pl.when(is_user).then(pl.lit("user")).otherwise(pl.lit("system"))
     )  # fmt: skip
     counts = pl.concat([
@@ -244,7 +251,7 @@ def _shares(judged: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
 def _rates(corpus: Corpus, shares: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
     """`Inconsistency.rates`."""
     domains = corpus.domains.cast(pl.String)
-    of_domain = corpus.cells.cast({"slot": pl.String}).join(domains, on="slot").join(corpus.turns, on="row")
+    of_domain = corpus.cells.cast({"slot": pl.String}).join(domains, on="slot").join(corpus.data_turns, on="row")
     of_domain = of_domain.group_by("domain").agg(of_dialogues=pl.col("dialogue").n_unique())
     of_slot = proposals.group_by("slot").agg(late=_is_late().sum(), dialogues=pl.col("dialogue").n_unique())
     rates = shares.group_by("slot").agg(pl.col("annotated", "missing").sum()).join(of_slot, on="slot", how="left")
@@ -254,12 +261,13 @@ def _rates(corpus: Corpus, shares: pl.DataFrame, proposals: pl.DataFrame) -> pl.
 
 
 def _summary(corpus: Corpus, proposals: pl.DataFrame) -> pl.DataFrame:
-    changed = additions(proposals, corpus.turns)
+    turns = corpus.data_turns
+    changed = additions(proposals, turns)
     return SUMMARY.conform(
         proposals.select(
-            dialogues=pl.lit(corpus.turns["dialogue"].n_unique()),
+            dialogues=pl.lit(turns["dialogue"].n_unique()),
             dialogues_changed=pl.col("dialogue").n_unique(),
-            turns=pl.lit(corpus.turns.height),
+            turns=pl.lit(turns.height),
             turns_changed=pl.lit(changed.n_unique(["dialogue", "turn"])),
             missing=pl.len(),
             user=(pl.col("speaker") == "user").sum(),

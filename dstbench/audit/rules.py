@@ -24,7 +24,9 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         indifference: The user does not mind.
         vagueness: A statement is not about all places.
         every: A statement is about all places.
-        domains: What is said of each domain.
+        names: Slots that hold the name of a place.
+        bookings: Slots that say something of a booking and nothing of the place.
+        domains: The beginning of a domain's name to what is said of the domain.
         travel: Domains whose sentences name a place only as where somebody goes.
         streets: Words after a name that make a street of it.
         no_names: Names, in gold or the database, that are common words.
@@ -42,6 +44,8 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     indifference: str
     vagueness: str
     every: str
+    names: str
+    bookings: str
     domains: dict[str, str]
     travel: list[str]
     streets: list[str]
@@ -71,7 +75,8 @@ def read_rules(path: str | PathLike[str] | None = None) -> Rules:
             rules.indifference,
             rules.vagueness,
         ]
-        for pattern in (*patterns, rules.every, *rules.domains.values(), *rules.kinds.values()):
+        patterns += [rules.every, rules.names, rules.bookings]
+        for pattern in (*patterns, *rules.domains.values(), *rules.kinds.values()):
             pl.select(pl.lit("").str.contains(pattern))
     except (msgspec.ValidationError, pl.exceptions.ComputeError) as error:
         fault = str(error).splitlines()[0]

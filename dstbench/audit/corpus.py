@@ -1,0 +1,131 @@
+"""A dataset laid out for the search for missing annotations: states, utterances and where values are said.
+
+The dialogues that are judged come first; those that are only evidence of how gold annotates follow. Without a file of
+evidence, the dialogues that are judged are each other's evidence, but none is its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from dstbench.audit.inputs import Dialogues
+from dstbench.audit.mentions import CANONICAL, Vocabulary, find_mentions, utterances
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.normalise import alternatives
+from dstbench.conventions.slots import domain_of
+from dstbench.schema.core import BETWEEN
+
+_KEY: Final = ["is_data", "dialogue", "turn"]
+_CELL: Final = ["row", "slot"]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A dataset laid out for the search; it stays the same while annotations are added.
+
+    Slots, values and words that are compared repeatedly are Categorical.
+
+    Attributes:
+        turns: (row: UInt32, dialogue, turn, last: Boolean, whether the dialogue ends, is_data: Boolean, whether it is
+            judged, is_evidence: Boolean, whether it is evidence for other dialogues, talk: UInt32, the number of the
+            dialogue, id: UInt32, which a dialogue and a copy of it in the evidence share). Sorted: the judged ones
+            first, by dialogue and turn.
+        cells: (row, slot, value), the values of gold's states as written, without those that mean absent.
+        forms: (slot, written, value, n: UInt32), each value as written and the canonical form of each of its
+            alternatives; n: cells of the evidence that have it.
+        domains: (slot, domain).
+        spelled: (slot, written, value), how a canonical value that is added is written; String.
+        texts: What `mentions.utterances` gives.
+        mentions: What `mentions.find_mentions` gives, with `domain`, `one` and `other`, `is_evidence` and `id`; only of
+            domains that gold ever has in the dialogue.
+    """
+
+    turns: pl.DataFrame
+    cells: pl.DataFrame
+    forms: pl.DataFrame
+    domains: pl.DataFrame
+    spelled: pl.DataFrame
+    texts: pl.DataFrame
+    mentions: pl.DataFrame
+
+    @property
+    def data_turns(self) -> pl.DataFrame:
+        """(row, dialogue, turn) of the dialogues that are judged."""
+        return self.turns.filter("is_data").select("row", "dialogue", "turn")
+
+
+def lay_out(data: Dialogues, vocabulary: Vocabulary, evidence: Dialogues | None = None) -> Corpus:
+    """Find the vocabulary in a dataset's utterances, and lay out its gold states.
+
+    Args:
+        data: The dialogues that are judged.
+        vocabulary: The values to search for.
+        evidence: The dialogues that show how gold annotates; None: those that are judged.
+    """
+    turns, cells, said = (_joined(data, evidence, name) for name in ("turns", "cells", "said"))
+    turns = turns.sort(pl.col("is_data").not_(), "dialogue", "turn").with_row_index("row").with_columns(
+        is_evidence=pl.lit(True) if evidence is None else ~pl.col("is_data"),
+        talk=pl.struct("is_data", "dialogue").rle_id(),
+        id=pl.col("dialogue").rank("dense").cast(pl.UInt32),
+    )  # fmt: skip
+    turns = turns.with_columns(last=pl.col("talk").shift(-1).ne_missing(pl.col("talk")))
+    cells = cells.join(turns, on=_KEY).filter(~pl.col("value").is_in(Convention().absent)).sort(_CELL)
+    slots = pl.Series("slot", sorted({*cells["slot"], *vocabulary.patterns["slot"]}), dtype=pl.String)
+    domains = slots.to_frame().with_columns(domain=pl.Series([domain_of(slot) for slot in slots], dtype=pl.String))
+    counts = cells.group_by("slot", "value").agg(n=pl.col("is_evidence").sum()).sort("slot", "value")
+    forms = [
+        (slot, value, canonical, n)
+        for slot, value, n in counts.iter_rows()
+        for canonical in dict.fromkeys(alternatives(CANONICAL(slot, value)))
+    ]
+    names = dict.fromkeys(("slot", "written", "value"), pl.String)
+    of_gold = pl.DataFrame(forms, schema={**names, "n": pl.UInt32}, orient="row")
+    searched = [(slot, value, canonical, 0) for (slot, canonical), value in vocabulary.spelled.items()]
+    spelled = pl.concat([of_gold.filter(pl.col("n") > 0), pl.DataFrame(searched, schema=of_gold.schema, orient="row")])
+    single = spelled.filter(~pl.col("written").str.contains(BETWEEN, literal=True))
+    spelled = single.sort("n", "written", descending=[True, False]).unique(
+        ["slot", "value"], keep="first", maintain_order=True
+    )
+    texts = utterances(turns.join(said, on=_KEY, how="left", maintain_order="left").select("row", "system", "user"))
+    active = cells.join(domains, on="slot").select("talk", "domain").unique()
+    mentions = find_mentions(texts, vocabulary).join(domains, on="slot")
+    mentions = mentions.join(turns.select("row", "talk", "id", "is_evidence"), on="row")
+    mentions = mentions.join(active, on=["talk", "domain"], how="semi").drop("talk")
+    return Corpus(
+        turns=turns,
+        cells=cells.select("row", _codes("slot", "value")),
+        forms=pl.concat([of_gold, spelled])
+        .unique(["slot", "written", "value"], keep="first", maintain_order=True)
+        .with_columns(_codes("slot", "written", "value")),
+        domains=domains.select(_codes("slot", "domain")),
+        spelled=spelled.drop("n"),
+        texts=texts,
+        mentions=_with_cues(mentions, texts).with_columns(_codes("speaker", "slot", "value", "domain", "one", "other")),
+    )
+
+
+def _joined(data: Dialogues, evidence: Dialogues | None, name: str) -> pl.DataFrame:
+    """A table of the dialogues that are judged, and of those that are only evidence."""
+    parts: list[pl.DataFrame] = [
+        getattr(part, name).with_columns(is_data=pl.lit(part is data)) for part in (data, evidence) if part is not None
+    ]
+    return pl.concat(parts, how="diagonal_relaxed")
+
+
+def _with_cues(mentions: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
+    """The mentions with the cues that their speaker has (`CUES`), as `one` and `other`."""
+    reply = texts.filter(speaker="user").select("row", reply=pl.col("words").list.first())
+    offers = mentions.group_by("row", "speaker", "slot").agg(offers=pl.col("value").n_unique())
+    is_user = pl.col("speaker") == "user"
+    offer = pl.when(pl.col("offers") > 1).then(pl.lit("several")).otherwise(pl.lit("single"))
+    mentions = mentions.join(reply, on="row", how="left").join(offers, on=["row", "speaker", "slot"], how="left")
+    one, other = pl.when(is_user).then("before").otherwise("reply"), pl.when(is_user).then("after").otherwise(offer)
+    mentions = mentions.with_columns(one=one, other=other).drop("before", "after", "reply", "offers")
+    return mentions.sort("mention", "slot", "value")
+
+
+def _codes(*names: str) -> pl.Expr:
+    return pl.col(names).cast(pl.Categorical)
