@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench import audit
 from dstbench.audit.sheet import evidence_in_words
+from dstbench.io.escape import csv_text
 from dstbench.schema.audit_words import PROPOSALS
 from tests.audit.test_missing_annotations import hotels
 from tests.planted import States, consistent, find, memory, said, take_out
@@ -195,3 +197,35 @@ def test_what_true_stands_for_is_said_where_it_is_not_yes() -> None:
         )
         sheet = audit.review_sheet(memory(states), changed, said=said(states))
         assert sheet["evidence"].drop_nulls().item().endswith(ending)
+
+
+def test_where_nothing_is_missing_the_sheet_has_unchanged_dialogues_only() -> None:
+    found, sheet = sheet_of(consistent(30, 1))
+    assert found.proposals.is_empty()
+    assert sheet.select("row", "group").unique().rows() == [("dialogue", "unchanged")]
+    assert sheet.height == 30
+
+
+def test_a_sheet_filled_in_with_what_was_taken_out_counts_it(here: Path) -> None:
+    """Of the whole corpus, so that estimates are counts: right is what was taken out, missed what is still out."""
+    states, gone = take_out(consistent(150, 8), 0.2, 8)
+    gone = {cell for cell in gone if cell[2] != "hotel-area"}  # a reader to whom areas are wrong
+    found, sheet = sheet_of(states, sample=150)
+    added = {*found.proposals.select("dialogue", "turn", "slot", "value").iter_rows()}
+    missed = [dialogue for dialogue, *_ in gone - added]
+    is_right = pl.struct("dialogue", "turn", "slot", "value").map_elements(
+        lambda cell: tuple(cell.values()) in gone, return_dtype=pl.Boolean
+    )
+    is_addition = pl.col("row") == "addition"
+    filled = sheet.with_columns(
+        right=pl.when(is_addition).then(pl.when(is_right).then(pl.lit("yes")).otherwise(pl.lit("no"))),
+        missed=pl.when(~is_addition).then(pl.col("dialogue").map_elements(missed.count, return_dtype=pl.Int64)),
+    )
+    Path("sheet.csv").write_text(csv_text(filled), encoding="utf-8-sig")
+    right, wrong, lacking = len(added & gone), len(added - gone), len(gone - added)
+    assert min(right, wrong, lacking) > 0
+    measures = audit.review("sheet.csv").measures.filter(unit="additions")
+    assert measures.select("right", "wrong", "missed").unique().rows() == [(right, wrong, lacking)]
+    expected = [right / (right + wrong), right / (right + lacking), right / (right + (wrong + lacking) / 2)]
+    for name in ("value", "in_sample"):
+        assert measures[name].to_list() == pytest.approx(expected)
