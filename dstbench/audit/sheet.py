@@ -155,7 +155,7 @@ def _transcripts(turns: pl.DataFrame, cells: pl.DataFrame, proposals: pl.DataFra
         *_CELL, text=pl.when(pl.col("value").is_null()).then(pl.format("{} removed", "slot")).otherwise(_setting())
     )
     added = proposals.select(*_CELL, text=pl.format("+ {}", _setting()))
-    state = pl.concat([changes, added]).sort(_CELL).group_by(_KEY, maintain_order=True)
+    state = pl.concat([changes, added]).sort(*_CELL, "text").group_by(_KEY, maintain_order=True)
     lines = turns.join(state.agg(state=pl.col("text").str.join("; ")), on=_KEY, how="left").sort(_KEY)
     texts = pl.format("[turn {}]\n{}", "turn", _lines(*_PARTIES, "state"))
     return lines.group_by("dialogue", maintain_order=True).agg(transcript=texts.str.join("\n"))
