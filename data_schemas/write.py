@@ -59,6 +59,8 @@ TABLES = {
     "audit_inconsistency": audit_words.SUMMARY,
     "audit_review_sheet": audit_words.SHEET,
     "audit_review": audit_words.REVIEW,
+    "audit_reviewed_additions": audit_words.REVIEWED_ADDITIONS,
+    "audit_reviewed_dialogues": audit_words.REVIEWED_DIALOGUES,
     "audit_readers": audit_words.READER,
     "audit_agreement": audit_words.AGREEMENT,
     "audit_replaced": audit_words.REPLACED,

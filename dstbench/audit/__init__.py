@@ -13,7 +13,8 @@ from dstbench.audit.entity_bias import Bias, bias
 from dstbench.audit.memorised_values import Memorisation, memorisation
 from dstbench.audit.missing_annotations import Inconsistency, additions, correct, inconsistency, write_log
 from dstbench.audit.replacement import Replacement, replace
-from dstbench.audit.reviewing import Agreement, agreement, review, review_sheet
+from dstbench.audit.reviewing import Agreement, Review, agreement, review
+from dstbench.audit.sheet import review_sheet
 from dstbench.audit.version_diff import Differences, diff
 from dstbench.audit.version_scores import VersionScores, scores
 from dstbench.writers.rewrite import rewrite, spoken
@@ -26,6 +27,7 @@ __all__ = [
     "Inconsistency",
     "Memorisation",
     "Replacement",
+    "Review",
     "VersionScores",
     "additions",
     "agreement",

@@ -1,9 +1,9 @@
-"""Review of a correction by hand: a sheet to fill in, and precision, recall and F1 from the filled sheet.
+"""Review of a correction by hand: precision, recall and F1 from filled sheets.
 
-(Qian et al. 2021, Table 3.) Reviewers read a sample of changed dialogues and one of unchanged dialogues. They say of
-each addition whether it is right, and of each dialogue how many annotations it still lacks. Each sample is weighted by
-the number of such dialogues, so that the estimates are of the whole dataset. Several readers fill in a copy of the
-sheet each, and kappa says how much they agree.
+(Qian et al. 2021, Table 3.) Readers get a sample of changed dialogues and one of unchanged dialogues (`sheet`). They
+say of each addition whether it is right and, if they read whole dialogues, of each how many annotations it still lacks.
+Each sample is weighted by the number of such dialogues, so that the estimates are of the whole dataset. Several readers
+fill in a copy of the sheet each, and kappa says how much they agree.
 """
 
 from __future__ import annotations
@@ -19,27 +19,38 @@ import numpy as np
 import polars as pl
 
 from dstbench.arrays import Floats
-from dstbench.audit.inputs import gold_and_utterances
-from dstbench.audit.missing_annotations import Inconsistency
+from dstbench.audit.sheet import GROUPS
 from dstbench.errors import DstbenchError, UsageError, first_repeated
-from dstbench.readers.states import Side
-from dstbench.runs.open import Data
-from dstbench.schema.audit_words import AGREEMENT, READER, REVIEW, SHEET
+from dstbench.schema.audit_words import AGREEMENT, READER, REVIEW, REVIEWED_ADDITIONS, REVIEWED_DIALOGUES
 from dstbench.stats import kappa, wilson
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_KEY: Final = ["dialogue", "turn"]
-_CELL: Final = ["dialogue", "turn", "slot"]
-_GROUPS: Final = ("changed", "unchanged")
 _ANSWERS: Final = {"yes": True, "y": True, "right": True, "no": False, "n": False, "wrong": False}
 # What tells the rows of sheets; spreadsheets may write values otherwise.
 _ROW: Final = ("row", "group", "of", "dialogue", "turn", "slot")
+_NEEDED: Final = ("row", "group", "of", "dialogue", "slot", "right", "missed")
+_IS_ADDITION: Final = pl.col("row") == "addition"
 # Whether a reader has left a row empty.
-_EMPTY: Final = pl.when(pl.col("row") == "addition").then("right").otherwise("missed") == ""
-_HINT: Final = "`right`: yes or no, of every addition; `missed`: a number, of every dialogue"
+_EMPTY: Final = pl.when(_IS_ADDITION).then("right").otherwise("missed") == ""
+_HINT: Final = "`right`: yes or no, of every addition; `missed`: a number, of every dialogue or of none"
+
+
+@dataclass(frozen=True)
+class Review:
+    """What a filled sheet says of a correction, as frames (schemas in `dstbench.schema.audit_words`).
+
+    Attributes:
+        measures: Precision, recall and F1, schema `REVIEW`: estimates for the whole dataset.
+        additions: How many additions of the sample are right, by slot, schema `REVIEWED_ADDITIONS`; may be empty.
+        dialogues: How many dialogues of the sample are right, schema `REVIEWED_DIALOGUES`.
+    """
+
+    measures: pl.DataFrame
+    additions: pl.DataFrame
+    dialogues: pl.DataFrame
 
 
 @dataclass(frozen=True)
@@ -55,76 +66,50 @@ class Agreement:
     agreement: pl.DataFrame
 
 
-def review_sheet(
-    data: Data,
-    found: Inconsistency,
-    *,
-    said: pl.DataFrame | None = None,
-    split: str | None = None,
-    sample: int = 50,
-    seed: int = 0,
-) -> pl.DataFrame:
-    """The sheet for a review by hand.
-
-    Args:
-        data: The dataset, before the correction.
-        found: What `inconsistency` found in it.
-        said: Its utterances, as `inconsistency` takes them.
-        split: The split that `inconsistency` looked at.
-        sample: How many changed and how many unchanged dialogues; all where there are fewer.
-        seed: Random seed of the samples.
-
-    Returns:
-        Schema `SHEET`: a row per dialogue, followed by one per addition to it.
-
-    Raises:
-        DstbenchError: The data cannot be read, hold no gold or no utterances; or the sample is of less than one.
-    """
-    if sample < 1 or seed < 0:
-        raise UsageError(f"sample={sample}, seed={seed}", hint="dialogues per group, from 1, and a number from 0")
-    gold, said = gold_and_utterances(data, said, split)
-    every = gold.turns["dialogue"].unique().sort()
-    is_changed = every.is_in(found.proposals["dialogue"].unique().implode())
-    random = np.random.default_rng(seed)
-    samples = []
-    for group, of_group in zip(_GROUPS, (every.filter(is_changed), every.filter(~is_changed)), strict=True):
-        drawn = of_group.gather(np.sort(random.permutation(len(of_group))[:sample]))
-        samples.append(drawn.to_frame().with_columns(group=pl.lit(group), of=len(of_group)))
-    dialogues = pl.concat(samples).with_row_index("order")
-    additions = found.proposals.join(dialogues, on="dialogue").select(
-        "order", "group", "of", *_CELL, "value",
-        row=pl.lit("addition"), text=pl.format("{}: {}", "speaker", "utterance"), right=pl.lit(""),
-    )  # fmt: skip
-    transcripts = dialogues.join(_transcripts(gold, said, additions), on="dialogue", how="left")
-    transcripts = transcripts.with_columns(row=pl.lit("dialogue"), missed=pl.lit(""))
-    sheet = pl.concat([transcripts, additions], how="diagonal")
-    return SHEET.conform(sheet.sort("order", pl.col("row") == "addition", "turn", "slot"))
-
-
-def review(path: str | PathLike[str]) -> pl.DataFrame:
-    """Precision, recall and F1 of a correction, from a filled sheet.
+def review(path: str | PathLike[str]) -> Review:
+    """Precision, recall and F1 of a correction, of additions and of dialogues, from a filled sheet.
 
     Precision is the share of additions that are right, recall the share of what was missing that has been added, in
     the whole dataset. Their 95 % intervals are Wilson's. The effective sample size comes from the variance between
     dialogues (linearised, by group) and is at most the number of judged annotations.
 
+    Of dialogues, precision is the share of changed dialogues all of whose additions are right; recall is the number of
+    these divided by the same number plus that of unchanged dialogues that lack an annotation.
+
+    If `missed` is filled in for no dialogue, recall and F1 are undefined.
+
     Args:
         path: The filled sheet: CSV with commas or semicolons.
 
     Returns:
-        Schema `REVIEW`: a row per measure.
+        The estimates, and the counts of the sample by slot and by group of dialogues.
 
     Raises:
         DstbenchError: It cannot be read or is no such sheet, or a cell is empty or holds something else.
     """
-    return REVIEW.conform(_measures(_answers(_read_sheet(str(path)), str(path)), str(path)))
+    sheet = _read_sheet(str(path))
+    _check_rows(sheet, str(path))
+    answers = _answers(sheet, str(path))
+    counts = _counts(answers)
+    is_changed, missed = pl.col("group") == "changed", pl.col("missed")
+    of_dialogues = counts.with_columns(
+        right=is_changed & (pl.col("wrong") == 0),
+        wrong=is_changed & (pl.col("wrong") > 0),
+        missed=pl.when(missed.is_not_null()).then(~is_changed & (missed > 0)),
+    )
+    measures = [
+        _measures(of_unit).with_columns(unit=pl.lit(unit))
+        for unit, of_unit in (("additions", counts), ("dialogues", of_dialogues))
+    ]
+    return Review(REVIEW.conform(pl.concat(measures)), _by_slot(answers, counts), _by_group(counts))
 
 
 def agreement(paths: Sequence[str | PathLike[str]]) -> Agreement:
     """What several readers of one sheet say: precision, recall and F1 of each (as `review` has them), and kappa.
 
-    Rows that a reader has left empty are left out, for all readers; if it is the row of a dialogue, the measures leave
-    out the whole dialogue.
+    The measures are those of additions. Rows that a reader has left empty are left out, for all readers; if it is the
+    row of a dialogue, the measures leave out the whole dialogue. If no dialogue has `missed` of all readers, the
+    measures leave out none, and recall and F1 are undefined.
 
     Args:
         paths: The filled sheets, one per reader, of the same rows in the same order; the file's name is the reader's.
@@ -145,19 +130,26 @@ def agreement(paths: Sequence[str | PathLike[str]]) -> Agreement:
         raise UsageError(f"two sheets are called {repeated!r}", hint="give each reader's file a name of its own")
     sheets = {reader: _read_sheet(file) for reader, file in files.items()}
     _check_same_rows(sheets, files)
+    first = next(iter(sheets.values()))
+    _check_rows(first, next(iter(files.values())))
     empties = pl.DataFrame({reader: sheet.select(_EMPTY).to_series() for reader, sheet in sheets.items()})
     is_empty = empties.select(pl.any_horizontal(pl.all())).to_series()
-    left_out = next(iter(sheets.values())).filter(is_empty)
-    answers = {reader: _answers(sheet.filter(~is_empty), files[reader]) for reader, sheet in sheets.items()}
+    left_out = first.filter(is_empty)
     dialogues = left_out.filter(row="dialogue").select("group", "dialogue")
+    if dialogues.height == (first["row"] == "dialogue").sum():
+        # Additions only: keep the dialogues, whose rows say how they were sampled.
+        sheets = {reader: sheet.with_columns(missed=pl.lit("")) for reader, sheet in sheets.items()}
+        is_empty, dialogues = is_empty & (first["row"] == "addition"), dialogues.clear()
+    answers = {reader: _answers(sheet.filter(~is_empty), files[reader]) for reader, sheet in sheets.items()}
     measures = [
-        _measures(answered.join(dialogues, on=["group", "dialogue"], how="anti", maintain_order="left"), files[reader])
-        for reader, answered in answers.items()
+        _measures(_counts(answered.join(dialogues, on=["group", "dialogue"], how="anti", maintain_order="left")))
+        for answered in answers.values()
     ]
     rows = []
     for question, row, answer in (("right", "addition", "answer"), ("missed", "dialogue", "n_missed")):
         of_row = [
-            answered.filter(row=row).select("dialogue", pl.col(answer).cast(pl.Int64)) for answered in answers.values()
+            answered.filter(row=row).select("dialogue", pl.col(answer).cast(pl.Int64)).drop_nulls()
+            for answered in answers.values()
         ]
         ratings = np.column_stack([answered[answer] for answered in of_row])
         found = kappa(ratings, of_row[0]["dialogue"].to_numpy())
@@ -169,23 +161,6 @@ def agreement(paths: Sequence[str | PathLike[str]]) -> Agreement:
         ),
         pl.DataFrame(rows, schema=AGREEMENT.schema, orient="row"),
     )
-
-
-def _transcripts(gold: Side, said: pl.DataFrame, additions: pl.DataFrame) -> pl.DataFrame:
-    """(dialogue, text): all that is said in the dialogues to be reviewed, and what gold sets turn by turn."""
-    turns = gold.turns.with_row_index("at").sort(_KEY)
-    turns = turns.with_columns(before=pl.col("at").shift(1).over("dialogue"))
-    cells = gold.cells.cast({"slot": pl.String, "value": pl.String})
-    was = cells.select("slot", before="at", was="value")
-    new = cells.join(turns, on="at").join(was, on=["before", "slot"], how="left")
-    new = new.filter(pl.col("value").ne_missing(pl.col("was"))).select(*_CELL, text=pl.format("{}={}", "slot", "value"))
-    added = additions.select(*_CELL, text=pl.format("+{}={}", "slot", "value"))
-    changes = pl.concat([new, added]).sort(_CELL).group_by(_KEY, maintain_order=True)
-    changes_of_turn = changes.agg(state=pl.col("text").str.join(", "))
-    lines = turns.join(said, on=_KEY, how="left").join(changes_of_turn, on=_KEY, how="left")
-    texts = [pl.format(f"{name}: {{}}", name) for name in ("system", "user", "state")]
-    lines = lines.sort(_KEY).with_columns(text=pl.concat_list(texts).list.drop_nulls().list.join("\n"))
-    return lines.group_by("dialogue", maintain_order=True).agg(pl.col("text").str.join("\n"))
 
 
 def _read_sheet(path: str) -> pl.DataFrame:
@@ -200,14 +175,13 @@ def _read_sheet(path: str) -> pl.DataFrame:
     except (UnicodeDecodeError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0]
         raise DstbenchError(f"not a CSV file: {reason}", file=path, hint="save the sheet as CSV, in UTF-8") from None
-    needed = ["row", "group", "of", "dialogue", "right", "missed"]
-    if missing := [name for name in needed if name not in sheet.columns]:
+    if missing := [name for name in _NEEDED if name not in sheet.columns]:
         raise DstbenchError(
             f"not a review sheet: no column {', '.join(missing)}",
             file=path,
             hint="`dstbench audit inconsistency DATA --review FILE.csv` writes one",
         )
-    columns = [pl.col(name).fill_null("").str.strip_chars() for name in sheet.columns if name in (*needed, *_ROW)]
+    columns = [pl.col(name).fill_null("").str.strip_chars() for name in sheet.columns if name in (*_NEEDED, *_ROW)]
     return sheet.with_row_index("line", offset=1).select("line", *columns)
 
 
@@ -230,69 +204,140 @@ def _check_same_rows(sheets: Mapping[str, pl.DataFrame], files: Mapping[str, str
             )
 
 
+def _check_rows(sheet: pl.DataFrame, path: str) -> None:
+    """Refuse a sheet that is not as it was written: the sampled dialogues, each with its additions."""
+    if sheet.is_empty():
+        raise DstbenchError("no dialogue in the sheet", file=path)
+    _refuse(
+        sheet,
+        {
+            "`row` is neither dialogue nor addition": ~pl.col("row").is_in(["dialogue", "addition"]),
+            "`group` is neither changed nor unchanged": ~pl.col("group").is_in(GROUPS),
+            "`of` is not a number": pl.col("of").cast(pl.UInt32, strict=False).is_null(),
+            "`slot` is empty": _IS_ADDITION & (pl.col("slot") == ""),
+            "another `of` than in the rows before": pl.col("of") != pl.col("of").first().over("group"),
+        },
+        path,
+    )
+    rows = sheet.group_by("dialogue").agg(
+        n=(~_IS_ADDITION).sum(),
+        additions=_IS_ADDITION.sum(),
+        groups=pl.col("group").n_unique(),
+        is_changed=(pl.col("group") == "changed").first(),
+    )
+    faults = {
+        "not one row of the dialogue itself, but {}": pl.col("n") != 1,
+        "the dialogue is changed in one row and unchanged in another": pl.col("groups") != 1,
+        "a changed dialogue without additions": pl.col("is_changed") & (pl.col("additions") == 0),
+        "an unchanged dialogue with additions": ~pl.col("is_changed") & (pl.col("additions") > 0),
+    }
+    for fault, is_faulty in faults.items():
+        faulty = rows.filter(is_faulty).sort("dialogue").select("dialogue", "n")
+        if faulty.height:
+            dialogue, n = faulty.row(0)
+            hint = "leave out or keep all rows of a dialogue"
+            raise DstbenchError(fault.format(n), file=path, dialogue=dialogue, hint=hint)
+
+
 def _answers(sheet: pl.DataFrame, path: str) -> pl.DataFrame:
-    """The sheet with `of`, `answer` and `n_missed`, after checking that every cell is filled in."""
-    is_addition, missed = pl.col("row") == "addition", pl.col("missed")
+    """The sheet with `of`, `answer` and `n_missed`, after checking that every cell is filled in.
+
+    `missed` may be empty in all rows; then `n_missed` is null.
+    """
+    missed = pl.col("missed")
+    has_missed = (~_IS_ADDITION & (missed != "")).any()
     sheet = sheet.with_columns(
-        of=pl.col("of").cast(pl.UInt32, strict=False),
+        of=pl.col("of").cast(pl.UInt32),
         answer=pl.col("right").str.to_lowercase().replace_strict(_ANSWERS, default=None, return_dtype=pl.Boolean),
         n_missed=missed.cast(pl.UInt32, strict=False),
     )
     faults = {
-        "`row` is neither dialogue nor addition": ~pl.col("row").is_in(["dialogue", "addition"]),
-        "`group` is neither changed nor unchanged": ~pl.col("group").is_in(_GROUPS),
-        "`of` is not a number": pl.col("of").is_null(),
-        "`right` is not filled in": is_addition & (pl.col("right") == ""),
-        "`right` is neither yes nor no": is_addition & pl.col("answer").is_null(),
-        "`missed` is not filled in": ~is_addition & (missed == ""),
-        "`missed` is not a number": ~is_addition & pl.col("n_missed").is_null(),
+        "`right` is not filled in": _IS_ADDITION & (pl.col("right") == ""),
+        "`right` is neither yes nor no": _IS_ADDITION & pl.col("answer").is_null(),
+        "`missed` is not filled in": ~_IS_ADDITION & (missed == "") & has_missed,
+        "`missed` is not a number": ~_IS_ADDITION & (missed != "") & pl.col("n_missed").is_null(),
     }
+    _refuse(sheet, faults, path)
+    return sheet
+
+
+def _refuse(sheet: pl.DataFrame, faults: Mapping[str, pl.Expr], path: str) -> None:
+    """Raise the first fault that a row has, and name the first such row."""
     for fault, is_faulty in faults.items():
         faulty = sheet.filter(is_faulty)
         if faulty.height:
             line, dialogue = faulty.select("line", "dialogue").row(0)
             more = f", and in {faulty.height - 1:,} more" if faulty.height > 1 else ""
             raise DstbenchError(f"{fault} in row {line}{more}", file=path, dialogue=dialogue, hint=_HINT)
-    return sheet
 
 
-def _measures(sheet: pl.DataFrame, path: str) -> pl.DataFrame:
-    """Precision, recall and F1 with their intervals, and the totals of the sample, from answers."""
-    counts = _counts(sheet, path)
+def _counts(answers: pl.DataFrame) -> pl.DataFrame:
+    """(group, dialogue, of, right, wrong, missed) per dialogue; missed is null if no reader says it."""
+    answer = pl.col("answer").filter(_IS_ADDITION)
+    counts = answers.group_by("group", "dialogue").agg(
+        of=pl.col("of").first(),
+        right=answer.sum(),
+        wrong=(~answer).sum(),
+        missed=pl.col("n_missed").filter(~_IS_ADDITION).first(),
+    )
+    return counts.sort("group", "dialogue")
+
+
+def _measures(counts: pl.DataFrame) -> pl.DataFrame:
+    """Precision, recall and F1 with their intervals, and the totals of the sample, from counts per dialogue."""
+    # Where `missed` is null, it is NaN here, and so is each total with it.
     right, wrong, missed, of = (counts[name].cast(pl.Float64).to_numpy() for name in ("right", "wrong", "missed", "of"))
     _, group = np.unique(counts["group"].to_numpy(), return_inverse=True)
     weight = of / np.bincount(group)[group]
     wholes = {"precision": right + wrong, "recall": right + missed, "f1": right + (wrong + missed) / 2}
-    rows = [(measure, *_ratio(right, whole, weight, group)) for measure, whole in wholes.items()]
-    estimates = pl.DataFrame(rows, schema=["measure", "value", "low", "high"], orient="row")
-    totals = counts.select(pl.col("right", "wrong", "missed").sum(), dialogues=pl.len())
+    rows = [
+        (measure, *_ratio(right, whole, weight, group), _ratio(right, whole, np.ones_like(weight), group)[0])
+        for measure, whole in wholes.items()
+    ]
+    names = ("measure", "value", "low", "high", "in_sample")
+    estimates = pl.DataFrame(rows, dict.fromkeys(names, pl.Float64) | {"measure": pl.String}, orient="row")
+    is_said = pl.col("missed").is_not_null().all()
+    totals = counts.select(
+        pl.col("right", "wrong").sum(), missed=pl.when(is_said).then(pl.col("missed").sum()), dialogues=pl.len()
+    )
     return estimates.join(totals, how="cross")
 
 
-def _counts(sheet: pl.DataFrame, path: str) -> pl.DataFrame:
-    """(group, dialogue, of, right, wrong, missed) per dialogue."""
-    is_addition = pl.col("row") == "addition"
-    answer = pl.col("answer").filter(is_addition)
-    counts = sheet.group_by("group", "dialogue").agg(
+def _by_slot(answers: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
+    """`Review.additions`."""
+    dialogues = counts.filter(group="changed").select("dialogue")
+    additions = answers.filter(_IS_ADDITION)
+    slots = additions["slot"].unique().sort().to_list()
+    rows = []
+    for slot in [None, *slots] if slots else []:
+        of_slot = additions if slot is None else additions.filter(slot=slot)
+        judged = of_slot.group_by("dialogue").agg(right=pl.col("answer").sum(), wrong=(~pl.col("answer")).sum())
+        judged = dialogues.join(judged, on="dialogue", how="left", maintain_order="left").fill_null(0)
+        right, wrong = (judged[name].cast(pl.Float64).to_numpy() for name in ("right", "wrong"))
+        ratio = _ratio(right, right + wrong, np.ones_like(right), np.zeros(len(right), np.intp))
+        rows.append((slot, len(of_slot), int(right.sum()), int(wrong.sum()), *ratio))
+    return pl.DataFrame(rows, REVIEWED_ADDITIONS.schema, orient="row")
+
+
+def _by_group(counts: pl.DataFrame) -> pl.DataFrame:
+    """`Review.dialogues`."""
+    is_changed, is_complete = pl.col("group") == "changed", pl.col("missed") == 0
+    is_right = pl.when(is_changed).then(pl.col("wrong") == 0).otherwise(is_complete)
+    is_said = pl.col("missed").is_not_null().all()
+    of_group = counts.group_by("group").agg(
         of=pl.col("of").first(),
-        n_rows=(~is_addition).sum(),
-        right=answer.sum(),
-        wrong=(~answer).sum(),
-        missed=pl.col("n_missed").filter(~is_addition).sum(),
+        dialogues=pl.len(),
+        right=pl.when(is_said | is_changed.all()).then(is_right.sum()),
+        complete=pl.when(is_said).then((is_right & is_complete).sum()),
     )
-    not_one = counts.filter(pl.col("n_rows") != 1).sort("dialogue").select("dialogue", "n_rows")
-    if not_one.height:
-        dialogue, n_rows = not_one.row(0)
-        raise DstbenchError(f"{n_rows} rows of the dialogue itself, not one", file=path, dialogue=dialogue)
-    if counts.is_empty():
-        raise DstbenchError("no dialogue in the sheet", file=path)
-    return counts.sort("group", "dialogue")
+    n, right = pl.col("dialogues"), pl.col("right")
+    return REVIEWED_DIALOGUES.conform(of_group.with_columns(wrong=n - right, share=right / n).sort("group"))
 
 
 def _ratio(part: Floats, whole: Floats, weight: Floats, group: NDArray[np.intp]) -> tuple[float | None, ...]:
     """A ratio of weighted totals and the ends of its interval; None where it would be divided by 0."""
     total = float(weight @ whole)
-    if not total:
+    if not total > 0:  # nor is NaN
         return None, None, None
     share = float(weight @ part) / total
     residuals = weight * (part - share * whole) / total

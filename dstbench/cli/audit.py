@@ -217,7 +217,9 @@ def inconsistency(
         typer.Option("-o", "--output", help="The corrected dataset (--apply), or else the report."),
     ] = None,
     log: Annotated[Path | None, typer.Option(help="Write the missing annotations with their evidence (CSV).")] = None,
-    review: Annotated[Path | None, typer.Option(help="Write a sheet to fill in (CSV), for `audit review`.")] = None,
+    review: Annotated[
+        Path | None, typer.Option(help="Write a sheet to judge additions by hand (CSV), for `audit review`.")
+    ] = None,
     sample: Annotated[int, typer.Option(min=1, help="Number of changed and of unchanged dialogues in the sheet.")] = 50,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the choice of dialogues.")] = 0,
     form: FormatOption = "text",
@@ -264,7 +266,9 @@ def review(
 ) -> str:
     """Score a correction from filled review sheets. Gives precision, recall and F1 with intervals.
 
-    For the sheets of several readers it also gives their agreement: Cohen's kappa of two readers, Fleiss' of more.
+    Fill in `right` (yes or no) of every addition, and `missed` (how many annotations are still missing) of every
+    dialogue, or of none: then there is no recall. For the sheets of several readers it also gives their agreement:
+    Cohen's kappa of two readers, Fleiss' of more.
     """
     from dstbench.rendering.audit_words import render_agreement, render_review
 

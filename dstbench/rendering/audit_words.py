@@ -9,8 +9,6 @@ import polars as pl
 from dstbench.rendering.tables import (
     UNDEFINED,
     Page,
-    render_page,
-    render_rows,
     renderer,
     share_text,
     side_by_side,
@@ -18,7 +16,6 @@ from dstbench.rendering.tables import (
     texts,
     three_decimals,
 )
-from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
     from dstbench.audit import (
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
         Inconsistency,
         Memorisation,
         Replacement,
+        Review,
     )
 
 # How many refused values are shown.
@@ -81,17 +79,46 @@ def _summary_text(s: dict[str, Any]) -> str:
     )
 
 
-def render_review(rows: pl.DataFrame, form: TableFormat) -> str:
-    """The measures of a reviewed correction."""
-    if form in ("json", "csv"):
-        return render_rows(rows, "review", form)
-    measures = rows.select("measure", *map(share_text, ("value", "low", "high")))
-    right, wrong, missed, dialogues = rows.select("right", "wrong", "missed", "dialogues").row(0)
-    below = (
-        f"in percent, with 95 % intervals, estimated for the whole dataset from {dialogues:,} dialogues: "
-        f"{right:,} additions right, {wrong:,} wrong, {missed:,} missed"
+@renderer
+def render_review(review: Review) -> Page:
+    """The measures of a reviewed correction, and how much of the sample is right."""
+    ends = [share_text("low"), share_text("high")]
+    estimates = review.measures.select(
+        "unit", "measure", share_text("value", "% estimate"), *ends, share_text("in_sample", "% in sample")
     )
-    return render_page(Page([("Review of the correction", measures)], [below]), form)
+    additions = review.additions.select(
+        pl.col("slot").fill_null("all"), *texts("additions", "right", "wrong"), share_text("share", "% right"), *ends
+    )
+    dialogues = review.dialogues.select(
+        "group",
+        *texts("dialogues", "right", "wrong"),
+        share_text("share", "% right"),
+        *texts("complete"),
+        share_text(pl.col("complete") / pl.col("dialogues"), "% complete"),
+    ).fill_null(UNDEFINED)
+    of = " and ".join(f"{n:,} {group}" for group, n in review.dialogues.select("group", "of").iter_rows())
+    intervals = "low, high: 95 % intervals"
+    of_sample = "in sample: each dialogue counts once, as in Table 3 of Qian et al. 2021"
+    of_group = [
+        "changed: right if all additions are; unchanged: right if no annotation is missing",
+        "complete: right, and no annotation is missing",
+    ]
+    unsaid = _without_recall(review.measures, "`missed` is filled in for no dialogue")
+    sections = {
+        f"Estimated for the whole dataset ({of} dialogues)": (estimates, [intervals, of_sample, *unsaid]),
+        "In the sample: additions": (additions, [intervals]),
+        "In the sample: dialogues": (dialogues, of_group),
+    }
+    return Page(
+        [(title, table) for title, (table, _) in sections.items() if table.height],
+        [*unsaid, intervals, of_sample, *of_group],
+        {title: lines for title, (_, lines) in sections.items()},
+    )
+
+
+def _without_recall(measures: pl.DataFrame, why: str) -> list[str]:
+    """A line that says why there is no recall, if that is for want of answers."""
+    return [f"recall and f1 are undefined: {why}"] if measures["missed"].has_nulls() else []
 
 
 @renderer
@@ -100,7 +127,7 @@ def render_agreement(agreement: Agreement) -> Page:
     names = {"cohen": "Cohen's kappa", "fleiss": "Fleiss' kappa"}
     measures = agreement.measures.select(
         "reader", "measure", *map(share_text, ("value", "low", "high")), *texts("right", "wrong", "missed")
-    )
+    ).fill_null(UNDEFINED)
     found = agreement.agreement.select(
         "question",
         *texts("rows", "left_out"),
@@ -111,6 +138,7 @@ def render_agreement(agreement: Agreement) -> Page:
     below = [
         "measures in percent, with 95 % intervals, estimated for the whole dataset from "
         f"{agreement.measures['dialogues'].item(0):,} dialogues",
+        *_without_recall(agreement.measures, "no dialogue has `missed` of all readers"),
         "rows: answered by all readers; left_out: left empty by one or more; % agree: of pairs of readers",
         "intervals of kappa: 95 %, by a bootstrap over dialogues",
     ]

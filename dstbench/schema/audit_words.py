@@ -77,38 +77,84 @@ SUMMARY: Final = Table(
 
 SHEET: Final = Table(
     "review sheet",
-    "One row per dialogue that is to be reviewed, and one per annotation that was added to it; the dialogue's row says "
-    "what is said in it. Reviewers fill in `right` and `missed`.",
+    "One row per dialogue that is to be reviewed, followed by one per annotation that was added to it. Readers fill in "
+    "`right` of additions, and `missed` of dialogues; what they need for it is in the columns after each.",
     row=text("dialogue or addition."),
-    group=text("changed or unchanged: whether the correction added anything to the dialogue."),
-    of=count("Dialogues of the group in the whole dataset."),
     **LONG.only("dialogue"),
     turn=turn("Turn of the addition.", nullable=True),
     slot=text("Its slot.", nullable=True),
     value=text("Its value.", nullable=True),
-    text=text(
-        "For a dialogue: its utterances, and what gold sets in each turn (added: +); for an addition: its words."
-    ),
     right=text("To be filled in for an addition: yes or no.", nullable=True),
-    missed=text("To be filled in for a dialogue: how many annotations are still missing.", nullable=True),
+    evidence=text("Why it was added, in words.", nullable=True),
+    before=text("What system and user say in the turn before; null: there is none.", nullable=True),
+    exchange=text("What they say in its turn; the words that say the value are between >> and <<.", nullable=True),
+    after=text("What they say in the turn after; null: there is none.", nullable=True),
+    state=text("Gold's state in its turn, the slot's domain first; (empty) if it is.", nullable=True),
+    missed=text(
+        "To be filled in for a dialogue: how many annotations are still missing. If no dialogue has it, there is no "
+        "recall.",
+        nullable=True,
+    ),
+    transcript=text(
+        "For a dialogue: what is said in each turn, and what gold sets or removes there (added: +).", nullable=True
+    ),
+    group=text("changed or unchanged: whether the correction added anything to the dialogue."),
+    of=count("Dialogues of the group in the whole dataset."),
 )
 
 REVIEW: Final = Table(
     "review",
-    "One row per measure of a correction, estimated for the whole dataset from a reviewed sample.",
+    "One row per measure of a correction: of its additions, and of dialogues (Qian et al. 2021, Table 3). An addition "
+    "is right or wrong. A changed dialogue is right if all of its additions are; an unchanged one that lacks an "
+    "annotation is missed.",
+    unit=text("additions or dialogues: what is counted."),
     measure=text("precision, recall or f1."),
-    value=number("The estimate; null: undefined.", nullable=True),
-    low=number("Lower end of its 95 % interval; null: undefined.", nullable=True),
+    value=number("Its estimate for the whole dataset; null: undefined.", nullable=True),
+    low=number("Lower end of the estimate's 95 % interval; null: undefined.", nullable=True),
     high=number("Upper end.", nullable=True),
-    right=count("Additions of the sample that are right."),
-    wrong=count("Additions of the sample that are wrong."),
-    missed=count("Annotations of the sample that are still missing."),
+    in_sample=number(
+        "The measure in the sample itself, each dialogue counted once, as in that paper; null: undefined.",
+        nullable=True,
+    ),
+    right=count("Units of the sample that are right."),
+    wrong=count("Units of the sample that are wrong."),
+    missed=count(
+        "Annotations of the sample that are still missing, or dialogues; null: no reader says it.", nullable=True
+    ),
     dialogues=count("Dialogues of the sample."),
+)
+
+REVIEWED_ADDITIONS: Final = Table(
+    "reviewed additions",
+    "One row for all additions of the sample, and one per slot, sorted: how many are right.",
+    slot=text("domain-slot; null: all.", nullable=True),
+    additions=count("Additions of the sample."),
+    right=count("Of these: right."),
+    wrong=count("Of these: wrong."),
+    share=number("right / additions."),
+    low=number("Lower end of its 95 % interval (Wilson's, which knows that the additions of a dialogue are alike)."),
+    high=number("Upper end."),
+)
+
+REVIEWED_DIALOGUES: Final = Table(
+    "reviewed dialogues",
+    "One row per group of dialogues of the sample, changed ones first: how many are right (Qian et al. 2021, Table 3).",
+    group=text("changed or unchanged: whether the correction added anything to the dialogue."),
+    of=count("Dialogues of the group in the whole dataset."),
+    dialogues=count("Dialogues of the group in the sample."),
+    right=count(
+        "Of these: all of their additions are right, or, if unchanged, no annotation is missing; null: no reader says.",
+        nullable=True,
+    ),
+    wrong=count("Of these: the others; null: no reader says.", nullable=True),
+    share=number("right / dialogues; null: no reader says.", nullable=True),
+    complete=count("Of the right ones: no annotation is missing; null: no reader says.", nullable=True),
 )
 
 READER: Final = Table(
     "readers",
-    "One row per reader and measure: the review by each of several readers, of the rows that all have answered.",
+    "One row per reader and measure of additions: the review by each of several readers, of the rows that all have "
+    "answered.",
     reader=text("The reader: the name of the sheet, without its ending."),
     **REVIEW.only("measure", "value", "low", "high", "right", "wrong", "missed", "dialogues"),
 )

@@ -169,5 +169,5 @@ def test_a_sheet_goes_to_a_reviewer_and_back(here: Path) -> None:
         writer.writeheader()
         for row in rows:
             writer.writerow({**row, **({"right": "yes"} if row["row"] == "addition" else {"missed": "0"})})
-    found = dict(dstbench.audit.review("filled.csv").select("measure", "value").iter_rows())
+    found = dict(dstbench.audit.review("filled.csv").measures.select("measure", "value").iter_rows())
     assert found == {"precision": 1.0, "recall": 1.0, "f1": 1.0}

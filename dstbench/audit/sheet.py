@@ -1,0 +1,217 @@
+"""The sheet for a review of a correction by hand: each addition with all that is needed to judge it.
+
+(Qian et al. 2021, Table 3.) `reviewing` reads the filled sheet.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from dstbench.audit.inputs import cells_of, gold_and_utterances
+from dstbench.audit.mentions import CANONICAL
+from dstbench.audit.missing_annotations import Inconsistency
+from dstbench.conventions.convention import Convention
+from dstbench.errors import UsageError
+from dstbench.readers.states import Side
+from dstbench.runs.open import Data
+from dstbench.schema.audit_words import SHEET
+
+#: Whether the correction added anything to a dialogue.
+GROUPS: Final = ("changed", "unchanged")
+_KEY: Final = ["dialogue", "turn"]
+_CELL: Final = ["dialogue", "turn", "slot"]
+_PARTIES: Final = ("system", "user")
+
+# How the evidence says what a proposal's columns hold. First by rule, and by rule and speaker where these differ.
+_CLAIMS: Final[dict[str, str]] = {
+    "name user": 'The user names a place: "{said}"',
+    "name system": 'The system offers "{said}" alone, and the user does not refuse it',
+    "feature user": 'The user wishes for "{said}"',
+    "kind user": 'The user says the kind of place: "{said}"',
+    "kind system": 'The kind of place is in its name: the system says "{said}"',
+    "wish user": 'The user wishes for "{said}"',
+}
+_SAID_OF_PLACE: Final = ("fact system", "feature system")
+_CLAIM: Final = 'The {speaker} says "{said}"'
+# What `PROPOSALS.place` says of similar places, in words.
+_ALIKE: Final = {
+    "when=now": "other slots of the domain are set in the same turn",
+    "when=between": "other slots of the domain are set in the turns before and after",
+    "when=before": "other slots of the domain are set in the turn before",
+    "when=next": "other slots of the domain are set in the next turn",
+    "when=earlier": "other slots of the domain were set earlier",
+    " value=": "; value: ",
+    "value=": "value: ",
+    " before=-": "; no word before it",
+    "before=-": "no word before it",
+    " before=": "; word before it: ",
+    "before=": "word before it: ",
+    " after=-": "; no word after it",
+    " after=": "; word after it: ",
+    " reply=-": "; no reply",
+    "reply=-": "no reply",
+    " reply=": "; reply begins with: ",
+    "reply=": "reply begins with: ",
+    " offer=single": "; the only offer",
+    " offer=several": "; one of several offers",
+}
+
+
+def review_sheet(
+    data: Data,
+    found: Inconsistency,
+    *,
+    said: pl.DataFrame | None = None,
+    split: str | None = None,
+    sample: int = 50,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """The sheet for a review by hand.
+
+    Args:
+        data: The dataset, before the correction.
+        found: What `inconsistency` found in it.
+        said: Its utterances, as `inconsistency` takes them.
+        split: The split that `inconsistency` looked at.
+        sample: How many changed and how many unchanged dialogues; all where there are fewer.
+        seed: Random seed of the samples.
+
+    Returns:
+        Schema `SHEET`: a row per dialogue, followed by one per addition to it.
+
+    Raises:
+        DstbenchError: The data cannot be read, hold no gold or no utterances; or the sample is of less than one.
+    """
+    if sample < 1 or seed < 0:
+        raise UsageError(f"sample={sample}, seed={seed}", hint="dialogues per group, from 1, and a number from 0")
+    gold, said = gold_and_utterances(data, said, split)
+    dialogues = _drawn(gold, found.proposals, sample, seed)
+    turns = gold.turns.join(dialogues, on="dialogue", how="semi").join(said, on=_KEY, how="left").sort(_KEY)
+    cells = cells_of(gold).join(dialogues, on="dialogue", how="semi")
+    cells = cells.filter(~pl.col("value").is_in(Convention().absent))
+    proposals = found.proposals.join(dialogues, on="dialogue")
+    additions = (
+        _with_exchanges(proposals, turns)
+        .join(_states(proposals, cells), on=_CELL, how="left")
+        .join(_meanings(proposals), on=["slot", "value"], how="left")
+        .with_columns(state=pl.col("state").fill_null("(empty)"), evidence=evidence_in_words() + _meaning_in_words())
+        .with_columns(row=pl.lit("addition"), right=pl.lit(""))
+    )
+    transcripts = dialogues.join(_transcripts(turns, cells, proposals), on="dialogue", how="left")
+    transcripts = transcripts.with_columns(row=pl.lit("dialogue"), missed=pl.lit(""))
+    sheet = pl.concat([transcripts, additions], how="diagonal")
+    return SHEET.conform(sheet.sort("order", pl.col("row") == "addition", "turn", "slot"))
+
+
+def _drawn(gold: Side, proposals: pl.DataFrame, sample: int, seed: int) -> pl.DataFrame:
+    """(dialogue, group, of, order): the dialogues that are drawn."""
+    every = gold.turns["dialogue"].unique().sort()
+    is_changed = every.is_in(proposals["dialogue"].unique().implode())
+    random = np.random.default_rng(seed)
+    samples = []
+    for group, of_group in zip(GROUPS, (every.filter(is_changed), every.filter(~is_changed)), strict=True):
+        drawn = of_group.gather(np.sort(random.permutation(len(of_group))[:sample]))
+        samples.append(drawn.to_frame().with_columns(group=pl.lit(group), of=len(of_group)))
+    return pl.concat(samples).with_row_index("order")
+
+
+def _with_exchanges(proposals: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
+    """Proposals with the `exchange` of their turn, where the value is marked, and those `before` and `after`."""
+    exchange = _lines(*_PARTIES).alias("exchange")
+    around = turns.with_columns(before=exchange.shift(1).over("dialogue"), after=exchange.shift(-1).over("dialogue"))
+    text = pl.col("utterance")
+    marked = pl.format(
+        "{}>>{}<<{}", text.str.head("start"), text.str.slice("start", pl.col("end") - pl.col("start")),
+        text.str.slice("end"),
+    )  # fmt: skip
+    is_speaker = (pl.when(speaker=who).then(marked).otherwise(who).alias(who) for who in _PARTIES)
+    return proposals.join(around, on=_KEY).with_columns(is_speaker).with_columns(exchange)
+
+
+def _lines(*names: str) -> pl.Expr:
+    """What is in some columns, each in a line that begins with the column's name; without those that are null."""
+    return pl.concat_list(pl.format(f"{name}: {{}}", name) for name in names).list.drop_nulls().list.join("\n")
+
+
+def _states(proposals: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """(dialogue, turn, slot, state): gold's state in the turn of each proposal, the slot's domain first."""
+    entries = proposals.select(_CELL).join(cells.rename({"slot": "of_gold"}), on=_KEY)
+    domain, other = (pl.col(name).str.split("-").list.first() for name in ("slot", "of_gold"))
+    entries = entries.sort(*_CELL, domain != other, "of_gold")
+    return entries.group_by(_CELL, maintain_order=True).agg(
+        state=pl.format("{} = {}", "of_gold", "value").str.join("; ")
+    )
+
+
+def _transcripts(turns: pl.DataFrame, cells: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
+    """(dialogue, transcript): all that is said in dialogues, and how gold's state changes turn by turn."""
+    before = turns.select(*_KEY, next=pl.col("turn").shift(-1).over("dialogue")).drop_nulls()
+    was = cells.join(before, on=_KEY).select("dialogue", "slot", turn="next", was="value")
+    changes = cells.join(was, on=_CELL, how="full", coalesce=True).filter(pl.col("value").ne_missing(pl.col("was")))
+    changes = changes.select(
+        *_CELL, text=pl.when(pl.col("value").is_null()).then(pl.format("{} removed", "slot")).otherwise(_setting())
+    )
+    added = proposals.select(*_CELL, text=pl.format("+ {}", _setting()))
+    state = pl.concat([changes, added]).sort(*_CELL, "text").group_by(_KEY, maintain_order=True)
+    lines = turns.join(state.agg(state=pl.col("text").str.join("; ")), on=_KEY, how="left").sort(_KEY)
+    texts = pl.format("[turn {}]\n{}", "turn", _lines(*_PARTIES, "state"))
+    return lines.group_by("dialogue", maintain_order=True).agg(transcript=texts.str.join("\n"))
+
+
+def _setting() -> pl.Expr:
+    return pl.format("{} = {}", "slot", "value")
+
+
+# --- evidence in words ------------------------------------------------------------------------------------------------
+
+
+def evidence_in_words() -> pl.Expr:
+    """The evidence of proposals (schema `PROPOSALS`) in plain sentences.
+
+    >>> row = {"rule": "fact", "speaker": "system", "said": "north", "entity": "acorn lodge", "fact": "north",
+    ...        "place": "rule=fact", "annotated": 5, "mentions": 103, "value": "north", "later": None}
+    >>> print(pl.DataFrame([row]).select(evidence_in_words()).item())
+    The system says "north" of acorn lodge; the database has north. Elsewhere gold annotates 5 of 103 such mentions.
+    """
+    rule, entity, fact, later = (pl.col(name) for name in ("rule", "entity", "fact", "later"))
+    kind = pl.format("{} {}", "rule", "speaker")
+    claim = pl.coalesce(
+        *(pl.when(kind == name).then(_filled(words)) for name, words in _CLAIMS.items()), _filled(_CLAIM)
+    )
+    # A name is the place itself: the database has nothing more of it.
+    of_place = pl.coalesce(
+        pl.when(rule == "name").then(pl.lit("")),
+        pl.when(kind.is_in(_SAID_OF_PLACE)).then(pl.format(" of {}; the database has {}", entity, fact)),
+        pl.format("; the database has {} for {}", fact, entity),
+        pl.format("; the database does not have it for {}", entity),
+        pl.lit(""),
+    )
+    alike = pl.col("place").str.replace_many(list(_ALIKE), list(_ALIKE.values()), leftmost=True)
+    similar = pl.when(rule == "similar").then(pl.format("similar mentions ({})", alike))
+    of_later = pl.when(later == pl.col("value")).then(pl.lit(" Gold has it later in the dialogue."))
+    other_later = pl.format(" Later in the dialogue gold has {}.", later)
+    return pl.format(
+        "{}{}. Elsewhere gold annotates {} of {} {}.{}",
+        claim, of_place, "annotated", "mentions", similar.otherwise(pl.lit("such mentions")),
+        pl.coalesce(of_later, other_later, pl.lit("")),
+    )  # fmt: skip
+
+
+def _meanings(proposals: pl.DataFrame) -> pl.DataFrame:
+    """(slot, value, meaning): what true and false stand for in slots that some files write so (`hotel-type`)."""
+    pairs = proposals.filter(pl.col("value").is_in(["true", "false"])).select("slot", "value").unique().iter_rows()
+    rows = [(slot, value, meaning) for slot, value in pairs if (meaning := CANONICAL(slot, value)) not in ("yes", "no")]
+    return pl.DataFrame(rows, dict.fromkeys(("slot", "value", "meaning"), pl.String), orient="row")
+
+
+def _meaning_in_words() -> pl.Expr:
+    return pl.format(" The value {} stands for {}.", "value", "meaning").fill_null("")
+
+
+def _filled(words: str) -> pl.Expr:
+    """A sentence in whose place of ``{speaker}`` and ``{said}`` stands what these columns hold."""
+    names = [name for name in ("speaker", "said") if f"{{{name}}}" in words]
+    return pl.format(words.format(**dict.fromkeys(names, "{}")), *names)

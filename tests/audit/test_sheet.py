@@ -1,0 +1,231 @@
+"""The sheet for a review by hand: it has all that a reader needs to judge an addition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench import audit
+from dstbench.audit.sheet import evidence_in_words
+from dstbench.io.escape import csv_text
+from dstbench.schema.audit_words import PROPOSALS
+from tests.audit.test_missing_annotations import hotels
+from tests.planted import States, consistent, find, memory, said, take_out
+from tests.schemas import schema
+
+
+def sheet_of(states: States, **options: Any) -> tuple[audit.Inconsistency, pl.DataFrame]:
+    """What is missing from states, and the sheet of it."""
+    found = find(states)
+    return found, audit.review_sheet(memory(states), found, said=said(states), **options)
+
+
+def exchange(turn: dict[str, Any]) -> str:
+    return "\n".join(f"{who}: {turn[who]}" for who in ("system", "user") if turn[who] is not None)
+
+
+def test_the_sheet_is_a_sample_with_all_additions_to_it() -> None:
+    states = take_out(consistent(150, 8), 0.2, 8)[0]
+    found, sheet = sheet_of(states, sample=10, seed=3)
+    assert sheet.equals(sheet_of(states, sample=10, seed=3)[1])
+    assert not sheet.equals(sheet_of(states, sample=10, seed=4)[1])
+    heads = sheet.filter(row="dialogue")
+    changed = found.summary["dialogues_changed"].item()
+    assert heads.group_by("group", "of").len().sort("group").rows() == [
+        ("changed", changed, 10), ("unchanged", 150 - changed, 10),
+    ]  # fmt: skip
+    added = sheet.filter(row="addition").select("dialogue", "turn", "slot", "value")
+    wanted = found.proposals.join(heads.select("dialogue"), on="dialogue", how="semi")
+    assert sorted(added.rows()) == sorted(wanted.select(added.columns).rows())
+    for row in sheet.iter_rows(named=True):
+        jsonschema.validate(row, schema("audit_review_sheet"))
+    with pytest.raises(dstbench.UsageError, match="sample=0"):
+        sheet_of(states, sample=0)
+
+
+@settings(max_examples=8)
+@given(
+    st.integers(0, 1000),
+    st.sampled_from(["", "=", "+ ", "- ", "@", ">> ", "« ", "é😀\u0301 ", "{} "]),
+    st.sampled_from(["", " <<", "\n", "\\"]),
+)
+def test_an_addition_has_what_is_said_around_it_with_its_words_marked(seed: int, before: str, after: str) -> None:
+    """The exchange without its marks is the turn's, and between the marks stands what says the value."""
+    states = [
+        {**state, **{who: state[who] and f"{before}{state[who]}{after}" for who in ("system", "user")}}
+        for state in take_out(consistent(60, seed), 0.2, seed)[0]
+    ]
+    found, sheet = sheet_of(states)
+    turns = {(state["dialogue_id"], state["turn"]): state for state in states}
+    proposals = {(p["dialogue"], p["turn"], p["slot"]): p for p in found.proposals.iter_rows(named=True)}
+    additions = sheet.filter(row="addition")
+    assert additions.height > 5
+    for row in additions.iter_rows(named=True):
+        dialogue, turn, slot = row["dialogue"], row["turn"], row["slot"]
+        proposal, here = proposals[dialogue, turn, slot], turns[dialogue, turn]
+        start = proposal["start"] + len(f"{proposal['speaker']}: ")
+        if proposal["speaker"] == "user" and here["system"] is not None:
+            start += len(f"system: {here['system']}\n")
+        end = start + len(proposal["said"])
+        text = row["exchange"]
+        assert text[start : end + 4] == f">>{proposal['said']}<<"
+        assert text[:start] + text[start + 2 : end + 2] + text[end + 4 :] == exchange(here)
+        for name, other in (("before", turn - 1), ("after", turn + 1)):
+            there = turns.get((dialogue, other))
+            assert row[name] == (None if there is None else exchange(there))
+        entries = [] if row["state"] == "(empty)" else row["state"].split("; ")
+        assert dict(entry.split(" = ") for entry in entries) == here["gold"]
+        of_domain = [entry.split("-")[0] == slot.split("-")[0] for entry in entries]
+        assert of_domain == sorted(of_domain, reverse=True)
+        assert row["transcript"] is row["missed"] is None
+
+
+def test_a_transcript_has_all_turns_and_gives_gold_back() -> None:
+    """Each turn's state follows from the changes in the transcript, removals too, and each addition is in its turn."""
+    states = take_out(consistent(60, 8), 0.2, 8)[0]
+    for state in states[::3]:
+        state["gold"] = {slot: value for slot, value in state["gold"].items() if slot != "train-day"}
+    found, sheet = sheet_of(states)
+    additions = {(row[0], row[1], f"+ {row[2]} = {row[3]}") for row in found.proposals.iter_rows()}
+    seen = set()
+    removed = 0
+    for dialogue, transcript in sheet.filter(row="dialogue").select("dialogue", "transcript").iter_rows():
+        gold: dict[str, str] = {}
+        turns = [state for state in states if state["dialogue_id"] == dialogue]
+        parts = transcript.split("[turn ")[1:]
+        assert len(parts) == len(turns)
+        for part, turn in zip(parts, turns, strict=True):
+            number, _, text = part.rstrip("\n").partition("]\n")
+            spoken, _, changes = text.partition("\nstate: ")
+            assert (int(number), spoken) == (turn["turn"], exchange(turn))
+            for change in filter(None, changes.split("; ")):
+                if change.startswith("+ "):
+                    seen.add((dialogue, turn["turn"], change))
+                elif change.endswith(" removed"):
+                    del gold[change.removesuffix(" removed")]
+                    removed += 1
+                else:
+                    slot, value = change.split(" = ")
+                    gold[slot] = value
+            assert gold == turn["gold"]
+    assert removed
+    drawn = set(sheet["dialogue"])
+    assert seen == {addition for addition in additions if addition[0] in drawn}
+
+
+def proposal(**columns: Any) -> pl.DataFrame:
+    usual: dict[str, Any] = {
+        "value": "north", "speaker": "system", "said": "north", "rule": "fact", "entity": None, "fact": None,
+        "place": "rule=fact", "annotated": 5, "mentions": 103, "later": None,
+    }  # fmt: skip
+    return pl.DataFrame([{**usual, **columns}], schema_overrides=dict(PROPOSALS.schema))
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (
+            {"rule": "name", "said": "acorn", "entity": "acorn lodge"},
+            'The system offers "acorn" alone, and the user does not refuse it. Elsewhere gold annotates 5 of 103 such '
+            "mentions.",
+        ),
+        (
+            {"rule": "feature", "said": "parking", "entity": "acorn lodge", "fact": "yes"},
+            'The system says "parking" of acorn lodge; the database has yes. Elsewhere gold annotates 5 of 103 such '
+            "mentions.",
+        ),
+        (
+            {"rule": "wish", "speaker": "user", "entity": "acorn lodge", "later": "south"},
+            'The user wishes for "north"; the database does not have it for acorn lodge. Elsewhere gold annotates 5 of '
+            "103 such mentions. Later in the dialogue gold has south.",
+        ),
+        (
+            {"rule": "kind", "speaker": "user", "said": "inn", "entity": "acorn lodge", "fact": "hotel"},
+            'The user says the kind of place: "inn"; the database has hotel for acorn lodge. Elsewhere gold annotates '
+            "5 of 103 such mentions.",
+        ),
+        (
+            {"rule": "similar", "place": "when=now value=north reply=- offer=single", "later": "north"},
+            'The system says "north". Elsewhere gold annotates 5 of 103 similar mentions (other slots of the domain '
+            "are set in the same turn; value: north; no reply; the only offer). Gold has it later in the dialogue.",
+        ),
+        (
+            {"rule": "similar", "speaker": "user", "place": "before=the after=-", "said": "{}"},
+            'The user says "{}". Elsewhere gold annotates 5 of 103 similar mentions (word before it: the; no word '
+            "after it).",
+        ),
+    ],
+)
+def test_evidence_in_words(columns: dict[str, Any], words: str) -> None:
+    assert proposal(**columns).select(evidence_in_words()).item() == words
+
+
+@given(
+    st.sampled_from(["name", "fact", "feature", "kind", "wish", "similar", "a rule to come"]),
+    st.sampled_from(["user", "system"]),
+    st.none() | st.just("acorn lodge"),
+    st.none() | st.just("east"),
+    st.none() | st.sampled_from(["north", "south"]),
+)
+def test_there_is_evidence_in_words_whatever_the_columns_hold(
+    rule: str, speaker: str, entity: str | None, fact: str | None, later: str | None
+) -> None:
+    columns = {"rule": rule, "speaker": speaker, "entity": entity, "fact": fact if entity else None, "later": later}
+    words = proposal(**columns).select(evidence_in_words()).item()
+    assert words.startswith(f"The {speaker} ") or rule == "kind"
+    assert '"north"' in words
+    assert "gold annotates 5 of 103 " in words
+    if rule != "name" and entity and fact:
+        assert "acorn lodge" in words
+        assert "the database has east" in words
+
+
+def test_what_true_stands_for_is_said_where_it_is_not_yes() -> None:
+    states = hotels(name=False)
+    found = find(states)
+    proposals = found.proposals.with_columns(slot=pl.lit("hotel-type"), value=pl.lit("true"))
+    for slot, ending in (("hotel-type", " The value true stands for hotel."), ("hotel-parking", "such mentions.")):
+        changed = audit.Inconsistency(
+            found.summary, found.rates, found.shares, proposals.with_columns(slot=pl.lit(slot), rule=pl.lit("feature"))
+        )
+        sheet = audit.review_sheet(memory(states), changed, said=said(states))
+        assert sheet["evidence"].drop_nulls().item().endswith(ending)
+
+
+def test_where_nothing_is_missing_the_sheet_has_unchanged_dialogues_only() -> None:
+    found, sheet = sheet_of(consistent(30, 1))
+    assert found.proposals.is_empty()
+    assert sheet.select("row", "group").unique().rows() == [("dialogue", "unchanged")]
+    assert sheet.height == 30
+
+
+def test_a_sheet_filled_in_with_what_was_taken_out_counts_it(here: Path) -> None:
+    """Of the whole corpus, so that estimates are counts: right is what was taken out, missed what is still out."""
+    states, gone = take_out(consistent(150, 8), 0.2, 8)
+    gone = {cell for cell in gone if cell[2] != "hotel-area"}  # a reader to whom areas are wrong
+    found, sheet = sheet_of(states, sample=150)
+    added = {*found.proposals.select("dialogue", "turn", "slot", "value").iter_rows()}
+    missed = [dialogue for dialogue, *_ in gone - added]
+    is_right = pl.struct("dialogue", "turn", "slot", "value").map_elements(
+        lambda cell: tuple(cell.values()) in gone, return_dtype=pl.Boolean
+    )
+    is_addition = pl.col("row") == "addition"
+    filled = sheet.with_columns(
+        right=pl.when(is_addition).then(pl.when(is_right).then(pl.lit("yes")).otherwise(pl.lit("no"))),
+        missed=pl.when(~is_addition).then(pl.col("dialogue").map_elements(missed.count, return_dtype=pl.Int64)),
+    )
+    Path("sheet.csv").write_text(csv_text(filled), encoding="utf-8-sig")
+    right, wrong, lacking = len(added & gone), len(added - gone), len(gone - added)
+    assert min(right, wrong, lacking) > 0
+    measures = audit.review("sheet.csv").measures.filter(unit="additions")
+    assert measures.select("right", "wrong", "missed").unique().rows() == [(right, wrong, lacking)]
+    expected = [right / (right + wrong), right / (right + lacking), right / (right + (wrong + lacking) / 2)]
+    for name in ("value", "in_sample"):
+        assert measures[name].to_list() == pytest.approx(expected)
