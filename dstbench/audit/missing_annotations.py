@@ -16,10 +16,11 @@ from typing import Final
 import polars as pl
 
 from dstbench.audit.corpus import Corpus, lay_out
+from dstbench.audit.discussion import judge_places, propose_places
 from dstbench.audit.evidence import CUES, PARTS, judge, propose
 from dstbench.audit.inputs import Dialogues, gold_of
 from dstbench.audit.mentions import Vocabulary, spans
-from dstbench.audit.places import judge_places, lay_out_places, propose_places
+from dstbench.audit.places import lay_out_places
 from dstbench.audit.rules import read_rules
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.atomic import replacing

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from benchmarks.missing_annotations import BARS, compare
 from dstbench import audit
-from dstbench.audit.places import SUPPORT
+from dstbench.audit.discussion import SUPPORT
 from dstbench.audit.rules import read_rules
 from dstbench.errors import DstbenchError
 
