@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from dstbench.readers import FORMATS
-from dstbench.schema import analysis, audit, audit_words, core
+from dstbench.schema import analysis, audit, audit_words, core, missing
 
 HERE = Path(__file__).resolve().parent
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -53,10 +53,11 @@ TABLES = {
     "audit_scored_runs": audit.VERSION_RUNS,
     "audit_scored_models": audit.VERSION_MODELS,
     "audit_error_turns": audit.VERSION_SLOTS,
-    "audit_proposals": audit_words.PROPOSALS,
-    "audit_inconsistency_rates": audit_words.RATES,
-    "audit_inconsistency_shares": audit_words.SHARES,
-    "audit_inconsistency": audit_words.SUMMARY,
+    "audit_proposals": missing.PROPOSALS,
+    "audit_candidates": missing.CANDIDATES,
+    "audit_inconsistency_rates": missing.RATES,
+    "audit_inconsistency_shares": missing.SHARES,
+    "audit_inconsistency": missing.SUMMARY,
     "audit_review_sheet": audit_words.SHEET,
     "audit_review": audit_words.REVIEW,
     "audit_reviewed_additions": audit_words.REVIEWED_ADDITIONS,

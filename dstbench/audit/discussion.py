@@ -40,10 +40,10 @@ def judge_places(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rul
     """Whether each mention belongs to the state by a rule, and how gold treats similar ones elsewhere.
 
     Returns:
-        Mentions with `place` (the one under discussion), `fact` (what the database says of it), what the rules ask for
-        (`schema.missing.CANDIDATES`), a column per rule (``by_name``, …), and `rule`, the first that holds (null:
-        none); `now` (gold's value of the slot, null: none) and `is_set` (to the value said, in this turn); and, of
-        mentions elsewhere with the same slot, speaker and rule, `annotated` of `others`.
+        Mentions with `entity` (the place under discussion), `fact` (what the database says of it), what the rules ask
+        for (`schema.missing.CANDIDATES`), a column per rule (``by_name``, …), and `rule`, the first that holds (null:
+        none); `now` (gold's value of the slot, null: none), `is_set` (to the value said, in this turn) and `could` (be
+        annotated here); and, of mentions elsewhere with the same slot, speaker and rule, `annotated` of `others`.
     """
     state = _state(corpus, cells)
     of_name = places.names.select("domain", "entity", added="value", value="name")
@@ -85,13 +85,14 @@ def judge_places(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rul
         rule=pl.coalesce(pl.when(f"by_{rule}").then(pl.lit(rule)) for rule in RULES),
         is_set=((pl.col("now") == pl.col("value")) & pl.col("changed")).fill_null(False),
     ).sort(pl.col("rule").is_null(), "mention", "slot")
-    said = said.unique(["row", "slot", "speaker", "value"], keep="first", maintain_order=True)
     # Where the state had the value before, there was nothing to annotate.
     could = pl.col("is_set") | pl.col("now").is_null()
+    said = said.unique(["row", "slot", "speaker", "value"], keep="first", maintain_order=True).with_columns(could=could)
     return said.with_columns(
+        entity="place",
         annotated=elsewhere(pl.col("is_evidence") & pl.col("is_set"), ["slot", "speaker", "rule"]),
-        others=elsewhere(pl.col("is_evidence") & could, ["slot", "speaker", "rule"]),
-    )
+        others=elsewhere(pl.col("is_evidence") & pl.col("could"), ["slot", "speaker", "rule"]),
+    ).drop("place")
 
 
 def propose_places(judged: pl.DataFrame) -> pl.DataFrame:
@@ -99,8 +100,7 @@ def propose_places(judged: pl.DataFrame) -> pl.DataFrame:
     missing = judged.filter(pl.col("rule").is_not_null(), pl.col("now").is_null(), pl.col("annotated") >= SUPPORT)
     missing = missing.with_columns(share=pl.col("annotated") / pl.col("others"))
     order = ["row", "slot", pl.col("speaker") == "system", "mention"]
-    missing = missing.sort(order).unique(_CELL, keep="first", maintain_order=True)
-    return missing.drop("entity").rename({"place": "entity"})
+    return missing.sort(order).unique(_CELL, keep="first", maintain_order=True)
 
 
 def _state(corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
@@ -195,7 +195,7 @@ def _discussed(
 
 
 def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
-    """Each of `RULES`, as a column ``by_…``: whether a mention belongs to the state by it. See the module's docstring."""
+    """Each of `RULES`, as a column ``by_…``: whether a mention belongs to the state by it."""
     by_user, by_system = pl.col("speaker") == "user", pl.col("speaker") == "system"
     agrees, differs = ((pl.col("fact") == pl.col("value")) == same for same in (True, False))
     agrees, differs = agrees.fill_null(False), differs.fill_null(False)

@@ -9,17 +9,18 @@ finds nothing: correcting a corrected dataset changes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Final
 
 import polars as pl
 
+from dstbench.audit.candidates import list_candidates, list_proposals
 from dstbench.audit.corpus import Corpus, lay_out
 from dstbench.audit.discussion import judge_places, propose_places
-from dstbench.audit.evidence import CUES, PARTS, judge, propose
+from dstbench.audit.evidence import judge, propose
 from dstbench.audit.inputs import Dialogues, gold_of
-from dstbench.audit.mentions import Vocabulary, spans
+from dstbench.audit.mentions import Vocabulary
 from dstbench.audit.places import lay_out_places
 from dstbench.audit.rules import read_rules
 from dstbench.errors import DstbenchError, UsageError
@@ -27,10 +28,11 @@ from dstbench.io.atomic import replacing
 from dstbench.io.escape import csv_text
 from dstbench.readers.ontology import read_database, read_ontology
 from dstbench.runs.open import Data, open_gold
-from dstbench.schema.audit_words import PROPOSALS, RATES, SHARES, SUMMARY
+from dstbench.schema.core import LOGGED
+from dstbench.schema.missing import RATES, SHARES, SUMMARY
 from dstbench.writers.rewrite import rewrite
 
-_NO_ENTITY: Final = {"rule": pl.lit("similar"), **dict.fromkeys(("entity", "fact"), pl.lit(None, pl.String))}
+_SIMILAR: Final = pl.lit("similar")
 _SPOKEN_SLOT: Final = ["slot", "speaker"]
 
 
@@ -43,12 +45,15 @@ class Inconsistency:
         rates: How often each slot lacks one.
         shares: The same by who says the value.
         proposals: Each missing annotation, with its evidence.
+        candidates: Each mention that gold could annotate, with all that is asked of it and what came of it. Tables and
+            JSON leave it out; `write_log` writes it.
     """
 
     summary: pl.DataFrame
     rates: pl.DataFrame
     shares: pl.DataFrame
     proposals: pl.DataFrame
+    candidates: pl.DataFrame = field(metadata=LOGGED)
 
 
 def inconsistency(
@@ -104,18 +109,19 @@ def inconsistency(
     places = None if words is None else lay_out_places(corpus, None if database is None else str(database), words)
 
     def search(cells: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """How gold treats what is said, and what is missing, in a state of the annotations."""
+        """What gold could annotate, and what of it is missing, in a state of the annotations."""
         judged = judge(corpus, cells, support=support)
-        proposed = propose(judged, at_least=at_least).with_columns(**_NO_ENTITY)
-        judged = judged.select("row", pl.col("slot", "speaker").cast(pl.String), "is_set")
+        proposed = propose(judged, at_least=at_least).with_columns(entity=None, fact=None, rule=_SIMILAR)
+        judged = judged.filter(pl.col("could") | pl.col("is_set"))
+        judged = judged.with_columns(pl.col(pl.Categorical).cast(pl.String), rule=_SIMILAR)
         if places is None:
             return judged, proposed
         by_rule = judge_places(corpus, cells, places, words)
+        # Where the database can confirm what is said, similar places alone are too little.
         confirmed = pl.col("slot").is_in(places.slots if database is not None else [])
-        said_by_rule = by_rule.filter(pl.col("rule").is_not_null()).select(judged.columns)
         proposed = pl.concat([propose_places(by_rule), proposed.filter(~confirmed)], how="diagonal_relaxed")
         proposed = proposed.unique(["row", "slot"], keep="first", maintain_order=True)
-        return pl.concat([said_by_rule, judged.filter(~confirmed)]), proposed
+        return pl.concat([by_rule.filter("could"), judged.filter(~confirmed)], how="diagonal_relaxed"), proposed
 
     cells = corpus.cells
     first_judged, proposed = search(cells)
@@ -126,9 +132,11 @@ def inconsistency(
         new_cells = new_cells.explode("row").select("row", pl.col("slot", "value").cast(pl.Categorical))
         cells = pl.concat([cells, new_cells])
         _, proposed = search(cells)
-    proposals = _with_evidence(rounds, corpus)
-    shares = _shares(first_judged, corpus, proposals)
-    return Inconsistency(_summary(corpus, proposals), _rates(corpus, shares, proposals), shares, proposals)
+    proposals = list_proposals(rounds, corpus)
+    candidates = list_candidates(first_judged, rounds, corpus, at_least)
+    shares = _shares(candidates, proposals)
+    summary = _summary(corpus, proposals)
+    return Inconsistency(summary, _rates(corpus, shares, proposals), shares, proposals, candidates)
 
 
 def additions(proposals: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
@@ -197,46 +205,18 @@ def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) 
     return proposed.with_columns(until=pl.coalesce(replaced_at, "until")).drop("stop", "next", "dialogue", "turn")
 
 
-def _with_evidence(rounds: list[pl.DataFrame], corpus: Corpus) -> pl.DataFrame:
-    """All that is found, with its evidence; schema `PROPOSALS`."""
-    if not rounds:
-        return PROPOSALS.schema.to_frame()
-    proposed = spans(pl.concat(rounds, how="diagonal_relaxed"), corpus.texts).join(corpus.data_turns, on="row")
-    proposed = proposed.with_columns(
-        value="written",
-        turns=pl.col("until") - pl.col("row"),
-        said=pl.col("text").str.slice(pl.col("start"), pl.col("end") - pl.col("start")),
-        utterance="text",
-        place=pl.when(rule="similar").then(_place()).otherwise(pl.format("rule={}", "rule")),
-        mentions="others",
-    )  # fmt: skip
-    return PROPOSALS.conform(proposed).sort("dialogue", "turn", "slot")
-
-
-def _place() -> pl.Expr:
-    """What is alike in such places, in words."""
-    place = pl.lit("")
-    for speaker, (one, other) in CUES.items():
-        names = {"focus": "when", "value": "value", "one": one, "other": other}
-        for level, parts in enumerate(PARTS):
-            words = [pl.format(f"{names[part]}={{}}", pl.col(part).fill_null("-")) for part in parts]
-            is_such = (pl.col("speaker") == speaker) & (pl.col("level") == level)
-            place = pl.when(is_such).then(pl.concat_str(words, separator=" ")).otherwise(place)
-    return place
-
-
 def _rate() -> pl.Expr:
     total = pl.col("annotated") + pl.col("missing")
     return pl.when(total > 0).then(pl.col("missing") / total)
 
 
-def _shares(judged: pl.DataFrame, corpus: Corpus, proposals: pl.DataFrame) -> pl.DataFrame:
+def _shares(candidates: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
     """`Inconsistency.shares`; a value that both say in the turn is the user's."""
     is_user = (pl.col("speaker") == "user").any()
-    annotated = judged.filter("is_set").join(corpus.data_turns, on="row")
-    annotated = annotated.group_by("row", pl.col("slot").cast(pl.String)).agg(
+    annotated = candidates.filter(pl.col("rule").is_not_null(), decision="annotated")
+    annotated = annotated.group_by("dialogue", "turn", "slot").agg(
         speaker=pl.when(is_user).then(pl.lit("user")).otherwise(pl.lit("system"))
-    )  # fmt: skip
+    )
     counts = pl.concat([
         annotated.select(*_SPOKEN_SLOT, annotated=1, missing=0),
         proposals.select(*_SPOKEN_SLOT, annotated=0, missing=1),
@@ -310,14 +290,14 @@ def correct(
 
 
 def write_log(found: Inconsistency, path: str | PathLike[str]) -> None:
-    """Write what is missing, with its evidence, as CSV.
+    """Write all that gold could annotate, with what is asked of it and what came of it, as CSV.
 
     Args:
         found: What `inconsistency` found.
-        path: The file to write, a row per addition (schema `PROPOSALS`).
+        path: The file to write, a row per candidate (schema `CANDIDATES`).
 
     Raises:
         DstbenchError: The file cannot be written.
     """
     with replacing(str(path)) as part:
-        part.write_text(csv_text(found.proposals), encoding="utf-8")
+        part.write_text(csv_text(found.candidates), encoding="utf-8")

@@ -17,6 +17,7 @@ import polars as pl
 
 from dstbench.io.escape import csv_text, json_text, markdown_text, plain_text
 from dstbench.rendering.latex import latex_page
+from dstbench.schema.core import LOGGED
 from dstbench.typing import TableFormat
 
 _Result = TypeVar("_Result")
@@ -71,7 +72,7 @@ def render_frames(result: Any, form: TableFormat) -> str:
     """A dataclass of frames as JSON or CSV; see `renderer`."""
     if form == "json":
         return render_object(as_rows(result))
-    frames: dict[str, pl.DataFrame] = {f.name: getattr(result, f.name) for f in fields(result)}
+    frames = _printed(result)
     named = [frame.select(pl.lit(name).alias("table"), pl.all()) for name, frame in frames.items()]
     return csv_text(pl.concat(named, how="diagonal_relaxed"))
 
@@ -80,7 +81,12 @@ def as_rows(value: Any) -> Any:
     """A frame as a list of rows; a dataclass of frames as a dictionary of such lists; lists as they are."""
     if isinstance(value, pl.DataFrame):
         return value.to_dicts()
-    return value if isinstance(value, list) else {f.name: as_rows(getattr(value, f.name)) for f in fields(value)}
+    return value if isinstance(value, list) else {name: as_rows(part) for name, part in _printed(value).items()}
+
+
+def _printed(value: Any) -> dict[str, Any]:
+    """The parts of a dataclass by name, without those that are only for files of their own (`LOGGED`)."""
+    return {f.name: getattr(value, f.name) for f in fields(value) if f.metadata != LOGGED}
 
 
 def render_page(page: Page, form: TableFormat) -> str:

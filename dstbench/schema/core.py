@@ -15,6 +15,8 @@ import polars as pl
 SCHEMA_VERSION: Final = 2
 #: Separates the alternatives of a multi-valued state, in gold and prediction columns.
 BETWEEN: Final = "|"
+#: Metadata of a frame in a dataclass of frames that is not printed with the others, but written as a log.
+LOGGED: Final = {"logged": True}
 #: The largest turn number that the tables hold.
 MAX_TURN: Final = 2**16 - 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import dstbench
 from dstbench import audit
 from dstbench.audit.sheet import evidence_in_words
 from dstbench.io.escape import csv_text
-from dstbench.schema.audit_words import PROPOSALS
+from dstbench.schema.missing import PROPOSALS
 from tests.audit.test_missing_annotations import hotels
 from tests.planted import States, consistent, find, memory, said, take_out
 from tests.schemas import schema
@@ -192,9 +193,7 @@ def test_what_true_stands_for_is_said_where_it_is_not_yes() -> None:
     found = find(states)
     proposals = found.proposals.with_columns(slot=pl.lit("hotel-type"), value=pl.lit("true"))
     for slot, ending in (("hotel-type", " The value true stands for hotel."), ("hotel-parking", "such mentions.")):
-        changed = audit.Inconsistency(
-            found.summary, found.rates, found.shares, proposals.with_columns(slot=pl.lit(slot), rule=pl.lit("feature"))
-        )
+        changed = replace(found, proposals=proposals.with_columns(slot=pl.lit(slot), rule=pl.lit("feature")))
         sheet = audit.review_sheet(memory(states), changed, said=said(states))
         assert sheet["evidence"].drop_nulls().item().endswith(ending)
 

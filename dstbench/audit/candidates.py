@@ -1,0 +1,79 @@
+"""The mentions that gold could annotate, and those of them that are missing, with their evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from dstbench.audit.corpus import Corpus
+from dstbench.audit.discussion import SUPPORT
+from dstbench.audit.evidence import CUES, PARTS
+from dstbench.audit.mentions import spans
+from dstbench.schema.missing import CANDIDATES, PROPOSALS
+
+
+def list_proposals(rounds: list[pl.DataFrame], corpus: Corpus) -> pl.DataFrame:
+    """What all rounds add, schema `PROPOSALS`."""
+    if not rounds:
+        return PROPOSALS.schema.to_frame()
+    added = _with_words(pl.concat(rounds, how="diagonal_relaxed"), corpus)
+    added = added.with_columns(value="written", turns=pl.col("until") - pl.col("row"))
+    return PROPOSALS.conform(added).sort("dialogue", "turn", "slot")
+
+
+def list_candidates(judged: pl.DataFrame, rounds: list[pl.DataFrame], corpus: Corpus, at_least: float) -> pl.DataFrame:
+    """What the first round judges, and in its place what the rounds add; schema `CANDIDATES`."""
+    is_similar = pl.col("rule").eq_missing(pl.lit("similar"))
+    key = ["row", "slot", "speaker", "value", "is_similar"]
+    judged = judged.with_columns(is_similar=is_similar)
+    if rounds:
+        added = pl.concat(rounds, how="diagonal_relaxed").with_columns(is_similar=is_similar, is_added=True)
+        judged = pl.concat([judged.join(added, on=key, how="anti"), added], how="diagonal_relaxed")
+    judged = _with_nulls(judged, {"is_added": pl.Boolean, "written": pl.String, "until": pl.UInt32})
+    share = pl.col("annotated") / pl.col("others")
+    is_enough = pl.when("is_similar").then(~pl.col("rarely") & (share >= at_least)).otherwise(
+        pl.col("annotated") >= SUPPORT
+    )  # fmt: skip
+    decision = (
+        pl.when("is_added").then(pl.lit("added"))
+        .when("is_set").then(pl.lit("annotated"))
+        .when(pl.col("now").is_not_null()).then(pl.lit("other"))
+        .when(pl.col("rule").is_null()).then(pl.lit("no rule"))
+        .when(is_enough.fill_null(False)).then(pl.lit("held"))
+        .otherwise(pl.lit("seldom"))
+    )  # fmt: skip
+    turns = pl.col("until") - pl.col("row")
+    judged = judged.with_columns(decision=decision, share=share, gold="now", turns=turns)
+    judged = _with_words(judged, corpus).with_columns(pl.coalesce("written", "value").alias("value"))
+    judged = _with_nulls(judged, CANDIDATES.schema)
+    return CANDIDATES.conform(judged.sort("dialogue", "turn", "slot", "speaker", "first", "value", "is_similar"))
+
+
+def _with_nulls(table: pl.DataFrame, types: Mapping[str, pl.DataType | type[pl.DataType]]) -> pl.DataFrame:
+    """A table that also has these columns: null, if there were no rounds or no rules."""
+    absent = (name for name in types if name not in table.columns)
+    return table.with_columns(pl.lit(None, types[name]).alias(name) for name in absent)
+
+
+def _with_words(mentions: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
+    """Mentions of the dialogues that are judged, with the words that say them and what similar places share."""
+    spoken = spans(mentions.drop("start", "end", strict=False).join(corpus.data_turns, on="row"), corpus.texts)
+    return spoken.with_columns(
+        said=pl.col("text").str.slice(pl.col("start"), pl.col("end") - pl.col("start")),
+        utterance="text",
+        place=pl.when(rule="similar").then(_place()).otherwise(pl.format("rule={}", "rule")),
+        mentions="others",
+    )
+
+
+def _place() -> pl.Expr:
+    """What is alike in such places, in words."""
+    place = pl.lit(None, pl.String)
+    for speaker, (one, other) in CUES.items():
+        names = {"focus": "when", "value": "value", "one": one, "other": other}
+        for level, parts in enumerate(PARTS):
+            words = [pl.format(f"{names[part]}={{}}", pl.col(part).fill_null("-")) for part in parts]
+            is_such = (pl.col("speaker") == speaker) & (pl.col("level") == level)
+            place = pl.when(is_such).then(pl.concat_str(words, separator=" ")).otherwise(place)
+    return place
