@@ -27,6 +27,7 @@ from dstbench.audit.evidence import RARELY, elsewhere
 from dstbench.audit.mentions import squeezed
 from dstbench.audit.places import Places
 from dstbench.audit.rules import Rules
+from dstbench.schema.core import BETWEEN
 
 _CELL: Final = ["row", "slot"]
 _OF_DOMAIN: Final = ["row", "domain"]
@@ -51,7 +52,7 @@ def judge_places(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rul
     gold_names = state.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
     gold_names = gold_names.join(places.names, on=["domain", "name"]).select(*_OF_DOMAIN, annotated="entity")
     names = _without_common(names, gold_names)
-    turns = _discussed(corpus, state, names, gold_names, places)
+    turns = _discussed(corpus, state, names, gold_names, places, refused=rules.refused)
     said = pl.concat(
         [
             places.mentions.filter(~pl.col("names_place")),
@@ -79,7 +80,7 @@ def judge_places(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rul
     said = said.with_columns(
         pl.col("has_row", "is_beside", "changed").fill_null(False),
         values=pl.col("value").n_unique().over("row", "speaker", "slot"),
-        is_offered=((pl.col("offered") == pl.col("entity")) & (pl.col("user_names") == 0)).fill_null(False),
+        is_offered=(_is_offer(rules) & (pl.col("user_names") == 0)).fill_null(False),
     ).with_columns(**_rules(rules, is_feature))
     said = said.with_columns(
         rule=pl.coalesce(pl.when(f"by_{rule}").then(pl.lit(rule)) for rule in RULES),
@@ -95,12 +96,25 @@ def judge_places(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rul
     ).drop("place")
 
 
-def propose_places(judged: pl.DataFrame) -> pl.DataFrame:
-    """The mentions that ought to be annotated, one per turn and slot; what the user says goes first."""
+def _is_offer(rules: Rules) -> pl.Expr:
+    """Whether a name is the system's only offer, or one of several if the rules take lists."""
+    several = pl.lit(rules.lists) & (pl.col("system_names") > 1)
+    return (pl.col("offered") == pl.col("entity")) | (several & ~pl.col("refused"))
+
+
+def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+    """The mentions that ought to be annotated, one per turn and slot; what the user says goes first.
+
+    If the rules take lists, a proposed value is all values that its speaker says, as alternatives.
+    """
     missing = judged.filter(pl.col("rule").is_not_null(), pl.col("now").is_null(), pl.col("annotated") >= SUPPORT)
     missing = missing.with_columns(share=pl.col("annotated") / pl.col("others"))
     order = ["row", "slot", pl.col("speaker") == "system", "mention"]
-    return missing.sort(order).unique(_CELL, keep="first", maintain_order=True)
+    missing = missing.sort(order)
+    if rules.lists:
+        values = pl.col("value").unique(maintain_order=True).over(*_CELL, "speaker", mapping_strategy="join")
+        missing = missing.with_columns(value=values.list.join(BETWEEN))
+    return missing.unique(_CELL, keep="first", maintain_order=True)
 
 
 def _state(corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
@@ -141,7 +155,13 @@ def _kinds_in_names(names: pl.DataFrame, places: Places) -> pl.DataFrame:
 
 
 def _discussed(
-    corpus: Corpus, state: pl.DataFrame, names: pl.DataFrame, gold_names: pl.DataFrame, places: Places
+    corpus: Corpus,
+    state: pl.DataFrame,
+    names: pl.DataFrame,
+    gold_names: pl.DataFrame,
+    places: Places,
+    *,
+    refused: bool,
 ) -> pl.DataFrame:
     """What is discussed in each turn and domain whose annotation has begun, or begins in the next turn.
 
@@ -165,7 +185,7 @@ def _discussed(
             for who in ("user", "system")
         ),
         state.filter("changed").select(_OF_DOMAIN).unique().with_columns(changed=True),
-        places.refusals.with_columns(refused=True),
+        places.refusals.with_columns(refused=not refused),
     ):
         turns = turns.join(frame, on=_OF_DOMAIN, how="left", maintain_order="left")
     turns = turns.with_columns(pl.col("changed", "refused").fill_null(False), pl.col("user_n", "system_n").fill_null(0))
@@ -184,6 +204,7 @@ def _discussed(
     return turns.filter(pl.col("begin") <= pl.col("row") + 1).select(
         *_OF_DOMAIN,
         "offered",
+        "refused",
         place=pl.when(pl.col("place") != "").then("place"),
         system_names_place=pl.col("system_all").list.contains(pl.col("place")).fill_null(False),
         user_names="user_n",
@@ -200,9 +221,12 @@ def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
     agrees, differs = ((pl.col("fact") == pl.col("value")) == same for same in (True, False))
     agrees, differs = agrees.fill_null(False), differs.fill_null(False)
     confirmed = pl.when("has_row").then(agrees).otherwise("is_beside")
+    if rules.unconfirmed:
+        confirmed, differs = pl.lit(True), pl.lit(False)
+    is_single = pl.lit(rules.lists) | (pl.col("values") == 1)
     is_kind = pl.col("slot").is_in(list(rules.kinds))
-    is_value = ~pl.col("names_place") & ~is_feature & ~is_kind & ~pl.col("in_name") & (pl.col("values") == 1)
-    is_named = (by_user & (pl.col("user_names") == 1)) | (by_system & pl.col("is_offered"))
+    is_value = ~pl.col("names_place") & ~is_feature & ~is_kind & ~pl.col("in_name") & is_single
+    is_named = (by_user & (pl.lit(rules.lists) | (pl.col("user_names") == 1))) | (by_system & pl.col("is_offered"))
     of_domain = pl.col("of_domain") | ~pl.col("of_other")
     of_place = pl.col("system_names_place") | (
         (pl.col("system_names") == 0) & pl.col("was_topic") & ~pl.col("elsewhere") & of_domain
@@ -211,7 +235,7 @@ def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
     is_other = (pl.col("system_names") > 0) & ~pl.col("system_names_place")
     stated = by_system & ~pl.col("asked") & ((confirmed & ~is_other) | has_all)
     wished = by_user & (pl.col("value") == "yes") & ~pl.col("asked") & ~pl.col("indifferent") & ~differs
-    asked_for = is_kind & ~pl.col("in_name") & by_user & (pl.col("values") == 1) & ~pl.col("of_travel")
+    asked_for = is_kind & ~pl.col("in_name") & by_user & is_single & ~pl.col("of_travel")
     is_free = pl.col("taken_by").is_null() | (pl.col("taken_by") == pl.col("slot"))
     kind_in_name = pl.col("in_name") & is_named & agrees & (by_user | ~is_kind)
     is_wish = by_user & pl.col("is_topic") & ~pl.col("denied") & ~pl.col("queried") & ~differs & is_free & of_domain

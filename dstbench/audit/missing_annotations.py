@@ -16,7 +16,7 @@ from typing import Final
 import polars as pl
 
 from dstbench.audit.candidates import list_candidates, list_proposals
-from dstbench.audit.corpus import Corpus, lay_out
+from dstbench.audit.corpus import Corpus, lay_out, with_lists
 from dstbench.audit.discussion import judge_places, propose_places
 from dstbench.audit.evidence import judge, propose
 from dstbench.audit.inputs import Dialogues, gold_of
@@ -105,11 +105,17 @@ def inconsistency(
     words = read_rules(rules)
     dialogues = Dialogues.read(data, said, split)
     elsewhere = None if evidence is None else Dialogues.read(evidence)
-    corpus = lay_out(dialogues, _vocabulary((elsewhere or dialogues).cells, ontology, database), elsewhere)
-    places = None if words is None else lay_out_places(corpus, None if database is None else str(database), words)
+    corpus = lay_out(
+        dialogues,
+        _vocabulary((elsewhere or dialogues).cells, ontology, database),
+        elsewhere,
+        over_dontcare=words.over_dontcare,
+    )
+    places = lay_out_places(corpus, None if database is None else str(database), words)
 
     def search(cells: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """What gold could annotate, and what of it is missing, in a state of the annotations."""
+        nonlocal corpus
         judged = judge(corpus, cells, support=support)
         proposed = propose(judged, at_least=at_least).with_columns(entity=None, fact=None, rule=_SIMILAR)
         judged = judged.filter(pl.col("could") | pl.col("is_set"))
@@ -119,8 +125,10 @@ def inconsistency(
         by_rule = judge_places(corpus, cells, places, words)
         # Where the database can confirm what is said, similar places alone are too little.
         confirmed = pl.col("slot").is_in(places.slots if database is not None else [])
-        proposed = pl.concat([propose_places(by_rule), proposed.filter(~confirmed)], how="diagonal_relaxed")
+        proposed = pl.concat([propose_places(by_rule, words), proposed.filter(~confirmed)], how="diagonal_relaxed")
         proposed = proposed.unique(["row", "slot"], keep="first", maintain_order=True)
+        proposed = proposed.filter(pl.col("slot").str.contains(words.slots))
+        corpus = with_lists(corpus, proposed)
         return pl.concat([by_rule.filter("could"), judged.filter(~confirmed)], how="diagonal_relaxed"), proposed
 
     cells = corpus.cells

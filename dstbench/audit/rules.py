@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from importlib.resources import files
 from os import PathLike
+from typing import Final
 
 import msgspec
 import polars as pl
 
 from dstbench.conventions.files import read_json
 from dstbench.errors import DstbenchError
+
+#: Rules that come with dstbench beside the default: those of a paper.
+PRESETS: Final = ("qian2021",)
+_PATTERNS: Final = (
+    "refusal", "negation", "request", "query", "offer", "indifference", "vagueness", "every", "names", "bookings",
+    "slots",
+)  # fmt: skip
 
 
 class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,6 +42,11 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         said_as: Slot to value to words that say it, beside the value itself.
         features: Slots with the values yes and no, whose words only name the feature.
         kinds: Slots of a kind of place, with the phrases that ask for one.
+        slots: The slots to which something is added.
+        lists: Whether several values of a slot are added, as alternatives.
+        over_dontcare: Whether something is added where gold has dontcare.
+        refused: Whether offers are added that the user refuses.
+        unconfirmed: Whether values are added that the database does not confirm.
     """
 
     refusal: str
@@ -54,29 +67,29 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     said_as: dict[str, dict[str, list[str]]]
     features: list[str]
     kinds: dict[str, str]
+    slots: str = ""
+    lists: bool = False
+    over_dontcare: bool = False
+    refused: bool = False
+    unconfirmed: bool = False
 
 
 def read_rules(path: str | PathLike[str] | None = None) -> Rules:
-    """The rules in a JSON file; None: those for English.
+    """The rules in a JSON file, the name of a preset (`PRESETS`), or None: those for English.
+
+    What a file leaves out is as in English.
 
     Raises:
-        DstbenchError: The file cannot be read, lacks a rule, or has an unknown one or a pattern that is not valid.
+        DstbenchError: The file cannot be read, or has an unknown rule or a pattern that is not valid.
     """
-    source = str(files("dstbench.audit") / "rules.json" if path is None else path)
-    document = read_json(source, dict)
+    folder = files("dstbench.audit")
+    english = str(folder / "rules.json")
+    source = english if path is None else str(folder / f"{path}.json" if path in PRESETS else path)
+    document = {**read_json(english, dict), **read_json(source, dict)}
     try:
         rules = msgspec.convert(document, Rules)
-        patterns = [
-            rules.refusal,
-            rules.negation,
-            rules.request,
-            rules.query,
-            rules.offer,
-            rules.indifference,
-            rules.vagueness,
-        ]
-        patterns += [rules.every, rules.names, rules.bookings]
-        for pattern in (*patterns, *rules.domains.values(), *rules.kinds.values()):
+        single = [getattr(rules, name) for name in _PATTERNS]
+        for pattern in (*single, *rules.domains.values(), *rules.kinds.values()):
             pl.select(pl.lit("").str.contains(pattern))
     except (msgspec.ValidationError, pl.exceptions.ComputeError) as error:
         fault = str(error).splitlines()[0]
