@@ -10,6 +10,7 @@ named. A mention of a value belongs to the state by one of these rules:
 - ``feature``: the system says that the place has something (parking), or has not, as its row does; or that all places
   have it; or the user wishes for it;
 - ``kind``: the user asks for a kind of place ("a hotel", "guest houses"), or its name says it, and the row agrees;
+- ``cue``: it stands after words that tell the slot ("from"), and no slot of the domain has the value;
 - ``wish``: the user says one value of the domain that is being talked about, and no row contradicts it.
 
 The database only confirms what is said; nothing is taken from it. Of similar places (the same slot, speaker and rule),
@@ -34,7 +35,7 @@ _OF_DOMAIN: Final = ["row", "domain"]
 #: So many similar places elsewhere must be annotated.
 SUPPORT: Final = 3
 #: The rules, the first that holds first.
-RULES: Final = ("name", "fact", "feature", "kind", "wish")
+RULES: Final = ("name", "fact", "feature", "kind", "cue", "wish")
 
 
 def judge_places(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rules) -> pl.DataFrame:
@@ -52,7 +53,7 @@ def judge_places(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rul
     gold_names = state.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
     gold_names = gold_names.join(places.names, on=["domain", "name"]).select(*_OF_DOMAIN, annotated="entity")
     names = _without_common(names, gold_names)
-    turns = _discussed(corpus, state, names, gold_names, places, refused=rules.refused)
+    turns = _discussed(corpus, state, names, gold_names, places, rules=rules)
     said = pl.concat(
         [
             places.mentions.filter(~pl.col("names_place")),
@@ -69,17 +70,20 @@ def judge_places(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rul
     rows = places.facts.select("domain", place="entity", has_row=True).unique()
     beside = names.select(*_OF_DOMAIN, "speaker", "sentence", place="entity", is_beside=True).unique()
     taken = state.filter("changed").select("row", "value", taken_by="slot").unique(["row", "value"], keep="none")
+    held = state.group_by(*_OF_DOMAIN, "value").agg(holders=pl.len())
     for frame, keys in (
         (places.facts.rename({"entity": "place"}), ["domain", "place", "slot"]),
         (rows, ["domain", "place"]),
         (beside, [*_OF_DOMAIN, "speaker", "sentence", "place"]),
         (state.select(*_CELL, now="value", changed="changed"), _CELL),
         (taken, ["row", "value"]),
+        (held, [*_OF_DOMAIN, "value"]),
     ):
         said = said.join(frame, on=keys, how="left")
     said = said.with_columns(
         pl.col("has_row", "is_beside", "changed").fill_null(False),
         values=pl.col("value").n_unique().over("row", "speaker", "slot"),
+        is_held=pl.col("holders").fill_null(0) > (pl.col("now") == pl.col("value")).fill_null(False).cast(pl.UInt32),
         is_offered=(_is_offer(rules) & (pl.col("user_names") == 0)).fill_null(False),
     ).with_columns(**_rules(rules, is_feature))
     said = said.with_columns(
@@ -161,7 +165,7 @@ def _discussed(
     gold_names: pl.DataFrame,
     places: Places,
     *,
-    refused: bool,
+    rules: Rules,
 ) -> pl.DataFrame:
     """What is discussed in each turn and domain whose annotation has begun, or begins in the next turn.
 
@@ -172,7 +176,7 @@ def _discussed(
         last one that was annotated or spoken of, with the user's words and before them, elsewhere: whether the system
         names places of another domain).
     """
-    domains = places.name_slots.select("domain").sort("domain")
+    domains = pl.DataFrame({"domain": places.domains}, schema={"domain": pl.String})
     begun = state.join(corpus.turns, on="row").group_by("talk", "domain").agg(begin=pl.col("row").min())
     turns = corpus.turns.select("row", "talk").join(domains, how="cross")
     turns = turns.join(begun, on=["talk", "domain"]).sort("talk", "domain", "row")
@@ -185,7 +189,7 @@ def _discussed(
             for who in ("user", "system")
         ),
         state.filter("changed").select(_OF_DOMAIN).unique().with_columns(changed=True),
-        places.refusals.with_columns(refused=not refused),
+        places.refusals.with_columns(refused=not rules.refused),
     ):
         turns = turns.join(frame, on=_OF_DOMAIN, how="left", maintain_order="left")
     turns = turns.with_columns(pl.col("changed", "refused").fill_null(False), pl.col("user_n", "system_n").fill_null(0))
@@ -201,7 +205,7 @@ def _discussed(
     )
     before = pl.when(pl.col("system_n") > 0).then("row").otherwise(pl.col("spoken_of").shift(1).over(group))
     turns = turns.with_columns(before=before)
-    return turns.filter(pl.col("begin") <= pl.col("row") + 1).select(
+    return turns.filter((pl.col("begin") <= pl.col("row") + 1) | pl.lit(rules.early)).select(
         *_OF_DOMAIN,
         "offered",
         "refused",
@@ -224,8 +228,8 @@ def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
     if rules.unconfirmed:
         confirmed, differs = pl.lit(True), pl.lit(False)
     is_single = pl.lit(rules.lists) | (pl.col("values") == 1)
-    is_kind = pl.col("slot").is_in(list(rules.kinds))
-    is_value = ~pl.col("names_place") & ~is_feature & ~is_kind & ~pl.col("in_name") & is_single
+    is_kind, is_cued = (pl.col("slot").is_in(list(listed)) for listed in (rules.kinds, rules.cues))
+    is_value = ~pl.col("names_place") & ~is_feature & ~is_kind & ~is_cued & ~pl.col("in_name") & is_single
     is_named = (by_user & (pl.lit(rules.lists) | (pl.col("user_names") == 1))) | (by_system & pl.col("is_offered"))
     of_domain = pl.col("of_domain") | ~pl.col("of_other")
     of_place = pl.col("system_names_place") | (
@@ -244,5 +248,6 @@ def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
         "by_fact": is_value & by_system & confirmed & of_place,
         "by_feature": is_feature & ~pl.col("vague") & (stated | wished),
         "by_kind": kind_in_name | (asked_for & pl.when("asks_kind").then(~differs).otherwise(agrees)),
+        "by_cue": is_cued & is_single & ~pl.col("denied") & ~pl.col("asked") & ~pl.col("is_held"),
         "by_wish": is_value & is_wish,
     }

@@ -29,6 +29,7 @@ class Places:
 
     Attributes:
         slots: The slots that the rules judge.
+        domains: Their domains, sorted.
         name_slots: (domain, slot), the slots of names.
         facts: (domain, entity, slot, fact), the attributes of entities, canonical.
         names: (domain, name, entity, value), each canonical name of an entity, and the name that is added for it: the
@@ -38,6 +39,7 @@ class Places:
     """
 
     slots: list[str]
+    domains: list[str]
     name_slots: pl.DataFrame
     facts: pl.DataFrame
     names: pl.DataFrame
@@ -60,11 +62,13 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     slots = domains.join(name_slots, on="domain", how="semi").filter(~pl.col("slot").str.contains(rules.bookings))[
         "slot"
     ]
+    cued = domains.filter(pl.col("slot").is_in(list(rules.cues)))
     rows = pl.DataFrame() if folder is None else database_facts(folder, slots.to_list())
     entities, facts = _entities(rows, name_slots)
     if folder is not None:  # the places of other domains are not judged
         name_slots = name_slots.filter(pl.col("domain").is_in(entities["domain"].implode()))
         slots = slots.filter(slots.is_in({*facts["slot"], *name_slots["slot"]}))
+    slots = pl.concat([slots, cued["slot"]]).unique(maintain_order=True)
     if slots.is_empty():
         return None
     is_name = slots.is_in(name_slots["slot"].implode())
@@ -79,7 +83,7 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
         if slot not in (*rules.features, *rules.kinds)
     }
     common = {CANONICAL("", word) for word in rules.no_names} | {
-        value for listed in searched.values() for value in listed
+        value for slot, listed in searched.items() for value in listed if slot not in rules.cues
     }
     names = _with_spelling(_names(entities, values, name_slots, common, rules), name_slots, corpus)
     patterns = [
@@ -99,8 +103,8 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     mentions = find_mentions(corpus.texts, Vocabulary(every.unique(maintain_order=True), {}))
     mentions = mentions.with_columns(names_place=pl.col("slot").is_in(name_slots["slot"].implode()))
     mentions = _with_sentences(spans(mentions, corpus.texts), corpus, rules)
-    refusals = _refusals(corpus, rules, name_slots["domain"].to_list())
-    return Places(slots.to_list(), name_slots, facts, names, mentions, refusals)
+    discussed = sorted({*name_slots["domain"], *cued["domain"]})
+    return Places(slots.to_list(), discussed, name_slots, facts, names, mentions, _refusals(corpus, rules, discussed))
 
 
 def _entities(rows: pl.DataFrame, name_slots: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -191,9 +195,15 @@ def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.
     mentions = mentions.with_columns(number=number, sentence=_sentences(text).list.get(number, null_on_oob=True))
     before = _sentences(text.str.head("start")).list.last()
     asks_kind = ((pl.col("slot") == slot) & sentence.str.contains(pattern) for slot, pattern in rules.kinds.items())
+    # A value of these slots is one only after its words.
+    cued = (
+        (pl.col("slot") == slot) & before.str.strip_chars_end().str.contains(pattern)
+        for slot, pattern in rules.cues.items()
+    )
     travel = (sentence.str.contains(rules.domains[domain]) for domain in rules.travel)
     mentions = mentions.filter(
-        ~(pl.col("names_place") & pl.col("after").is_in(rules.streets).fill_null(False))
+        ~(pl.col("names_place") & pl.col("after").is_in(rules.streets).fill_null(False)),
+        ~pl.col("slot").is_in(list(rules.cues)) | pl.any_horizontal(pl.lit(False), *cued),
     ).with_columns(
         queried=sentence.str.contains(rules.query),
         words=text.str.slice("start", pl.col("end") - pl.col("start")),

@@ -42,11 +42,13 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         said_as: Slot to value to words that say it, beside the value itself.
         features: Slots with the values yes and no, whose words only name the feature.
         kinds: Slots of a kind of place, with the phrases that ask for one.
+        cues: Slots whose values stand after words that tell the slot ("from"), with these words.
         slots: The slots to which something is added.
         lists: Whether several values of a slot are added, as alternatives.
         over_dontcare: Whether something is added where gold has dontcare.
         refused: Whether offers are added that the user refuses.
         unconfirmed: Whether values are added that the database does not confirm.
+        early: Whether values are added before gold annotates the domain at all.
     """
 
     refusal: str
@@ -67,11 +69,13 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     said_as: dict[str, dict[str, list[str]]]
     features: list[str]
     kinds: dict[str, str]
+    cues: dict[str, str]
     slots: str = ""
     lists: bool = False
     over_dontcare: bool = False
     refused: bool = False
     unconfirmed: bool = False
+    early: bool = False
 
 
 def read_rules(path: str | PathLike[str] | None = None) -> Rules:
@@ -89,7 +93,7 @@ def read_rules(path: str | PathLike[str] | None = None) -> Rules:
     try:
         rules = msgspec.convert(document, Rules)
         single = [getattr(rules, name) for name in _PATTERNS]
-        for pattern in (*single, *rules.domains.values(), *rules.kinds.values()):
+        for pattern in (*single, *rules.domains.values(), *rules.kinds.values(), *rules.cues.values()):
             pl.select(pl.lit("").str.contains(pattern))
     except (msgspec.ValidationError, pl.exceptions.ComputeError) as error:
         fault = str(error).splitlines()[0]
