@@ -189,10 +189,13 @@ def _discussed(
             for who in ("user", "system")
         ),
         state.filter("changed").select(_OF_DOMAIN).unique().with_columns(changed=True),
+        places.named.with_columns(gold_names_place=True),
         places.refusals.with_columns(refused=not rules.refused),
     ):
         turns = turns.join(frame, on=_OF_DOMAIN, how="left", maintain_order="left")
-    turns = turns.with_columns(pl.col("changed", "refused").fill_null(False), pl.col("user_n", "system_n").fill_null(0))
+    turns = turns.with_columns(
+        pl.col("changed", "refused", "gold_names_place").fill_null(False), pl.col("user_n", "system_n").fill_null(0)
+    )
     offered = pl.when((pl.col("system_n") == 1) & ~pl.col("refused")).then("system_only")
     named = pl.coalesce("annotated", pl.when(pl.col("user_n") == 1).then("user_only"), offered)
     is_open = named.is_null() & ((pl.col("system_n") > 0) | pl.col("refused"))  # several offered, or none wanted
@@ -209,6 +212,7 @@ def _discussed(
         *_OF_DOMAIN,
         "offered",
         "refused",
+        "gold_names_place",
         place=pl.when(pl.col("place") != "").then("place"),
         system_names_place=pl.col("system_all").list.contains(pl.col("place")).fill_null(False),
         user_names="user_n",
@@ -225,6 +229,7 @@ def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
     agrees, differs = ((pl.col("fact") == pl.col("value")) == same for same in (True, False))
     agrees, differs = agrees.fill_null(False), differs.fill_null(False)
     confirmed = pl.when("has_row").then(agrees).otherwise("is_beside")
+    is_of_named = pl.col("slot").is_in(rules.named)
     if rules.unconfirmed:
         confirmed, differs = pl.lit(True), pl.lit(False)
     is_single = pl.lit(rules.lists) | (pl.col("values") == 1)
@@ -245,7 +250,7 @@ def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
     is_wish = by_user & pl.col("is_topic") & ~pl.col("denied") & ~pl.col("queried") & ~differs & is_free & of_domain
     return {
         "by_name": pl.col("names_place") & is_named,
-        "by_fact": is_value & by_system & confirmed & of_place,
+        "by_fact": is_value & by_system & confirmed & of_place & (pl.col("gold_names_place") | ~is_of_named),
         "by_feature": is_feature & ~pl.col("vague") & (stated | wished),
         "by_kind": kind_in_name | (asked_for & pl.when("asks_kind").then(~differs).otherwise(agrees)),
         "by_cue": is_cued & is_single & ~pl.col("denied") & ~pl.col("asked") & ~pl.col("is_held"),

@@ -29,13 +29,14 @@ class Places:
 
     Attributes:
         slots: The slots that the rules judge.
-        domains: Their domains, sorted.
+        domains: All domains that gold has, sorted.
         name_slots: (domain, slot), the slots of names.
         facts: (domain, entity, slot, fact), the attributes of entities, canonical.
         names: (domain, name, entity, value), each canonical name of an entity, and the name that is added for it: the
             one that gold has most often.
         mentions: What `mentions.find_mentions` gives, with `domain`, `words`, and what the rules say of the sentence.
         refusals: (row, domain), turns in which the user asks for another place.
+        named: (row, domain), turns in whose state gold names a place.
     """
 
     slots: list[str]
@@ -45,6 +46,7 @@ class Places:
     names: pl.DataFrame
     mentions: pl.DataFrame
     refusals: pl.DataFrame
+    named: pl.DataFrame
 
 
 def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places | None:
@@ -103,8 +105,18 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     mentions = find_mentions(corpus.texts, Vocabulary(every.unique(maintain_order=True), {}))
     mentions = mentions.with_columns(names_place=pl.col("slot").is_in(name_slots["slot"].implode()))
     mentions = _with_sentences(spans(mentions, corpus.texts), corpus, rules)
-    discussed = sorted({*name_slots["domain"], *cued["domain"]})
-    return Places(slots.to_list(), discussed, name_slots, facts, names, mentions, _refusals(corpus, rules, discussed))
+    discussed = domains["domain"].unique().sort().to_list()
+    named = corpus.cells.select("row", pl.col("slot").cast(pl.String)).join(name_slots, on="slot")
+    return Places(
+        slots=slots.to_list(),
+        domains=discussed,
+        name_slots=name_slots,
+        facts=facts,
+        names=names,
+        mentions=mentions,
+        refusals=_refusals(corpus, rules, discussed),
+        named=named.select(_OF_DOMAIN).unique(),
+    )
 
 
 def _entities(rows: pl.DataFrame, name_slots: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

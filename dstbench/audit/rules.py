@@ -48,6 +48,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         over_dontcare: Whether something is added where gold has dontcare.
         refused: Whether offers are added that the user refuses.
         unconfirmed: Whether values are added that the database does not confirm.
+        named: Slots of facts that are added only where gold names the place in the state.
         early: Whether values are added before gold annotates the domain at all.
     """
 
@@ -76,6 +77,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     refused: bool = False
     unconfirmed: bool = False
     early: bool = False
+    named: list[str] = []
 
 
 def read_rules(path: str | PathLike[str] | None = None) -> Rules:
