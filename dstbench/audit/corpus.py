@@ -13,6 +13,7 @@ import polars as pl
 
 from dstbench.audit.inputs import Dialogues
 from dstbench.audit.mentions import CANONICAL, Vocabulary, find_mentions, utterances
+from dstbench.audit.rules import NOTHING
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import alternatives, is_dontcare
 from dstbench.conventions.slots import domain_of
@@ -58,7 +59,7 @@ class Corpus:
 
 
 def lay_out(
-    data: Dialogues, vocabulary: Vocabulary, evidence: Dialogues | None = None, *, over_dontcare: bool = False
+    data: Dialogues, vocabulary: Vocabulary, evidence: Dialogues | None = None, *, over_dontcare: str = NOTHING
 ) -> Corpus:
     """Find the vocabulary in a dataset's utterances, and lay out its gold states.
 
@@ -66,7 +67,7 @@ def lay_out(
         data: The dialogues that are judged.
         vocabulary: The values to search for.
         evidence: The dialogues that show how gold annotates; None: those that are judged.
-        over_dontcare: Whether gold's dontcare counts as no value.
+        over_dontcare: A pattern of slots whose dontcare counts as no value.
     """
     turns, cells, said = (_joined(data, evidence, name) for name in ("turns", "cells", "said"))
     turns = turns.sort(pl.col("is_data").not_(), "dialogue", "turn").with_row_index("row").with_columns(
@@ -75,9 +76,10 @@ def lay_out(
         id=pl.col("dialogue").rank("dense").cast(pl.UInt32),
     )  # fmt: skip
     turns = turns.with_columns(last=pl.col("talk").shift(-1).ne_missing(pl.col("talk")))
-    values = cells["value"].unique()
-    absent = {*Convention().absent, *(value for value in values if over_dontcare and is_dontcare(value))}
-    cells = cells.join(turns, on=_KEY).filter(~pl.col("value").is_in(absent)).sort(_CELL)
+    dontcare = [value for value in cells["value"].unique() if is_dontcare(value)]
+    is_absent = pl.col("value").is_in(Convention().absent)
+    is_absent |= pl.col("value").is_in(dontcare) & pl.col("slot").str.contains(over_dontcare)
+    cells = cells.join(turns, on=_KEY).filter(~is_absent).sort(_CELL)
     slots = pl.Series("slot", sorted({*cells["slot"], *vocabulary.patterns["slot"]}), dtype=pl.String)
     domains = slots.to_frame().with_columns(domain=pl.Series([domain_of(slot) for slot in slots], dtype=pl.String))
     counts = cells.group_by("slot", "value").agg(n=pl.col("is_evidence").sum()).sort("slot", "value")

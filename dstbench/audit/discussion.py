@@ -19,6 +19,7 @@ gold must annotate some elsewhere in the corpus.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import polars as pl
@@ -38,7 +39,33 @@ SUPPORT: Final = 3
 RULES: Final = ("name", "fact", "feature", "kind", "cue", "wish")
 
 
-def judge_places(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rules) -> pl.DataFrame:
+@dataclass(frozen=True)
+class Discussion:
+    """What the turns of a corpus are about, in a state of the annotations.
+
+    Attributes:
+        state: (row, slot, domain, value: canonical, changed: since the turn before) of the states.
+        names: The mentions of names, with their `entity` and the name that is `added` for it.
+        turns: What `_discussed` gives.
+    """
+
+    state: pl.DataFrame
+    names: pl.DataFrame
+    turns: pl.DataFrame
+
+
+def discuss(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rules) -> Discussion:
+    """What the turns are about if these `cells` (as `Corpus.cells`) are annotated."""
+    state = _state(corpus, cells)
+    of_name = places.names.select("domain", "entity", added="value", value="name")
+    names = places.mentions.filter("names_place").join(of_name, on=["domain", "value"])
+    gold_names = state.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
+    gold_names = gold_names.join(places.names, on=["domain", "name"]).select(*_OF_DOMAIN, annotated="entity")
+    names = _without_common(names, gold_names)
+    return Discussion(state, names, _discussed(corpus, state, names, gold_names, places, rules=rules))
+
+
+def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.DataFrame:
     """Whether each mention belongs to the state by a rule, and how gold treats similar ones elsewhere.
 
     Returns:
@@ -47,13 +74,7 @@ def judge_places(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rul
         none); `now` (gold's value of the slot, null: none), `is_set` (to the value said, in this turn) and `could` (be
         annotated here); and, of mentions elsewhere with the same slot, speaker and rule, `annotated` of `others`.
     """
-    state = _state(corpus, cells)
-    of_name = places.names.select("domain", "entity", added="value", value="name")
-    names = places.mentions.filter("names_place").join(of_name, on=["domain", "value"])
-    gold_names = state.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
-    gold_names = gold_names.join(places.names, on=["domain", "name"]).select(*_OF_DOMAIN, annotated="entity")
-    names = _without_common(names, gold_names)
-    turns = _discussed(corpus, state, names, gold_names, places, rules=rules)
+    state, names = discussion.state, discussion.names
     said = pl.concat(
         [
             places.mentions.filter(~pl.col("names_place")),
@@ -63,7 +84,7 @@ def judge_places(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rul
         how="diagonal",
     )
     is_feature = pl.col("slot").is_in(rules.features)
-    said = said.join(turns, on=_OF_DOMAIN).with_columns(
+    said = said.join(discussion.turns, on=_OF_DOMAIN).with_columns(
         value=pl.when(is_feature & pl.col("denied")).then(pl.lit("no")).otherwise("value"),
         in_name=pl.col("in_name").fill_null(False),
     )
@@ -102,7 +123,7 @@ def judge_places(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rul
 
 def _is_offer(rules: Rules) -> pl.Expr:
     """Whether a name is the system's only offer, or one of several if the rules take lists."""
-    several = pl.lit(rules.lists) & (pl.col("system_names") > 1)
+    several = pl.col("slot").str.contains(rules.lists) & (pl.col("system_names") > 1)
     return (pl.col("offered") == pl.col("entity")) | (several & ~pl.col("refused"))
 
 
@@ -115,9 +136,9 @@ def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     missing = missing.with_columns(share=pl.col("annotated") / pl.col("others"))
     order = ["row", "slot", pl.col("speaker") == "system", "mention"]
     missing = missing.sort(order)
-    if rules.lists:
-        values = pl.col("value").unique(maintain_order=True).over(*_CELL, "speaker", mapping_strategy="join")
-        missing = missing.with_columns(value=values.list.join(BETWEEN))
+    values = pl.col("value").unique(maintain_order=True).over(*_CELL, "speaker", mapping_strategy="join")
+    takes_lists = pl.col("slot").str.contains(rules.lists)
+    missing = missing.with_columns(value=pl.when(takes_lists).then(values.list.join(BETWEEN)).otherwise("value"))
     return missing.unique(_CELL, keep="first", maintain_order=True)
 
 
@@ -189,13 +210,10 @@ def _discussed(
             for who in ("user", "system")
         ),
         state.filter("changed").select(_OF_DOMAIN).unique().with_columns(changed=True),
-        places.named.with_columns(gold_names_place=True),
         places.refusals.with_columns(refused=not rules.refused),
     ):
         turns = turns.join(frame, on=_OF_DOMAIN, how="left", maintain_order="left")
-    turns = turns.with_columns(
-        pl.col("changed", "refused", "gold_names_place").fill_null(False), pl.col("user_n", "system_n").fill_null(0)
-    )
+    turns = turns.with_columns(pl.col("changed", "refused").fill_null(False), pl.col("user_n", "system_n").fill_null(0))
     offered = pl.when((pl.col("system_n") == 1) & ~pl.col("refused")).then("system_only")
     named = pl.coalesce("annotated", pl.when(pl.col("user_n") == 1).then("user_only"), offered)
     is_open = named.is_null() & ((pl.col("system_n") > 0) | pl.col("refused"))  # several offered, or none wanted
@@ -212,7 +230,6 @@ def _discussed(
         *_OF_DOMAIN,
         "offered",
         "refused",
-        "gold_names_place",
         place=pl.when(pl.col("place") != "").then("place"),
         system_names_place=pl.col("system_all").list.contains(pl.col("place")).fill_null(False),
         user_names="user_n",
@@ -229,13 +246,13 @@ def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
     agrees, differs = ((pl.col("fact") == pl.col("value")) == same for same in (True, False))
     agrees, differs = agrees.fill_null(False), differs.fill_null(False)
     confirmed = pl.when("has_row").then(agrees).otherwise("is_beside")
-    is_of_named = pl.col("slot").is_in(rules.named)
-    if rules.unconfirmed:
-        confirmed, differs = pl.lit(True), pl.lit(False)
-    is_single = pl.lit(rules.lists) | (pl.col("values") == 1)
+    needs_none = pl.col("slot").str.contains(rules.unconfirmed)
+    confirmed, differs = confirmed | needs_none, differs & ~needs_none
+    takes_lists = pl.col("slot").str.contains(rules.lists)
+    is_single = takes_lists | (pl.col("values") == 1)
     is_kind, is_cued = (pl.col("slot").is_in(list(listed)) for listed in (rules.kinds, rules.cues))
     is_value = ~pl.col("names_place") & ~is_feature & ~is_kind & ~is_cued & ~pl.col("in_name") & is_single
-    is_named = (by_user & (pl.lit(rules.lists) | (pl.col("user_names") == 1))) | (by_system & pl.col("is_offered"))
+    is_named = (by_user & (takes_lists | (pl.col("user_names") == 1))) | (by_system & pl.col("is_offered"))
     of_domain = pl.col("of_domain") | ~pl.col("of_other")
     of_place = pl.col("system_names_place") | (
         (pl.col("system_names") == 0) & pl.col("was_topic") & ~pl.col("elsewhere") & of_domain
@@ -250,7 +267,7 @@ def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
     is_wish = by_user & pl.col("is_topic") & ~pl.col("denied") & ~pl.col("queried") & ~differs & is_free & of_domain
     return {
         "by_name": pl.col("names_place") & is_named,
-        "by_fact": is_value & by_system & confirmed & of_place & (pl.col("gold_names_place") | ~is_of_named),
+        "by_fact": is_value & by_system & confirmed & of_place,
         "by_feature": is_feature & ~pl.col("vague") & (stated | wished),
         "by_kind": kind_in_name | (asked_for & pl.when("asks_kind").then(~differs).otherwise(agrees)),
         "by_cue": is_cued & is_single & ~pl.col("denied") & ~pl.col("asked") & ~pl.col("is_held"),

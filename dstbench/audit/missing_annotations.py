@@ -1,9 +1,9 @@
 """Missing annotations: values that are said and not annotated, though in such places elsewhere they are.
 
-(Qian et al. 2021, §3.) `places` says what such places are for slots of places, given a database, and `evidence` for all
-other slots. An added annotation holds from its turn until gold next has a
-value of the slot, and overwrites nothing. What is found becomes evidence itself, and the search is repeated until it
-finds nothing: correcting a corrected dataset changes nothing.
+(Qian et al. 2021, §3.) A value that is said belongs to the state by a rule (`discussion`), or because gold annotates
+most similar places (`evidence`); the latter not where a database can confirm what is said. An added annotation holds
+from its turn until gold next has a value of the slot. What is added changes what is discussed and is evidence itself,
+so that the search is repeated until it finds nothing: correcting a corrected dataset changes nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import polars as pl
 
 from dstbench.audit.candidates import list_candidates, list_proposals
 from dstbench.audit.corpus import Corpus, lay_out, with_lists
-from dstbench.audit.discussion import judge_places, propose_places
+from dstbench.audit.discussion import discuss, judge_places, propose_places
 from dstbench.audit.evidence import judge, propose
 from dstbench.audit.inputs import Dialogues, gold_of
 from dstbench.audit.mentions import Vocabulary
@@ -73,14 +73,15 @@ def inconsistency(
     Args:
         data: The dataset: a file or folder that holds gold states and utterances, or states in memory.
         ontology: Values to search for: an ontology {slot: [values]}, a schema, or the path of either.
-        database: A folder of ``DOMAIN_db.json``: values to search for (with neither, those that gold has), and the
-            places by which their slots are judged.
+        database: A folder of ``DOMAIN_db.json``: values to search for (with neither, those that gold has), and what
+            confirms what is said of a place; None: the place's name must stand in the same sentence.
         said: What was said, schema `schema.CONTEXTS`; None: read it from the data's files.
         split: The split to look at, where there are several; None: all.
-        support: How many similar places elsewhere are evidence. Slots of places take `places.SUPPORT` annotated ones.
-        at_least: An annotation is missing if gold annotates at least this share of such places elsewhere; not asked
-            of slots of places.
-        rules: A JSON file with the words and patterns by which slots of places are judged; None: English.
+        support: How many similar places elsewhere are evidence; the rules take `discussion.SUPPORT` annotated ones.
+        at_least: Without a rule, an annotation is missing if gold annotates at least this share of such places
+            elsewhere.
+        rules: A JSON file with the words and patterns by which values are judged, or the name of rules that come with
+            dstbench (``qian2021`` adds what the script of Qian et al. adds); None: English, precision first.
         evidence: A dataset that shows how gold annotates, such as the training set; what is missing in a dialogue then
             depends on this dataset and that dialogue alone. None: the other dialogues of the data.
 
@@ -122,7 +123,12 @@ def inconsistency(
         judged = judged.with_columns(pl.col(pl.Categorical).cast(pl.String), rule=_SIMILAR)
         if places is None:
             return judged, proposed
-        by_rule = judge_places(corpus, cells, places, words)
+        discussion = discuss(corpus, cells, places, words)
+        by_rule = judge_places(discussion, places, words)
+        topics = discussion.turns.filter("is_topic").select("row", "domain")
+        proposed = proposed.join(corpus.domains.cast(pl.String), on="slot").join(
+            topics, on=["row", "domain"], how="semi", maintain_order="left"
+        )
         # Where the database can confirm what is said, similar places alone are too little.
         confirmed = pl.col("slot").is_in(places.slots if database is not None else [])
         proposed = pl.concat([propose_places(by_rule, words), proposed.filter(~confirmed)], how="diagonal_relaxed")

@@ -36,7 +36,6 @@ class Places:
             one that gold has most often.
         mentions: What `mentions.find_mentions` gives, with `domain`, `words`, and what the rules say of the sentence.
         refusals: (row, domain), turns in which the user asks for another place.
-        named: (row, domain), turns in whose state gold names a place.
     """
 
     slots: list[str]
@@ -46,7 +45,6 @@ class Places:
     names: pl.DataFrame
     mentions: pl.DataFrame
     refusals: pl.DataFrame
-    named: pl.DataFrame
 
 
 def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places | None:
@@ -74,9 +72,10 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     if slots.is_empty():
         return None
     is_name = slots.is_in(name_slots["slot"].implode())
+    no_names = {CANONICAL("", word) for word in rules.no_names}
     values: dict[str, set[str]] = {slot: set() for slot in slots}
     for slot, value in (*of_gold.iter_rows(), *facts.select("slot", "fact").iter_rows()):
-        if slot in values and not is_dontcare(value):
+        if slot in values and not is_dontcare(value) and not (slot in rules.cues and value in no_names):
             values[slot].add(value)
     searched = {
         # A number alone does not tell its slot; the rules have the words beside it.
@@ -84,9 +83,7 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
         for slot in slots.filter(~is_name)
         if slot not in (*rules.features, *rules.kinds)
     }
-    common = {CANONICAL("", word) for word in rules.no_names} | {
-        value for slot, listed in searched.items() for value in listed if slot not in rules.cues
-    }
+    common = no_names | {value for slot, listed in searched.items() for value in listed if slot not in rules.cues}
     names = _with_spelling(_names(entities, values, name_slots, common, rules), name_slots, corpus)
     patterns = [
         (pattern, slot, name)
@@ -106,7 +103,6 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     mentions = mentions.with_columns(names_place=pl.col("slot").is_in(name_slots["slot"].implode()))
     mentions = _with_sentences(spans(mentions, corpus.texts), corpus, rules)
     discussed = domains["domain"].unique().sort().to_list()
-    named = corpus.cells.select("row", pl.col("slot").cast(pl.String)).join(name_slots, on="slot")
     return Places(
         slots=slots.to_list(),
         domains=discussed,
@@ -115,7 +111,6 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
         names=names,
         mentions=mentions,
         refusals=_refusals(corpus, rules, discussed),
-        named=named.select(_OF_DOMAIN).unique(),
     )
 
 

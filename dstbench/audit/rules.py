@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from importlib.resources import files
 from os import PathLike
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 import polars as pl
 
 from dstbench.conventions.files import read_json
 from dstbench.errors import DstbenchError
+from dstbench.typing import Preset
 
-#: Rules that come with dstbench beside the default: those of a paper.
-PRESETS: Final = ("qian2021",)
+#: A pattern that nothing matches.
+NOTHING: Final = "^\\b$"
 _PATTERNS: Final = (
     "refusal", "negation", "request", "query", "offer", "indifference", "vagueness", "every", "names", "bookings",
-    "slots",
+    "slots", "lists", "over_dontcare", "unconfirmed",
 )  # fmt: skip
 
 
@@ -44,11 +45,10 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         kinds: Slots of a kind of place, with the phrases that ask for one.
         cues: Slots whose values stand after words that tell the slot ("from"), with these words.
         slots: The slots to which something is added.
-        lists: Whether several values of a slot are added, as alternatives.
-        over_dontcare: Whether something is added where gold has dontcare.
+        lists: Slots of which several values are added, as alternatives.
+        over_dontcare: Slots to which something is added where gold has dontcare.
         refused: Whether offers are added that the user refuses.
-        unconfirmed: Whether values are added that the database does not confirm.
-        named: Slots of facts that are added only where gold names the place in the state.
+        unconfirmed: Slots to which values are added that the database does not confirm.
         early: Whether values are added before gold annotates the domain at all.
     """
 
@@ -72,16 +72,15 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kinds: dict[str, str]
     cues: dict[str, str]
     slots: str = ""
-    lists: bool = False
-    over_dontcare: bool = False
+    lists: str = NOTHING
+    over_dontcare: str = NOTHING
     refused: bool = False
-    unconfirmed: bool = False
+    unconfirmed: str = NOTHING
     early: bool = False
-    named: list[str] = []
 
 
 def read_rules(path: str | PathLike[str] | None = None) -> Rules:
-    """The rules in a JSON file, the name of a preset (`PRESETS`), or None: those for English.
+    """The rules in a JSON file, the name of a preset (`typing.Preset`), or None: those for English.
 
     What a file leaves out is as in English.
 
@@ -90,7 +89,7 @@ def read_rules(path: str | PathLike[str] | None = None) -> Rules:
     """
     folder = files("dstbench.audit")
     english = str(folder / "rules.json")
-    source = english if path is None else str(folder / f"{path}.json" if path in PRESETS else path)
+    source = english if path is None else str(folder / f"{path}.json" if path in get_args(Preset) else path)
     document = {**read_json(english, dict), **read_json(source, dict)}
     try:
         rules = msgspec.convert(document, Rules)

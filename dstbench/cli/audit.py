@@ -22,7 +22,7 @@ from dstbench.cli.options import (
     named_values,
 )
 from dstbench.cli.output import as_path, as_text, check_outputs
-from dstbench.typing import SlotOrder
+from dstbench.typing import Preset, SlotOrder
 
 audits = typer.Typer(
     name="audit",
@@ -195,18 +195,26 @@ def inconsistency(
     database: Annotated[
         Path | None,
         typer.Option(
-            help="A folder of hotel_db.json, …: values to search for, and the places by which their slots are judged."
+            help="A folder of hotel_db.json, …: values to search for, and what confirms what is said of a place."
         ),
     ] = None,
+    preset: Annotated[
+        Preset | None,
+        typer.Option("--as", help="Add what the correction of this paper adds; default: precision first."),
+    ] = None,
     rules: Annotated[
-        Path | None, typer.Option(help="Words and patterns for places, JSON; default: English (--database).")
+        Path | None, typer.Option(help="Words and patterns by which values are judged, JSON; default: English.")
+    ] = None,
+    evidence: Annotated[
+        Path | None,
+        typer.Option(help="A dataset that shows how gold annotates; default: the other dialogues of DATA."),
     ] = None,
     split: SplitOption = None,
     support: Annotated[
-        int, typer.Option(min=1, help="Least number of similar places that is evidence; 3 for slots of places.")
+        int, typer.Option(min=1, help="Without a rule: least number of similar places that is evidence.")
     ] = 10,
     at_least: Annotated[
-        float, typer.Option(min=0, max=1, help="Least share of similar places that gold annotates.")
+        float, typer.Option(min=0, max=1, help="Without a rule: least share of them that gold annotates.")
     ] = 0.5,
     apply: Annotated[
         bool,
@@ -216,7 +224,12 @@ def inconsistency(
         Path | None,
         typer.Option("-o", "--output", help="The corrected dataset (--apply), or else the report."),
     ] = None,
-    log: Annotated[Path | None, typer.Option(help="Write the missing annotations with their evidence (CSV).")] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write every value that could be annotated, with what is asked of it and what came of it (CSV)."
+        ),
+    ] = None,
     review: Annotated[
         Path | None, typer.Option(help="Write a sheet to judge additions by hand (CSV), for `audit review`.")
     ] = None,
@@ -227,6 +240,8 @@ def inconsistency(
     """Find missing annotations. These are values that are said and not annotated, though they are in similar places."""
     from dstbench.errors import UsageError
 
+    if preset is not None and rules is not None:
+        raise UsageError("--as and --rules exclude each other", hint="--as names rules that come with dstbench")
     if apply and output is None:
         raise UsageError("--apply needs a file to write the corrected dataset to", hint="-o OUT")
     from dstbench.io.atomic import replacing
@@ -240,7 +255,8 @@ def inconsistency(
         split=split,
         support=support,
         at_least=at_least,
-        rules=as_text(rules),
+        rules=preset or as_text(rules),
+        evidence=as_text(evidence),
     )
     if review is not None:
         sheet = dstbench.audit.review_sheet(as_path(data), missing, split=split, sample=sample, seed=seed)

@@ -102,7 +102,6 @@ CANDIDATES: Final = Table(
             "by_wish": "The user says it of the domain that is talked about",
             "names_place": "The words are a name",
             "is_offered": "This place is the only one that the system names, and the user does not refuse it",
-            "gold_names_place": "Gold names a place of the domain in the state",
             "has_row": "The place under discussion has a row in the database",
             "is_beside": "Its name stands in the same sentence",
             "system_names_place": "The system names it in this turn",
