@@ -210,9 +210,13 @@ def _discussed(
             for who in ("user", "system")
         ),
         state.filter("changed").select(_OF_DOMAIN).unique().with_columns(changed=True),
-        places.refusals.with_columns(refused=not rules.refused),
+        places.refusals.with_columns(refused=True),
     ):
         turns = turns.join(frame, on=_OF_DOMAIN, how="left", maintain_order="left")
+    contradicted = _contradicted(turns, state, places).with_columns(contradicted=True)
+    turns = turns.join(contradicted, on=_OF_DOMAIN, how="left", maintain_order="left").with_columns(
+        refused=(pl.col("refused") | pl.col("contradicted")) & (not rules.refused)
+    )
     turns = turns.with_columns(pl.col("changed", "refused").fill_null(False), pl.col("user_n", "system_n").fill_null(0))
     offered = pl.when((pl.col("system_n") == 1) & ~pl.col("refused")).then("system_only")
     named = pl.coalesce("annotated", pl.when(pl.col("user_n") == 1).then("user_only"), offered)
@@ -240,6 +244,26 @@ def _discussed(
     )
 
 
+def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> pl.DataFrame:
+    """(row, domain) where gold sets, or the user says, what the database does not have of the only place offered."""
+    offers = turns.filter(pl.col("system_n") == 1).select(*_OF_DOMAIN, entity="system_only")
+    facts = offers.join(places.facts, on=["domain", "entity"])
+    wishes = places.mentions.filter(
+        pl.col("speaker") == "user",
+        ~pl.any_horizontal("names_place", "denied", "asked", "queried", "is_kind"),
+        pl.col("of_domain") | ~pl.col("of_other"),
+    )
+    is_set = pl.col("changed") & (pl.col("value") != "dontcare")
+    elsewhere = state.filter(is_set).select("row", "value", other="domain")
+    wishes = wishes.select(*_OF_DOMAIN, "slot", "value").join(elsewhere, on=["row", "value"], how="left")
+    wishes = wishes.filter(pl.col("other").is_null() | (pl.col("other") == pl.col("domain")))
+    wanted = pl.concat([state.filter(is_set).select(*_OF_DOMAIN, "slot", "value"), wishes.drop("other")])
+    wanted = wanted.join(facts, on=[*_OF_DOMAIN, "slot"]).group_by(*_OF_DOMAIN, "slot").agg(
+        differs=(pl.col("value") != pl.col("fact")).all()
+    )  # fmt: skip
+    return wanted.filter("differs").select(_OF_DOMAIN).unique()
+
+
 def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
     """Each of `RULES`, as a column ``by_…``: whether a mention belongs to the state by it."""
     by_user, by_system = pl.col("speaker") == "user", pl.col("speaker") == "system"
@@ -251,7 +275,9 @@ def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
     takes_lists = pl.col("slot").str.contains(rules.lists)
     is_single = takes_lists | (pl.col("values") == 1)
     is_kind, is_cued = (pl.col("slot").is_in(list(listed)) for listed in (rules.kinds, rules.cues))
-    is_value = ~pl.col("names_place") & ~is_feature & ~is_kind & ~is_cued & ~pl.col("in_name") & is_single
+    is_value = ~pl.col("names_place") & ~is_feature & ~is_kind & ~is_cued & ~pl.col("in_name")
+    # The row tells which of several values is the place's ("183 east road city centre").
+    is_stated = is_value & (is_single | (agrees & pl.col("system_names_place")))
     is_named = (by_user & (takes_lists | (pl.col("user_names") == 1))) | (by_system & pl.col("is_offered"))
     of_domain = pl.col("of_domain") | ~pl.col("of_other")
     of_place = pl.col("system_names_place") | (
@@ -267,9 +293,9 @@ def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
     is_wish = by_user & pl.col("is_topic") & ~pl.col("denied") & ~pl.col("queried") & ~differs & is_free & of_domain
     return {
         "by_name": pl.col("names_place") & is_named,
-        "by_fact": is_value & by_system & confirmed & of_place,
+        "by_fact": is_stated & by_system & confirmed & of_place,
         "by_feature": is_feature & ~pl.col("vague") & (stated | wished),
         "by_kind": kind_in_name | (asked_for & pl.when("asks_kind").then(~differs).otherwise(agrees)),
         "by_cue": is_cued & is_single & ~pl.col("denied") & ~pl.col("asked") & ~pl.col("is_held"),
-        "by_wish": is_value & is_wish,
+        "by_wish": is_value & is_single & is_wish,
     }

@@ -7,6 +7,7 @@ without one, the places are those that gold names. Words and patterns are data (
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +21,8 @@ from dstbench.conventions.normalise import is_dontcare, spellings
 
 _CELL: Final = ["row", "slot"]
 _OF_DOMAIN: Final = ["row", "domain"]
+#: Names as similar as this (`difflib`) are spellings of one.
+ALIKE: Final = 0.88
 _SENTENCE_END: Final = r"[.!?]+"
 
 
@@ -100,7 +103,9 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     of_values = Vocabulary.of(searched).patterns
     every = pl.concat([of_values, pl.DataFrame(patterns, schema=of_values.schema, orient="row")])
     mentions = find_mentions(corpus.texts, Vocabulary(every.unique(maintain_order=True), {}))
-    mentions = mentions.with_columns(names_place=pl.col("slot").is_in(name_slots["slot"].implode()))
+    mentions = mentions.with_columns(
+        names_place=pl.col("slot").is_in(name_slots["slot"].implode()), is_kind=pl.col("slot").is_in(list(rules.kinds))
+    )
     mentions = _with_sentences(spans(mentions, corpus.texts), corpus, rules)
     discussed = domains["domain"].unique().sort().to_list()
     return Places(
@@ -151,10 +156,24 @@ def _names(
     entity_of = {key: min(which) for key, which in meant.items() if len(which) == 1}
     entity_of |= {(domain, name): name for domain, name in entities.iter_rows() if name not in common}
     alike = {(domain, _bare(name)): entity for (domain, name), entity in entity_of.items()}
+
+    names_of: dict[str, list[str]] = {}
+    for domain, bare in alike:
+        names_of.setdefault(domain, []).append(bare)
+
+    def entity(domain: str, name: str) -> str:
+        """The entity whose name a name of gold spells otherwise; itself, if there is none."""
+        short = endings.match(name)
+        for cutoff in (1, ALIKE):
+            for text in (name, short[1] if short else name):
+                if close := get_close_matches(_bare(text), names_of.get(domain, ()), n=1, cutoff=cutoff):
+                    return alike[domain, close[0]]
+        return name
+
     for domain, slot in name_slots.sort("domain").select("domain", "slot").iter_rows():
         for value in sorted(values[slot] - common):
             if len(value) > 3:
-                entity_of.setdefault((domain, value), alike.get((domain, _bare(value)), value))
+                entity_of.setdefault((domain, value), entity(domain, value))
                 alike.setdefault((domain, _bare(value)), entity_of[domain, value])
     rows = [(domain, name, entity) for (domain, name), entity in sorted(entity_of.items())]
     return pl.DataFrame(rows, schema=dict.fromkeys(("domain", "name", "entity"), pl.String), orient="row")
