@@ -58,7 +58,8 @@ def discuss(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rules) -
     """What the turns are about if these `cells` (as `Corpus.cells`) are annotated."""
     state = _state(corpus, cells)
     of_name = places.names.select("domain", "entity", added="value", value="name")
-    names = places.mentions.filter("names_place").join(of_name, on=["domain", "value"])
+    names = places.mentions.filter("names_place", ~(pl.col("of_travel") & (pl.col("speaker") == "user")))
+    names = names.join(of_name, on=["domain", "value"])
     gold_names = state.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
     gold_names = gold_names.join(places.names, on=["domain", "name"]).select(*_OF_DOMAIN, annotated="entity")
     names = _without_common(names, gold_names)
@@ -84,12 +85,19 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
         how="diagonal",
     )
     is_feature = pl.col("slot").is_in(rules.features)
-    said = said.join(discussion.turns, on=_OF_DOMAIN).with_columns(
+    said = said.join(discussion.turns, on=_OF_DOMAIN)
+    said = said.filter(pl.col("has_begun") | pl.col("slot").str.contains(rules.early)).with_columns(
         value=pl.when(is_feature & pl.col("denied")).then(pl.lit("no")).otherwise("value"),
         in_name=pl.col("in_name").fill_null(False),
     )
     rows = places.facts.select("domain", place="entity", has_row=True).unique()
     beside = names.select(*_OF_DOMAIN, "speaker", "sentence", place="entity", is_beside=True).unique()
+    offers = names.filter(speaker="system").select(*_OF_DOMAIN, "entity").unique()
+    offers = offers.join(discussion.turns.select(*_OF_DOMAIN, "system_names"), on=_OF_DOMAIN)
+    each = offers.filter(pl.col("system_names") > 1).join(
+        places.facts.rename({"fact": "value"}), on=["domain", "entity"]
+    )
+    each = each.group_by(*_OF_DOMAIN, "slot", "value").agg(each_has_it=pl.len() == pl.col("system_names").first())
     taken = state.filter("changed").select("row", "value", taken_by="slot").unique(["row", "value"], keep="none")
     held = state.group_by(*_OF_DOMAIN, "value").agg(holders=pl.len())
     for frame, keys in (
@@ -97,12 +105,13 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
         (rows, ["domain", "place"]),
         (beside, [*_OF_DOMAIN, "speaker", "sentence", "place"]),
         (state.select(*_CELL, now="value", changed="changed"), _CELL),
+        (each, [*_OF_DOMAIN, "slot", "value"]),
         (taken, ["row", "value"]),
         (held, [*_OF_DOMAIN, "value"]),
     ):
         said = said.join(frame, on=keys, how="left")
     said = said.with_columns(
-        pl.col("has_row", "is_beside", "changed").fill_null(False),
+        pl.col("has_row", "is_beside", "each_has_it", "changed").fill_null(False),
         values=pl.col("value").n_unique().over("row", "speaker", "slot"),
         is_held=pl.col("holders").fill_null(0) > (pl.col("now") == pl.col("value")).fill_null(False).cast(pl.UInt32),
         is_offered=(_is_offer(rules) & (pl.col("user_names") == 0)).fill_null(False),
@@ -188,10 +197,11 @@ def _discussed(
     *,
     rules: Rules,
 ) -> pl.DataFrame:
-    """What is discussed in each turn and domain whose annotation has begun, or begins in the next turn.
+    """What is discussed in each turn, of each domain that gold has in the dialogue.
 
     Returns:
-        (row, domain, place: under discussion, `user_names` and `system_names`: how many places they name, offered: the
+        (row, domain, place: under discussion, `user_names` and `system_names`: how many places they name, has_begun:
+        whether gold annotates the domain up to the next turn, offered: the
         only place that the system names and the user does not refuse, system_names_place: whether the place under
         discussion is among those that the system names, is_topic and was_topic: whether the domain is the
         last one that was annotated or spoken of, with the user's words and before them, elsewhere: whether the system
@@ -230,10 +240,11 @@ def _discussed(
     )
     before = pl.when(pl.col("system_n") > 0).then("row").otherwise(pl.col("spoken_of").shift(1).over(group))
     turns = turns.with_columns(before=before)
-    return turns.filter((pl.col("begin") <= pl.col("row") + 1) | pl.lit(rules.early)).select(
+    return turns.select(
         *_OF_DOMAIN,
         "offered",
         "refused",
+        has_begun=pl.col("begin") <= pl.col("row") + 1,
         place=pl.when(pl.col("place") != "").then("place"),
         system_names_place=pl.col("system_all").list.contains(pl.col("place")).fill_null(False),
         user_names="user_n",
@@ -248,16 +259,19 @@ def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> p
     """(row, domain) where gold sets, or the user says, what the database does not have of the only place offered."""
     offers = turns.filter(pl.col("system_n") == 1).select(*_OF_DOMAIN, entity="system_only")
     facts = offers.join(places.facts, on=["domain", "entity"])
-    wishes = places.mentions.filter(
-        pl.col("speaker") == "user",
-        ~pl.any_horizontal("names_place", "denied", "asked", "queried", "is_kind"),
+    of_user = places.mentions.filter(speaker="user")
+    is_question = pl.col("asked") | pl.col("queried")
+    wishes = of_user.filter(
+        ~(is_question | pl.any_horizontal("names_place", "denied", "is_kind", "of_travel", "definite")),
         pl.col("of_domain") | ~pl.col("of_other"),
     )
     is_set = pl.col("changed") & (pl.col("value") != "dontcare")
     elsewhere = state.filter(is_set).select("row", "value", other="domain")
     wishes = wishes.select(*_OF_DOMAIN, "slot", "value").join(elsewhere, on=["row", "value"], how="left")
     wishes = wishes.filter(pl.col("other").is_null() | (pl.col("other") == pl.col("domain")))
-    wanted = pl.concat([state.filter(is_set).select(*_OF_DOMAIN, "slot", "value"), wishes.drop("other")])
+    # Who asks whether the place has a value, has not refused it.
+    new = state.filter(is_set).join(of_user.filter(is_question), on=[*_CELL, "value"], how="anti")
+    wanted = pl.concat([frame.select(*_OF_DOMAIN, "slot", "value") for frame in (new, wishes)])
     wanted = wanted.join(facts, on=[*_OF_DOMAIN, "slot"]).group_by(*_OF_DOMAIN, "slot").agg(
         differs=(pl.col("value") != pl.col("fact")).all()
     )  # fmt: skip
@@ -266,7 +280,8 @@ def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> p
 
 def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
     """Each of `RULES`, as a column ``by_…``: whether a mention belongs to the state by it."""
-    by_user, by_system = pl.col("speaker") == "user", pl.col("speaker") == "system"
+    by_system = pl.col("speaker") == "system"
+    by_user = (pl.col("speaker") == "user") & pl.col("slot").str.contains(rules.of_user)
     agrees, differs = ((pl.col("fact") == pl.col("value")) == same for same in (True, False))
     agrees, differs = agrees.fill_null(False), differs.fill_null(False)
     confirmed = pl.when("has_row").then(agrees).otherwise("is_beside")
@@ -277,7 +292,9 @@ def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
     is_kind, is_cued = (pl.col("slot").is_in(list(listed)) for listed in (rules.kinds, rules.cues))
     is_value = ~pl.col("names_place") & ~is_feature & ~is_kind & ~is_cued & ~pl.col("in_name")
     # The row tells which of several values is the place's ("183 east road city centre").
-    is_stated = is_value & (is_single | (agrees & pl.col("system_names_place")))
+    is_alone = pl.col("system_names_place") & (pl.col("system_names") == 1)
+    is_stated = is_value & (is_single | (agrees & is_alone))
+    of_each = is_value & is_single & pl.col("each_has_it") & ~pl.col("refused")
     is_named = (by_user & (takes_lists | (pl.col("user_names") == 1))) | (by_system & pl.col("is_offered"))
     of_domain = pl.col("of_domain") | ~pl.col("of_other")
     of_place = pl.col("system_names_place") | (
@@ -293,9 +310,10 @@ def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
     is_wish = by_user & pl.col("is_topic") & ~pl.col("denied") & ~pl.col("queried") & ~differs & is_free & of_domain
     return {
         "by_name": pl.col("names_place") & is_named,
-        "by_fact": is_stated & by_system & confirmed & of_place,
+        "by_fact": by_system & ((is_stated & confirmed & of_place) | of_each),
         "by_feature": is_feature & ~pl.col("vague") & (stated | wished),
-        "by_kind": kind_in_name | (asked_for & pl.when("asks_kind").then(~differs).otherwise(agrees)),
+        "by_kind": kind_in_name
+        | (asked_for & pl.when("asks_kind").then(~differs).otherwise(agrees & ~pl.col("definite"))),
         "by_cue": is_cued & is_single & ~pl.col("denied") & ~pl.col("asked") & ~pl.col("is_held"),
         "by_wish": is_value & is_single & is_wish,
     }

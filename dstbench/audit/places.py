@@ -23,7 +23,7 @@ _CELL: Final = ["row", "slot"]
 _OF_DOMAIN: Final = ["row", "domain"]
 #: Names as similar as this (`difflib`) are spellings of one.
 ALIKE: Final = 0.88
-_SENTENCE_END: Final = r"[.!?]+"
+_SENTENCE_END: Final = r"[.!?]+|\bbut\b"
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,7 @@ class Places:
         domains: All domains that gold has, sorted.
         name_slots: (domain, slot), the slots of names.
         facts: (domain, entity, slot, fact), the attributes of entities, canonical.
-        names: (domain, name, entity, value), each canonical name of an entity, and the name that is added for it: the
-            one that gold has most often.
+        names: (domain, name, entity, value), each canonical name of an entity, and the name that is added for it.
         mentions: What `mentions.find_mentions` gives, with `domain`, `words`, and what the rules say of the sentence.
         refusals: (row, domain), turns in which the user asks for another place.
     """
@@ -231,6 +230,7 @@ def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.
         ~(pl.col("names_place") & pl.col("after").is_in(rules.streets).fill_null(False)),
         ~pl.col("slot").is_in(list(rules.cues)) | pl.any_horizontal(pl.lit(False), *cued),
     ).with_columns(
+        definite=pl.col("before").is_in(rules.definite).fill_null(False),
         queried=sentence.str.contains(rules.query),
         words=text.str.slice("start", pl.col("end") - pl.col("start")),
         denied=sentence.str.contains(rules.negation),

@@ -17,7 +17,7 @@ from dstbench.typing import Preset
 NOTHING: Final = "^\\b$"
 _PATTERNS: Final = (
     "refusal", "negation", "request", "query", "offer", "indifference", "vagueness", "every", "names", "bookings",
-    "slots", "lists", "over_dontcare", "unconfirmed",
+    "slots", "of_user", "lists", "over_dontcare", "unconfirmed", "early",
 )  # fmt: skip
 
 
@@ -37,6 +37,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         bookings: Slots that say something of a booking and nothing of the place.
         domains: The beginning of a domain's name to what is said of the domain.
         travel: Domains whose sentences name a place only as where somebody goes.
+        definite: Words before a kind of place that mean one that was named.
         streets: Words after a name that make a street of it.
         no_names: Names, in gold or the database, that are common words.
         name_endings: Words at the end of names that people leave out.
@@ -45,11 +46,12 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         kinds: Slots of a kind of place, with the phrases that ask for one.
         cues: Slots whose values stand after words that tell the slot ("from"), with these words.
         slots: The slots to which something is added.
+        of_user: Slots to which values are added that only the user says.
         lists: Slots of which several values are added, as alternatives.
         over_dontcare: Slots to which something is added where gold has dontcare.
         refused: Whether offers are added that the user refuses.
         unconfirmed: Slots to which values are added that the database does not confirm.
-        early: Whether values are added before gold annotates the domain at all.
+        early: Slots to which values are added before gold annotates the domain at all.
     """
 
     refusal: str
@@ -65,6 +67,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     domains: dict[str, str]
     travel: list[str]
     streets: list[str]
+    definite: list[str]
     no_names: list[str]
     name_endings: list[str]
     said_as: dict[str, dict[str, list[str]]]
@@ -72,11 +75,12 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kinds: dict[str, str]
     cues: dict[str, str]
     slots: str = ""
+    of_user: str = ""
     lists: str = NOTHING
     over_dontcare: str = NOTHING
     refused: bool = False
     unconfirmed: str = NOTHING
-    early: bool = False
+    early: str = NOTHING
 
 
 def read_rules(path: str | PathLike[str] | None = None) -> Rules:

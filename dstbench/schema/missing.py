@@ -104,6 +104,7 @@ CANDIDATES: Final = Table(
             "is_offered": "This place is the only one that the system names, and the user does not refuse it",
             "has_row": "The place under discussion has a row in the database",
             "is_beside": "Its name stands in the same sentence",
+            "each_has_it": "The system names several places, and each has the value in the database",
             "system_names_place": "The system names it in this turn",
             "is_topic": "The domain is the last that was spoken of, with the user's words",
             "was_topic": "The same before the user's words",
@@ -119,6 +120,7 @@ CANDIDATES: Final = Table(
             "indifferent": "The user does not mind",
             "asks_kind": "The sentence asks for a kind of place",
             "is_held": "Gold has the value in another slot of the domain",
+            "definite": "The words before it mean a place that was named (the church)",
             "in_name": "The words stand within a name",
         }.items()
     },
