@@ -26,8 +26,8 @@ import polars as pl
 
 from dstbench.audit.corpus import Corpus
 from dstbench.audit.evidence import RARELY, elsewhere
-from dstbench.audit.mentions import squeezed
-from dstbench.audit.places import Places
+from dstbench.audit.mentions import spans, squeezed
+from dstbench.audit.places import Places, says_domain, with_sentence
 from dstbench.audit.rules import Rules
 from dstbench.schema.core import BETWEEN
 
@@ -151,6 +151,16 @@ def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     return missing.unique(_CELL, keep="first", maintain_order=True)
 
 
+def on_topic(mentions: pl.DataFrame, discussion: Discussion, corpus: Corpus, rules: Rules) -> pl.DataFrame:
+    """The mentions of the domain that is talked about, in sentences that are not of another domain only."""
+    topics = discussion.turns.filter("is_topic").select(_OF_DOMAIN)
+    mentions = mentions.join(corpus.domains.cast(pl.String), on="slot", maintain_order="left")
+    mentions = mentions.join(topics, on=_OF_DOMAIN, how="semi", maintain_order="left")
+    sentence = with_sentence(spans(mentions, corpus.texts), rules).with_columns(pl.col("sentence").str.to_lowercase())
+    own, other = (says_domain(pl.col("sentence"), rules, own=own) for own in (True, False))
+    return sentence.filter(own | ~other).drop("sentence", "number", "text", "start", "end")
+
+
 def _state(corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
     """(row, slot, domain, value: canonical, changed: since the turn before) of gold's states."""
     forms = corpus.forms.select(pl.col("slot", "written", "value").cast(pl.String))
@@ -270,7 +280,8 @@ def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> p
     wishes = wishes.select(*_OF_DOMAIN, "slot", "value").join(elsewhere, on=["row", "value"], how="left")
     wishes = wishes.filter(pl.col("other").is_null() | (pl.col("other") == pl.col("domain")))
     # Who asks whether the place has a value, has not refused it.
-    new = state.filter(is_set).join(of_user.filter(is_question), on=[*_CELL, "value"], how="anti")
+    questions = of_user.group_by(*_CELL, "value").agg(is_question=is_question.all()).filter("is_question")
+    new = state.filter(is_set).join(questions, on=[*_CELL, "value"], how="anti")
     wanted = pl.concat([frame.select(*_OF_DOMAIN, "slot", "value") for frame in (new, wishes)])
     wanted = wanted.join(facts, on=[*_OF_DOMAIN, "slot"]).group_by(*_OF_DOMAIN, "slot").agg(
         differs=(pl.col("value") != pl.col("fact")).all()

@@ -17,7 +17,7 @@ import polars as pl
 
 from dstbench.audit.candidates import list_candidates, list_proposals
 from dstbench.audit.corpus import Corpus, lay_out, with_lists
-from dstbench.audit.discussion import discuss, judge_places, propose_places
+from dstbench.audit.discussion import discuss, judge_places, on_topic, propose_places
 from dstbench.audit.evidence import judge, propose
 from dstbench.audit.inputs import Dialogues, gold_of
 from dstbench.audit.mentions import Vocabulary
@@ -125,10 +125,7 @@ def inconsistency(
             return judged, proposed
         discussion = discuss(corpus, cells, places, words)
         by_rule = judge_places(discussion, places, words)
-        topics = discussion.turns.filter("is_topic").select("row", "domain")
-        proposed = proposed.join(corpus.domains.cast(pl.String), on="slot").join(
-            topics, on=["row", "domain"], how="semi", maintain_order="left"
-        )
+        proposed = on_topic(proposed, discussion, corpus, words)
         # Where the database can confirm what is said, similar places alone are too little.
         confirmed = pl.col("slot").is_in(places.slots if database is not None else [])
         proposed = pl.concat([propose_places(by_rule, words), proposed.filter(~confirmed)], how="diagonal_relaxed")
@@ -210,6 +207,9 @@ def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) 
         later.sort("row"), on="row", by=["dialogue", "slot"],
         strategy="forward", allow_exact_matches=False, check_sortedness=False,
     )  # fmt: skip
+    # Who says "a hotel", and is annotated with a guest house later, has meant any place to stay.
+    is_meant = (pl.col("rule") != "kind") | pl.col("fact").is_not_null() | (pl.col("later") == pl.col("written"))
+    proposed = proposed.filter(is_meant | pl.col("later").is_null() | pl.col("later").is_in(["do not care"]))
     proposed = proposed.with_columns(until=pl.min_horizontal("stop", "next")).sort("dialogue", "slot", "row")
     # In one gap of gold, a value holds until the next one that is found, unless that is the same value.
     gap = pl.struct("dialogue", "slot", "until")

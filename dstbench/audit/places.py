@@ -7,8 +7,8 @@ without one, the places are those that gold names. Words and patterns are data (
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final
 
 import polars as pl
@@ -23,7 +23,6 @@ _CELL: Final = ["row", "slot"]
 _OF_DOMAIN: Final = ["row", "domain"]
 #: Names as similar as this (`difflib`) are spellings of one.
 ALIKE: Final = 0.88
-_SENTENCE_END: Final = r"[.!?]+|\bbut\b"
 
 
 @dataclass(frozen=True)
@@ -206,19 +205,26 @@ def _pattern(text: str) -> str:
     return f" {'  '.join(re.findall(WORD, text.lower()))} "
 
 
-def _sentences(text: pl.Expr) -> pl.Expr:
-    return text.str.to_lowercase().str.replace_all(_SENTENCE_END, "${0}\n").str.split("\n")
+def _sentences(text: pl.Expr, rules: Rules) -> pl.Expr:
+    return text.str.to_lowercase().str.replace_all(rules.sentence_end, "${0}\n").str.split("\n")
+
+
+def with_sentence(mentions: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+    """Mentions (`mentions.spans`) with the `sentence` that they stand in, and its `number` in the utterance."""
+    number = pl.col("text").str.head("start").str.count_matches(rules.sentence_end)
+    sentence = _sentences(pl.col("text"), rules).list.get(number, null_on_oob=True)
+    return mentions.with_columns(number=number, sentence=sentence)
 
 
 def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.DataFrame:
     """Mentions with the number of the `sentence` that they stand in, and what the rules say of it."""
     text, sentence, is_user = pl.col("text"), pl.col("sentence"), pl.col("speaker") == "user"
-    number = text.str.head("start").str.count_matches(_SENTENCE_END)
+    mentions = mentions.with_columns(pl.col("slot", "speaker", "value").cast(pl.String))
     mentions = mentions.join(corpus.domains.cast(pl.String), on="slot").join(
         corpus.turns.select("row", "id", "is_evidence"), on="row"
     )
-    mentions = mentions.with_columns(number=number, sentence=_sentences(text).list.get(number, null_on_oob=True))
-    before = _sentences(text.str.head("start")).list.last()
+    mentions = with_sentence(mentions, rules)
+    before = _sentences(text.str.head("start"), rules).list.last()
     asks_kind = ((pl.col("slot") == slot) & sentence.str.contains(pattern) for slot, pattern in rules.kinds.items())
     # A value of these slots is one only after its words.
     cued = (
@@ -242,13 +248,13 @@ def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.
         of_all=sentence.str.contains(rules.every),
         asks_kind=pl.any_horizontal(pl.lit(False), *asks_kind),
         of_travel=pl.any_horizontal(pl.lit(False), *travel),
-        of_domain=_says_domain(text.str.to_lowercase(), rules, own=True),
-        of_other=_says_domain(text.str.to_lowercase(), rules, own=False),
+        of_domain=says_domain(text.str.to_lowercase(), rules, own=True),
+        of_other=says_domain(text.str.to_lowercase(), rules, own=False),
     )
     return mentions.drop("text", "sentence", "before", "after").rename({"number": "sentence"})
 
 
-def _says_domain(text: pl.Expr, rules: Rules, *, own: bool) -> pl.Expr:
+def says_domain(text: pl.Expr, rules: Rules, *, own: bool) -> pl.Expr:
     """Whether a text has words of the row's own domain, or of another one."""
     is_own = {domain: pl.col("domain").str.to_lowercase().str.starts_with(domain) for domain in rules.domains}
     hits = [(is_own[domain] == own) & text.str.contains(pattern) for domain, pattern in rules.domains.items()]
@@ -258,9 +264,11 @@ def _says_domain(text: pl.Expr, rules: Rules, *, own: bool) -> pl.Expr:
 def _refusals(corpus: Corpus, rules: Rules, domains: list[str]) -> pl.DataFrame:
     """`Places.refusals`; a refusal in a sentence about another domain only is not one."""
     sentences = (
-        corpus.texts.filter(speaker="user").select("row", sentence=_sentences(pl.col("text"))).explode("sentence")
+        corpus.texts.filter(speaker="user")
+        .select("row", sentence=_sentences(pl.col("text"), rules))
+        .explode("sentence")
     )
     sentences = sentences.filter(pl.col("sentence").str.contains(rules.refusal))
     sentences = sentences.join(pl.DataFrame({"domain": domains}, schema={"domain": pl.String}), how="cross")
-    own, other = (_says_domain(pl.col("sentence"), rules, own=own) for own in (True, False))
+    own, other = (says_domain(pl.col("sentence"), rules, own=own) for own in (True, False))
     return sentences.filter(own | ~other).select(_OF_DOMAIN).unique()

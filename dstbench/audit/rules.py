@@ -16,7 +16,7 @@ from dstbench.typing import Preset
 #: A pattern that nothing matches.
 NOTHING: Final = "^\\b$"
 _PATTERNS: Final = (
-    "refusal", "negation", "request", "query", "offer", "indifference", "vagueness", "every", "names", "bookings",
+    "sentence_end", "refusal", "negation", "request", "query", "offer", "indifference", "vagueness", "every", "names", "bookings",
     "slots", "of_user", "lists", "over_dontcare", "unconfirmed", "early",
 )  # fmt: skip
 
@@ -25,6 +25,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Words and patterns (regular expressions over text in lower case) of one language.
 
     Attributes:
+        sentence_end: Where a sentence ends, or a part of it that says something else ("but").
         refusal: The user asks for another place.
         negation: A sentence denies something.
         request: The user asks for information.
@@ -54,6 +55,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         early: Slots to which values are added before gold annotates the domain at all.
     """
 
+    sentence_end: str
     refusal: str
     negation: str
     request: str
