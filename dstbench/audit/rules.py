@@ -16,8 +16,8 @@ from dstbench.typing import Preset
 #: A pattern that nothing matches.
 NOTHING: Final = "^\\b$"
 _PATTERNS: Final = (
-    "sentence_end", "refusal", "negation", "request", "query", "offer", "indifference", "vagueness", "every", "names", "bookings",
-    "slots", "of_user", "lists", "over_dontcare", "unconfirmed", "early",
+    "sentence_end", "refusal", "negation", "request", "query", "offer", "indifference", "vagueness", "every",
+    "names", "bookings", "slots", "of_user", "lists", "over_dontcare", "unconfirmed", "early",
 )  # fmt: skip
 
 
