@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import polars as pl
 
@@ -11,6 +12,8 @@ from dstbench.audit.discussion import SUPPORT
 from dstbench.audit.evidence import CUES, PARTS
 from dstbench.audit.mentions import spans
 from dstbench.schema.missing import CANDIDATES, PROPOSALS
+
+_SHARED: Final = ["rule", "speaker", "level", "focus", "value", "one", "other"]
 
 
 def list_proposals(rounds: list[pl.DataFrame], corpus: Corpus) -> pl.DataFrame:
@@ -22,11 +25,15 @@ def list_proposals(rounds: list[pl.DataFrame], corpus: Corpus) -> pl.DataFrame:
     return PROPOSALS.conform(added).sort("dialogue", "turn", "slot")
 
 
-def list_candidates(judged: pl.DataFrame, rounds: list[pl.DataFrame], corpus: Corpus, at_least: float) -> pl.DataFrame:
+def list_candidates(
+    first: list[pl.DataFrame], rounds: list[pl.DataFrame], corpus: Corpus, at_least: float
+) -> pl.DataFrame:
     """What the first round judges, and in its place what the rounds add; schema `CANDIDATES`."""
     is_similar = pl.col("rule").eq_missing(pl.lit("similar"))
     key = ["row", "slot", "speaker", "value", "is_similar"]
-    judged = judged.with_columns(is_similar=is_similar)
+    judged = pl.concat(
+        [frame.with_columns(pl.col(pl.Categorical).cast(pl.String)) for frame in first], how="diagonal_relaxed"
+    ).with_columns(is_similar=is_similar)
     if rounds:
         added = pl.concat(rounds, how="diagonal_relaxed").with_columns(is_similar=is_similar, is_added=True)
         judged = pl.concat([judged.join(added, on=key, how="anti"), added], how="diagonal_relaxed")
@@ -45,9 +52,10 @@ def list_candidates(judged: pl.DataFrame, rounds: list[pl.DataFrame], corpus: Co
     )  # fmt: skip
     turns = pl.col("until") - pl.col("row")
     judged = judged.with_columns(decision=decision, share=share, gold="now", turns=turns)
+    # Rows are numbered by dialogue and turn.
+    judged = judged.sort("row", "slot", "speaker", "first", "value", "is_similar")
     judged = _with_words(judged, corpus).with_columns(pl.coalesce("written", "value").alias("value"))
-    judged = _with_nulls(judged, CANDIDATES.schema)
-    return CANDIDATES.conform(judged.sort("dialogue", "turn", "slot", "speaker", "first", "value", "is_similar"))
+    return CANDIDATES.conform(_with_nulls(judged, CANDIDATES.schema))
 
 
 def _with_nulls(table: pl.DataFrame, types: Mapping[str, pl.DataType | type[pl.DataType]]) -> pl.DataFrame:
@@ -58,22 +66,21 @@ def _with_nulls(table: pl.DataFrame, types: Mapping[str, pl.DataType | type[pl.D
 
 def _with_words(mentions: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """Mentions of the dialogues that are judged, with the words that say them and what similar places share."""
-    spoken = spans(mentions.drop("start", "end", strict=False).join(corpus.data_turns, on="row"), corpus.texts)
-    return spoken.with_columns(
-        said=pl.col("text").str.slice(pl.col("start"), pl.col("end") - pl.col("start")),
-        utterance="text",
-        place=pl.when(rule="similar").then(_place()).otherwise(pl.format("rule={}", "rule")),
-        mentions="others",
+    spoken = spans(mentions.drop("start", "end", strict=False), corpus.texts).rename({"text": "utterance"})
+    spoken = spoken.join(corpus.data_turns, on="row", how="inner", maintain_order="left")
+    shared = spoken.select(_SHARED).unique().with_columns(place=_place())
+    return spoken.join(shared, on=_SHARED, how="left", nulls_equal=True, maintain_order="left").with_columns(
+        said=pl.col("utterance").str.slice(pl.col("start"), pl.col("end") - pl.col("start")), mentions="others"
     )
 
 
 def _place() -> pl.Expr:
-    """What is alike in such places, in words."""
-    place = pl.lit(None, pl.String)
+    """What such mentions share with similar ones, in words."""
+    places = [pl.when(pl.col("rule") != "similar").then(pl.format("rule={}", "rule"))]
     for speaker, (one, other) in CUES.items():
         names = {"focus": "when", "value": "value", "one": one, "other": other}
         for level, parts in enumerate(PARTS):
             words = [pl.format(f"{names[part]}={{}}", pl.col(part).fill_null("-")) for part in parts]
-            is_such = (pl.col("speaker") == speaker) & (pl.col("level") == level)
-            place = pl.when(is_such).then(pl.concat_str(words, separator=" ")).otherwise(place)
-    return place
+            is_such = (pl.col("rule") == "similar") & (pl.col("speaker") == speaker) & (pl.col("level") == level)
+            places.append(pl.when(is_such).then(pl.concat_str(words, separator=" ")))
+    return pl.coalesce(places)

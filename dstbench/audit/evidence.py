@@ -119,17 +119,23 @@ def propose(judged: pl.DataFrame, *, at_least: float) -> pl.DataFrame:
 def _weigh(status: pl.DataFrame, support: int) -> pl.DataFrame:
     """Add `level`, `annotated`, `others` and `rarely` to the mentions that could be annotated."""
     is_mention, is_annotated = pl.col("is_evidence"), pl.col("is_evidence") & pl.col("is_annotated")
-    levels = []
-    for level, parts in enumerate(PARTS):
-        key = ["slot", "speaker", *parts]
-        others, annotated = (elsewhere(counted, key) for counted in (is_mention, is_annotated))
-        counts = pl.struct(level=pl.lit(level, pl.UInt8), annotated=annotated, others=others)
-        levels.append(pl.when(others >= support).then(counts))
     words = ["slot", "speaker", "value"]
     n = is_mention.sum().over(words)
-    rarely = (n > support) & (is_annotated.sum().over(words) / n < RARELY)
-    could = status.filter("could").with_columns(pl.coalesce(levels).alias("found"), rarely=rarely)
-    return pl.concat([could.unnest("found"), status.filter(~pl.col("could"))], how="diagonal")
+    could = status.filter("could").with_columns(
+        rarely=(n > support) & (is_annotated.sum().over(words) / n < RARELY),
+        level=pl.lit(None, pl.UInt8),
+        annotated=pl.lit(None, pl.UInt32),
+        others=pl.lit(None, pl.UInt32),
+    )
+    for level, parts in enumerate(PARTS):  # one after the other, which takes less memory
+        key = ["slot", "speaker", *parts]
+        others, annotated = (elsewhere(counted, key) for counted in (is_mention, is_annotated))
+        is_next = pl.col("level").is_null() & (others >= support)
+        counts = {"level": pl.lit(level, pl.UInt8), "annotated": annotated, "others": others}
+        could = could.with_columns(
+            pl.when(is_next).then(count).otherwise(name).alias(name) for name, count in counts.items()
+        )
+    return pl.concat([could, status.filter(~pl.col("could"))], how="diagonal")
 
 
 def elsewhere(counted: pl.Expr, key: list[str]) -> pl.Expr:

@@ -81,35 +81,40 @@ def find_mentions(texts: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
     # Of the patterns that match at the same place, the search takes the first in its list: the longest.
     distinct = vocabulary.patterns.select(pl.col("pattern").unique())
     longest = distinct.sort(pl.col("pattern").str.len_bytes(), "pattern", descending=[True, False])["pattern"].to_list()
-    words, padded = pl.col("words"), pl.col("padded")
-    places = texts.with_columns(padded=pl.format(" {} ", words.list.join("  "))).with_columns(
+    padded, pattern = pl.col("padded"), pl.col("pattern")
+    spoken = texts.select("row", "speaker", padded=pl.format(" {} ", pl.col("words").list.join("  ")))
+    places = spoken.with_columns(
         start=padded.str.find_many(longest, leftmost=True), pattern=padded.str.extract_many(longest, leftmost=True)
     )
     places = places.explode("start", "pattern").drop_nulls("start").with_row_index("mention")
-    head = padded.cast(pl.Binary).bin.slice(0, pl.col("start")).cast(pl.String)
-    first, count = pl.col("first"), pl.col("count")
-    places = places.with_columns(
-        first=head.str.count_matches(r"\S+"), count=pl.col("pattern").str.count_matches(r"\S+")
-    )
-    mentions = places.join(vocabulary.patterns, on="pattern").select(
-        "mention", "row", "speaker", "first", "count",
-        pl.when(first > 0).then(words.list.get(first.cast(pl.Int64) - 1, null_on_oob=True)).alias("before"),
-        words.list.get(first + count, null_on_oob=True).alias("after"),
-        "slot", "value",
+    in_bytes = padded.cast(pl.Binary).bin
+    head = in_bytes.slice(0, pl.col("start")).cast(pl.String)
+    tail = in_bytes.slice(pl.col("start") + pattern.str.len_bytes(), None).cast(pl.String)
+    places = places.select(
+        "mention", "row", "speaker", "pattern",
+        first=head.str.count_matches(r"\S+"),
+        count=pattern.str.count_matches(r"\S+"),
+        before=head.str.extract(r"(\S+) *$"),
+        after=tail.str.extract(r"(\S+)"),
     )  # fmt: skip
+    mentions = places.join(vocabulary.patterns, on="pattern").drop("pattern")
     return mentions.sort("mention", "slot", "value")
 
 
 def spans(mentions: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
     """Mentions with the `text` of their utterance, and in it the characters of their `start` and `end` (exclusive)."""
-    at = mentions.join(texts.select("row", "speaker", "text"), on=["row", "speaker"], how="left", maintain_order="left")
+    at = ["row", "speaker"]
+    spoken = texts.select(*at, "text").join(mentions.select(at).unique(), on=at, how="semi")
     with_gaps = pl.col("text").str.extract_all(rf"\W*(?:{WORD})")  # each word, and what stands before it
-    ends = with_gaps.list.eval(pl.element().str.len_chars().cum_sum())
-    first = pl.col("first")
-    first_word = pl.col("text").str.extract_all(WORD).list.get(first)
-    return at.with_columns(
-        start=ends.list.get(first) - first_word.str.len_chars(), end=ends.list.get(first + pl.col("count") - 1)
+    spoken = spoken.with_columns(
+        ends=with_gaps.list.eval(pl.element().str.len_chars().cum_sum()),
+        lengths=pl.col("text").str.extract_all(WORD).list.eval(pl.element().str.len_chars()),
     )
+    first = pl.col("first")
+    return mentions.join(spoken, on=at, how="left", maintain_order="left").with_columns(
+        start=pl.col("ends").list.get(first) - pl.col("lengths").list.get(first),
+        end=pl.col("ends").list.get(first + pl.col("count") - 1),
+    ).drop("ends", "lengths")  # fmt: skip
 
 
 # --- wording ----------------------------------------------------------------------------------------------------------

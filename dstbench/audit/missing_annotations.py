@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Final
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -21,8 +21,8 @@ from dstbench.audit.discussion import discuss, judge_places, on_topic, propose_p
 from dstbench.audit.evidence import judge, propose
 from dstbench.audit.inputs import Dialogues, gold_of
 from dstbench.audit.mentions import Vocabulary
-from dstbench.audit.places import lay_out_places
-from dstbench.audit.rules import read_rules
+from dstbench.audit.places import Places, lay_out_places
+from dstbench.audit.rules import Rules, read_rules
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.atomic import replacing
 from dstbench.io.escape import csv_text
@@ -114,40 +114,53 @@ def inconsistency(
     )
     places = lay_out_places(corpus, None if database is None else str(database), words)
 
-    def search(cells: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """What gold could annotate, and what of it is missing, in a state of the annotations."""
-        nonlocal corpus
-        judged = judge(corpus, cells, support=support)
-        proposed = propose(judged, at_least=at_least).with_columns(entity=None, fact=None, rule=_SIMILAR)
-        judged = judged.filter(pl.col("could") | pl.col("is_set"))
-        judged = judged.with_columns(pl.col(pl.Categorical).cast(pl.String), rule=_SIMILAR)
-        if places is None:
-            return judged, proposed
-        discussion = discuss(corpus, cells, places, words)
-        by_rule = judge_places(discussion, places, words)
-        proposed = on_topic(proposed, discussion, corpus, words)
-        # Where the database can confirm what is said, similar places alone are too little.
-        confirmed = pl.col("slot").is_in(places.slots if database is not None else [])
-        proposed = pl.concat([propose_places(by_rule, words), proposed.filter(~confirmed)], how="diagonal_relaxed")
-        proposed = proposed.unique(["row", "slot"], keep="first", maintain_order=True)
-        proposed = proposed.filter(pl.col("slot").str.contains(words.slots))
+    # Where the database can confirm what is said, similar places alone are too little.
+    confirmed = [] if places is None or database is None else places.slots
+    method = _Method(places, words, confirmed, support, at_least)
+    cells, rounds = corpus.cells, list[pl.DataFrame]()
+    first_judged, proposed = method.search(corpus, cells)
+    while True:
         corpus = with_lists(corpus, proposed)
-        return pl.concat([by_rule.filter("could"), judged.filter(~confirmed)], how="diagonal_relaxed"), proposed
-
-    cells = corpus.cells
-    first_judged, proposed = search(cells)
-    rounds: list[pl.DataFrame] = []
-    while (proposed := _with_duration(proposed, corpus, cells)).height:
+        proposed = _with_duration(proposed, corpus, cells)
+        if proposed.is_empty():
+            break
         rounds.append(proposed.with_columns(round=pl.lit(len(rounds) + 1)))
         new_cells = proposed.select("slot", row=pl.int_ranges("row", "until", dtype=pl.UInt32), value="written")
         new_cells = new_cells.explode("row").select("row", pl.col("slot", "value").cast(pl.Categorical))
         cells = pl.concat([cells, new_cells])
-        _, proposed = search(cells)
+        proposed = method.search(corpus, cells)[1]
     proposals = list_proposals(rounds, corpus)
     candidates = list_candidates(first_judged, rounds, corpus, at_least)
     shares = _shares(candidates, proposals)
     summary = _summary(corpus, proposals)
     return Inconsistency(summary, _rates(corpus, shares, proposals), shares, proposals, candidates)
+
+
+class _Method(NamedTuple):
+    """How what is missing is told: by rules and by similar places; the latter not in slots that are `confirmed`."""
+
+    places: Places | None
+    rules: Rules
+    confirmed: list[str]
+    support: int
+    at_least: float
+
+    def search(self, corpus: Corpus, cells: pl.DataFrame) -> tuple[list[pl.DataFrame], pl.DataFrame]:
+        """What gold could annotate, by rules and by similar places, and what of it is missing if it has these cells."""
+        is_similar = ~pl.col("slot").cast(pl.String).is_in(self.confirmed)
+        is_allowed = pl.col("slot").str.contains(self.rules.slots)
+        judged = judge(corpus, cells, support=self.support).with_columns(rule=_SIMILAR)
+        proposed = propose(judged, at_least=self.at_least).with_columns(entity=None, fact=None)
+        proposed = proposed.filter(is_similar, is_allowed)
+        judged = judged.filter(is_similar, pl.col("could") | pl.col("is_set"))
+        if self.places is None:
+            return [judged], proposed
+        discussion = discuss(corpus, cells, self.places, self.rules)
+        by_rule = judge_places(discussion, self.places, self.rules)
+        proposed = on_topic(proposed, discussion, corpus, self.rules)
+        proposed = pl.concat([propose_places(by_rule, self.rules), proposed], how="diagonal_relaxed")
+        proposed = proposed.unique(["row", "slot"], keep="first", maintain_order=True)
+        return [by_rule.filter("could"), judged], proposed.filter(is_allowed)
 
 
 def additions(proposals: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
