@@ -188,7 +188,13 @@ SplitOption = Annotated[str | None, typer.Option(help="train, dev or test, if th
     example="audit inconsistency data.json --ontology ontology.json --apply -o better.json",
 )
 def inconsistency(
-    data: Dataset,
+    data: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DATA...", help="A dataset, a file or folder with states and utterances; or one per split."
+        ),
+    ],
+    *,
     ontology: Annotated[
         Path | None, typer.Option(help="Values to search for: JSON {slot: [values]}, or a schema.")
     ] = None,
@@ -200,6 +206,10 @@ def inconsistency(
     ] = None,
     rules: Annotated[
         Path | None, typer.Option(help="Words and patterns for places, JSON; default: English (--database).")
+    ] = None,
+    evidence: Annotated[
+        list[Path] | None,
+        typer.Option(help="A dataset that shows how gold annotates; repeatable; default: DATA's other dialogues."),
     ] = None,
     split: SplitOption = None,
     support: Annotated[
@@ -222,6 +232,10 @@ def inconsistency(
     ] = None,
     sample: Annotated[int, typer.Option(min=1, help="Number of changed and of unchanged dialogues in the sheet.")] = 50,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the choice of dialogues.")] = 0,
+    pairs: Annotated[
+        int, typer.Option(min=0, help="Number of slots for which text shows an annotated turn beside one that is not.")
+    ] = 3,
+    drawing: Drawing,
     form: FormatOption = "text",
 ) -> Result:
     """Find missing annotations. These are values that are said and not annotated, though they are in similar places."""
@@ -229,29 +243,38 @@ def inconsistency(
 
     if apply and output is None:
         raise UsageError("--apply needs a file to write the corrected dataset to", hint="-o OUT")
+    if apply and len(data) > 1:
+        raise UsageError(
+            f"--apply writes one dataset, not {len(data)}",
+            hint="correct them one at a time, with the others as --evidence",
+        )
     from dstbench.io.atomic import replacing
     from dstbench.io.escape import csv_text
     from dstbench.rendering.audit_words import render_inconsistency
+    from dstbench.rendering.charts import inconsistency_charts
 
+    paths = [as_path(path) for path in data]
     missing = dstbench.audit.inconsistency(
-        as_path(data),
+        paths,
         ontology=as_text(ontology),
         database=as_text(database),
         split=split,
         support=support,
         at_least=at_least,
         rules=as_text(rules),
+        evidence=[as_path(path) for path in evidence] if evidence else None,
     )
     if review is not None:
-        sheet = dstbench.audit.review_sheet(as_path(data), missing, split=split, sample=sample, seed=seed)
+        sheet = dstbench.audit.review_sheet(paths, missing, split=split, sample=sample, seed=seed)
         with replacing(review) as part:
             part.write_text(csv_text(sheet), encoding="utf-8-sig")  # so that spreadsheets take it for UTF-8
     if apply and output is not None:
-        dstbench.audit.correct(as_path(data), output, missing)
+        dstbench.audit.correct(paths[0], output, missing)
     if log is not None:
         dstbench.audit.write_log(missing, log)
     written = [path for path in (output if apply else None, log, review) if path is not None]
-    return Result(render_inconsistency(missing, form), written, output=None if apply else output)
+    written += drawing.write(inconsistency_charts(missing))
+    return Result(render_inconsistency(missing, form, pairs=pairs), written, output=None if apply else output)
 
 
 @command(audits, doing="reading", example="audit review filled.csv")
