@@ -44,12 +44,13 @@ def render_inconsistency(inconsistency: Inconsistency, *, pairs: int) -> Page:
     """
     s = inconsistency.summary.row(0, named=True)
     slots = (
-        "By slot: annotated, and missing, where the value is said; % missing: of both; user's: of what the\n"
-        "user says; system's: of what only it says; by system: % of the missing; late: gold has it later"
+        "By slot: annotated, and missing, where the value is said; late: gold has it later in the dialogue\n"
+        "%: missing of both, of the user's, of those that only the system says; by system: % of the missing"
     )
+    rates = _rates(inconsistency)
     if not s["missing"]:
-        rates = [(slots, _rates(inconsistency))] if inconsistency.rates.height else []
-        return Page(rates, [f"no annotation is missing in {s['dialogues']:,} dialogues"])
+        nothing = [f"no annotation is missing in {s['dialogues']:,} dialogues"]
+        return Page([(slots, rates)] if rates.height else [], nothing)
     where = " and ".join(
         f"{s[f'{name}_changed']:,} of {s[name]:,} {name} ({100 * s[f'{name}_changed'] / s[name]:.1f} %)"
         for name in ("dialogues", "turns")
@@ -61,7 +62,7 @@ def render_inconsistency(inconsistency: Inconsistency, *, pairs: int) -> Page:
             "Dialogues that lack one (% of those with the domain); slots that lack none are left out",
             _modified(inconsistency.modified),
         ),
-        (f"Annotations missing: {s['missing']:,}; {who}\n{slots}", _rates(inconsistency)),
+        (f"Annotations missing: {s['missing']:,}; {who}\n{slots}", rates.filter(pl.col("missing") != "0")),
         *_pairs(inconsistency.pairs.head(pairs)),
     ]
     below = ["--log FILE lists each mention that gold could annotate, and why it is missing or not"]
@@ -93,7 +94,7 @@ def _rates(inconsistency: Inconsistency) -> pl.DataFrame:
     return side_by_side([inconsistency.rates, by_speaker], on="slot").select(
         "slot",
         *texts("annotated", "missing"),
-        share_text("rate", "% missing"),
+        share_text("rate", "%"),
         share_text("rate_user", "user's"),
         share_text("rate_system", "system's"),
         share_text("share_system", "by system"),
