@@ -52,6 +52,9 @@ EngineName = Literal["local", "ray"]
 #: turn that sets it, or for each dialogue whose last state has it.
 Counting = Literal["cumulative", "update", "final"]
 
+#: Corrections of missing annotations that come with dstbench beside the default: those of papers.
+Preset = Literal["qian2021"]
+
 #: How slots are sorted by their bias: alphabetically, the least even values first, or the most frequent slot first.
 SlotOrder = Literal["slot", "entropy", "turns"]
 

@@ -6,15 +6,16 @@ evidence, the dialogues that are judged are each other's evidence, but none is i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import polars as pl
 
 from dstbench.audit.inputs import Dialogues
 from dstbench.audit.mentions import CANONICAL, Vocabulary, find_mentions, utterances
+from dstbench.audit.rules import NOTHING
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.normalise import alternatives
+from dstbench.conventions.normalise import alternatives, is_dontcare
 from dstbench.conventions.slots import domain_of
 from dstbench.schema.core import BETWEEN
 
@@ -57,13 +58,16 @@ class Corpus:
         return self.turns.filter("is_data").select("row", "dialogue", "turn")
 
 
-def lay_out(data: Dialogues, vocabulary: Vocabulary, evidence: Dialogues | None = None) -> Corpus:
+def lay_out(
+    data: Dialogues, vocabulary: Vocabulary, evidence: Dialogues | None = None, *, over_dontcare: str = NOTHING
+) -> Corpus:
     """Find the vocabulary in a dataset's utterances, and lay out its gold states.
 
     Args:
         data: The dialogues that are judged.
         vocabulary: The values to search for.
         evidence: The dialogues that show how gold annotates; None: those that are judged.
+        over_dontcare: A pattern of slots whose dontcare counts as no value.
     """
     turns, cells, said = (_joined(data, evidence, name) for name in ("turns", "cells", "said"))
     turns = turns.sort(pl.col("is_data").not_(), "dialogue", "turn").with_row_index("row").with_columns(
@@ -72,7 +76,10 @@ def lay_out(data: Dialogues, vocabulary: Vocabulary, evidence: Dialogues | None 
         id=pl.col("dialogue").rank("dense").cast(pl.UInt32),
     )  # fmt: skip
     turns = turns.with_columns(last=pl.col("talk").shift(-1).ne_missing(pl.col("talk")))
-    cells = cells.join(turns, on=_KEY).filter(~pl.col("value").is_in(Convention().absent)).sort(_CELL)
+    dontcare = [value for value in cells["value"].unique() if is_dontcare(value)]
+    is_absent = pl.col("value").is_in(Convention().absent)
+    is_absent |= pl.col("value").is_in(dontcare) & pl.col("slot").str.contains(over_dontcare)
+    cells = cells.join(turns, on=_KEY).filter(~is_absent).sort(_CELL)
     slots = pl.Series("slot", sorted({*cells["slot"], *vocabulary.patterns["slot"]}), dtype=pl.String)
     domains = slots.to_frame().with_columns(domain=pl.Series([domain_of(slot) for slot in slots], dtype=pl.String))
     counts = cells.group_by("slot", "value").agg(n=pl.col("is_evidence").sum()).sort("slot", "value")
@@ -105,6 +112,21 @@ def lay_out(data: Dialogues, vocabulary: Vocabulary, evidence: Dialogues | None 
         texts=texts,
         mentions=_with_cues(mentions, texts).with_columns(_codes("speaker", "slot", "value", "domain", "one", "other")),
     )
+
+
+def with_lists(corpus: Corpus, proposed: pl.DataFrame) -> Corpus:
+    """The corpus with the forms of lists of values (``a|b``, canonical) that are proposed."""
+    lists = proposed.filter(pl.col("value").str.contains(BETWEEN, literal=True)).select("slot", "value").unique()
+    if lists.is_empty():
+        return corpus
+    parts = lists.with_columns(part=pl.col("value").str.split(BETWEEN)).explode("part")
+    parts = parts.join(corpus.spelled.rename({"value": "part"}), on=["slot", "part"], maintain_order="left")
+    spelled = parts.group_by("slot", "value").agg(pl.col("written").str.join(BETWEEN))
+    forms = spelled.join(parts.select("slot", "value", "part"), on=["slot", "value"])
+    forms = forms.select(_codes("slot", "written"), pl.col("part").cast(pl.Categorical).alias("value"), n=pl.lit(0))
+    spelled = pl.concat([corpus.spelled, spelled.select(corpus.spelled.columns)]).unique(["slot", "value"])
+    forms = pl.concat([corpus.forms, forms.cast({"n": pl.UInt32})]).unique(["slot", "written", "value"])
+    return replace(corpus, spelled=spelled, forms=forms)
 
 
 def _joined(data: Dialogues, evidence: Dialogues | None, name: str) -> pl.DataFrame:

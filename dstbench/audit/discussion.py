@@ -10,6 +10,7 @@ named. A mention of a value belongs to the state by one of these rules:
 - ``feature``: the system says that the place has something (parking), or has not, as its row does; or that all places
   have it; or the user wishes for it;
 - ``kind``: the user asks for a kind of place ("a hotel", "guest houses"), or its name says it, and the row agrees;
+- ``cue``: it stands after words that tell the slot ("from"), and no slot of the domain has the value;
 - ``wish``: the user says one value of the domain that is being talked about, and no row contradicts it.
 
 The database only confirms what is said; nothing is taken from it. Of similar places (the same slot, speaker and rule),
@@ -18,25 +19,54 @@ gold must annotate some elsewhere in the corpus.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import polars as pl
 
 from dstbench.audit.corpus import Corpus
 from dstbench.audit.evidence import RARELY, elsewhere
-from dstbench.audit.mentions import squeezed
-from dstbench.audit.places import Places
+from dstbench.audit.mentions import spans, squeezed
+from dstbench.audit.places import Places, says_domain, with_sentence
 from dstbench.audit.rules import Rules
+from dstbench.schema.core import BETWEEN
 
 _CELL: Final = ["row", "slot"]
 _OF_DOMAIN: Final = ["row", "domain"]
 #: So many similar places elsewhere must be annotated.
 SUPPORT: Final = 3
 #: The rules, the first that holds first.
-RULES: Final = ("name", "fact", "feature", "kind", "wish")
+RULES: Final = ("name", "fact", "feature", "kind", "cue", "wish")
 
 
-def judge_places(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rules) -> pl.DataFrame:
+@dataclass(frozen=True)
+class Discussion:
+    """What the turns of a corpus are about, in a state of the annotations.
+
+    Attributes:
+        state: (row, slot, domain, value: canonical, changed: since the turn before) of the states.
+        names: The mentions of names, with their `entity` and the name that is `added` for it.
+        turns: What `_discussed` gives.
+    """
+
+    state: pl.DataFrame
+    names: pl.DataFrame
+    turns: pl.DataFrame
+
+
+def discuss(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rules) -> Discussion:
+    """What the turns are about if these `cells` (as `Corpus.cells`) are annotated."""
+    state = _state(corpus, cells)
+    of_name = places.names.select("domain", "entity", added="value", value="name")
+    names = places.mentions.filter("names_place", ~(pl.col("of_travel") & (pl.col("speaker") == "user")))
+    names = names.join(of_name, on=["domain", "value"])
+    gold_names = state.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
+    gold_names = gold_names.join(places.names, on=["domain", "name"]).select(*_OF_DOMAIN, annotated="entity")
+    names = _without_common(names, gold_names)
+    return Discussion(state, names, _discussed(corpus, state, names, gold_names, places, rules=rules))
+
+
+def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.DataFrame:
     """Whether each mention belongs to the state by a rule, and how gold treats similar ones elsewhere.
 
     Returns:
@@ -45,13 +75,7 @@ def judge_places(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rul
         none); `now` (gold's value of the slot, null: none), `is_set` (to the value said, in this turn) and `could` (be
         annotated here); and, of mentions elsewhere with the same slot, speaker and rule, `annotated` of `others`.
     """
-    state = _state(corpus, cells)
-    of_name = places.names.select("domain", "entity", added="value", value="name")
-    names = places.mentions.filter("names_place").join(of_name, on=["domain", "value"])
-    gold_names = state.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
-    gold_names = gold_names.join(places.names, on=["domain", "name"]).select(*_OF_DOMAIN, annotated="entity")
-    names = _without_common(names, gold_names)
-    turns = _discussed(corpus, state, names, gold_names, places)
+    state, names = discussion.state, discussion.names
     said = pl.concat(
         [
             places.mentions.filter(~pl.col("names_place")),
@@ -61,25 +85,36 @@ def judge_places(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rul
         how="diagonal",
     )
     is_feature = pl.col("slot").is_in(rules.features)
-    said = said.join(turns, on=_OF_DOMAIN).with_columns(
+    said = said.join(discussion.turns, on=_OF_DOMAIN)
+    said = said.filter(pl.col("has_begun") | pl.col("slot").str.contains(rules.early)).with_columns(
         value=pl.when(is_feature & pl.col("denied")).then(pl.lit("no")).otherwise("value"),
         in_name=pl.col("in_name").fill_null(False),
     )
     rows = places.facts.select("domain", place="entity", has_row=True).unique()
     beside = names.select(*_OF_DOMAIN, "speaker", "sentence", place="entity", is_beside=True).unique()
+    offers = names.filter(speaker="system").select(*_OF_DOMAIN, "entity").unique()
+    offers = offers.join(discussion.turns.select(*_OF_DOMAIN, "system_names"), on=_OF_DOMAIN)
+    each = offers.filter(pl.col("system_names") > 1).join(
+        places.facts.rename({"fact": "value"}), on=["domain", "entity"]
+    )
+    each = each.group_by(*_OF_DOMAIN, "slot", "value").agg(each_has_it=pl.len() == pl.col("system_names").first())
     taken = state.filter("changed").select("row", "value", taken_by="slot").unique(["row", "value"], keep="none")
+    held = state.group_by(*_OF_DOMAIN, "value").agg(holders=pl.len())
     for frame, keys in (
         (places.facts.rename({"entity": "place"}), ["domain", "place", "slot"]),
         (rows, ["domain", "place"]),
         (beside, [*_OF_DOMAIN, "speaker", "sentence", "place"]),
         (state.select(*_CELL, now="value", changed="changed"), _CELL),
+        (each, [*_OF_DOMAIN, "slot", "value"]),
         (taken, ["row", "value"]),
+        (held, [*_OF_DOMAIN, "value"]),
     ):
         said = said.join(frame, on=keys, how="left")
     said = said.with_columns(
-        pl.col("has_row", "is_beside", "changed").fill_null(False),
+        pl.col("has_row", "is_beside", "each_has_it", "changed").fill_null(False),
         values=pl.col("value").n_unique().over("row", "speaker", "slot"),
-        is_offered=((pl.col("offered") == pl.col("entity")) & (pl.col("user_names") == 0)).fill_null(False),
+        is_held=pl.col("holders").fill_null(0) > (pl.col("now") == pl.col("value")).fill_null(False).cast(pl.UInt32),
+        is_offered=(_is_offer(rules) & (pl.col("user_names") == 0)).fill_null(False),
     ).with_columns(**_rules(rules, is_feature))
     said = said.with_columns(
         rule=pl.coalesce(pl.when(f"by_{rule}").then(pl.lit(rule)) for rule in RULES),
@@ -95,12 +130,35 @@ def judge_places(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rul
     ).drop("place")
 
 
-def propose_places(judged: pl.DataFrame) -> pl.DataFrame:
-    """The mentions that ought to be annotated, one per turn and slot; what the user says goes first."""
+def _is_offer(rules: Rules) -> pl.Expr:
+    """Whether a name is the system's only offer, or one of several if the rules take lists."""
+    several = pl.col("slot").str.contains(rules.lists) & (pl.col("system_names") > 1)
+    return (pl.col("offered") == pl.col("entity")) | (several & ~pl.col("refused"))
+
+
+def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+    """The mentions that ought to be annotated, one per turn and slot; what the user says goes first.
+
+    If the rules take lists, a proposed value is all values that its speaker says, as alternatives.
+    """
     missing = judged.filter(pl.col("rule").is_not_null(), pl.col("now").is_null(), pl.col("annotated") >= SUPPORT)
     missing = missing.with_columns(share=pl.col("annotated") / pl.col("others"))
     order = ["row", "slot", pl.col("speaker") == "system", "mention"]
-    return missing.sort(order).unique(_CELL, keep="first", maintain_order=True)
+    missing = missing.sort(order)
+    values = pl.col("value").unique(maintain_order=True).over(*_CELL, "speaker", mapping_strategy="join")
+    takes_lists = pl.col("slot").str.contains(rules.lists)
+    missing = missing.with_columns(value=pl.when(takes_lists).then(values.list.join(BETWEEN)).otherwise("value"))
+    return missing.unique(_CELL, keep="first", maintain_order=True)
+
+
+def on_topic(mentions: pl.DataFrame, discussion: Discussion, corpus: Corpus, rules: Rules) -> pl.DataFrame:
+    """The mentions of the domain that is talked about, in sentences that are not of another domain only."""
+    topics = discussion.turns.filter("is_topic").select(_OF_DOMAIN)
+    mentions = mentions.join(corpus.domains.cast(pl.String), on="slot", maintain_order="left")
+    mentions = mentions.join(topics, on=_OF_DOMAIN, how="semi", maintain_order="left")
+    sentence = with_sentence(spans(mentions, corpus.texts), rules).with_columns(pl.col("sentence").str.to_lowercase())
+    own, other = (says_domain(pl.col("sentence"), rules, own=own) for own in (True, False))
+    return sentence.filter(own | ~other).drop("sentence", "number", "text", "start", "end")
 
 
 def _state(corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
@@ -141,18 +199,25 @@ def _kinds_in_names(names: pl.DataFrame, places: Places) -> pl.DataFrame:
 
 
 def _discussed(
-    corpus: Corpus, state: pl.DataFrame, names: pl.DataFrame, gold_names: pl.DataFrame, places: Places
+    corpus: Corpus,
+    state: pl.DataFrame,
+    names: pl.DataFrame,
+    gold_names: pl.DataFrame,
+    places: Places,
+    *,
+    rules: Rules,
 ) -> pl.DataFrame:
-    """What is discussed in each turn and domain whose annotation has begun, or begins in the next turn.
+    """What is discussed in each turn, of each domain that gold has in the dialogue.
 
     Returns:
-        (row, domain, place: under discussion, `user_names` and `system_names`: how many places they name, offered: the
+        (row, domain, place: under discussion, `user_names` and `system_names`: how many places they name, has_begun:
+        whether gold annotates the domain up to the next turn, offered: the
         only place that the system names and the user does not refuse, system_names_place: whether the place under
         discussion is among those that the system names, is_topic and was_topic: whether the domain is the
         last one that was annotated or spoken of, with the user's words and before them, elsewhere: whether the system
         names places of another domain).
     """
-    domains = places.name_slots.select("domain").sort("domain")
+    domains = pl.DataFrame({"domain": places.domains}, schema={"domain": pl.String})
     begun = state.join(corpus.turns, on="row").group_by("talk", "domain").agg(begin=pl.col("row").min())
     turns = corpus.turns.select("row", "talk").join(domains, how="cross")
     turns = turns.join(begun, on=["talk", "domain"]).sort("talk", "domain", "row")
@@ -168,6 +233,10 @@ def _discussed(
         places.refusals.with_columns(refused=True),
     ):
         turns = turns.join(frame, on=_OF_DOMAIN, how="left", maintain_order="left")
+    contradicted = _contradicted(turns, state, places).with_columns(contradicted=True)
+    turns = turns.join(contradicted, on=_OF_DOMAIN, how="left", maintain_order="left").with_columns(
+        refused=(pl.col("refused") | pl.col("contradicted")) & (not rules.refused)
+    )
     turns = turns.with_columns(pl.col("changed", "refused").fill_null(False), pl.col("user_n", "system_n").fill_null(0))
     offered = pl.when((pl.col("system_n") == 1) & ~pl.col("refused")).then("system_only")
     named = pl.coalesce("annotated", pl.when(pl.col("user_n") == 1).then("user_only"), offered)
@@ -181,9 +250,11 @@ def _discussed(
     )
     before = pl.when(pl.col("system_n") > 0).then("row").otherwise(pl.col("spoken_of").shift(1).over(group))
     turns = turns.with_columns(before=before)
-    return turns.filter(pl.col("begin") <= pl.col("row") + 1).select(
+    return turns.select(
         *_OF_DOMAIN,
         "offered",
+        "refused",
+        has_begun=pl.col("begin") <= pl.col("row") + 1,
         place=pl.when(pl.col("place") != "").then("place"),
         system_names_place=pl.col("system_all").list.contains(pl.col("place")).fill_null(False),
         user_names="user_n",
@@ -194,15 +265,48 @@ def _discussed(
     )
 
 
+def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> pl.DataFrame:
+    """(row, domain) where gold sets, or the user says, what the database does not have of the only place offered."""
+    offers = turns.filter(pl.col("system_n") == 1).select(*_OF_DOMAIN, entity="system_only")
+    facts = offers.join(places.facts, on=["domain", "entity"])
+    of_user = places.mentions.filter(speaker="user")
+    is_question = pl.col("asked") | pl.col("queried")
+    wishes = of_user.filter(
+        ~(is_question | pl.any_horizontal("names_place", "denied", "is_kind", "of_travel", "definite")),
+        pl.col("of_domain") | ~pl.col("of_other"),
+    )
+    is_set = pl.col("changed") & (pl.col("value") != "dontcare")
+    elsewhere = state.filter(is_set).select("row", "value", other="domain")
+    wishes = wishes.select(*_OF_DOMAIN, "slot", "value").join(elsewhere, on=["row", "value"], how="left")
+    wishes = wishes.filter(pl.col("other").is_null() | (pl.col("other") == pl.col("domain")))
+    # Who asks whether the place has a value, has not refused it.
+    questions = of_user.group_by(*_CELL, "value").agg(is_question=is_question.all()).filter("is_question")
+    new = state.filter(is_set).join(questions, on=[*_CELL, "value"], how="anti")
+    wanted = pl.concat([frame.select(*_OF_DOMAIN, "slot", "value") for frame in (new, wishes)])
+    wanted = wanted.join(facts, on=[*_OF_DOMAIN, "slot"]).group_by(*_OF_DOMAIN, "slot").agg(
+        differs=(pl.col("value") != pl.col("fact")).all()
+    )  # fmt: skip
+    return wanted.filter("differs").select(_OF_DOMAIN).unique()
+
+
 def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
     """Each of `RULES`, as a column ``by_…``: whether a mention belongs to the state by it."""
-    by_user, by_system = pl.col("speaker") == "user", pl.col("speaker") == "system"
+    by_system = pl.col("speaker") == "system"
+    by_user = (pl.col("speaker") == "user") & pl.col("slot").str.contains(rules.of_user)
     agrees, differs = ((pl.col("fact") == pl.col("value")) == same for same in (True, False))
     agrees, differs = agrees.fill_null(False), differs.fill_null(False)
     confirmed = pl.when("has_row").then(agrees).otherwise("is_beside")
-    is_kind = pl.col("slot").is_in(list(rules.kinds))
-    is_value = ~pl.col("names_place") & ~is_feature & ~is_kind & ~pl.col("in_name") & (pl.col("values") == 1)
-    is_named = (by_user & (pl.col("user_names") == 1)) | (by_system & pl.col("is_offered"))
+    needs_none = pl.col("slot").str.contains(rules.unconfirmed)
+    confirmed, differs = confirmed | needs_none, differs & ~needs_none
+    takes_lists = pl.col("slot").str.contains(rules.lists)
+    is_single = takes_lists | (pl.col("values") == 1)
+    is_kind, is_cued = (pl.col("slot").is_in(list(listed)) for listed in (rules.kinds, rules.cues))
+    is_value = ~pl.col("names_place") & ~is_feature & ~is_kind & ~is_cued & ~pl.col("in_name")
+    # The row tells which of several values is the place's ("183 east road city centre").
+    is_alone = pl.col("system_names_place") & (pl.col("system_names") == 1)
+    is_stated = is_value & (is_single | (agrees & is_alone))
+    of_each = is_value & is_single & pl.col("each_has_it") & ~pl.col("refused")
+    is_named = (by_user & (takes_lists | (pl.col("user_names") == 1))) | (by_system & pl.col("is_offered"))
     of_domain = pl.col("of_domain") | ~pl.col("of_other")
     of_place = pl.col("system_names_place") | (
         (pl.col("system_names") == 0) & pl.col("was_topic") & ~pl.col("elsewhere") & of_domain
@@ -211,14 +315,16 @@ def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
     is_other = (pl.col("system_names") > 0) & ~pl.col("system_names_place")
     stated = by_system & ~pl.col("asked") & ((confirmed & ~is_other) | has_all)
     wished = by_user & (pl.col("value") == "yes") & ~pl.col("asked") & ~pl.col("indifferent") & ~differs
-    asked_for = is_kind & ~pl.col("in_name") & by_user & (pl.col("values") == 1) & ~pl.col("of_travel")
+    asked_for = is_kind & ~pl.col("in_name") & by_user & is_single & ~pl.col("of_travel")
     is_free = pl.col("taken_by").is_null() | (pl.col("taken_by") == pl.col("slot"))
     kind_in_name = pl.col("in_name") & is_named & agrees & (by_user | ~is_kind)
     is_wish = by_user & pl.col("is_topic") & ~pl.col("denied") & ~pl.col("queried") & ~differs & is_free & of_domain
     return {
         "by_name": pl.col("names_place") & is_named,
-        "by_fact": is_value & by_system & confirmed & of_place,
+        "by_fact": by_system & ((is_stated & confirmed & of_place) | of_each),
         "by_feature": is_feature & ~pl.col("vague") & (stated | wished),
-        "by_kind": kind_in_name | (asked_for & pl.when("asks_kind").then(~differs).otherwise(agrees)),
-        "by_wish": is_value & is_wish,
+        "by_kind": kind_in_name
+        | (asked_for & pl.when("asks_kind").then(~differs).otherwise(agrees & ~pl.col("definite"))),
+        "by_cue": is_cued & is_single & ~pl.col("denied") & ~pl.col("asked") & ~pl.col("is_held"),
+        "by_wish": is_value & is_single & is_wish,
     }

@@ -1,9 +1,9 @@
 """Missing annotations: values that are said and not annotated, though in such places elsewhere they are.
 
-(Qian et al. 2021, §3.) `places` says what such places are for slots of places, given a database, and `evidence` for all
-other slots. An added annotation holds from its turn until gold next has a
-value of the slot, and overwrites nothing. What is found becomes evidence itself, and the search is repeated until it
-finds nothing: correcting a corrected dataset changes nothing.
+(Qian et al. 2021, §3.) A value that is said belongs to the state by a rule (`discussion`), or because gold annotates
+most similar places (`evidence`); the latter not where a database can confirm what is said. An added annotation holds
+from its turn until gold next has a value of the slot. What is added changes what is discussed and is evidence itself,
+so that the search is repeated until it finds nothing: correcting a corrected dataset changes nothing.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Final
 import polars as pl
 
 from dstbench.audit.candidates import list_candidates, list_proposals
-from dstbench.audit.corpus import Corpus, lay_out
-from dstbench.audit.discussion import judge_places, propose_places
+from dstbench.audit.corpus import Corpus, lay_out, with_lists
+from dstbench.audit.discussion import discuss, judge_places, on_topic, propose_places
 from dstbench.audit.evidence import judge, propose
 from dstbench.audit.inputs import Dialogues, gold_of
 from dstbench.audit.mentions import Vocabulary
@@ -78,14 +78,15 @@ def inconsistency(
         data: The dataset: a file or folder that holds gold states and utterances, or states in memory. Several paths,
             or a mapping from name to dataset, are the splits of one corpus; a single dataset may know its splits.
         ontology: Values to search for: an ontology {slot: [values]}, a schema, or the path of either.
-        database: A folder of ``DOMAIN_db.json``: values to search for (with neither, those that gold has), and the
-            places by which their slots are judged.
+        database: A folder of ``DOMAIN_db.json``: values to search for (with neither, those that gold has), and what
+            confirms what is said of a place; None: the place's name must stand in the same sentence.
         said: What was said, schema `schema.CONTEXTS`; None: read it from the data's files.
         split: The split to look at, where there are several; None: all.
-        support: How many similar places elsewhere are evidence. Slots of places take `places.SUPPORT` annotated ones.
-        at_least: An annotation is missing if gold annotates at least this share of such places elsewhere; not asked
-            of slots of places.
-        rules: A JSON file with the words and patterns by which slots of places are judged; None: English.
+        support: How many similar places elsewhere are evidence; the rules take `discussion.SUPPORT` annotated ones.
+        at_least: Without a rule, an annotation is missing if gold annotates at least this share of such places
+            elsewhere.
+        rules: A JSON file with the words and patterns by which values are judged, or the name of rules that come with
+            dstbench (``qian2021`` adds what the script of Qian et al. adds); None: English, precision first.
         evidence: A dataset (or several) that shows how gold annotates, such as the training set; what is missing in a
             dialogue then depends on this dataset and that dialogue alone. None: the other dialogues of the data.
 
@@ -110,22 +111,32 @@ def inconsistency(
     words = read_rules(rules)
     dialogues = Dialogues.read(data, said, split)
     elsewhere = None if evidence is None else Dialogues.read(evidence)
-    corpus = lay_out(dialogues, _vocabulary((elsewhere or dialogues).cells, ontology, database), elsewhere)
-    places = None if words is None else lay_out_places(corpus, None if database is None else str(database), words)
+    corpus = lay_out(
+        dialogues,
+        _vocabulary((elsewhere or dialogues).cells, ontology, database),
+        elsewhere,
+        over_dontcare=words.over_dontcare,
+    )
+    places = lay_out_places(corpus, None if database is None else str(database), words)
 
     def search(cells: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """What gold could annotate, and what of it is missing, in a state of the annotations."""
+        nonlocal corpus
         judged = judge(corpus, cells, support=support)
         proposed = propose(judged, at_least=at_least).with_columns(entity=None, fact=None, rule=_SIMILAR)
         judged = judged.filter(pl.col("could") | pl.col("is_set"))
         judged = judged.with_columns(pl.col(pl.Categorical).cast(pl.String), rule=_SIMILAR)
         if places is None:
             return judged, proposed
-        by_rule = judge_places(corpus, cells, places, words)
+        discussion = discuss(corpus, cells, places, words)
+        by_rule = judge_places(discussion, places, words)
+        proposed = on_topic(proposed, discussion, corpus, words)
         # Where the database can confirm what is said, similar places alone are too little.
         confirmed = pl.col("slot").is_in(places.slots if database is not None else [])
-        proposed = pl.concat([propose_places(by_rule), proposed.filter(~confirmed)], how="diagonal_relaxed")
+        proposed = pl.concat([propose_places(by_rule, words), proposed.filter(~confirmed)], how="diagonal_relaxed")
         proposed = proposed.unique(["row", "slot"], keep="first", maintain_order=True)
+        proposed = proposed.filter(pl.col("slot").str.contains(words.slots))
+        corpus = with_lists(corpus, proposed)
         return pl.concat([by_rule.filter("could"), judged.filter(~confirmed)], how="diagonal_relaxed"), proposed
 
     cells = corpus.cells
@@ -141,11 +152,11 @@ def inconsistency(
     candidates = list_candidates(first_judged, rounds, corpus, at_least)
     shares = count_by_speaker(candidates, proposals)
     return Inconsistency(
-        summary=summarise(corpus, proposals),
-        modified=count_modified(corpus, proposals, dialogues.splits),
+        summary=summarise(dialogues, proposals),
+        modified=count_modified(dialogues, proposals),
         rates=count_by_slot(shares, proposals),
         shares=shares,
-        pairs=find_pairs(corpus, candidates),
+        pairs=find_pairs(corpus, dialogues.cells, candidates),
         proposals=proposals,
         candidates=candidates,
     )
@@ -191,6 +202,9 @@ def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) 
         later.sort("row"), on="row", by=["dialogue", "slot"],
         strategy="forward", allow_exact_matches=False, check_sortedness=False,
     )  # fmt: skip
+    # Who says "a hotel", and is annotated with a guest house later, has meant any place to stay.
+    is_meant = (pl.col("rule") != "kind") | pl.col("fact").is_not_null() | (pl.col("later") == pl.col("written"))
+    proposed = proposed.filter(is_meant | pl.col("later").is_null() | pl.col("later").is_in(["do not care"]))
     proposed = proposed.with_columns(until=pl.min_horizontal("stop", "next")).sort("dialogue", "slot", "row")
     # In one gap of gold, a value holds until the next one that is found, unless that is the same value.
     gap = pl.struct("dialogue", "slot", "until")

@@ -8,6 +8,7 @@ import polars as pl
 
 from dstbench.audit.corpus import Corpus
 from dstbench.audit.missing_tables import annotated_mentions
+from dstbench.conventions.convention import Convention
 from dstbench.schema.core import BETWEEN
 from dstbench.schema.missing import OF_PAIR, PAIRS
 
@@ -19,11 +20,12 @@ _SAID: Final = ["dialogue", "turn", "value", "start"]
 _COMPARED: Final = 30
 
 
-def find_pairs(corpus: Corpus, candidates: pl.DataFrame) -> pl.DataFrame:
+def find_pairs(corpus: Corpus, gold: pl.DataFrame, candidates: pl.DataFrame) -> pl.DataFrame:
     """The most similar pair of each slot that has a missing and an annotated mention in such places, schema `PAIRS`.
 
     Args:
         corpus: The corpus.
+        gold: (dialogue, turn, slot, value) of gold's states, as written.
         candidates: Mentions that could be annotated, schema `CANDIDATES`.
     """
     missing = candidates.filter(decision="added")
@@ -32,7 +34,7 @@ def find_pairs(corpus: Corpus, candidates: pl.DataFrame) -> pl.DataFrame:
     annotated = annotated_mentions(candidates).join(spelled, on=["slot", "value"], how="left")
     annotated = annotated.with_columns(value=pl.coalesce("spelling", "value"))
     turns = _turns(corpus)
-    gold = corpus.cells.select("row", pl.col("slot").cast(pl.String), gold=pl.col("value").cast(pl.String))
+    gold = gold.filter(~pl.col("value").is_in(Convention().absent)).rename({"value": "gold"})
     one, other = (
         _shortest(mentions, which, turns, gold) for which, mentions in zip(OF_PAIR, (missing, annotated), strict=True)
     )
@@ -55,9 +57,9 @@ def find_pairs(corpus: Corpus, candidates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _turns(corpus: Corpus) -> pl.DataFrame:
-    """(row, dialogue, turn, system, user, words: the distinct words of both) of the dialogues that are judged."""
+    """(dialogue, turn, system, user, words: the distinct words of both) of the dialogues that are judged."""
     text, speaker = pl.col("text"), pl.col("speaker")
-    return corpus.texts.join(corpus.data_turns, on="row").group_by("row", "dialogue", "turn").agg(
+    return corpus.texts.join(corpus.data_turns, on="row").group_by("dialogue", "turn").agg(
         *(text.filter(speaker == who).first().alias(who) for who in ("system", "user")),
         words=pl.col("words").list.explode().drop_nulls().unique(),
     )  # fmt: skip
@@ -68,7 +70,11 @@ def _shortest(mentions: pl.DataFrame, which: str, turns: pl.DataFrame, gold: pl.
 
     Each stands among those that say the `same` value, and, where that is the empty text, among those that say any.
     """
-    mentions = mentions.drop("gold").join(turns, on=["dialogue", "turn"]).join(gold, on=["row", "slot"], how="left")
+    mentions = (
+        mentions.drop("gold")
+        .join(turns, on=["dialogue", "turn"])
+        .join(gold, on=["dialogue", "turn", "slot"], how="left")
+    )
     mentions = pl.concat(mentions.with_columns(same=same) for same in (pl.col("value"), pl.lit("")))
     mentions = mentions.sort(pl.col("words").list.len(), *_SAID).group_by(_ALIKE, maintain_order=True).head(_COMPARED)
     columns = ["dialogue", "turn", "system", "user", "value", "start", "end", "gold", "words"]

@@ -6,7 +6,9 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus
+from dstbench.audit.inputs import Dialogues
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.slots import domain_of
 from dstbench.schema.missing import MODIFIED, RATES, SHARES, SUMMARY
 
 _SPOKEN_SLOT: Final = ["slot", "speaker"]
@@ -30,9 +32,9 @@ def additions(proposals: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     return entries.select("dialogue", "turn", "slot", "value").sort("dialogue", "turn", "slot")
 
 
-def summarise(corpus: Corpus, proposals: pl.DataFrame) -> pl.DataFrame:
+def summarise(dialogues: Dialogues, proposals: pl.DataFrame) -> pl.DataFrame:
     """How much is missing in all, schema `SUMMARY`."""
-    turns = corpus.data_turns
+    turns = dialogues.turns
     changed = additions(proposals, turns)
     return SUMMARY.conform(
         proposals.select(
@@ -49,23 +51,21 @@ def summarise(corpus: Corpus, proposals: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def count_modified(corpus: Corpus, proposals: pl.DataFrame, splits: pl.DataFrame | None) -> pl.DataFrame:
+def count_modified(data: Dialogues, proposals: pl.DataFrame) -> pl.DataFrame:
     """In how many dialogues annotations are missing, schema `MODIFIED`.
 
     Args:
-        corpus: The corpus.
+        data: The dialogues that are judged.
         proposals: Missing annotations, schema `PROPOSALS`.
-        splits: `Dialogues.splits`.
     """
     group = ["split", "domain", "slot"]
-    dialogues = corpus.data_turns.select("dialogue").unique()
+    dialogues = data.turns.select("dialogue").unique()
     whole = dialogues.with_columns(split=pl.lit(None, pl.String))
+    splits = data.splits
     parts = whole if splits is None else pl.concat([splits, whole.cast({"split": splits.schema["split"]})])
-    domains = corpus.domains.cast(pl.String)
-    cells = corpus.cells.select("row", pl.col("slot").cast(pl.String)).join(corpus.data_turns, on="row")
-    missing = proposals.select("dialogue", "slot").join(domains, on="slot")
-    has = pl.concat([missing, cells.select("dialogue", "slot").join(domains, on="slot")])
-    has = pl.concat([_with_totals(has), dialogues], how="diagonal").unique()
+    cells = data.cells.filter(~pl.col("value").is_in(Convention().absent))
+    missing = _with_domains(proposals)
+    has = pl.concat([_with_totals(missing), _with_totals(_with_domains(cells)), dialogues], how="diagonal").unique()
     # Of a slot and of its domain, the dialogues that have the domain; of all, every dialogue.
     of = has.filter(pl.col("slot").is_null()).join(parts, on="dialogue")
     of = of.group_by("split", "domain").agg(of_dialogues=pl.len())
@@ -76,6 +76,13 @@ def count_modified(corpus: Corpus, proposals: pl.DataFrame, splits: pl.DataFrame
     rows = rows.with_columns(pl.col("dialogues", "of_dialogues").fill_null(0)).sort(group, nulls_last=True)
     share = pl.when(pl.col("of_dialogues") > 0).then(pl.col("dialogues") / pl.col("of_dialogues"))
     return MODIFIED.conform(rows.with_columns(share=share))
+
+
+def _with_domains(rows: pl.DataFrame) -> pl.DataFrame:
+    """Distinct (dialogue, domain, slot)."""
+    domains = {slot: domain_of(slot) for slot in rows["slot"].unique()}
+    domain = pl.col("slot").replace_strict(domains, return_dtype=pl.String)
+    return rows.select("dialogue", "slot").unique().with_columns(domain=domain)
 
 
 def _with_totals(rows: pl.DataFrame) -> pl.DataFrame:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final
 
 import polars as pl
@@ -20,7 +21,8 @@ from dstbench.conventions.normalise import is_dontcare, spellings
 
 _CELL: Final = ["row", "slot"]
 _OF_DOMAIN: Final = ["row", "domain"]
-_SENTENCE_END: Final = r"[.!?]+"
+#: Names as similar as this (`difflib`) are spellings of one.
+ALIKE: Final = 0.88
 
 
 @dataclass(frozen=True)
@@ -29,15 +31,16 @@ class Places:
 
     Attributes:
         slots: The slots that the rules judge.
+        domains: All domains that gold has, sorted.
         name_slots: (domain, slot), the slots of names.
         facts: (domain, entity, slot, fact), the attributes of entities, canonical.
-        names: (domain, name, entity, value), each canonical name of an entity, and the name that is added for it: the
-            one that gold has most often.
+        names: (domain, name, entity, value), each canonical name of an entity, and the name that is added for it.
         mentions: What `mentions.find_mentions` gives, with `domain`, `words`, and what the rules say of the sentence.
         refusals: (row, domain), turns in which the user asks for another place.
     """
 
     slots: list[str]
+    domains: list[str]
     name_slots: pl.DataFrame
     facts: pl.DataFrame
     names: pl.DataFrame
@@ -60,17 +63,20 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     slots = domains.join(name_slots, on="domain", how="semi").filter(~pl.col("slot").str.contains(rules.bookings))[
         "slot"
     ]
+    cued = domains.filter(pl.col("slot").is_in(list(rules.cues)))
     rows = pl.DataFrame() if folder is None else database_facts(folder, slots.to_list())
     entities, facts = _entities(rows, name_slots)
     if folder is not None:  # the places of other domains are not judged
         name_slots = name_slots.filter(pl.col("domain").is_in(entities["domain"].implode()))
         slots = slots.filter(slots.is_in({*facts["slot"], *name_slots["slot"]}))
+    slots = pl.concat([slots, cued["slot"]]).unique(maintain_order=True)
     if slots.is_empty():
         return None
     is_name = slots.is_in(name_slots["slot"].implode())
+    no_names = {CANONICAL("", word) for word in rules.no_names}
     values: dict[str, set[str]] = {slot: set() for slot in slots}
     for slot, value in (*of_gold.iter_rows(), *facts.select("slot", "fact").iter_rows()):
-        if slot in values and not is_dontcare(value):
+        if slot in values and not is_dontcare(value) and not (slot in rules.cues and value in no_names):
             values[slot].add(value)
     searched = {
         # A number alone does not tell its slot; the rules have the words beside it.
@@ -78,9 +84,7 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
         for slot in slots.filter(~is_name)
         if slot not in (*rules.features, *rules.kinds)
     }
-    common = {CANONICAL("", word) for word in rules.no_names} | {
-        value for listed in searched.values() for value in listed
-    }
+    common = no_names | {value for slot, listed in searched.items() for value in listed if slot not in rules.cues}
     names = _with_spelling(_names(entities, values, name_slots, common, rules), name_slots, corpus)
     patterns = [
         (pattern, slot, name)
@@ -97,10 +101,20 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     of_values = Vocabulary.of(searched).patterns
     every = pl.concat([of_values, pl.DataFrame(patterns, schema=of_values.schema, orient="row")])
     mentions = find_mentions(corpus.texts, Vocabulary(every.unique(maintain_order=True), {}))
-    mentions = mentions.with_columns(names_place=pl.col("slot").is_in(name_slots["slot"].implode()))
+    mentions = mentions.with_columns(
+        names_place=pl.col("slot").is_in(name_slots["slot"].implode()), is_kind=pl.col("slot").is_in(list(rules.kinds))
+    )
     mentions = _with_sentences(spans(mentions, corpus.texts), corpus, rules)
-    refusals = _refusals(corpus, rules, name_slots["domain"].to_list())
-    return Places(slots.to_list(), name_slots, facts, names, mentions, refusals)
+    discussed = domains["domain"].unique().sort().to_list()
+    return Places(
+        slots=slots.to_list(),
+        domains=discussed,
+        name_slots=name_slots,
+        facts=facts,
+        names=names,
+        mentions=mentions,
+        refusals=_refusals(corpus, rules, discussed),
+    )
 
 
 def _entities(rows: pl.DataFrame, name_slots: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -140,10 +154,24 @@ def _names(
     entity_of = {key: min(which) for key, which in meant.items() if len(which) == 1}
     entity_of |= {(domain, name): name for domain, name in entities.iter_rows() if name not in common}
     alike = {(domain, _bare(name)): entity for (domain, name), entity in entity_of.items()}
+
+    names_of: dict[str, list[str]] = {}
+    for domain, bare in alike:
+        names_of.setdefault(domain, []).append(bare)
+
+    def entity(domain: str, name: str) -> str:
+        """The entity whose name a name of gold spells otherwise; itself, if there is none."""
+        short = endings.match(name)
+        for cutoff in (1, ALIKE):
+            for text in (name, short[1] if short else name):
+                if close := get_close_matches(_bare(text), names_of.get(domain, ()), n=1, cutoff=cutoff):
+                    return alike[domain, close[0]]
+        return name
+
     for domain, slot in name_slots.sort("domain").select("domain", "slot").iter_rows():
         for value in sorted(values[slot] - common):
             if len(value) > 3:
-                entity_of.setdefault((domain, value), alike.get((domain, _bare(value)), value))
+                entity_of.setdefault((domain, value), entity(domain, value))
                 alike.setdefault((domain, _bare(value)), entity_of[domain, value])
     rows = [(domain, name, entity) for (domain, name), entity in sorted(entity_of.items())]
     return pl.DataFrame(rows, schema=dict.fromkeys(("domain", "name", "entity"), pl.String), orient="row")
@@ -177,24 +205,38 @@ def _pattern(text: str) -> str:
     return f" {'  '.join(re.findall(WORD, text.lower()))} "
 
 
-def _sentences(text: pl.Expr) -> pl.Expr:
-    return text.str.to_lowercase().str.replace_all(_SENTENCE_END, "${0}\n").str.split("\n")
+def _sentences(text: pl.Expr, rules: Rules) -> pl.Expr:
+    return text.str.to_lowercase().str.replace_all(rules.sentence_end, "${0}\n").str.split("\n")
+
+
+def with_sentence(mentions: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+    """Mentions (`mentions.spans`) with the `sentence` that they stand in, and its `number` in the utterance."""
+    number = pl.col("text").str.head("start").str.count_matches(rules.sentence_end)
+    sentence = _sentences(pl.col("text"), rules).list.get(number, null_on_oob=True)
+    return mentions.with_columns(number=number, sentence=sentence)
 
 
 def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.DataFrame:
     """Mentions with the number of the `sentence` that they stand in, and what the rules say of it."""
     text, sentence, is_user = pl.col("text"), pl.col("sentence"), pl.col("speaker") == "user"
-    number = text.str.head("start").str.count_matches(_SENTENCE_END)
+    mentions = mentions.with_columns(pl.col("slot", "speaker", "value").cast(pl.String))
     mentions = mentions.join(corpus.domains.cast(pl.String), on="slot").join(
         corpus.turns.select("row", "id", "is_evidence"), on="row"
     )
-    mentions = mentions.with_columns(number=number, sentence=_sentences(text).list.get(number, null_on_oob=True))
-    before = _sentences(text.str.head("start")).list.last()
+    mentions = with_sentence(mentions, rules)
+    before = _sentences(text.str.head("start"), rules).list.last()
     asks_kind = ((pl.col("slot") == slot) & sentence.str.contains(pattern) for slot, pattern in rules.kinds.items())
+    # A value of these slots is one only after its words.
+    cued = (
+        (pl.col("slot") == slot) & before.str.strip_chars_end().str.contains(pattern)
+        for slot, pattern in rules.cues.items()
+    )
     travel = (sentence.str.contains(rules.domains[domain]) for domain in rules.travel)
     mentions = mentions.filter(
-        ~(pl.col("names_place") & pl.col("after").is_in(rules.streets).fill_null(False))
+        ~(pl.col("names_place") & pl.col("after").is_in(rules.streets).fill_null(False)),
+        ~pl.col("slot").is_in(list(rules.cues)) | pl.any_horizontal(pl.lit(False), *cued),
     ).with_columns(
+        definite=pl.col("before").is_in(rules.definite).fill_null(False),
         queried=sentence.str.contains(rules.query),
         words=text.str.slice("start", pl.col("end") - pl.col("start")),
         denied=sentence.str.contains(rules.negation),
@@ -206,13 +248,13 @@ def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.
         of_all=sentence.str.contains(rules.every),
         asks_kind=pl.any_horizontal(pl.lit(False), *asks_kind),
         of_travel=pl.any_horizontal(pl.lit(False), *travel),
-        of_domain=_says_domain(text.str.to_lowercase(), rules, own=True),
-        of_other=_says_domain(text.str.to_lowercase(), rules, own=False),
+        of_domain=says_domain(text.str.to_lowercase(), rules, own=True),
+        of_other=says_domain(text.str.to_lowercase(), rules, own=False),
     )
     return mentions.drop("text", "sentence", "before", "after").rename({"number": "sentence"})
 
 
-def _says_domain(text: pl.Expr, rules: Rules, *, own: bool) -> pl.Expr:
+def says_domain(text: pl.Expr, rules: Rules, *, own: bool) -> pl.Expr:
     """Whether a text has words of the row's own domain, or of another one."""
     is_own = {domain: pl.col("domain").str.to_lowercase().str.starts_with(domain) for domain in rules.domains}
     hits = [(is_own[domain] == own) & text.str.contains(pattern) for domain, pattern in rules.domains.items()]
@@ -222,9 +264,11 @@ def _says_domain(text: pl.Expr, rules: Rules, *, own: bool) -> pl.Expr:
 def _refusals(corpus: Corpus, rules: Rules, domains: list[str]) -> pl.DataFrame:
     """`Places.refusals`; a refusal in a sentence about another domain only is not one."""
     sentences = (
-        corpus.texts.filter(speaker="user").select("row", sentence=_sentences(pl.col("text"))).explode("sentence")
+        corpus.texts.filter(speaker="user")
+        .select("row", sentence=_sentences(pl.col("text"), rules))
+        .explode("sentence")
     )
     sentences = sentences.filter(pl.col("sentence").str.contains(rules.refusal))
     sentences = sentences.join(pl.DataFrame({"domain": domains}, schema={"domain": pl.String}), how="cross")
-    own, other = (_says_domain(pl.col("sentence"), rules, own=own) for own in (True, False))
+    own, other = (says_domain(pl.col("sentence"), rules, own=own) for own in (True, False))
     return sentences.filter(own | ~other).select(_OF_DOMAIN).unique()

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from importlib.resources import files
 from os import PathLike
+from typing import Final, get_args
 
 import msgspec
 import polars as pl
 
 from dstbench.conventions.files import read_json
 from dstbench.errors import DstbenchError
+from dstbench.typing import Preset
+
+#: A pattern that nothing matches.
+NOTHING: Final = "^\\b$"
+_PATTERNS: Final = (
+    "sentence_end", "refusal", "negation", "request", "query", "offer", "indifference", "vagueness", "every",
+    "names", "bookings", "slots", "of_user", "lists", "over_dontcare", "unconfirmed", "early",
+)  # fmt: skip
 
 
 class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Words and patterns (regular expressions over text in lower case) of one language.
 
     Attributes:
+        sentence_end: Where a sentence ends, or a part of it that says something else ("but").
         refusal: The user asks for another place.
         negation: A sentence denies something.
         request: The user asks for information.
@@ -28,14 +38,24 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         bookings: Slots that say something of a booking and nothing of the place.
         domains: The beginning of a domain's name to what is said of the domain.
         travel: Domains whose sentences name a place only as where somebody goes.
+        definite: Words before a kind of place that mean one that was named.
         streets: Words after a name that make a street of it.
         no_names: Names, in gold or the database, that are common words.
         name_endings: Words at the end of names that people leave out.
         said_as: Slot to value to words that say it, beside the value itself.
         features: Slots with the values yes and no, whose words only name the feature.
         kinds: Slots of a kind of place, with the phrases that ask for one.
+        cues: Slots whose values stand after words that tell the slot ("from"), with these words.
+        slots: The slots to which something is added.
+        of_user: Slots to which values are added that only the user says.
+        lists: Slots of which several values are added, as alternatives.
+        over_dontcare: Slots to which something is added where gold has dontcare.
+        refused: Whether offers are added that the user refuses.
+        unconfirmed: Slots to which values are added that the database does not confirm.
+        early: Slots to which values are added before gold annotates the domain at all.
     """
 
+    sentence_end: str
     refusal: str
     negation: str
     request: str
@@ -49,34 +69,38 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     domains: dict[str, str]
     travel: list[str]
     streets: list[str]
+    definite: list[str]
     no_names: list[str]
     name_endings: list[str]
     said_as: dict[str, dict[str, list[str]]]
     features: list[str]
     kinds: dict[str, str]
+    cues: dict[str, str]
+    slots: str = ""
+    of_user: str = ""
+    lists: str = NOTHING
+    over_dontcare: str = NOTHING
+    refused: bool = False
+    unconfirmed: str = NOTHING
+    early: str = NOTHING
 
 
 def read_rules(path: str | PathLike[str] | None = None) -> Rules:
-    """The rules in a JSON file; None: those for English.
+    """The rules in a JSON file, the name of a preset (`typing.Preset`), or None: those for English.
+
+    What a file leaves out is as in English.
 
     Raises:
-        DstbenchError: The file cannot be read, lacks a rule, or has an unknown one or a pattern that is not valid.
+        DstbenchError: The file cannot be read, or has an unknown rule or a pattern that is not valid.
     """
-    source = str(files("dstbench.audit") / "rules.json" if path is None else path)
-    document = read_json(source, dict)
+    folder = files("dstbench.audit")
+    english = str(folder / "rules.json")
+    source = english if path is None else str(folder / f"{path}.json" if path in get_args(Preset) else path)
+    document = {**read_json(english, dict), **read_json(source, dict)}
     try:
         rules = msgspec.convert(document, Rules)
-        patterns = [
-            rules.refusal,
-            rules.negation,
-            rules.request,
-            rules.query,
-            rules.offer,
-            rules.indifference,
-            rules.vagueness,
-        ]
-        patterns += [rules.every, rules.names, rules.bookings]
-        for pattern in (*patterns, *rules.domains.values(), *rules.kinds.values()):
+        single = [getattr(rules, name) for name in _PATTERNS]
+        for pattern in (*single, *rules.domains.values(), *rules.kinds.values(), *rules.cues.values()):
             pl.select(pl.lit("").str.contains(pattern))
     except (msgspec.ValidationError, pl.exceptions.ComputeError) as error:
         fault = str(error).splitlines()[0]

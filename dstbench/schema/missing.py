@@ -21,8 +21,8 @@ PROPOSALS: Final = Table(
     end=count("The character after their last."),
     utterance=text("The whole utterance."),
     rule=text(
-        "Why the value belongs to the state. Slots of places: name, fact, feature, kind or wish (see `dstbench help "
-        "audits`). Others: similar, as it is annotated in similar places."
+        "Why the value belongs to the state: name, fact, feature, kind, cue or wish (see `dstbench help audits`), or "
+        "similar, as it is annotated in similar places."
     ),
     entity=text("The place under discussion (a hotel's name); null: none.", nullable=True),
     fact=text("The value that the place has in the database; null: none.", nullable=True),
@@ -139,11 +139,13 @@ CANDIDATES: Final = Table(
             "by_fact": "It is a value of the place that the system says and the database confirms",
             "by_feature": "It says that the place, or each, has a feature or has not, or the user wishes for it",
             "by_kind": "It is the kind of place that the user asks for, or that the name says",
+            "by_cue": "It stands after words that tell the slot",
             "by_wish": "The user says it of the domain that is talked about",
             "names_place": "The words are a name",
             "is_offered": "This place is the only one that the system names, and the user does not refuse it",
             "has_row": "The place under discussion has a row in the database",
             "is_beside": "Its name stands in the same sentence",
+            "each_has_it": "The system names several places, and each has the value in the database",
             "system_names_place": "The system names it in this turn",
             "is_topic": "The domain is the last that was spoken of, with the user's words",
             "was_topic": "The same before the user's words",
@@ -158,6 +160,8 @@ CANDIDATES: Final = Table(
             "queried": "The user asks whether a place has the value",
             "indifferent": "The user does not mind",
             "asks_kind": "The sentence asks for a kind of place",
+            "is_held": "Gold has the value in another slot of the domain",
+            "definite": "The words before it mean a place that was named (the church)",
             "in_name": "The words stand within a name",
         }.items()
     },

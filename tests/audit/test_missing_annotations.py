@@ -218,10 +218,10 @@ def test_mentions_by_plain_loops(texts: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def similar_only(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Rules by which no slot holds the name of a place: all is judged by similar places."""
+    """Rules that judge no slot: all is judged by similar places."""
     rules = json.loads(Path(audit.__file__).with_name("rules.json").read_text(encoding="utf-8"))
     path = tmp_path_factory.mktemp("rules") / "rules.json"
-    path.write_text(json.dumps({**rules, "names": "no slot"}), encoding="utf-8")
+    path.write_text(json.dumps({**rules, "names": "no slot", "cues": {}}), encoding="utf-8")
     return path
 
 

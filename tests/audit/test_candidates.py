@@ -1,0 +1,133 @@
+"""What is logged of the search for missing annotations, and evidence from another file."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dstbench import audit
+from dstbench.audit.discussion import RULES, SUPPORT
+from dstbench.schema.missing import CANDIDATES
+from tests.planted import HOTELS, ONTOLOGY, RESTAURANTS, States, consistent, find, memory, said, take_out
+
+#: What of an addition does not depend on the company that its dialogue keeps.
+ADDED = ["dialogue", "turn", "slot", "value", "turns", "speaker", "said", "start", "rule", "annotated", "mentions"]
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The places that `tests.planted` speaks of; of their attributes, only some."""
+    folder = tmp_path_factory.mktemp("db")
+    for domain, names in (("hotel", HOTELS), ("restaurant", RESTAURANTS)):
+        rows = [{"name": name, "area": "north", "pricerange": "cheap"} for name in names]
+        (folder / f"{domain}_db.json").write_text(json.dumps(rows), encoding="utf-8")
+    return str(folder)
+
+
+def search(states: States, **options: Any) -> audit.Inconsistency:
+    return audit.inconsistency(memory(states), said=said(states), **{"ontology": ONTOLOGY, **options})
+
+
+@settings(max_examples=15)
+@given(
+    st.integers(0, 10**6), st.sampled_from([0.1, 0.4]), st.booleans(), st.sampled_from([None, "qian2021"]), st.data()
+)
+def test_what_is_missing_does_not_depend_on_files_or_their_order(
+    tmp_path_factory: pytest.TempPathFactory,
+    database: str,
+    seed: int,
+    share: float,
+    with_database: bool,
+    rules: str | None,
+    data: st.DataObject,
+) -> None:
+    evidence = tmp_path_factory.mktemp("evidence") / "train.jsonl"
+    train, _ = take_out(consistent(40, seed), 0.2, seed)
+    # The evidence has some of the dialogues that are judged, in another state of annotation.
+    train += [{**state, "dialogue_id": state["dialogue_id"].replace("D", "E")} for state in train]
+    lines = (json.dumps({key: part for key, part in state.items() if part is not None}) + "\n" for state in train)
+    evidence.write_text("".join(lines), encoding="utf-8")
+    states, _ = take_out(consistent(12, seed + 1), share, seed)
+    options = {"evidence": evidence, "rules": rules, "support": 3, "database": database if with_database else None}
+    names = sorted({state["dialogue_id"] for state in states})
+    part_of = {name: data.draw(st.integers(0, 2), label=name) for name in names}
+    whole = search(states, **options).proposals.select(ADDED)
+    parts = [[state for state in states if part_of[state["dialogue_id"]] == number] for number in range(3)]
+    for part in parts:
+        Random(seed).shuffle(part)  # noqa: S311 (no secrets)
+    split = pl.concat([search(part, **options).proposals.select(ADDED) for part in parts if part])
+    assert split.sort("dialogue", "turn", "slot").rows() == whole.rows()
+
+
+def test_a_dialogue_is_not_its_own_evidence() -> None:
+    states, gone = take_out(consistent(300, 1), 0.1, 1)
+    of_all = find(states)
+    name = of_all.proposals["dialogue"][0]
+    alone = [state for state in states if state["dialogue_id"] == name]
+    assert find(alone, support=1).proposals.is_empty()
+    assert gone
+
+
+@pytest.mark.parametrize("rules", [None, "qian2021"])
+@pytest.mark.parametrize("with_database", [False, True])
+def test_every_candidate_says_what_came_of_it(database: str, with_database: bool, rules: str | None) -> None:
+    states, _ = take_out(consistent(300, 1), 0.2, 1)
+    found = search(states, database=database if with_database else None, rules=rules)
+    candidates, proposals = found.candidates, found.proposals
+    assert list(candidates.columns) == list(CANDIDATES.columns)
+    shared = [name for name in proposals.columns if name in candidates.columns]
+    assert candidates.filter(decision="added").select(shared).sort(shared).equals(proposals.select(shared).sort(shared))
+    gold = {(s["dialogue_id"], s["turn"], slot): value for s in states for slot, value in s["gold"].items()}
+    for row in candidates.iter_rows(named=True):
+        value = gold.get((row["dialogue"], row["turn"], row["slot"]))
+        assert (value is not None) == (row["decision"] in ("annotated", "other")), row
+        assert row["utterance"][row["start"] : row["end"]] == row["said"]
+        if row["rule"] != "similar":
+            first = next((rule for rule in RULES if row[f"by_{rule}"]), None)
+            assert row["rule"] == first
+            assert row["decision"] != "added" or row["annotated"] >= SUPPORT
+            assert (row["decision"] == "no rule") == (first is None and value is None)
+    assert {"added", "annotated", "no rule"} <= set(candidates["decision"])
+
+
+def test_the_decision_is_an_expression_over_the_log(database: str) -> None:
+    """Anyone can decide otherwise: the log has what the decision needs."""
+    states, _ = take_out(consistent(300, 1), 0.2, 1)
+    candidates = search(states, database=database).candidates
+    by_rule = candidates.filter(pl.col("rule") != "similar", pl.col("gold").is_null(), pl.col("annotated") >= SUPPORT)
+    assert set(by_rule["decision"]) <= {"added", "held"}
+    key = ["dialogue", "turn", "slot"]
+    added = candidates.filter(pl.col("rule") != "similar", pl.col("round").fill_null(1) == 1, decision="added")
+    assert added.join(by_rule, on=key, how="anti").is_empty()
+
+
+@settings(max_examples=15)
+@given(
+    seed=st.integers(0, 10**6),
+    share=st.sampled_from([0.1, 0.4]),
+    with_database=st.booleans(),
+    rules=st.sampled_from([None, "qian2021"]),
+    dontcare=st.sampled_from([0.0, 0.2]),
+)
+def test_correcting_twice_is_correcting_once(
+    database: str, seed: int, share: float, with_database: bool, rules: str | None, dontcare: float
+) -> None:
+    states, _ = take_out(consistent(60, seed), share, seed)
+    random = Random(seed)  # noqa: S311 (no secrets)
+    for state in states:
+        state["gold"] = {s: "dontcare" if random.random() < dontcare else value for s, value in state["gold"].items()}
+    options = {"rules": rules, "support": 3, "database": database if with_database else None}
+    found = search(states, **options)
+    by_turn = {(state["dialogue_id"], state["turn"]): state["gold"] for state in states}
+    turns = pl.DataFrame(list(by_turn), schema={"dialogue": pl.String, "turn": pl.UInt16}, orient="row")
+    for dialogue, turn, slot, value in audit.additions(found.proposals, turns).iter_rows():
+        old = by_turn[dialogue, turn].get(slot)
+        assert old is None or (rules and old == "dontcare"), "nothing but dontcare is overwritten"
+        by_turn[dialogue, turn][slot] = value
+    assert search(states, **options).proposals.is_empty()
