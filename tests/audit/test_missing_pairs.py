@@ -127,3 +127,14 @@ def test_neither_the_same_dialogue_nor_another_speaker_is_a_pair() -> None:
     again = {**states[-2], "turn": 3, "gold": {**states[-2]["gold"], "hotel-name": "ashley hotel"}}
     pairs = find([*states, again]).pairs
     assert pairs.select("speaker", "missing_dialogue", "annotated_dialogue").rows() == [("system", "D11", "D1")]
+
+
+def test_gold_of_a_pair_is_what_the_dataset_has() -> None:
+    """Also where rules take dontcare for no value."""
+    states = hotels(name=False)
+    for state in states[-2:]:
+        state["gold"]["hotel-name"] = "dontcare"
+    found = find(states, rules="qian2021")
+    assert found.pairs.select("slot", "missing_gold", "annotated_gold").rows() == [
+        ("hotel-name", "dontcare", "ashley hotel")
+    ]
