@@ -52,6 +52,9 @@ NOT_RUN = {
     "uv run pytest": "is what runs this",
     "python -m benchmarks.missing_annotations": "needs real data; tests/audit/test_places.py compares with its bars",
     "uv run pytest --cov": "the same, slower",
+    "dstbench audit inconsistency train.tsv dev.tsv test.tsv --database db --figures figures": (
+        "here they would have the same dialogues; tests/audit/test_missing_tables.py runs it"
+    ),
     "uv run --with mutmut mutmut run": "takes hours",
     "pip install .": "installs; .ci/versions does",
     "pip install 'dstbench[report]'": "installs; .ci/versions does",

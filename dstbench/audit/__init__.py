@@ -11,7 +11,8 @@ Functions take what the readers open, and return frames.
 from dstbench.audit.contradictions import Contradictions, contradictions
 from dstbench.audit.entity_bias import Bias, bias
 from dstbench.audit.memorised_values import Memorisation, memorisation
-from dstbench.audit.missing_annotations import Inconsistency, additions, correct, inconsistency, write_log
+from dstbench.audit.missing_annotations import Inconsistency, correct, inconsistency, write_log
+from dstbench.audit.missing_tables import additions
 from dstbench.audit.replacement import Replacement, replace
 from dstbench.audit.reviewing import Agreement, Review, agreement, review
 from dstbench.audit.sheet import review_sheet

@@ -14,7 +14,7 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.inputs import cells_of, database_facts, gold_and_utterances, spoken_texts
+from dstbench.audit.inputs import Dialogues, database_facts, spoken_texts
 from dstbench.audit.mentions import CANONICAL, squeezed
 from dstbench.audit.search import first_said
 from dstbench.conventions.convention import Convention
@@ -68,9 +68,9 @@ def contradictions(
     >>> contradictions(states, said=said).values.select("slot", "kind", "value").rows()
     [('hotel-area', 'unsaid', 'north')]
     """
-    gold, said = gold_and_utterances(data, said, split)
-    cells = cells_of(gold).filter(~pl.col("value").is_in(Convention().absent))
-    unsaid = _search(cells, said)
+    dialogues = Dialogues.read(data, said, split)
+    cells = dialogues.cells.filter(~pl.col("value").is_in(Convention().absent))
+    unsaid = _search(cells, dialogues.said)
     compared = None if database is None else _compare(cells, str(database))
     found = [unsaid.filter("unsaid").with_columns(kind=pl.lit("unsaid"))]
     slots = unsaid.group_by("slot").agg(searched=pl.len(), unsaid=pl.col("unsaid").sum())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Final
 
@@ -15,7 +15,7 @@ from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import DstbenchError, UsageError, first_repeated, warn
 from dstbench.readers.contexts import contexts
 from dstbench.readers.ontology import read_entities
-from dstbench.readers.states import Side, States
+from dstbench.readers.states import Side, States, in_split, merge_states
 from dstbench.runs.codes import ABSENT, codes, to_column
 from dstbench.runs.open import Data, named_parts, open_gold
 from dstbench.schema.core import CONTEXTS
@@ -61,44 +61,72 @@ def cells_of(gold: Side) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Dialogues:
-    """A dataset's gold states and what is said in it.
+    """The gold states of one or several datasets, and what is said in them.
 
     Attributes:
         turns: (dialogue, turn).
         cells: (dialogue, turn, slot, value), gold's states as written; strings.
         said: What is said, schema `CONTEXTS`.
+        splits: (dialogue, split: Enum, in the order of the splits); None: there are not several.
     """
 
     turns: pl.DataFrame
     cells: pl.DataFrame
     said: pl.DataFrame
+    splits: pl.DataFrame | None = None
 
     @classmethod
     def read(cls, data: Data, said: pl.DataFrame | None = None, split: str | None = None) -> Dialogues:
-        """What `gold_and_utterances` reads."""
-        gold, said = gold_and_utterances(data, said, split)
-        return cls(gold.turns.select("dialogue", "turn"), cells_of(gold), said)
+        """Read a dataset, or several as one.
+
+        Args:
+            data: A dataset that holds gold states and utterances (a path, or states), several paths, or a mapping from
+                name to dataset; each name is then that of a split. A single dataset may know its splits.
+            said: The utterances, schema `CONTEXTS`; None: they are read from the datasets' files.
+            split: The split to read, where there are several; None: all.
+
+        Raises:
+            DstbenchError: A dataset cannot be read or has no gold, a dialogue is in two, or no turn has utterances.
+        """
+        golds = open_golds(data, split)
+        states = _as_one(golds)
+        names = list(golds) if len(golds) > 1 else split_names(states)
+        splits = None
+        if states.splits is not None and len(names) > 1:
+            splits = states.splits.select("dialogue", pl.col("split").cast(pl.Enum(names)))
+        gold = gold_of(states)
+        if said is None:
+            paths = [item for _, item in named_parts(data)]
+            if not all(isinstance(path, (str, PathLike)) for path in paths):
+                raise UsageError("states in memory hold no utterances", hint="said= takes what dstbench.contexts gives")
+            said = contexts(paths, split)
+        silent = gold.turns.join(said, on=["dialogue", "turn"], how="anti")
+        if silent.height == gold.turns.height:
+            raise DstbenchError(
+                "none of the turns has utterances", file=states.source, hint="are they of this dataset?"
+            )
+        if silent.height:
+            first = "first: dialogue {}, turn {}".format(*silent.row(0))
+            warn(f"{states.source}: {silent.height:,} turns without utterances ({first})")
+        return cls(gold.turns.select("dialogue", "turn"), cells_of(gold), said, splits)
 
 
-def gold_and_utterances(data: Data, said: pl.DataFrame | None, split: str | None) -> tuple[Side, pl.DataFrame]:
-    """A dataset's gold states, and its utterances (schema `CONTEXTS`), which are read from its files if not given.
-
-    Raises:
-        DstbenchError: There is no gold, or none of its turns has utterances.
-    """
-    states = open_gold(data, split)
-    gold = gold_of(states)
-    if said is None:
-        if not isinstance(data, (str, PathLike)):
-            raise UsageError("states in memory hold no utterances", hint="said= takes what dstbench.contexts gives")
-        said = contexts(data, split)
-    silent = gold.turns.join(said, on=["dialogue", "turn"], how="anti")
-    if silent.height == gold.turns.height:
-        raise DstbenchError("none of the turns has utterances", file=states.source, hint="are they of this dataset?")
-    if silent.height:
-        first = "first: dialogue {}, turn {}".format(*silent.row(0))
-        warn(f"{states.source}: {silent.height:,} turns without utterances ({first})")
-    return gold, said
+def _as_one(golds: dict[str, States]) -> States:
+    """The gold states of datasets, by name, as those of one whose splits they are; of a single one, as they are."""
+    if len(golds) == 1:
+        return next(iter(golds.values()))
+    parts = [in_split(replace(states, gold=gold_of(states), pred=None), name) for name, states in golds.items()]
+    splits = pl.concat(part.splits for part in parts if part.splits is not None)
+    twice = splits.filter(pl.col("dialogue").is_duplicated()).sort("dialogue", maintain_order=True)
+    if twice.height:
+        one, other = twice["split"].head(2)
+        raise DstbenchError(
+            f"this dialogue is also in {golds[one].source}",
+            file=golds[other].source,
+            dialogue=twice["dialogue"][0],
+            hint="several files are read as one corpus: leave one of them out, or give its dialogues other ids",
+        )
+    return merge_states(parts)
 
 
 def under(convention: Convention, slots: pl.Series, values: pl.Series) -> pl.Series:

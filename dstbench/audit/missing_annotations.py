@@ -21,6 +21,8 @@ from dstbench.audit.discussion import discuss, judge_places, on_topic, propose_p
 from dstbench.audit.evidence import judge, propose
 from dstbench.audit.inputs import Dialogues, gold_of
 from dstbench.audit.mentions import Vocabulary
+from dstbench.audit.missing_pairs import find_pairs
+from dstbench.audit.missing_tables import additions, count_by_slot, count_by_speaker, count_modified, summarise
 from dstbench.audit.places import Places, lay_out_places
 from dstbench.audit.rules import Rules, read_rules
 from dstbench.errors import DstbenchError, UsageError
@@ -29,29 +31,31 @@ from dstbench.io.escape import csv_text
 from dstbench.readers.ontology import read_database, read_ontology
 from dstbench.runs.open import Data, open_gold
 from dstbench.schema.core import LOGGED
-from dstbench.schema.missing import RATES, SHARES, SUMMARY
 from dstbench.writers.rewrite import rewrite
 
 _SIMILAR: Final = pl.lit("similar")
-_SPOKEN_SLOT: Final = ["slot", "speaker"]
 
 
 @dataclass(frozen=True)
 class Inconsistency:
-    """The annotations that a dataset lacks, as frames (schemas in `dstbench.schema.audit_words`).
+    """The annotations that a dataset lacks, as frames (schemas in `dstbench.schema.missing`).
 
     Attributes:
         summary: One row: how many dialogues and turns there are, and how many lack an annotation.
+        modified: In how many dialogues of each split each slot lacks one (Qian et al. 2021, Table 1).
         rates: How often each slot lacks one.
         shares: The same by who says the value.
+        pairs: For each slot, two places alike in what is said, of which gold annotates one (their Figs 1 and 10).
         proposals: Each missing annotation, with its evidence.
         candidates: Each mention that gold could annotate, with all that is asked of it and what came of it. Tables and
             JSON leave it out; `write_log` writes it.
     """
 
     summary: pl.DataFrame
+    modified: pl.DataFrame
     rates: pl.DataFrame
     shares: pl.DataFrame
+    pairs: pl.DataFrame
     proposals: pl.DataFrame
     candidates: pl.DataFrame = field(metadata=LOGGED)
 
@@ -66,12 +70,13 @@ def inconsistency(
     support: int = 10,
     at_least: float = 0.5,
     rules: str | PathLike[str] | None = None,
-    evidence: str | PathLike[str] | None = None,
+    evidence: Data | None = None,
 ) -> Inconsistency:
     """Find the annotations that are missing in a dataset.
 
     Args:
-        data: The dataset: a file or folder that holds gold states and utterances, or states in memory.
+        data: The dataset: a file or folder that holds gold states and utterances, or states in memory. Several paths,
+            or a mapping from name to dataset, are the splits of one corpus; a single dataset may know its splits.
         ontology: Values to search for: an ontology {slot: [values]}, a schema, or the path of either.
         database: A folder of ``DOMAIN_db.json``: values to search for (with neither, those that gold has), and what
             confirms what is said of a place; None: the place's name must stand in the same sentence.
@@ -82,15 +87,15 @@ def inconsistency(
             elsewhere.
         rules: A JSON file with the words and patterns by which values are judged, or the name of rules that come with
             dstbench (``qian2021`` adds what the script of Qian et al. adds); None: English, precision first.
-        evidence: A dataset that shows how gold annotates, such as the training set; what is missing in a dialogue then
-            depends on this dataset and that dialogue alone. None: the other dialogues of the data.
+        evidence: A dataset (or several) that shows how gold annotates, such as the training set; what is missing in a
+            dialogue then depends on this dataset and that dialogue alone. None: the other dialogues of the data.
 
     Returns:
         What is missing; the frames may be empty but for `summary`.
 
     Raises:
         DstbenchError: The data cannot be read, hold no gold or no utterances, or none of their slots has a value.
-        UsageError: `support` or `at_least` is out of range, or there are rules and no database.
+        UsageError: `support` or `at_least` is out of range.
 
     >>> talk = [("i want a hotel in the north", "north"), ("a hotel in the south please", "south")] * 8
     >>> states = [{"dialogue_id": f"D{n}", "turn": 0, "gold": {"hotel-area": area, "hotel-stars": "4"}}
@@ -113,7 +118,6 @@ def inconsistency(
         over_dontcare=words.over_dontcare,
     )
     places = lay_out_places(corpus, None if database is None else str(database), words)
-
     # Where the database can confirm what is said, similar places alone are too little.
     confirmed = [] if places is None or database is None else places.slots
     method = _Method(places, words, confirmed, support, at_least)
@@ -131,9 +135,16 @@ def inconsistency(
         proposed = method.search(corpus, cells)[1]
     proposals = list_proposals(rounds, corpus)
     candidates = list_candidates(first_judged, rounds, corpus, at_least)
-    shares = _shares(candidates, proposals)
-    summary = _summary(corpus, proposals)
-    return Inconsistency(summary, _rates(corpus, shares, proposals), shares, proposals, candidates)
+    shares = count_by_speaker(candidates, proposals)
+    return Inconsistency(
+        summary=summarise(dialogues, proposals),
+        modified=count_modified(dialogues, proposals),
+        rates=count_by_slot(shares, proposals),
+        shares=shares,
+        pairs=find_pairs(corpus, dialogues.cells, candidates),
+        proposals=proposals,
+        candidates=candidates,
+    )
 
 
 class _Method(NamedTuple):
@@ -161,23 +172,6 @@ class _Method(NamedTuple):
         proposed = pl.concat([propose_places(by_rule, self.rules), proposed], how="diagonal_relaxed")
         proposed = proposed.unique(["row", "slot"], keep="first", maintain_order=True)
         return [by_rule.filter("could"), judged], proposed.filter(is_allowed)
-
-
-def additions(proposals: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
-    """The states' new entries.
-
-    Args:
-        proposals: Missing annotations, schema `PROPOSALS`.
-        turns: (dialogue, turn), the dataset's turns.
-
-    Returns:
-        (dialogue, turn, slot, value), one row per turn whose state gets the slot, sorted.
-    """
-    rows = turns.select("dialogue", "turn").sort("dialogue", "turn").with_row_index("row")
-    first = proposals.join(rows, on=["dialogue", "turn"], how="left", maintain_order="left")
-    entries = first.select("slot", "value", row=pl.int_ranges("row", pl.col("row") + pl.col("turns"), dtype=pl.UInt32))
-    entries = entries.explode("row").join(rows, on="row")
-    return entries.select("dialogue", "turn", "slot", "value").sort("dialogue", "turn", "slot")
 
 
 def _vocabulary(
@@ -230,64 +224,6 @@ def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) 
     proposed = proposed.filter(~is_implied.fill_null(False))
     replaced_at = pl.when(gap == gap.shift(-1)).then(pl.col("row").shift(-1))
     return proposed.with_columns(until=pl.coalesce(replaced_at, "until")).drop("stop", "next", "dialogue", "turn")
-
-
-def _rate() -> pl.Expr:
-    total = pl.col("annotated") + pl.col("missing")
-    return pl.when(total > 0).then(pl.col("missing") / total)
-
-
-def _shares(candidates: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
-    """`Inconsistency.shares`; a value that both say in the turn is the user's."""
-    is_user = (pl.col("speaker") == "user").any()
-    annotated = candidates.filter(pl.col("rule").is_not_null(), decision="annotated")
-    annotated = annotated.group_by("dialogue", "turn", "slot").agg(
-        speaker=pl.when(is_user).then(pl.lit("user")).otherwise(pl.lit("system"))
-    )
-    counts = pl.concat([
-        annotated.select(*_SPOKEN_SLOT, annotated=1, missing=0),
-        proposals.select(*_SPOKEN_SLOT, annotated=0, missing=1),
-    ])  # fmt: skip
-    every = counts.select(pl.col("slot").unique()).join(pl.DataFrame({"speaker": ["user", "system"]}), how="cross")
-    counts = counts.group_by(_SPOKEN_SLOT).agg(pl.col("annotated", "missing").sum())
-    counts = every.join(counts, on=_SPOKEN_SLOT, how="left").with_columns(pl.col("annotated", "missing").fill_null(0))
-    whole = pl.col("missing").sum().over("slot")
-    counts = counts.with_columns(rate=_rate(), share=pl.when(whole > 0).then(pl.col("missing") / whole))
-    return SHARES.conform(counts).sort("slot", pl.col("speaker") == "system")
-
-
-def _rates(corpus: Corpus, shares: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
-    """`Inconsistency.rates`."""
-    domains = corpus.domains.cast(pl.String)
-    of_domain = corpus.cells.cast({"slot": pl.String}).join(domains, on="slot").join(corpus.data_turns, on="row")
-    of_domain = of_domain.group_by("domain").agg(of_dialogues=pl.col("dialogue").n_unique())
-    of_slot = proposals.group_by("slot").agg(late=_is_late().sum(), dialogues=pl.col("dialogue").n_unique())
-    rates = shares.group_by("slot").agg(pl.col("annotated", "missing").sum()).join(of_slot, on="slot", how="left")
-    rates = rates.with_columns(pl.col("late", "dialogues").fill_null(0), rate=_rate())
-    rates = rates.join(domains, on="slot").join(of_domain, on="domain")
-    return RATES.conform(rates.with_columns(dialogue_rate=pl.col("dialogues") / pl.col("of_dialogues")).sort("slot"))
-
-
-def _summary(corpus: Corpus, proposals: pl.DataFrame) -> pl.DataFrame:
-    turns = corpus.data_turns
-    changed = additions(proposals, turns)
-    return SUMMARY.conform(
-        proposals.select(
-            dialogues=pl.lit(turns["dialogue"].n_unique()),
-            dialogues_changed=pl.col("dialogue").n_unique(),
-            turns=pl.lit(turns.height),
-            turns_changed=pl.lit(changed.n_unique(["dialogue", "turn"])),
-            missing=pl.len(),
-            user=(pl.col("speaker") == "user").sum(),
-            system=(pl.col("speaker") == "system").sum(),
-            late=_is_late().sum(),
-            rounds=pl.col("round").max().fill_null(0),
-        )
-    )
-
-
-def _is_late() -> pl.Expr:
-    return (pl.col("later") == pl.col("value")).fill_null(False)
 
 
 # --- correction -------------------------------------------------------------------------------------------------------

@@ -10,12 +10,11 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from dstbench.audit.inputs import cells_of, gold_and_utterances
+from dstbench.audit.inputs import Dialogues
 from dstbench.audit.mentions import CANONICAL
 from dstbench.audit.missing_annotations import Inconsistency
 from dstbench.conventions.convention import Convention
 from dstbench.errors import UsageError
-from dstbench.readers.states import Side
 from dstbench.runs.open import Data
 from dstbench.schema.audit_words import SHEET
 
@@ -72,7 +71,7 @@ def review_sheet(
     """The sheet for a review by hand.
 
     Args:
-        data: The dataset, before the correction.
+        data: The dataset, or several, as `inconsistency` takes them; before the correction.
         found: What `inconsistency` found in it.
         said: Its utterances, as `inconsistency` takes them.
         split: The split that `inconsistency` looked at.
@@ -87,10 +86,10 @@ def review_sheet(
     """
     if sample < 1 or seed < 0:
         raise UsageError(f"sample={sample}, seed={seed}", hint="dialogues per group, from 1, and a number from 0")
-    gold, said = gold_and_utterances(data, said, split)
-    dialogues = _drawn(gold, found.proposals, sample, seed)
-    turns = gold.turns.join(dialogues, on="dialogue", how="semi").join(said, on=_KEY, how="left").sort(_KEY)
-    cells = cells_of(gold).join(dialogues, on="dialogue", how="semi")
+    corpus = Dialogues.read(data, said, split)
+    dialogues = _drawn(corpus.turns["dialogue"].unique().sort(), found.proposals, sample, seed)
+    turns = corpus.turns.join(dialogues, on="dialogue", how="semi").join(corpus.said, on=_KEY, how="left").sort(_KEY)
+    cells = corpus.cells.join(dialogues, on="dialogue", how="semi")
     cells = cells.filter(~pl.col("value").is_in(Convention().absent))
     proposals = found.proposals.join(dialogues, on="dialogue")
     additions = (
@@ -106,9 +105,8 @@ def review_sheet(
     return SHEET.conform(sheet.sort("order", pl.col("row") == "addition", "turn", "slot"))
 
 
-def _drawn(gold: Side, proposals: pl.DataFrame, sample: int, seed: int) -> pl.DataFrame:
-    """(dialogue, group, of, order): the dialogues that are drawn."""
-    every = gold.turns["dialogue"].unique().sort()
+def _drawn(every: pl.Series, proposals: pl.DataFrame, sample: int, seed: int) -> pl.DataFrame:
+    """(dialogue, group, of, order): the dialogues that are drawn from all."""
     is_changed = every.is_in(proposals["dialogue"].unique().implode())
     random = np.random.default_rng(seed)
     samples = []
@@ -122,13 +120,14 @@ def _with_exchanges(proposals: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFram
     """Proposals with the `exchange` of their turn, where the value is marked, and those `before` and `after`."""
     exchange = _lines(*_PARTIES).alias("exchange")
     around = turns.with_columns(before=exchange.shift(1).over("dialogue"), after=exchange.shift(-1).over("dialogue"))
-    text = pl.col("utterance")
-    marked = pl.format(
-        "{}>>{}<<{}", text.str.head("start"), text.str.slice("start", pl.col("end") - pl.col("start")),
-        text.str.slice("end"),
-    )  # fmt: skip
-    is_speaker = (pl.when(speaker=who).then(marked).otherwise(who).alias(who) for who in _PARTIES)
+    text = marked(pl.col("utterance"), pl.col("start"), pl.col("end"))
+    is_speaker = (pl.when(speaker=who).then(text).otherwise(who).alias(who) for who in _PARTIES)
     return proposals.join(around, on=_KEY).with_columns(is_speaker).with_columns(exchange)
+
+
+def marked(text: pl.Expr, start: pl.Expr, end: pl.Expr) -> pl.Expr:
+    """A text with the words that say a value, from `start` to before `end`, between ``>>`` and ``<<``."""
+    return pl.format("{}>>{}<<{}", text.str.head(start), text.str.slice(start, end - start), text.str.slice(end))
 
 
 def _lines(*names: str) -> pl.Expr:

@@ -16,7 +16,6 @@ from dstbench.cli.options import (
     Metrics,
     MissingOption,
     Models,
-    Runs,
     Split,
     TableOutput,
     named_values,
@@ -176,9 +175,6 @@ def scores(
 
 # --- utterances of a dataset ------------------------------------------------------------------------------------------
 
-Dataset = Annotated[
-    Path, typer.Argument(metavar="DATA", help="The dataset: a file or folder with states and utterances.")
-]
 SplitOption = Annotated[str | None, typer.Option(help="train, dev or test, if there are several; default: all.")]
 
 
@@ -188,7 +184,13 @@ SplitOption = Annotated[str | None, typer.Option(help="train, dev or test, if th
     example="audit inconsistency data.json --ontology ontology.json --apply -o better.json",
 )
 def inconsistency(
-    data: Dataset,
+    data: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DATA...", help="A dataset, a file or folder with states and utterances; or one per split."
+        ),
+    ],
+    *,
     ontology: Annotated[
         Path | None, typer.Option(help="Values to search for: JSON {slot: [values]}, or a schema.")
     ] = None,
@@ -206,8 +208,8 @@ def inconsistency(
         Path | None, typer.Option(help="Words and patterns by which values are judged, JSON; default: English.")
     ] = None,
     evidence: Annotated[
-        Path | None,
-        typer.Option(help="A dataset that shows how gold annotates; default: the other dialogues of DATA."),
+        list[Path] | None,
+        typer.Option(help="A dataset that shows how gold annotates; repeatable; default: the other dialogues of DATA."),
     ] = None,
     split: SplitOption = None,
     support: Annotated[
@@ -235,6 +237,10 @@ def inconsistency(
     ] = None,
     sample: Annotated[int, typer.Option(min=1, help="Number of changed and of unchanged dialogues in the sheet.")] = 50,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the choice of dialogues.")] = 0,
+    pairs: Annotated[
+        int, typer.Option(min=0, help="Number of slots for which text shows an annotated turn beside one that is not.")
+    ] = 3,
+    drawing: Drawing,
     form: FormatOption = "text",
 ) -> Result:
     """Find missing annotations. These are values that are said and not annotated, though they are in similar places."""
@@ -244,30 +250,38 @@ def inconsistency(
         raise UsageError("--as and --rules exclude each other", hint="--as names rules that come with dstbench")
     if apply and output is None:
         raise UsageError("--apply needs a file to write the corrected dataset to", hint="-o OUT")
+    if apply and len(data) > 1:
+        raise UsageError(
+            f"--apply writes one dataset, not {len(data)}",
+            hint="correct them one at a time, with the others as --evidence",
+        )
     from dstbench.io.atomic import replacing
     from dstbench.io.escape import csv_text
     from dstbench.rendering.audit_words import render_inconsistency
+    from dstbench.rendering.charts import inconsistency_charts
 
+    paths = [as_path(path) for path in data]
     missing = dstbench.audit.inconsistency(
-        as_path(data),
+        paths,
         ontology=as_text(ontology),
         database=as_text(database),
         split=split,
         support=support,
         at_least=at_least,
         rules=preset or as_text(rules),
-        evidence=as_text(evidence),
+        evidence=[as_path(path) for path in evidence] if evidence else None,
     )
     if review is not None:
-        sheet = dstbench.audit.review_sheet(as_path(data), missing, split=split, sample=sample, seed=seed)
+        sheet = dstbench.audit.review_sheet(paths, missing, split=split, sample=sample, seed=seed)
         with replacing(review) as part:
             part.write_text(csv_text(sheet), encoding="utf-8-sig")  # so that spreadsheets take it for UTF-8
     if apply and output is not None:
-        dstbench.audit.correct(as_path(data), output, missing)
+        dstbench.audit.correct(paths[0], output, missing)
     if log is not None:
         dstbench.audit.write_log(missing, log)
     written = [path for path in (output if apply else None, log, review) if path is not None]
-    return Result(render_inconsistency(missing, form), written, output=None if apply else output)
+    written += drawing.write(inconsistency_charts(missing))
+    return Result(render_inconsistency(missing, form, pairs=pairs), written, output=None if apply else output)
 
 
 @command(audits, doing="reading", example="audit review filled.csv")
@@ -291,118 +305,3 @@ def review(
     if len(sheets) == 1:
         return render_review(dstbench.audit.review(as_path(sheets[0])), table.form)
     return render_agreement(dstbench.audit.agreement([as_path(sheet) for sheet in sheets]), table.form)
-
-
-@command(audits, doing="searching", example="audit contradictions test.tsv --database db")
-def contradictions(
-    data: Dataset,
-    *,
-    database: Annotated[
-        Path | None,
-        typer.Option(help="Folder of hotel_db.json, …: compare values with the entity that gold names in the state."),
-    ] = None,
-    split: SplitOption = None,
-    top: Annotated[int, typer.Option(min=1, help="Number of values of each kind that text shows.")] = 20,
-    table: TableOutput,
-) -> str:
-    """Find doubtful gold values. They contradict the database, or nobody has said them."""
-    from dstbench.rendering.audit_words import render_contradictions
-
-    doubtful = dstbench.audit.contradictions(as_path(data), database=as_text(database), split=split)
-    return render_contradictions(doubtful, table.form, top=top)
-
-
-@command(
-    audits,
-    doing="replacing",
-    example="audit replace test.tsv -o unseen.tsv --train train.tsv.gz --manifest new.csv",
-)
-def replace(
-    data: Dataset,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The dataset to write, in the same format.")],
-    train: Annotated[Path, typer.Option(help="The training set; no new value is one of its values.")],
-    donors: Annotated[
-        Path | None,
-        typer.Option(
-            help="New values: JSON {slot: [values]}, or a dataset with these slots; default: they are built from "
-            "the words of the training set's names."
-        ),
-    ] = None,
-    invent: Annotated[
-        bool, typer.Option("--invent", help="Build new values from the words of the donors' names.")
-    ] = False,
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            metavar="SLOT=SLOT",
-            help="A slot, and that of the donors whose values it gets: restaurant-name=Restaurants_2-restaurant_name. "
-            "Repeatable.",
-        ),
-    ] = None,
-    slots: Annotated[
-        str | None,
-        typer.Option(help="The slots, comma-separated; default: name, departure and destination of all domains."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the choice of new values.")] = 0,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep dialogues whose values nobody says, unchanged.")] = False,
-    manifest: Annotated[
-        Path | None, typer.Option(help="Also list every replacement in this file (.csv or .json).")
-    ] = None,
-    form: FormatOption = "text",
-) -> Result:
-    """Write a test set with names and places unseen in training."""
-    from dstbench.errors import UsageError
-
-    if manifest is not None and manifest.suffix not in (".csv", ".json"):
-        raise UsageError(f"{manifest}: a manifest is written as CSV or JSON", hint=f"--manifest {manifest.stem}.csv")
-    from dstbench.io.atomic import replacing
-    from dstbench.rendering.audit_words import render_replacement
-
-    maps = named_values("--map", mapping, "slot and its donors' slot", "hotel-name=Hotels_4-place_name")
-    replacement = dstbench.audit.replace(
-        as_path(data),
-        output,
-        train=as_path(train),
-        donors=as_text(donors),
-        invent=invent,
-        mapping={slot: others.split(",") for slot, others in (maps or {}).items()},
-        slots=[slot.strip() for slot in slots.split(",")] if slots else None,
-        seed=seed,
-        keep_unfound=keep,
-    )
-    if manifest is not None:
-        with replacing(manifest) as part:
-            listed = render_replacement(replacement, "csv" if manifest.suffix == ".csv" else "json", kept=keep)
-            part.write_text(listed, encoding="utf-8")
-    return Result(render_replacement(replacement, form, kept=keep), [output, *([manifest] if manifest else [])])
-
-
-@command(
-    audits,
-    doing="searching",
-    example="audit memorisation predictions.json --context test.tsv --train train.tsv.gz",
-)
-def memorisation(
-    *,
-    context: Annotated[list[Path], typer.Option(help="File or folder with the utterances; repeatable.")],
-    train: Annotated[Path | None, typer.Option(help="Training set, to count the values that are in it.")] = None,
-    most: Annotated[int, typer.Option(min=0, help="Number of values to list per run.")] = 20,
-    runs: Runs,
-    drawing: Drawing,
-    table: TableOutput,
-    choices: ConventionChoices,
-) -> Result:
-    """Count wrong values that nobody has said. Trackers have learnt them by heart."""
-    from dstbench.rendering.audit_words import render_memorisation
-    from dstbench.rendering.charts import memorisation_charts
-
-    memorised = dstbench.audit.memorisation(
-        runs.paths,
-        context=[as_path(path) for path in context],
-        train=as_text(train),
-        most=most,
-        profile=choices.convention(),
-        **runs.reading,
-    )
-    return Result(render_memorisation(memorised, table.form), drawing.write(memorisation_charts(memorised)))

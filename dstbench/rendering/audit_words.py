@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from functools import reduce
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from dstbench.audit.sheet import marked
 from dstbench.rendering.tables import (
     UNDEFINED,
     Page,
@@ -16,6 +18,7 @@ from dstbench.rendering.tables import (
     texts,
     three_decimals,
 )
+from dstbench.schema.missing import OF_PAIR
 
 if TYPE_CHECKING:
     from dstbench.audit import (
@@ -32,51 +35,91 @@ _SHOWN: Final = 20
 
 
 @renderer
-def render_inconsistency(inconsistency: Inconsistency) -> Page:
-    """What is missing in a dataset by slot, with one example each."""
+def render_inconsistency(inconsistency: Inconsistency, *, pairs: int) -> Page:
+    """What is missing in a dataset: in how many dialogues, of which slots, said by whom, and pairs that show it.
+
+    Args:
+        inconsistency: What `dstbench.audit.inconsistency` returned.
+        pairs: Of how many slots a pair is shown; those with the most missing annotations.
+    """
+    s = inconsistency.summary.row(0, named=True)
+    slots = (
+        "By slot: annotated, and missing, where the value is said; late: gold has it later in the dialogue\n"
+        "%: missing of both, of the user's, of those that only the system says; by system: % of the missing"
+    )
+    rates = _rates(inconsistency)
+    if not s["missing"]:
+        nothing = [f"no annotation is missing in {s['dialogues']:,} dialogues"]
+        return Page([(slots, rates)] if rates.height else [], nothing)
+    where = " and ".join(
+        f"{s[f'{name}_changed']:,} of {s[name]:,} {name} ({100 * s[f'{name}_changed'] / s[name]:.1f} %)"
+        for name in ("dialogues", "turns")
+    )
+    who = f"said by the user {s['user']:,}, by the system only {s['system']:,}; {s['late']:,} come late"
+    sections = [
+        (
+            f"Annotations are missing in {where}\n"
+            "Dialogues that lack one (% of those with the domain); slots that lack none are left out",
+            _modified(inconsistency.modified),
+        ),
+        (f"Annotations missing: {s['missing']:,}; {who}\n{slots}", rates.filter(pl.col("missing") != "0")),
+        *_pairs(inconsistency.pairs.head(pairs)),
+    ]
+    below = ["--log FILE lists each mention that gold could annotate, and why it is missing or not"]
+    if (slots_with_pairs := inconsistency.pairs.height) > pairs:
+        below.append(f"--pairs {slots_with_pairs} shows a pair of every slot that has one")
+    return Page(sections, below, {title: [] for title, _ in sections})
+
+
+def _modified(modified: pl.DataFrame) -> pl.DataFrame:
+    """Dialogues by slot, domain and in all, a column per split (Qian et al. 2021, Table 1)."""
+    key = ["domain", "slot"]
+    share = pl.format("{} ({})", "dialogues", (100 * pl.col("share")).round(1)).fill_null(UNDEFINED)
+    shown = modified.filter(pl.col("dialogues").sum().over(key) > 0)
+    splits = shown["split"].unique(maintain_order=True).to_list()
+    whole = "dialogues" if len(splits) == 1 else "all" if "all" not in splits else "all splits"
+    columns = [
+        shown.filter(pl.col("split").eq_missing(pl.lit(split))).select(*key, share.alias(f"{split or whole} (%)"))
+        for split in splits
+    ]
+    table = reduce(lambda one, other: one.hstack(other.drop(key)), columns)
+    return table.select(pl.coalesce("slot", "domain", pl.lit("total")).alias("slot"), pl.exclude(key))
+
+
+def _rates(inconsistency: Inconsistency) -> pl.DataFrame:
+    """How often each slot is annotated and not, by who says its value (Qian et al. 2021, Fig 4)."""
     by_speaker = inconsistency.shares.pivot(
         on="speaker", on_columns=["user", "system"], index="slot", values=["share", "rate"]
     )
-    rates = side_by_side([inconsistency.rates, by_speaker], on="slot").select(
+    return side_by_side([inconsistency.rates, by_speaker], on="slot").select(
         "slot",
         *texts("annotated", "missing"),
-        share_text("rate", "% missing"),
-        share_text("rate_user", "% user's"),
-        share_text("rate_system", "% system's"),
-        share_text("share_system", "% by system"),
+        share_text("rate", "%"),
+        share_text("rate_user", "user's"),
+        share_text("rate_system", "system's"),
+        share_text("share_system", "by system"),
         *texts("late"),
-        share_text("dialogue_rate", "% dialogues"),
     )
-    best_first = inconsistency.proposals.sort(
-        "slot", "share", "mentions", descending=[False, True, True], maintain_order=True
-    )
-    examples = best_first.unique("slot", keep="first", maintain_order=True).select(
-        "dialogue",
-        *texts("turn"),
-        pl.format("{} = {}", "slot", "value").alias("missing"),
-        pl.col("speaker").alias("said by"),
-        "place",
-        pl.format("{} of {}", "annotated", "mentions").alias("elsewhere"),
-    )
-    title = (
-        "By slot: annotated, and missing, where the value is said; % missing: of both, of what the user says, of what\n"
-        "only the system says; % by system: of the missing; late: gold has it later; % of dialogues"
-    )
-    sections = [(title, rates)]
-    if examples.height:
-        title = "The best supported example of each slot; elsewhere: how many mentions in such places are annotated"
-        sections.append((title, examples))
-    return Page(sections, [_summary_text(inconsistency.summary.row(0, named=True))])
 
 
-def _summary_text(s: dict[str, Any]) -> str:
-    lists = "; --log FILE lists them all" if s["missing"] else ""
-    return (
-        f"{s['missing']:,} annotations missing ({s['user']:,} said by the user, {s['system']:,} by the system only; "
-        f"{s['late']:,} come late):\nin {s['dialogues_changed']:,} of {s['dialogues']:,} dialogues "
-        f"({100 * s['dialogues_changed'] / s['dialogues']:.1f} %), {s['turns_changed']:,} of {s['turns']:,} turns "
-        f"({100 * s['turns_changed'] / s['turns']:.1f} %){lists}"
-    )
+def _pairs(pairs: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    """A title and a table per pair: two turns side by side, each with what is said and what gold has (`PAIRS`)."""
+    sides: dict[str, pl.Expr] = {}
+    for which in OF_PAIR:
+        dialogue, turn, start, end, gold = (
+            pl.col(f"{which}_{name}") for name in ("dialogue", "turn", "start", "end", "gold")
+        )
+        lines = []
+        for who in ("system", "user"):
+            said = pl.col(f"{which}_{who}")
+            said = pl.when(speaker=who).then(marked(said, start, end)).otherwise(said)
+            lines.append(pl.format(f"{who}: {{}}", said.fill_null(UNDEFINED)))
+        lines.append(pl.coalesce(pl.format("gold: {} = {}", "slot", gold), pl.lit("gold: nothing")))
+        sides |= {f"{which}_turn": pl.format("{}, turn {}", dialogue, turn), f"{which}_lines": pl.concat_list(lines)}
+    return [
+        (f"Alike in what is said, one annotated and one not: {slot}", pl.DataFrame({one: lines, other: others}))
+        for slot, one, lines, other, others in pairs.select("slot", **sides).iter_rows()
+    ]
 
 
 @renderer

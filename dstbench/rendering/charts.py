@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dstbench.analysis.correlate import Correlations
     from dstbench.analysis.diagnose import Diagnosis
     from dstbench.analysis.traits import Traits
-    from dstbench.audit import Bias, Differences, Memorisation, VersionScores
+    from dstbench.audit import Bias, Differences, Inconsistency, Memorisation, VersionScores
 
 Chart = dict[str, Any]
 
@@ -111,6 +111,25 @@ def difference_charts(differences: Differences) -> dict[str, Chart]:
     cells = cells.filter(pl.col("slot").is_not_null(), pl.col("cells") > 0).join(of, on="split", maintain_order="left")
     shares = cells.with_columns(pl.col("kind").str.replace("_", " "), share=pl.col("cells") / pl.col("of"))
     return {"differences": _slot_bars("Slots that differ", shares, "share of turns", by="kind", column="split")}
+
+
+def inconsistency_charts(inconsistency: Inconsistency) -> dict[str, Chart]:
+    """The figures of missing annotations: in which share of the dialogues of each split, and who says them.
+
+    The first is Table 1 of Qian et al. 2021 as bars, the second is their Fig 4.
+    """
+    slots = inconsistency.modified.filter(pl.col("slot").is_not_null())
+    slots = slots.filter(pl.col("dialogues").sum().over("slot") > 0)
+    if slots["split"].is_not_null().any():
+        slots = slots.drop_nulls("split")
+    slots = slots.with_columns(pl.col("split").fill_null("all")).drop_nulls("share")
+    speakers = inconsistency.shares.drop_nulls("share").sort("slot", "speaker")  # as the bars are stacked
+    speakers = speakers.with_columns(by=pl.format("said by the {}", "speaker"))
+    title = "share of dialogues with the domain"
+    return {
+        "modified": _slot_bars("Dialogues that lack annotations", slots, title, by="split", stacked=False),
+        "speakers": _slot_bars("Who says what is not annotated", speakers, "share of missing annotations", by="by"),
+    }
 
 
 def version_charts(scored: VersionScores) -> dict[str, Chart]:
@@ -266,11 +285,15 @@ def _bars(title: str, rows: pl.DataFrame, encoding: Chart, by: str, *, stacked: 
     return chart
 
 
-def _slot_bars(title: str, rows: pl.DataFrame, x_title: str, *, by: str, column: str, stacked: bool = True) -> Chart:
-    """Bars of the column `share` per slot, the largest first, in panels beside each other."""
-    parts = rows.group_by("slot", column, *([] if stacked else [by])).agg(pl.col("share").sum())
-    order = parts.group_by("slot").agg(pl.col("share").max()).sort(-pl.col("share"), "slot")["slot"].to_list()
-    panels = _panels("column", column, rows, titleOrient="bottom", labelExpr=_IN_LINES)
+def _slot_bars(
+    title: str, rows: pl.DataFrame, x_title: str, *, by: str, column: str | None = None, stacked: bool = True
+) -> Chart:
+    """Bars of the column `share` per slot, the largest first, in a panel per value of `column` beside each other."""
+    panel = [] if column is None else [column]
+    parts = rows.group_by("slot", *panel, *([] if stacked else [by])).agg(pl.col("share").sum())
+    largest = -pl.col("share").round(9)  # sums of the same shares may differ in their last bits
+    order = parts.group_by("slot").agg(pl.col("share").max()).sort(largest, "slot")["slot"].to_list()
+    panels = {} if column is None else _panels("column", column, rows, titleOrient="bottom", labelExpr=_IN_LINES)
     encoding = {
         "x": _percent("share", 3 if panels else 5, title=None if panels else x_title),
         "y": _name("slot", sort=order, title=None),

@@ -20,8 +20,8 @@ _LONGEST: Final = 45
 # The part of a line about options of the command line, which a caption leaves out.
 _OPTION: Final = re.compile(r"(?:; --\w[^;]*| \([^()]*--\w[^()]*\))$")
 _SIGNATURE: Final = re.compile(r"^(signature.*): (\S+)$", re.DOTALL)
-# Numbers and intervals.
-_NUMERIC: Final = r"^(?:-?[0-9.]+(?: to -?[0-9.]+)?|-|)$"
+# Numbers, with their share in percent, and intervals.
+_NUMERIC: Final = r"^(?:-?[0-9.]+(?: to -?[0-9.]+| \([0-9.]+\))?|-|)$"
 # A wider table, in characters of the small font, spans both columns of the page.
 _WIDEST_TABLE: Final = 60
 # Longer texts in a cell are wrapped.

@@ -31,6 +31,11 @@ IS_COUNT: Final = pl.col("unit") == "count"
 _LONGEST_LINE: Final = 100_000
 # Longer texts in a cell are wrapped; numbers never are.
 _WIDEST_CELL: Final = 60
+# In a wider table, shorter texts are wrapped too, but no word is broken, and no text so short.
+_WIDEST_TABLE: Final = 100
+_SHORT_TEXT: Final = 24
+# Numbers, numbers with their share in percent, and undefined ones.
+_NUMERIC: Final = rf"^(?:[-0-9.]*(?: \([0-9.]+\))?|{UNDEFINED})$"
 
 
 class Page(NamedTuple):
@@ -93,7 +98,9 @@ def render_page(page: Page, form: TableFormat) -> str:
     """A page as text, Markdown or LaTeX."""
     if form == "latex" and page.sections:
         captions = page.captions or {}
-        return latex_page([(table, [title, *captions.get(title, page.below)]) for title, table in page.sections])
+        return latex_page([
+            (table, [*title.split("\n"), *captions.get(title, page.below)]) for title, table in page.sections
+        ])  # fmt: skip
     mark = "### " if form == "md" else ""
     parts = [f"{mark}{escape_lines([title], form)}\n{draw(table, form)}" for title, table in page.sections]
     return "\n".join([*parts, escape_lines(page.below, form) or "\n"])
@@ -232,7 +239,7 @@ def draw(table: pl.DataFrame, form: TableFormat) -> str:
     if form != "md":
         return text_table(table)
     names = [_markdown_cell(name) for name in table.columns]
-    rows = [names, ["---" if i == 0 else "---:" for i in range(len(names))]]
+    rows = [names, ["---:" if column.str.contains(_NUMERIC).all() else "---" for column in table]]
     rows += [[_markdown_cell(text) for text in row] for row in table.iter_rows()]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
@@ -255,14 +262,15 @@ def text_table(table: pl.DataFrame, styles: Sequence[Sequence[str]] | None = Non
 
     line_below_header = Box("    \n" * 2 + " -- \n" + "    \n" * 5, ascii=True)
     drawn = Table(box=line_below_header, pad_edge=False)
-    for name in table.columns:
-        numeric = table[name].str.contains(rf"^(?:[-0-9.]*|{UNDEFINED})$").all()
+    numeric = [table[name].str.contains(_NUMERIC).all() for name in table.columns]
+    longest_line = _longest_line(table, numeric)
+    for name, is_number in zip(table.columns, numeric, strict=True):
         drawn.add_column(
             Text(plain_text(name)),
-            justify="right" if numeric else "left",
-            no_wrap=numeric,
+            justify="right" if is_number else "left",
+            no_wrap=is_number,
             overflow="fold",
-            max_width=_WIDEST_CELL,
+            max_width=None if is_number else longest_line,
         )
     for row, row_styles in zip(table.iter_rows(), styles or [[""] * table.width] * table.height, strict=True):
         drawn.add_row(*(Text(plain_text(text), style=style) for text, style in zip(row, row_styles, strict=True)))
@@ -270,3 +278,17 @@ def text_table(table: pl.DataFrame, styles: Sequence[Sequence[str]] | None = Non
     colours: Any = {"color_system": "standard", "force_terminal": True} if styles else {"color_system": None}
     Console(file=page, width=1_000_000, legacy_windows=False, **colours).print(drawn)
     return "".join(f"{line.rstrip()}\n" for line in page.getvalue().split("\n") if line.strip()) + "\n"
+
+
+def _longest_line(table: pl.DataFrame, numeric: Sequence[bool]) -> int:
+    """How long the lines in cells may be for the table to be no wider than a page; if none will do, the usual."""
+    texts = [(column.name, *column) for column in table]
+    widths = [max(map(len, cells)) for cells in texts]
+    words = (len(word) for cells in texts for text in cells for word in text.split())
+
+    def width(longest: int) -> int:
+        cells = (n if is_number else min(n, longest) for n, is_number in zip(widths, numeric, strict=True))
+        return sum(cells) + 3 * table.width - 1
+
+    lines = range(_WIDEST_CELL, max(_SHORT_TEXT, *words, 0) - 1, -1)
+    return next((longest for longest in lines if width(longest) <= _WIDEST_TABLE), _WIDEST_CELL)

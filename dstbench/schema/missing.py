@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dstbench.schema.core import LONG, SLOT, Table, count, flag, number, text
+from dstbench.schema.core import LONG, SLOT, Table, count, flag, number, text, turn
 
 _SPEAKER: Final = text("Who says the value: user, or system (in the utterance before the turn).")
 
@@ -46,9 +46,18 @@ RATES: Final = Table(
     missing=count("Times that such an annotation is missing."),
     rate=number("missing / (annotated + missing); null: neither.", nullable=True),
     late=count("Of the missing: gold has the same value later in the dialogue."),
-    dialogues=count("Dialogues in which one is missing."),
-    of_dialogues=count("Dialogues whose gold has the slot's domain."),
-    dialogue_rate=number("dialogues / of_dialogues."),
+)
+
+MODIFIED: Final = Table(
+    "modified dialogues",
+    "One row per (split, domain, slot): in how many dialogues an annotation is missing (Qian et al. 2021, Table 1). "
+    "Sorted by split as they are given, domain and slot; null last.",
+    split=text("The split; null: all dialogues. Only where there are several.", nullable=True),
+    domain=text("The domain; null: all domains.", nullable=True),
+    slot=text("domain-slot, any that gold has in any split; null: all slots of the domain.", nullable=True),
+    dialogues=count("Dialogues in which an annotation is missing."),
+    of_dialogues=count("Dialogues whose gold has the domain (all domains: dialogues)."),
+    share=number("dialogues / of_dialogues; null: no dialogue has the domain.", nullable=True),
 )
 
 SHARES: Final = Table(
@@ -59,6 +68,38 @@ SHARES: Final = Table(
     speaker=_SPEAKER,
     **RATES.only("annotated", "missing", "rate"),
     share=number("Share of the slot's missing annotations; null: there are none.", nullable=True),
+)
+
+#: The two dialogues of a pair, and what their columns of `PAIRS` begin with.
+OF_PAIR: Final = {
+    "missing": "The dialogue in which the annotation is missing",
+    "annotated": "The dialogue in which gold annotates it",
+}
+
+PAIRS: Final = Table(
+    "pairs of places",
+    "One row per slot with missing annotations: two dialogues in which the same speaker says a value of it, for the "
+    "same rule; one is annotated (Qian et al. 2021, Figs 1 and 10). If possible they say the same value; of these, the "
+    "two that have the most words in common. The slot that lacks most annotations first.",
+    slot=SLOT,
+    missing=count("The slot's missing annotations."),
+    speaker=_SPEAKER,
+    rule=text("As in proposals."),
+    common=number("Share of the words of either turn (user and system) that both turns have."),
+    **{
+        f"{which}_{name}": column
+        for which, dialogue in OF_PAIR.items()
+        for name, column in {
+            "dialogue": text(f"{dialogue}."),
+            "turn": turn("The turn in which the value is said."),
+            "system": text("What the system says before it; null: nothing.", nullable=True),
+            "user": text("What the user says in it; null: nothing.", nullable=True),
+            "value": text("The value that is said, as `proposals` spells it."),
+            "start": count("The first character, in the speaker's utterance, of the words that say it, from 0."),
+            "end": count("The character after their last."),
+            "gold": text("Gold's value of the slot, as written; null: none.", nullable=True),
+        }.items()
+    },
 )
 
 SUMMARY: Final = Table(

@@ -326,7 +326,8 @@ def test_an_offer_that_is_taken_elsewhere(similar_only: Path) -> None:
     }  # fmt: skip
     assert found.proposals.height == 1
     name = found.rates.filter(slot="hotel-name").row(0)
-    assert name == ("hotel-name", 11, 1, 1 / 12, 0, 1, 12, 1 / 12)
+    assert name == ("hotel-name", 11, 1, 1 / 12, 0)
+    assert found.modified.filter(slot="hotel-name").row(0) == (None, "hotel", "hotel-name", 1, 12, 1 / 12)
     assert found.shares.filter(slot="hotel-name")["share"].to_list() == [0.0, 1.0]
     assert find(hotels(name=True)).proposals.is_empty()
     assert find(hotels(name=False), support=12, rules=similar_only).proposals.is_empty()

@@ -482,13 +482,13 @@ def test_inconsistency_on_the_command_line(dataset: Path) -> None:
         "--log", "log.csv", "--review", "sheet.csv", "--sample", "1",
     )  # fmt: skip
     assert (code, err) == (0, "wrote better.tsv.gz\nwrote log.csv\nwrote sheet.csv\n")
-    assert "1 annotations missing (0 said by the user, 1 by the system only; 0 come late):" in out
-    assert "in 1 of 12 dialogues (8.3 %), 2 of 36 turns (5.6 %); --log FILE lists them all" in out
-    assert max(map(len, out.splitlines())) <= 125
+    assert out.startswith("Annotations are missing in 1 of 12 dialogues (8.3 %) and 2 of 36 turns (5.6 %)\n")
+    assert "Annotations missing: 1; said by the user 0, by the system only 1; 0 come late" in out
+    assert max(map(len, out.splitlines())) <= 100
     assert gzip.decompress(Path("better.tsv.gz").read_bytes()).count(b"ashley hotel\t") == 24
     again = ok("audit", "inconsistency", "better.tsv.gz", "--format", "json")
     content = json.loads(again)
-    assert list(content) == ["summary", "rates", "shares", "proposals"]
+    assert list(content) == ["summary", "modified", "rates", "shares", "pairs", "proposals"]
     assert content["summary"][0]["missing"] == 0
     code, _, err = run("audit", "review", "sheet.csv")
     assert (code, err.partition("\n")[0]) == (
@@ -497,15 +497,16 @@ def test_inconsistency_on_the_command_line(dataset: Path) -> None:
 
 
 def test_rows_are_as_their_schemas_say(dataset: Path) -> None:
-    names = {key: f"audit_inconsistency_{key}" for key in ("rates", "shares")} | {"summary": "audit_inconsistency"}
+    names = {key: f"audit_inconsistency_{key}" for key in ("modified", "rates", "shares", "pairs")}
+    names["summary"] = "audit_inconsistency"
     content = json.loads(ok("audit", "inconsistency", "data.tsv", "--format", "json"))
     for key, rows in content.items():
         for row in rows:
             jsonschema.validate(row, schema(names.get(key, f"audit_{key}")))
-    assert len(content["proposals"]) == 1
+    assert len(content["proposals"]) == len(content["pairs"]) == 1
     table = ok("audit", "inconsistency", "data.tsv", "--format", "csv")
     assert {row["table"] for row in csv.DictReader(io.StringIO(table))} == {*content}
-    assert ok("audit", "inconsistency", "data.tsv", "--format", "md").startswith("### By slot")
+    assert ok("audit", "inconsistency", "data.tsv", "--format", "md").startswith("### Annotations are")
     names = {"measures": "audit_review", **{key: f"audit_reviewed_{key}" for key in ("additions", "dialogues")}}
     for text in (filled(SHEET), filled([(*row[:5], "") for row in SHEET])):
         Path("s.csv").write_text(text)
@@ -521,6 +522,10 @@ def test_rows_are_as_their_schemas_say(dataset: Path) -> None:
     ("words", "code", "message"),
     [
         (["--apply"], 2, "--apply needs a file to write the corrected dataset to\nhint: -o OUT"),
+        (["other.tsv", "--apply", "-o", "better.tsv"], 2, "--apply writes one dataset, not 2\nhint: correct them one"),
+        (["data.tsv"], 2, "two datasets are called"),
+        (["--evidence", "none.tsv"], 1, "none.tsv: no such file"),
+        (["--evidence", "data.tsv", "--log", "data.tsv"], 2, "data.tsv is read and would be written over"),
         (["--apply", "-o", "data.tsv"], 2, "data.tsv is read and would be written over"),
         (["--log", "x.csv", "--review", "x.csv"], 2, "two files to write have one name"),
         (["--ontology", "none.json"], 1, "none.json: no such file"),
