@@ -13,6 +13,7 @@ from dstbench.audit.evidence import CUES, PARTS
 from dstbench.audit.mentions import spans
 from dstbench.schema.missing import CANDIDATES, PROPOSALS
 
+_ROWS: Final = 2**15
 _SHARED: Final = ["rule", "speaker", "level", "focus", "value", "one", "other"]
 
 
@@ -54,8 +55,12 @@ def list_candidates(
     judged = judged.with_columns(decision=decision, share=share, gold="now", turns=turns)
     # Rows are numbered by dialogue and turn.
     judged = judged.sort("row", "slot", "speaker", "first", "value", "is_similar")
-    judged = _with_words(judged, corpus).with_columns(pl.coalesce("written", "value").alias("value"))
-    return CANDIDATES.conform(_with_nulls(judged, CANDIDATES.schema))
+    # A part at a time takes less memory.
+    parts = [CANDIDATES.schema.to_frame()]
+    for part in judged.iter_slices(_ROWS):
+        worded = _with_words(part, corpus).with_columns(pl.coalesce("written", "value").alias("value"))
+        parts.append(CANDIDATES.conform(_with_nulls(worded, CANDIDATES.schema)))
+    return pl.concat(parts)
 
 
 def _with_nulls(table: pl.DataFrame, types: Mapping[str, pl.DataType | type[pl.DataType]]) -> pl.DataFrame:

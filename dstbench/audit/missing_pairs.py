@@ -17,7 +17,7 @@ _ALIKE: Final = [*_PLACE, "same"]
 _SAID: Final = ["dialogue", "turn", "value", "start"]
 #: So many mentions of a kind are compared, those of the turns with the fewest words: all pairs would be too many, and
 #: short ones are easy to read.
-_COMPARED: Final = 30
+_COMPARED: Final = 6
 
 
 def find_pairs(corpus: Corpus, gold: pl.DataFrame, candidates: pl.DataFrame) -> pl.DataFrame:
@@ -28,15 +28,14 @@ def find_pairs(corpus: Corpus, gold: pl.DataFrame, candidates: pl.DataFrame) -> 
         gold: (dialogue, turn, slot, value) of gold's states, as written.
         candidates: Mentions that could be annotated, schema `CANDIDATES`.
     """
-    missing = candidates.filter(decision="added")
+    missing = candidates.select(*_PLACE, *_SAID, "end", "decision").filter(decision="added")
     # What is added is spelled as gold spells it; any other value is canonical.
     spelled = corpus.spelled.rename({"written": "spelling"})
     annotated = annotated_mentions(candidates).join(spelled, on=["slot", "value"], how="left")
     annotated = annotated.with_columns(value=pl.coalesce("spelling", "value"))
-    turns = _turns(corpus)
     gold = gold.filter(~pl.col("value").is_in(Convention().absent)).rename({"value": "gold"})
     one, other = (
-        _shortest(mentions, which, turns, gold) for which, mentions in zip(OF_PAIR, (missing, annotated), strict=True)
+        _shortest(mentions, which, corpus, gold) for which, mentions in zip(OF_PAIR, (missing, annotated), strict=True)
     )
     pairs = one.join(other, on=_ALIKE).filter(pl.col("missing_dialogue") != pl.col("annotated_dialogue"))
     words = pl.col("missing_words"), pl.col("annotated_words")
@@ -56,26 +55,26 @@ def find_pairs(corpus: Corpus, gold: pl.DataFrame, candidates: pl.DataFrame) -> 
     return PAIRS.conform(best.sort("missing", "slot", descending=[True, False]))
 
 
-def _turns(corpus: Corpus) -> pl.DataFrame:
-    """(dialogue, turn, system, user, words: the distinct words of both) of the dialogues that are judged."""
-    text, speaker = pl.col("text"), pl.col("speaker")
-    return corpus.texts.join(corpus.data_turns, on="row").group_by("dialogue", "turn").agg(
-        *(text.filter(speaker == who).first().alias(who) for who in ("system", "user")),
-        words=pl.col("words").list.explode().drop_nulls().unique(),
-    )  # fmt: skip
-
-
-def _shortest(mentions: pl.DataFrame, which: str, turns: pl.DataFrame, gold: pl.DataFrame) -> pl.DataFrame:
+def _shortest(mentions: pl.DataFrame, which: str, corpus: Corpus, gold: pl.DataFrame) -> pl.DataFrame:
     """The mentions of the turns with the fewest words, with what `PAIRS` has of each turn.
 
     Each stands among those that say the `same` value, and, where that is the empty text, among those that say any.
     """
-    mentions = (
-        mentions.drop("gold")
-        .join(turns, on=["dialogue", "turn"])
-        .join(gold, on=["dialogue", "turn", "slot"], how="left")
-    )
+    lengths = corpus.texts.select("row", length=pl.col("words").list.len()).group_by("row").agg(pl.col("length").sum())
+    rows = corpus.data_turns.join(lengths, on="row")
+    mentions = mentions.select(*_PLACE, *_SAID, "end").join(rows, on=["dialogue", "turn"])
     mentions = pl.concat(mentions.with_columns(same=same) for same in (pl.col("value"), pl.lit("")))
-    mentions = mentions.sort(pl.col("words").list.len(), *_SAID).group_by(_ALIKE, maintain_order=True).head(_COMPARED)
+    mentions = mentions.sort("length", *_SAID).group_by(_ALIKE, maintain_order=True).head(_COMPARED)
+    mentions = mentions.join(_turns(corpus, mentions["row"]), on="row", maintain_order="left")
+    mentions = mentions.join(gold, on=["dialogue", "turn", "slot"], how="left", maintain_order="left")
     columns = ["dialogue", "turn", "system", "user", "value", "start", "end", "gold", "words"]
     return mentions.select(*_ALIKE, *(pl.col(name).alias(f"{which}_{name}") for name in columns))
+
+
+def _turns(corpus: Corpus, rows: pl.Series) -> pl.DataFrame:
+    """(row, system, user, words: the distinct words of both) of some turns."""
+    text, speaker = pl.col("text"), pl.col("speaker")
+    return corpus.texts.filter(pl.col("row").is_in(rows.unique().implode())).group_by("row").agg(
+        *(text.filter(speaker == who).first().alias(who) for who in ("system", "user")),
+        words=pl.col("words").list.explode().drop_nulls().unique(),
+    )  # fmt: skip

@@ -114,7 +114,8 @@ def count_by_speaker(candidates: pl.DataFrame, proposals: pl.DataFrame) -> pl.Da
 
 def annotated_mentions(candidates: pl.DataFrame) -> pl.DataFrame:
     """The candidates that gold annotates and a rule explains; of a value that both say in the turn, the user's."""
-    annotated = candidates.filter(pl.col("rule").is_not_null(), decision="annotated")
+    columns = ["dialogue", "turn", "slot", "value", "speaker", "start", "end", "decision", "rule"]
+    annotated = candidates.select(columns).filter(pl.col("rule").is_not_null(), decision="annotated")
     is_user = pl.col("speaker") == "user"
     return annotated.filter(is_user | ~is_user.any().over("dialogue", "turn", "slot"))
 
