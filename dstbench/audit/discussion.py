@@ -80,7 +80,7 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
         [
             places.mentions.filter(~pl.col("names_place")),
             names.with_columns(value="added").drop("added"),
-            _kinds_in_names(names, places),
+            _kinds_in_names(names, places, rules),
         ],
         how="diagonal",
     )
@@ -190,9 +190,9 @@ def _without_common(names: pl.DataFrame, gold_names: pl.DataFrame) -> pl.DataFra
     return names.join(gold_names, on=_OF_DOMAIN, how="left").filter(usual).drop("annotated")
 
 
-def _kinds_in_names(names: pl.DataFrame, places: Places) -> pl.DataFrame:
+def _kinds_in_names(names: pl.DataFrame, places: Places, rules: Rules) -> pl.DataFrame:
     """Mentions of kinds of places within names (``clare college``), where the place is of that kind."""
-    facts = places.facts.filter(pl.col("slot").str.ends_with("-type"))
+    facts = places.facts.filter(pl.col("slot").str.contains(rules.types))
     kinds = names.drop("value", "added", "slot").join(facts.rename({"fact": "value"}), on=["domain", "entity"])
     says_kind = squeezed(pl.col("words")).str.contains(squeezed(pl.col("value")), literal=True)
     return kinds.filter(says_kind).with_columns(in_name=pl.lit(True), names_place=pl.lit(False))

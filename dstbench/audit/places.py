@@ -236,7 +236,7 @@ def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.
         ~(pl.col("names_place") & pl.col("after").is_in(rules.streets).fill_null(False)),
         ~pl.col("slot").is_in(list(rules.cues)) | pl.any_horizontal(pl.lit(False), *cued),
     ).with_columns(
-        definite=pl.col("before").is_in(rules.definite).fill_null(False),
+        definite=pl.col("slot").str.contains(rules.types) & pl.col("before").is_in(rules.definite).fill_null(False),
         queried=sentence.str.contains(rules.query),
         words=text.str.slice("start", pl.col("end") - pl.col("start")),
         denied=sentence.str.contains(rules.negation),

@@ -17,7 +17,7 @@ from dstbench.typing import Preset
 NOTHING: Final = "^\\b$"
 _PATTERNS: Final = (
     "sentence_end", "refusal", "negation", "request", "query", "offer", "indifference", "vagueness", "every",
-    "names", "bookings", "slots", "of_user", "lists", "over_dontcare", "unconfirmed", "early",
+    "names", "types", "bookings", "slots", "of_user", "lists", "over_dontcare", "unconfirmed", "early",
 )  # fmt: skip
 
 
@@ -35,6 +35,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         vagueness: A statement is not about all places.
         every: A statement is about all places.
         names: Slots that hold the name of a place.
+        types: Slots that hold the kind of a place.
         bookings: Slots that say something of a booking and nothing of the place.
         domains: The beginning of a domain's name to what is said of the domain.
         travel: Domains whose sentences name a place only as where somebody goes.
@@ -65,6 +66,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     vagueness: str
     every: str
     names: str
+    types: str
     bookings: str
     domains: dict[str, str]
     travel: list[str]

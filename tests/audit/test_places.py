@@ -204,3 +204,113 @@ def test_the_examples_of_the_paper_are_found(data: Path) -> None:
         ("MUL0690", 6, "hotel-pricerange"),
         ("MUL2009", 3, "hotel-pricerange"),
     } <= found
+
+
+# --- without a database, and another domain ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dialogue", "wanted"),
+    [
+        (after(_ACORN, "great"), _ALL),
+        (after("acorn guest house . it is in the north .", "ok"), IT),  # another sentence
+        (after("it is in the north .", "ok", name="acorn guest house"), {}),
+        (after("the acorn guest house is in the south .", "ok"), {**IT, "hotel-area": "south"}),  # no row differs
+        (after(BOTH, "hm"), {}),
+    ],
+)  # fmt: skip
+def test_without_a_database_the_name_stands_in_the_same_sentence(
+    dialogue: tuple[Turn, Turn], wanted: dict[str, str]
+) -> None:
+    states, said = corpus(list(dialogue))
+    proposals = audit.inconsistency(states, said=said).proposals
+    assert set(proposals.filter(dialogue="D0").select("slot", "value").rows()) == set(wanted.items())
+
+
+CLINICS = [{"name": "oak clinic", "district": "harbour"}, {"name": "elm clinic", "district": "old town"}]
+_OAK = {"clinic-name": "oak clinic", "clinic-district": "harbour", "clinic-date": "monday"}
+
+
+@pytest.mark.parametrize("with_database", [True, False])
+def test_another_domain_by_the_same_rules(with_database: bool, tmp_path: Path) -> None:
+    (tmp_path / "clinic_db.json").write_text(json.dumps(CLINICS), encoding="utf-8")
+    begin: Turn = (None, "i need a doctor on monday", {"clinic-date": "monday"})
+    whole: list[Turn] = [begin, ("oak clinic is in harbour .", "good", _OAK)]
+    lacking: list[Turn] = [begin, (whole[1][0], whole[1][1], begin[2])]
+    other: list[Turn] = [begin, ("elm clinic is in harbour .", "fine", begin[2])]
+    named = {**{f"A{n}": whole for n in range(SUPPORT + 1)}, "D0": lacking, "D1": other}
+    states = [
+        {"dialogue_id": name, "turn": turn, "gold": gold}
+        for name, turns in named.items()
+        for turn, (_, _, gold) in enumerate(turns)
+    ]
+    said = pl.DataFrame(
+        [(name, turn, *texts[:2]) for name, turns in named.items() for turn, texts in enumerate(turns)],
+        schema={"dialogue": pl.String, "turn": pl.UInt16, "system": pl.String, "user": pl.String},
+        orient="row",
+    )
+    proposals = audit.inconsistency(states, said=said, database=tmp_path if with_database else None).proposals
+    added = set(proposals.select("dialogue", "slot", "value").rows())
+    assert added >= {("D0", "clinic-name", "oak clinic"), ("D0", "clinic-district", "harbour")}
+    assert ("D1", "clinic-district", "harbour") not in added  # its row: in the old town; without one, no place
+
+
+# --- what the paper adds ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("switch", "dialogue", "wanted"),
+    [
+        ({"lists": "-name$"}, after(BOTH, "hm"), {"hotel-name": "acorn guest house|autumn house"}),
+        ({"refused": True}, after("how about the acorn guest house ?", "i want something else instead"), IT),
+        ({"unconfirmed": "-stars$"}, after("the acorn guest house has 3 stars .", "ok"), {**IT, "hotel-stars": "3"}),
+        (
+            {"over_dontcare": "-area$"},
+            after("it is in the north .", "ok", name="acorn guest house", area="dontcare"),
+            {"hotel-area": "north"},
+        ),
+        ({"slots": "-area$"}, after(_ACORN, "great"), {"hotel-area": "north"}),
+        ({"of_user": "-name$"}, after("ok .", "in the south please"), {}),
+    ],
+)
+def test_switches(
+    switch: dict[str, Any], dialogue: tuple[Turn, Turn], wanted: dict[str, str], database: str, tmp_path: Path
+) -> None:
+    (tmp_path / "rules.json").write_text(json.dumps(switch), encoding="utf-8")
+    # Similar dialogues annotate stars, names and areas, so that there is evidence for each.
+    assert added(database, *dialogue, rules=tmp_path / "rules.json") == {(1, s, v) for s, v in wanted.items()}
+
+
+def test_values_before_gold_begins_the_domain(database: str, tmp_path: Path) -> None:
+    first: Turn = (None, "indian food", {"restaurant-food": "indian"})
+    dialogue = [(None, "i want to stay at the autumn house", {}), ("ok", "hm", {}), first, ("ok", "a hotel please", IT)]
+    assert added(database, *dialogue) == set()
+    (tmp_path / "rules.json").write_text('{"early": "^hotel-name$"}', encoding="utf-8")
+    assert (0, "hotel-name", "autumn house") in added(database, *dialogue, rules=tmp_path / "rules.json")
+
+
+def test_refused_is_what_the_database_contradicts(database: str) -> None:
+    lensfield = "lensfield hotel is nice ."
+    assert added(database, *after(lensfield, "great")) == {(1, "hotel-name", "lensfield hotel")}
+    refusals = ("i need 4 stars", "i would like something in the north")
+    for user in refusals:
+        assert (1, "hotel-name", "lensfield hotel") not in added(database, *after(lensfield, user))
+    assert (1, "hotel-name", "lensfield hotel") in added(database, *after(lensfield, "is it in the north ?"))
+
+
+def test_values_after_words_that_tell_their_slot() -> None:
+    trains = [
+        ("a train from ely to norwich", {"train-departure": "ely", "train-destination": "norwich"}),
+        ("a train from norwich to ely", {"train-departure": "norwich", "train-destination": "ely"}),
+    ] * (SUPPORT + 1)
+    states: list[dict[str, Any]]
+    states = [{"dialogue_id": f"T{n}", "turn": 0, "gold": dict(gold)} for n, (_, gold) in enumerate(trains)]
+    del states[-1]["gold"]["train-departure"]
+    del states[-2]["gold"]["train-destination"]
+    schema = {"dialogue": pl.String, "turn": pl.UInt16, "system": pl.String, "user": pl.String}
+    rows = [(f"T{n}", 0, None, user) for n, (user, _) in enumerate(trains)]
+    proposals = audit.inconsistency(states, said=pl.DataFrame(rows, schema=schema, orient="row")).proposals
+    assert proposals.select("dialogue", "slot", "value", "rule").rows() == [
+        (f"T{len(trains) - 2}", "train-destination", "norwich", "cue"),
+        (f"T{len(trains) - 1}", "train-departure", "norwich", "cue"),
+    ]
