@@ -17,7 +17,7 @@ _ALIKE: Final = [*_PLACE, "same"]
 _SAID: Final = ["dialogue", "turn", "value", "start"]
 #: So many mentions of a kind are compared, those of the turns with the fewest words: all pairs would be too many, and
 #: short ones are easy to read.
-_COMPARED: Final = 6
+_COMPARED: Final = 8
 
 
 def find_pairs(corpus: Corpus, gold: pl.DataFrame, candidates: pl.DataFrame) -> pl.DataFrame:
