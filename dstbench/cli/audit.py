@@ -280,7 +280,7 @@ def inconsistency(
     if log is not None:
         dstbench.audit.write_log(missing, log)
     written = [path for path in (output if apply else None, log, review) if path is not None]
-    written += drawing.write(inconsistency_charts(missing))
+    written += drawing.write(inconsistency_charts(missing, pairs))
     return Result(render_inconsistency(missing, form, pairs=pairs), written, output=None if apply else output)
 
 

@@ -102,8 +102,13 @@ def _rates(inconsistency: Inconsistency) -> pl.DataFrame:
     )
 
 
-def _pairs(pairs: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
-    """A title and a table per pair: two turns side by side, each with what is said and what gold has (`PAIRS`)."""
+def pair_texts(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Pairs (`PAIRS`) as texts.
+
+    Returns:
+        (slot, missing_turn, missing_lines: list, annotated_turn, annotated_lines: list): which turns they are, and what
+        is said and what gold has in each.
+    """
     sides: dict[str, pl.Expr] = {}
     for which in OF_PAIR:
         dialogue, turn, start, end, gold = (
@@ -116,9 +121,14 @@ def _pairs(pairs: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
             lines.append(pl.format(f"{who}: {{}}", said.fill_null(UNDEFINED)))
         lines.append(pl.coalesce(pl.format("gold: {} = {}", "slot", gold), pl.lit("gold: nothing")))
         sides |= {f"{which}_turn": pl.format("{}, turn {}", dialogue, turn), f"{which}_lines": pl.concat_list(lines)}
+    return pairs.select("slot", **sides)
+
+
+def _pairs(pairs: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    """A title and a table per pair: two turns side by side."""
     return [
         (f"Alike in what is said, one annotated and one not: {slot}", pl.DataFrame({one: lines, other: others}))
-        for slot, one, lines, other, others in pairs.select("slot", **sides).iter_rows()
+        for slot, one, lines, other, others in pair_texts(pairs).iter_rows()
     ]
 
 

@@ -7,12 +7,14 @@ are drawn by `svg`, with the colours of page.css, which also suit dark screens.
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
 from dstbench.audit.entity_bias import frequent_values, slot_order
 from dstbench.audit.version_diff import split_rows
+from dstbench.rendering.audit_words import pair_texts
 from dstbench.schema.audit import KINDS
 from dstbench.typing import SlotOrder
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 Chart = dict[str, Any]
 
 _COLOURS: Final = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
+# Lines of text are wrapped to so many characters.
+_LINE: Final = 66
 _DASHES: Final = ([1, 0], [5, 2], [2, 2], [7, 2, 2, 2], [1, 1], [9, 3], [4, 1, 1, 1, 1, 1])
 # How each kind of mark looks, and which channels tell runs apart beside colour.
 _LOOKS: Final[dict[str, tuple[Chart, list[str]]]] = {
@@ -113,10 +117,10 @@ def difference_charts(differences: Differences) -> dict[str, Chart]:
     return {"differences": _slot_bars("Slots that differ", shares, "share of turns", by="kind", column="split")}
 
 
-def inconsistency_charts(inconsistency: Inconsistency) -> dict[str, Chart]:
-    """The figures of missing annotations: in which share of the dialogues of each split, and who says them.
+def inconsistency_charts(inconsistency: Inconsistency, pairs: int) -> dict[str, Chart]:
+    """The figures of missing annotations: in which share of each split's dialogues, who says them, and so many pairs.
 
-    The first is Table 1 of Qian et al. 2021 as bars, the second is their Fig 4.
+    The first is Table 1 of Qian et al. 2021 as bars, the second is their Fig 4, the third is like their Figs 1 and 10.
     """
     slots = inconsistency.modified.filter(pl.col("slot").is_not_null())
     slots = slots.filter(pl.col("dialogues").sum().over("slot") > 0)
@@ -126,10 +130,12 @@ def inconsistency_charts(inconsistency: Inconsistency) -> dict[str, Chart]:
     speakers = inconsistency.shares.drop_nulls("share").sort("slot", "speaker")  # as the bars are stacked
     speakers = speakers.with_columns(by=pl.format("said by the {}", "speaker"))
     title = "share of dialogues with the domain"
-    return {
+    charts = {
         "modified": _slot_bars("Dialogues that lack annotations", slots, title, by="split", stacked=False),
         "speakers": _slot_bars("Who says what is not annotated", speakers, "share of missing annotations", by="by"),
     }
+    shown = pair_texts(inconsistency.pairs.head(pairs))
+    return {**charts, "pairs": _side_by_side(shown)} if shown.height else charts
 
 
 def version_charts(scored: VersionScores) -> dict[str, Chart]:
@@ -283,6 +289,33 @@ def _bars(title: str, rows: pl.DataFrame, encoding: Chart, by: str, *, stacked: 
         chart["encoding"]["yOffset"] = _name(by, sort=names)
         chart["height"] = {"step": 5}  # of one bar
     return chart
+
+
+def _side_by_side(pairs: pl.DataFrame) -> Chart:
+    """Pairs of turns (`pair_texts`) as text, in two columns, a panel per slot."""
+    rows: list[tuple[str, str, int, str]] = []
+    for slot, *turns in pairs.iter_rows():
+        texts = [[turns[0], *turns[1]], [turns[2], *turns[3]]]
+        wrapped = [[line for text in listed for line in textwrap.wrap(text, _LINE)] for listed in texts]
+        longest = max(map(len, wrapped))
+        for side, lines in zip(("not annotated", "annotated"), wrapped, strict=True):
+            rows += [(slot, side, at, line) for at, line in enumerate([*lines, *[""] * (longest - len(lines))])]
+    schema = {"slot": pl.String, "side": pl.String, "line": pl.UInt16, "text": pl.String}
+    table = pl.DataFrame(rows, schema=schema, orient="row")
+    encoding = {
+        "x": {"value": 0},
+        "y": {"field": "line", "type": "ordinal", "axis": None},
+        "text": _name("text"),
+        "color": {
+            "condition": {"test": "indexof(datum.text, 'gold: ') == 0", "value": _COLOURS[0]},
+            "value": _COLOURS[-1],
+        },
+        **_panels("column", "side", table),
+        "row": _name("slot", sort=pairs["slot"].to_list(), title=None, header={}),
+    }
+    mark = {"type": "text", "align": "left", "baseline": "middle"}
+    chart = _specification("Alike in what is said", table, mark=mark, encoding=encoding)
+    return {**chart, "height": {"step": 9}, "resolve": {"scale": {"y": "independent"}}, "usermeta": {"width": "page"}}
 
 
 def _slot_bars(

@@ -1,7 +1,7 @@
 """Charts drawn as files for papers: SVG, PDF or PNG, by vl-convert, without a browser and without a network.
 
 Figures are as wide as a column of text (3.3 inches), or as a page (7 inches) if they have three or more panels beside
-each other. They have type of 7 and 8 points, and no title, because papers have captions.
+each other, or say so (``usermeta``). They have type of 7 and 8 points, and no title, because papers have captions.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ def draw_figure(chart: Chart, form: FigureFormat) -> bytes:
     # The first drawing shows how much room the labels and legends beside the plots take; the second makes the plots
     # narrower by as much.
     panels = len(chart.get("encoding", {}).get("column", {}).get("sort", "1"))
-    width = _WIDTH if panels < _MANY_PANELS else _WIDTH_OF_PAGE
+    is_wide = panels >= _MANY_PANELS or chart.get("usermeta") == {"width": "page"}
+    width = _WIDTH_OF_PAGE if is_wide else _WIDTH
     size = _SIZE.search(vl_convert.vegalite_to_svg(_fit(chart, width), **options))
     beside = float(size[2]) - panels * width if size else 0
     fitted = _fit(chart, max(_NARROWEST, (width - beside) / panels))

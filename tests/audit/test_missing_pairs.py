@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from dstbench.audit import missing_pairs
 from dstbench.audit.mentions import CANONICAL, WORD
-from dstbench.rendering.audit_words import render_inconsistency
+from dstbench.rendering.audit_words import pair_texts, render_inconsistency
+from dstbench.rendering.charts import inconsistency_charts
 from tests.audit.test_missing_annotations import hotels
 from tests.planted import consistent, find, take_out
 
@@ -141,3 +142,17 @@ def test_gold_of_a_pair_is_what_the_dataset_has() -> None:
     assert found.pairs.select("slot", "missing_gold", "annotated_gold").rows() == [
         ("hotel-name", "dontcare", "ashley hotel")
     ]
+
+
+def test_a_pair_as_it_is_drawn() -> None:
+    found = find(hotels(name=False))
+    chart = inconsistency_charts(found, 1)["pairs"]
+    lines = pl.DataFrame(chart["data"]["values"])
+    shown = pair_texts(found.pairs.head(1)).row(0)
+    assert lines["slot"].unique().to_list() == [shown[0]]
+    for side, turn, texts in (("not annotated", *shown[1:3]), ("annotated", *shown[3:])):
+        of_side = lines.filter(side=side).sort("line")
+        assert of_side["line"].to_list() == list(range(of_side.height))
+        assert " ".join(of_side["text"]).split() == " ".join([turn, *texts]).split(), "no word is lost"
+    assert lines["side"].value_counts()["count"].n_unique() == 1, "both sides are as long"
+    assert "pairs" not in inconsistency_charts(found, 0)

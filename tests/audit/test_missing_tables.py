@@ -231,5 +231,5 @@ def test_figures_have_the_numbers_of_the_tables(three_files: audit.Inconsistency
     assert set(bars) == lack
     assert list(bars.values()) == pytest.approx([1.0] * len(bars))
     assert "yOffset" not in speakers["encoding"]
-    single = inconsistency_charts(find_in({"one": hotels(name=False)}))["modified"]
+    single = inconsistency_charts(find_in({"one": hotels(name=False)}), 1)["modified"]
     assert [(row["slot"], row["share"]) for row in single["data"]["values"]] == [("hotel-name", 1 / 12)]
