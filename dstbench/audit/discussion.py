@@ -152,13 +152,15 @@ def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
 
 
 def on_topic(mentions: pl.DataFrame, discussion: Discussion, corpus: Corpus, rules: Rules) -> pl.DataFrame:
-    """The mentions of the domain that is talked about, in sentences that are not of another domain only."""
-    topics = discussion.turns.filter("is_topic").select(_OF_DOMAIN)
+    """The mentions in sentences that have words of their domain, or of no other one if theirs is talked about."""
+    topics = discussion.turns.select(*_OF_DOMAIN, "is_topic")
     mentions = mentions.join(corpus.domains.cast(pl.String), on="slot", maintain_order="left")
-    mentions = mentions.join(topics, on=_OF_DOMAIN, how="semi", maintain_order="left")
+    mentions = mentions.join(topics, on=_OF_DOMAIN, how="left", maintain_order="left")
     sentence = with_sentence(spans(mentions, corpus.texts), rules).with_columns(pl.col("sentence").str.to_lowercase())
     own, other = (says_domain(pl.col("sentence"), rules, own=own) for own in (True, False))
-    return sentence.filter(own | ~other).drop("sentence", "number", "text", "start", "end")
+    return sentence.filter(own | (pl.col("is_topic").fill_null(False) & ~other)).drop(
+        "is_topic", "sentence", "number", "text", "start", "end"
+    )
 
 
 def _state(corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:

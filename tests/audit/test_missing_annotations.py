@@ -253,8 +253,8 @@ def test_what_was_taken_out_is_found(seed: int, share: float) -> None:
     states, gone = take_out(consistent(600, seed), share, seed)
     precision, recall = scores(find(states).proposals, gone)
     assert len(gone) > 300
-    assert precision >= 0.95
-    assert recall >= 0.95
+    assert precision >= 0.98
+    assert recall >= 0.98
 
 
 def test_a_consistent_corpus_has_nothing_missing() -> None:
