@@ -14,6 +14,11 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from rich.console import Console
+
+# The console of each spinner that is shown; notes go through it, or they would stand on the spinner's line.
+_spinners: list[Console] = []
+
 
 @contextmanager
 def reporting() -> Iterator[None]:
@@ -23,8 +28,11 @@ def reporting() -> Iterator[None]:
     def tell(kind: str, message: object) -> None:
         from dstbench.io.escape import visible  # so that no text of a file controls the terminal
 
-        lines = f"{kind}: {message}".split("\n")
-        typer.echo("\n".join(visible(shortened(line, 4000)) for line in lines), err=True)
+        text = "\n".join(visible(shortened(line, 4000)) for line in f"{kind}: {message}".split("\n"))
+        if _spinners:  # it draws itself again below the text
+            _spinners[-1].print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
+        else:
+            typer.echo(text, err=True)
 
     def note(message: Warning | str, *_: object, **__: object) -> None:
         tell("note", message)
@@ -54,7 +62,9 @@ def progress(doing: str) -> Iterator[None]:
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True) as progress:
+        _spinners.append(console)
         task = progress.add_task(doing)
 
         class Show(logging.Handler):
@@ -68,6 +78,7 @@ def progress(doing: str) -> Iterator[None]:
         try:
             yield
         finally:
+            _spinners.remove(console)
             log.removeHandler(shown)
             log.setLevel(before)
 

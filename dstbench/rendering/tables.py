@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import reduce
+from shutil import get_terminal_size
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 import polars as pl
@@ -31,7 +33,8 @@ IS_COUNT: Final = pl.col("unit") == "count"
 _LONGEST_LINE: Final = 100_000
 # Longer texts in a cell are wrapped; numbers never are.
 _WIDEST_CELL: Final = 60
-# In a wider table, shorter texts are wrapped too, but no word is broken, and no text so short.
+# In a table that is wider than the terminal, or than this where there is none, shorter texts are wrapped too, but no
+# word is broken, and no text so short.
 _WIDEST_TABLE: Final = 100
 _SHORT_TEXT: Final = 24
 # Numbers, numbers with their share in percent, and undefined ones.
@@ -281,7 +284,7 @@ def text_table(table: pl.DataFrame, styles: Sequence[Sequence[str]] | None = Non
 
 
 def _longest_line(table: pl.DataFrame, numeric: Sequence[bool]) -> int:
-    """How long the lines in cells may be for the table to be no wider than a page; if none will do, the usual."""
+    """How long the lines in cells may be for the table to fit the terminal (or a page); if none will do, the usual."""
     texts = [(column.name, *column) for column in table]
     widths = [max(map(len, cells)) for cells in texts]
     words = (len(word) for cells in texts for text in cells for word in text.split())
@@ -290,5 +293,6 @@ def _longest_line(table: pl.DataFrame, numeric: Sequence[bool]) -> int:
         cells = (n if is_number else min(n, longest) for n, is_number in zip(widths, numeric, strict=True))
         return sum(cells) + 3 * table.width - 1
 
+    page = get_terminal_size().columns if sys.stdout.isatty() else _WIDEST_TABLE
     lines = range(_WIDEST_CELL, max(_SHORT_TEXT, *words, 0) - 1, -1)
-    return next((longest for longest in lines if width(longest) <= _WIDEST_TABLE), _WIDEST_CELL)
+    return next((longest for longest in lines if width(longest) <= page), _WIDEST_CELL)
