@@ -378,6 +378,6 @@ def test_notes_stand_on_lines_of_their_own_beside_a_spinner(here: Path) -> None:
     os.close(ours)
     assert process.wait() == 0
     text = shown.decode()
-    assert "reading" in text, "there is a spinner"
+    assert "scoring" in text, "there is a spinner"
     assert text.count("note: ") == len(re.findall(r"(?:^|\n|\x1b\[2K)note: ", text)) > 0
     assert all(line.endswith("\r") for line in re.findall(r"note: [^\n]*", text))
