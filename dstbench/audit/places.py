@@ -194,10 +194,10 @@ def _bare(name: str) -> str:
 
 
 def _patterns(slot: str, value: str) -> set[str]:
-    """Patterns of the spellings of a value; tokenisers split genitives off (``rosa s``)."""
+    """Patterns of the spellings of a value; tokenisers split genitives off (``rosa s``). Signs alone have none."""
     texts = {value, *spellings(slot, value)}
     texts |= {re.sub(r"(\w{3,})s\b", r"\1 s", text, count=1) for text in texts}
-    return {_pattern(text) for text in texts}
+    return {_pattern(text) for text in texts if re.search(WORD, text)}
 
 
 def _pattern(text: str) -> str:
@@ -211,7 +211,7 @@ def _sentences(text: pl.Expr, rules: Rules) -> pl.Expr:
 
 def with_sentence(mentions: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     """Mentions (`mentions.spans`) with the `sentence` that they stand in, and its `number` in the utterance."""
-    number = pl.col("text").str.head("start").str.count_matches(rules.sentence_end)
+    number = pl.col("text").str.head("start").str.to_lowercase().str.count_matches(rules.sentence_end)
     sentence = _sentences(pl.col("text"), rules).list.get(number, null_on_oob=True)
     return mentions.with_columns(number=number, sentence=sentence)
 
