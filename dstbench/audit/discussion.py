@@ -119,7 +119,7 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
     said = said.with_columns(
         rule=pl.coalesce(pl.when(f"by_{rule}").then(pl.lit(rule)) for rule in RULES),
         is_set=((pl.col("now") == pl.col("value")) & pl.col("changed")).fill_null(False),
-    ).sort(pl.col("rule").is_null(), "mention", "slot")
+    ).sort(pl.col("rule").is_null(), "mention", "slot", "value")
     # Where the state had the value before, there was nothing to annotate.
     could = pl.col("is_set") | pl.col("now").is_null()
     said = said.unique(["row", "slot", "speaker", "value"], keep="first", maintain_order=True).with_columns(could=could)
@@ -143,8 +143,7 @@ def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     """
     missing = judged.filter(pl.col("rule").is_not_null(), pl.col("now").is_null(), pl.col("annotated") >= SUPPORT)
     missing = missing.with_columns(share=pl.col("annotated") / pl.col("others"))
-    order = ["row", "slot", pl.col("speaker") == "system", "mention"]
-    missing = missing.sort(order)
+    missing = missing.sort("row", "slot", pl.col("speaker") == "system", "mention", "value")
     values = pl.col("value").unique(maintain_order=True).over(*_CELL, "speaker", mapping_strategy="join")
     takes_lists = pl.col("slot").str.contains(rules.lists)
     missing = missing.with_columns(value=pl.when(takes_lists).then(values.list.join(BETWEEN)).otherwise("value"))
