@@ -125,7 +125,7 @@ CANDIDATES: Final = Table(
         "added; annotated: gold sets the value here; other: gold sets another value; no rule: it belongs to the state "
         "by no rule; seldom: gold annotates too few similar places; held: what is added here or before has the slot."
     ),
-    gold=text("Gold's value of the slot in this turn, canonical; null: none.", nullable=True),
+    gold=text("Gold's value of the slot in this turn, as written; null: none.", nullable=True),
     rule=text("As in proposals; null: by none.", nullable=True),
     **PROPOSALS.only("entity", "fact", "place"),
     annotated=count("Similar places elsewhere that gold annotates; null: there is no evidence.", nullable=True),

@@ -103,6 +103,23 @@ def test_every_candidate_says_what_came_of_it(database: str, with_database: bool
     assert {"added", "annotated", "no rule"} <= set(candidates["decision"])
 
 
+@pytest.mark.parametrize("with_database", [False, True])
+def test_the_log_has_values_as_gold_writes_them(database: str, with_database: bool) -> None:
+    """Whatever came of a mention, and by whatever it is judged."""
+    states, _ = take_out(consistent(300, 1), 0.2, 1)
+    for state in states:
+        state["gold"] = {slot: value.upper() for slot, value in state["gold"].items()}
+    candidates = search(states, database=database if with_database else None).candidates
+    gold = {(s["dialogue_id"], s["turn"], slot): value for s in states for slot, value in s["gold"].items()}
+    for row in candidates.iter_rows(named=True):
+        assert row["gold"] == gold.get((row["dialogue"], row["turn"], row["slot"]))
+        assert row["decision"] != "annotated" or row["value"] == row["gold"]
+    values = {(slot, value) for (_, _, slot), value in gold.items()}
+    decided = candidates.filter(pl.col("decision").is_in(["added", "held", "no rule", "seldom"]))
+    assert {row for row in decided.select("slot", "value").iter_rows() if row[1] != row[1].lower()} <= values
+    assert decided.filter(pl.col("value") != pl.col("value").str.to_lowercase()).height > 20
+
+
 def test_the_decision_is_an_expression_over_the_log(database: str) -> None:
     """Anyone can decide otherwise: the log has what the decision needs."""
     states, _ = take_out(consistent(300, 1), 0.2, 1)
