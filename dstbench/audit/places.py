@@ -7,6 +7,7 @@ without one, the places are those that gold names. Words and patterns are data (
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
@@ -86,21 +87,9 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     }
     common = no_names | {value for slot, listed in searched.items() for value in listed if slot not in rules.cues}
     names = _with_spelling(_names(entities, values, name_slots, common, rules), name_slots, corpus)
-    patterns = [
-        (pattern, slot, name)
-        for slot, name in names.join(name_slots, on="domain").select("slot", "name").iter_rows()
-        for pattern in sorted(_patterns(slot, name))
-    ]
-    patterns += [
-        (_pattern(words), slot, CANONICAL(slot, value))
-        for slot, by_value in rules.said_as.items()
-        if slot in values
-        for value, listed in by_value.items()
-        for words in listed
-    ]
-    of_values = Vocabulary.of(searched).patterns
-    every = pl.concat([of_values, pl.DataFrame(patterns, schema=of_values.schema, orient="row")])
-    mentions = find_mentions(corpus.texts, Vocabulary(every.unique(maintain_order=True), {}))
+    named = names.join(name_slots, on="domain").select("slot", "name")
+    said_as = {slot: by_value for slot, by_value in rules.said_as.items() if slot in values}
+    mentions = find_mentions(corpus.texts, _vocabulary(searched, named, said_as))
     mentions = mentions.with_columns(
         names_place=pl.col("slot").is_in(name_slots["slot"].implode()), is_kind=pl.col("slot").is_in(list(rules.kinds))
     )
@@ -115,6 +104,22 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
         mentions=mentions,
         refusals=_refusals(corpus, rules, discussed),
     )
+
+
+def _vocabulary(
+    searched: Mapping[str, set[str]], names: pl.DataFrame, said_as: Mapping[str, Mapping[str, list[str]]]
+) -> Vocabulary:
+    """The values of slots, the (slot, name) of places, and by slot and value other words that say it."""
+    patterns = [(pattern, slot, name) for slot, name in names.iter_rows() for pattern in sorted(_patterns(slot, name))]
+    patterns += [
+        (_pattern(words), slot, CANONICAL(slot, value))
+        for slot, by_value in said_as.items()
+        for value, listed in by_value.items()
+        for words in listed
+    ]
+    of_values = Vocabulary.of(searched).patterns
+    every = pl.concat([of_values, pl.DataFrame(patterns, schema=of_values.schema, orient="row")])
+    return Vocabulary(every.unique(maintain_order=True), {})
 
 
 def _entities(rows: pl.DataFrame, name_slots: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
