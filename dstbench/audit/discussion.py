@@ -225,12 +225,12 @@ def _discussed(
     """What is discussed in each turn, of each domain that gold has in the dialogue.
 
     Returns:
-        (row, domain, place: under discussion, `user_names` and `system_names`: how many places they name, has_begun:
-        whether gold annotates the domain up to the next turn, offered: the
+        (row, domain, place: under discussion, user_names and system_names: how many places they name, has_begun:
+        whether gold annotates the domain up to the next turn, refused: whether the user refuses an offer, offered: the
         only place that the system names and the user does not refuse, system_names_place: whether the place under
-        discussion is among those that the system names, is_topic and was_topic: whether the domain is the
-        last one that was annotated or spoken of, with the user's words and before them, elsewhere: whether the system
-        names places of another domain).
+        discussion is among those that the system names, is_topic and was_topic: whether the domain is the last one that
+        was annotated or spoken of, after the user's words and before them, elsewhere: whether the system names places
+        of another domain).
     """
     domains = pl.DataFrame({"domain": places.domains}, schema={"domain": pl.String})
     begun = state.join(corpus.turns, on="row").group_by("talk", "domain").agg(begin=pl.col("row").min())

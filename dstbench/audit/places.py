@@ -36,7 +36,8 @@ class Places:
         name_slots: (domain, slot), the slots of names.
         facts: (domain, entity, slot, fact), the attributes of entities, canonical.
         names: (domain, name, entity, value), each canonical name of an entity, and the name that is added for it.
-        mentions: What `mentions.find_mentions` gives, with `domain`, `words`, and what the rules say of the sentence.
+        mentions: What `mentions.find_mentions` gives, with `domain`, `words`, and what the rules say of the sentence
+            and the utterance; `sentence` is its number in the utterance.
         refusals: (row, domain), turns in which the user asks for another place.
     """
 
@@ -158,8 +159,8 @@ def _names(
             meant.setdefault((domain, form), set()).add(name)
     entity_of = {key: min(which) for key, which in meant.items() if len(which) == 1}
     entity_of |= {(domain, name): name for domain, name in entities.iter_rows() if name not in common}
-    alike = {(domain, _bare(name)): entity for (domain, name), entity in entity_of.items()}
-
+    # Sorted: of names that are alike without signs, the same one is taken in every run.
+    alike = {(domain, _bare(name)): entity for (domain, name), entity in sorted(entity_of.items())}
     names_of: dict[str, list[str]] = {}
     for domain, bare in alike:
         names_of.setdefault(domain, []).append(bare)
@@ -222,7 +223,7 @@ def with_sentence(mentions: pl.DataFrame, rules: Rules) -> pl.DataFrame:
 
 
 def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.DataFrame:
-    """Mentions with the number of the `sentence` that they stand in, and what the rules say of it."""
+    """`Places.mentions`, of mentions with their utterances (`mentions.spans`)."""
     text, sentence, is_user = pl.col("text"), pl.col("sentence"), pl.col("speaker") == "user"
     mentions = mentions.with_columns(pl.col("slot", "speaker", "value").cast(pl.String))
     mentions = mentions.join(corpus.domains.cast(pl.String), on="slot").join(
