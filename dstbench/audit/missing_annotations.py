@@ -113,8 +113,7 @@ def inconsistency(
     words = read_rules(rules)
     dialogues = Dialogues.read(data, said, split)
     elsewhere = None if evidence is None else Dialogues.read(evidence)
-    if elsewhere is not None:
-        _check_evidence(dialogues.cells["slot"].unique(), elsewhere.cells["slot"].unique())
+    _check_evidence(dialogues.cells["slot"].unique(), (elsewhere or dialogues).cells["slot"].unique())
     corpus = lay_out(
         dialogues,
         _vocabulary((elsewhere or dialogues).cells, ontology, database),
@@ -152,9 +151,12 @@ def inconsistency(
 
 
 def _check_evidence(slots: pl.Series, others: pl.Series) -> None:
-    """Refuse evidence of another dataset, which would show that nothing is missing."""
+    """Refuse evidence without a value, or of another dataset: it would show that nothing is missing."""
+    if others.is_empty():
+        hint = "what is missing shows only where gold annotates similar places"
+        raise DstbenchError("gold has no value in any turn of the data, or of the evidence", hint=hint)
     if len(slots) and not slots.is_in(others.implode()).any():
-        one, other = (", ".join(listed.sort()[:3]) or "none" for listed in (slots, others))
+        one, other = (", ".join(listed.sort()[:3]) for listed in (slots, others))
         raise DstbenchError(
             "the evidence has none of the dataset's slots", hint=f"the dataset has {one}, …; the evidence {other}, …"
         )

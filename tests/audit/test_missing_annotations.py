@@ -403,6 +403,14 @@ def test_values_are_written_as_gold_does() -> None:
     assert find(states).proposals["value"].to_list() == ["The Ashley Hotel"]
 
 
+def test_where_no_value_tells_its_slot_nothing_is_missing() -> None:
+    states = hotels(name=True)
+    slots = {slot for state in states for slot in state["gold"]}
+    assert find(states, ontology={slot: ["yes", "dontcare"] for slot in slots}, support=1000).proposals.is_empty()
+    yes = [{**state, "gold": {"hotel-parking": "yes"}} for state in states]
+    assert find(yes, ontology=None).summary["missing"].item() == 0
+
+
 def test_what_cannot_be_meant_is_refused(here: Path) -> None:
     states = hotels(name=True)
     with pytest.raises(dstbench.UsageError, match=r"support=0, at_least=0\.5"):
@@ -423,9 +431,17 @@ def test_what_cannot_be_meant_is_refused(here: Path) -> None:
         audit.inconsistency(memory(states), said=said(states[:-1]))
     other = {"dialogue_id": "E", "turn": 0, "gold": {"bus-day": "monday"}, "user": "on monday"}
     Path("evidence.jsonl").write_text(json.dumps(other))
-    for options in ({}, {"ontology": {"hotel-name": ["cityroomz"]}}):
+    choices: list[dict[str, Any]] = [{}, {"ontology": {"hotel-name": ["cityroomz"]}}, {"rules": "qian2021"}]
+    for options in choices:
         with pytest.raises(dstbench.DstbenchError, match="evidence has none of the dataset's slots"):
             find(states, evidence="evidence.jsonl", **options)
+    Path("empty.jsonl").write_text(json.dumps({**other, "gold": {}}))
+    bare = [{**state, "gold": {}} for state in states]
+    for options in choices:
+        with pytest.raises(dstbench.DstbenchError, match="gold has no value in any turn"):
+            find(bare, **options)
+        with pytest.raises(dstbench.DstbenchError, match="gold has no value in any turn"):
+            find(states, evidence="empty.jsonl", **options)
     Path("pred.jsonl").write_text(json.dumps({"dialogue_id": "D", "turn": 0, "pred": {}, "user": "hm"}))
     with pytest.raises(dstbench.DstbenchError, match="no gold inside"):
         audit.inconsistency("pred.jsonl")
