@@ -52,13 +52,19 @@ def list_candidates(
         .otherwise(pl.lit("seldom"))
     )  # fmt: skip
     turns = pl.col("until") - pl.col("row")
-    judged = judged.with_columns(decision=decision, share=share, gold="now", turns=turns)
+    judged = judged.with_columns(decision=decision, share=share, turns=turns)
     # Rows are numbered by dialogue and turn.
     judged = judged.sort("row", "slot", "speaker", "first", "value", "is_similar")
+    # The rules compare canonical values; the log has them as gold writes them.
+    spelled = corpus.spelled.rename({"written": "spelling"})
+    gold = corpus.cells.select("row", pl.col("slot").cast(pl.String), gold=pl.col("value").cast(pl.String))
     # A part at a time takes less memory.
     parts = [CANDIDATES.schema.to_frame()]
     for part in judged.iter_slices(_ROWS):
-        worded = _with_words(part, corpus).with_columns(pl.coalesce("written", "value").alias("value"))
+        worded = _with_words(part, corpus)
+        for frame, key in ((spelled, ["slot", "value"]), (gold, ["row", "slot"])):
+            worded = worded.join(frame, on=key, how="left", maintain_order="left")
+        worded = worded.with_columns(value=pl.coalesce("written", "spelling", "value"))
         parts.append(CANDIDATES.conform(_with_nulls(worded, CANDIDATES.schema)))
     return pl.concat(parts)
 

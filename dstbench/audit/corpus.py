@@ -122,11 +122,16 @@ def with_lists(corpus: Corpus, proposed: pl.DataFrame) -> Corpus:
     parts = lists.with_columns(part=pl.col("value").str.split(BETWEEN)).explode("part")
     parts = parts.join(corpus.spelled.rename({"value": "part"}), on=["slot", "part"], maintain_order="left")
     spelled = parts.group_by("slot", "value").agg(pl.col("written").str.join(BETWEEN))
-    forms = spelled.join(parts.select("slot", "value", "part"), on=["slot", "value"])
+    forms = parts.select("slot", "value", "part").join(spelled, on=["slot", "value"], maintain_order="left")
     forms = forms.select(_codes("slot", "written"), pl.col("part").cast(pl.Categorical).alias("value"), n=pl.lit(0))
-    spelled = pl.concat([corpus.spelled, spelled.select(corpus.spelled.columns)]).unique(["slot", "value"])
-    forms = pl.concat([corpus.forms, forms.cast({"n": pl.UInt32})]).unique(["slot", "written", "value"])
-    return replace(corpus, spelled=spelled, forms=forms)
+    spelled = pl.concat([corpus.spelled, spelled.select(corpus.spelled.columns)])
+    forms = pl.concat([corpus.forms, forms.cast({"n": pl.UInt32})])
+    # Forms stay in order: of a list, the first is the value that the state has.
+    return replace(
+        corpus,
+        spelled=spelled.unique(["slot", "value"], keep="first", maintain_order=True),
+        forms=forms.unique(["slot", "written", "value"], keep="first", maintain_order=True),
+    )
 
 
 def _joined(data: Dialogues, evidence: Dialogues | None, name: str) -> pl.DataFrame:

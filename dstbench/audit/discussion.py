@@ -75,7 +75,30 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
         none); `now` (gold's value of the slot, null: none), `is_set` (to the value said, in this turn) and `could` (be
         annotated here); and, of mentions elsewhere with the same slot, speaker and rule, `annotated` of `others`.
     """
-    state, names = discussion.state, discussion.names
+    is_feature = pl.col("slot").is_in(rules.features)
+    said = _with_facts(_judged(discussion, places, rules, is_feature), discussion, places)
+    said = said.with_columns(
+        values=pl.col("value").n_unique().over("row", "speaker", "slot"),
+        is_held=pl.col("holders").fill_null(0) > (pl.col("now") == pl.col("value")).fill_null(False).cast(pl.UInt32),
+        is_offered=(_is_offer(rules) & (pl.col("user_names") == 0)).fill_null(False),
+    ).with_columns(**_rules(rules, is_feature))
+    said = said.with_columns(
+        rule=pl.coalesce(pl.when(f"by_{rule}").then(pl.lit(rule)) for rule in RULES),
+        is_set=((pl.col("now") == pl.col("value")) & pl.col("changed")).fill_null(False),
+    ).sort(pl.col("rule").is_null(), "mention", "slot", "value")
+    # Where the state had the value before, there was nothing to annotate.
+    could = pl.col("is_set") | pl.col("now").is_null()
+    said = said.unique(["row", "slot", "speaker", "value"], keep="first", maintain_order=True).with_columns(could=could)
+    return said.with_columns(
+        entity="place",
+        annotated=elsewhere(pl.col("is_evidence") & pl.col("is_set"), ["slot", "speaker", "rule"]),
+        others=elsewhere(pl.col("is_evidence") & pl.col("could"), ["slot", "speaker", "rule"]),
+    ).drop("place")
+
+
+def _judged(discussion: Discussion, places: Places, rules: Rules, is_feature: pl.Expr) -> pl.DataFrame:
+    """The mentions that the rules judge, with what is discussed in their turn, and the value that each adds."""
+    names = discussion.names
     said = pl.concat(
         [
             places.mentions.filter(~pl.col("names_place")),
@@ -84,12 +107,22 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
         ],
         how="diagonal",
     )
-    is_feature = pl.col("slot").is_in(rules.features)
     said = said.join(discussion.turns, on=_OF_DOMAIN)
-    said = said.filter(pl.col("has_begun") | pl.col("slot").str.contains(rules.early)).with_columns(
+    return said.filter(pl.col("has_begun") | pl.col("slot").str.contains(rules.early)).with_columns(
         value=pl.when(is_feature & pl.col("denied")).then(pl.lit("no")).otherwise("value"),
         in_name=pl.col("in_name").fill_null(False),
     )
+
+
+def _with_facts(said: pl.DataFrame, discussion: Discussion, places: Places) -> pl.DataFrame:
+    """Mentions with what the database and the state have of their slot, place and value.
+
+    Returns:
+        The mentions with `fact`, `has_row`, `is_beside`, `each_has_it` and `taken_by` (`schema.missing.CANDIDATES`),
+        `now` and `changed` (the slot's value, and whether it is new), and `holders`: how many slots of the domain have
+        the value, null: none.
+    """
+    state, names = discussion.state, discussion.names
     rows = places.facts.select("domain", place="entity", has_row=True).unique()
     beside = names.select(*_OF_DOMAIN, "speaker", "sentence", place="entity", is_beside=True).unique()
     offers = names.filter(speaker="system").select(*_OF_DOMAIN, "entity").unique()
@@ -110,24 +143,7 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
         (held, [*_OF_DOMAIN, "value"]),
     ):
         said = said.join(frame, on=keys, how="left")
-    said = said.with_columns(
-        pl.col("has_row", "is_beside", "each_has_it", "changed").fill_null(False),
-        values=pl.col("value").n_unique().over("row", "speaker", "slot"),
-        is_held=pl.col("holders").fill_null(0) > (pl.col("now") == pl.col("value")).fill_null(False).cast(pl.UInt32),
-        is_offered=(_is_offer(rules) & (pl.col("user_names") == 0)).fill_null(False),
-    ).with_columns(**_rules(rules, is_feature))
-    said = said.with_columns(
-        rule=pl.coalesce(pl.when(f"by_{rule}").then(pl.lit(rule)) for rule in RULES),
-        is_set=((pl.col("now") == pl.col("value")) & pl.col("changed")).fill_null(False),
-    ).sort(pl.col("rule").is_null(), "mention", "slot")
-    # Where the state had the value before, there was nothing to annotate.
-    could = pl.col("is_set") | pl.col("now").is_null()
-    said = said.unique(["row", "slot", "speaker", "value"], keep="first", maintain_order=True).with_columns(could=could)
-    return said.with_columns(
-        entity="place",
-        annotated=elsewhere(pl.col("is_evidence") & pl.col("is_set"), ["slot", "speaker", "rule"]),
-        others=elsewhere(pl.col("is_evidence") & pl.col("could"), ["slot", "speaker", "rule"]),
-    ).drop("place")
+    return said.with_columns(pl.col("has_row", "is_beside", "each_has_it", "changed").fill_null(False))
 
 
 def _is_offer(rules: Rules) -> pl.Expr:
@@ -143,8 +159,7 @@ def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     """
     missing = judged.filter(pl.col("rule").is_not_null(), pl.col("now").is_null(), pl.col("annotated") >= SUPPORT)
     missing = missing.with_columns(share=pl.col("annotated") / pl.col("others"))
-    order = ["row", "slot", pl.col("speaker") == "system", "mention"]
-    missing = missing.sort(order)
+    missing = missing.sort("row", "slot", pl.col("speaker") == "system", "mention", "value")
     values = pl.col("value").unique(maintain_order=True).over(*_CELL, "speaker", mapping_strategy="join")
     takes_lists = pl.col("slot").str.contains(rules.lists)
     missing = missing.with_columns(value=pl.when(takes_lists).then(values.list.join(BETWEEN)).otherwise("value"))
@@ -212,12 +227,12 @@ def _discussed(
     """What is discussed in each turn, of each domain that gold has in the dialogue.
 
     Returns:
-        (row, domain, place: under discussion, `user_names` and `system_names`: how many places they name, has_begun:
-        whether gold annotates the domain up to the next turn, offered: the
+        (row, domain, place: under discussion, user_names and system_names: how many places they name, has_begun:
+        whether gold annotates the domain up to the next turn, refused: whether the user refuses an offer, offered: the
         only place that the system names and the user does not refuse, system_names_place: whether the place under
-        discussion is among those that the system names, is_topic and was_topic: whether the domain is the
-        last one that was annotated or spoken of, with the user's words and before them, elsewhere: whether the system
-        names places of another domain).
+        discussion is among those that the system names, is_topic and was_topic: whether the domain is the last one that
+        was annotated or spoken of, after the user's words and before them, elsewhere: whether the system names places
+        of another domain).
     """
     domains = pl.DataFrame({"domain": places.domains}, schema={"domain": pl.String})
     begun = state.join(corpus.turns, on="row").group_by("talk", "domain").agg(begin=pl.col("row").min())

@@ -12,10 +12,11 @@ occurs often enough (`PARTS`):
 - if the user says it, the word before and the word after it; if the system does, the first word of the user's reply,
   and whether the system offers this value of the slot only.
 
-A place counts as annotated if the state of the turn has the value. Where it has not, an annotation is missing if
-similar places are annotated more often than not, unless the same words say another slot that gold sets to this value in
-this turn. Words that are hardly ever annotated where they could be (`RARELY`), such as a restaurant called `south`, are
-no value of the slot, whatever the ontology says. All of this is learnt from the corpus; there are no rules for slots.
+A place counts as annotated if the state of the turn has the value. Where it has not, an annotation is missing if at
+least half of similar places (or another share) are annotated, unless the same words say another slot that gold sets to
+this value in this turn. Words that are hardly ever annotated where they could be (`RARELY`), such as a restaurant
+called `south`, are no value of the slot, whatever the ontology says. All of this is learnt from the corpus; there are
+no rules for slots.
 """
 
 from __future__ import annotations

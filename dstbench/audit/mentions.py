@@ -80,7 +80,7 @@ def find_mentions(texts: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
     """
     # Of the patterns that match at the same place, the search takes the first in its list: the longest.
     distinct = vocabulary.patterns.select(pl.col("pattern").unique())
-    longest = distinct.sort(pl.col("pattern").str.len_bytes(), "pattern", descending=[True, False])["pattern"].to_list()
+    longest = distinct.sort(pl.col("pattern").str.len_bytes(), "pattern", descending=[True, False])["pattern"].implode()
     padded, pattern = pl.col("padded"), pl.col("pattern")
     spoken = texts.select("row", "speaker", padded=pl.format(" {} ", pl.col("words").list.join("  ")))
     places = spoken.with_columns(

@@ -25,6 +25,7 @@ from dstbench.audit.missing_pairs import find_pairs
 from dstbench.audit.missing_tables import additions, count_by_slot, count_by_speaker, count_modified, summarise
 from dstbench.audit.places import Places, lay_out_places
 from dstbench.audit.rules import Rules, read_rules
+from dstbench.conventions.normalise import is_dontcare
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.atomic import replacing
 from dstbench.io.escape import csv_text
@@ -94,7 +95,8 @@ def inconsistency(
         What is missing; the frames may be empty but for `summary`.
 
     Raises:
-        DstbenchError: The data cannot be read, hold no gold or no utterances, or none of their slots has a value.
+        DstbenchError: The data cannot be read, hold no gold or no utterances, or none of their slots has a value, or is
+            in the evidence.
         UsageError: `support` or `at_least` is out of range.
 
     >>> talk = [("i want a hotel in the north", "north"), ("a hotel in the south please", "south")] * 8
@@ -111,6 +113,7 @@ def inconsistency(
     words = read_rules(rules)
     dialogues = Dialogues.read(data, said, split)
     elsewhere = None if evidence is None else Dialogues.read(evidence)
+    _check_evidence(dialogues.cells["slot"].unique(), (elsewhere or dialogues).cells["slot"].unique())
     corpus = lay_out(
         dialogues,
         _vocabulary((elsewhere or dialogues).cells, ontology, database),
@@ -145,6 +148,18 @@ def inconsistency(
         proposals=proposals,
         candidates=candidates,
     )
+
+
+def _check_evidence(slots: pl.Series, others: pl.Series) -> None:
+    """Refuse evidence without a value, or of another dataset: it would show that nothing is missing."""
+    if others.is_empty():
+        hint = "what is missing shows only where gold annotates similar places"
+        raise DstbenchError("gold has no value in any turn of the data, or of the evidence", hint=hint)
+    if len(slots) and not slots.is_in(others.implode()).any():
+        one, other = (", ".join(listed.sort()[:3]) for listed in (slots, others))
+        raise DstbenchError(
+            "the evidence has none of the dataset's slots", hint=f"the dataset has {one}, …; the evidence {other}, …"
+        )
 
 
 class _Method(NamedTuple):
@@ -203,27 +218,31 @@ def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) 
 
     Returns:
         Rows with `written`: the value as gold writes it; `until`: the row before which the annotation ends; `later`:
-        the value that gold has next.
+        the value that gold has next in the dialogue.
     """
     turns = corpus.data_turns.with_columns(stop=pl.col("row").max().over("dialogue") + 1)
-    later = cells.join(turns, on="row").select(
-        "dialogue", pl.col("slot").cast(pl.String), "row", next="row", later=pl.col("value").cast(pl.String)
-    )
-    proposed = proposed.join(turns, on="row").join(corpus.spelled, on=["slot", "value"])
-    proposed = proposed.sort("row").join_asof(
-        later.sort("row"), on="row", by=["dialogue", "slot"],
-        strategy="forward", allow_exact_matches=False, check_sortedness=False,
-    )  # fmt: skip
+    proposed = proposed.join(turns, on="row").join(corpus.spelled, on=["slot", "value"]).sort("row")
+    # What earlier rounds added ends an annotation, too, but is not what gold has.
+    for entries, names in ((cells, {"next": "row", "then": "value"}), (corpus.cells, {"later": "value"})):
+        following = entries.join(turns, on="row").with_columns(pl.col("slot", "value").cast(pl.String)).sort("row")
+        proposed = proposed.join_asof(
+            following.select("dialogue", "slot", "row", **names), on="row", by=["dialogue", "slot"],
+            strategy="forward", allow_exact_matches=False, check_sortedness=False,
+        )  # fmt: skip
     # Who says "a hotel", and is annotated with a guest house later, has meant any place to stay.
-    is_meant = (pl.col("rule") != "kind") | pl.col("fact").is_not_null() | (pl.col("later") == pl.col("written"))
-    proposed = proposed.filter(is_meant | pl.col("later").is_null() | pl.col("later").is_in(["do not care"]))
+    dontcare = [value for value in proposed["then"].drop_nulls().unique() if is_dontcare(value)]
+    is_other = (pl.col("then") != pl.col("written")) & ~pl.col("then").is_in(dontcare)
+    is_any_kind = (pl.col("rule") == "kind") & pl.col("fact").is_null() & is_other.fill_null(False)
+    proposed = proposed.filter(~is_any_kind)
     proposed = proposed.with_columns(until=pl.min_horizontal("stop", "next")).sort("dialogue", "slot", "row")
     # In one gap of gold, a value holds until the next one that is found, unless that is the same value.
     gap = pl.struct("dialogue", "slot", "until")
     is_implied = (gap == gap.shift(1)) & (pl.col("written") == pl.col("written").shift(1))
     proposed = proposed.filter(~is_implied.fill_null(False))
     replaced_at = pl.when(gap == gap.shift(-1)).then(pl.col("row").shift(-1))
-    return proposed.with_columns(until=pl.coalesce(replaced_at, "until")).drop("stop", "next", "dialogue", "turn")
+    return proposed.with_columns(until=pl.coalesce(replaced_at, "until")).drop(
+        "stop", "next", "then", "dialogue", "turn"
+    )
 
 
 # --- correction -------------------------------------------------------------------------------------------------------

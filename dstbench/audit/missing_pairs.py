@@ -29,10 +29,7 @@ def find_pairs(corpus: Corpus, gold: pl.DataFrame, candidates: pl.DataFrame) -> 
         candidates: Mentions that could be annotated, schema `CANDIDATES`.
     """
     missing = candidates.select(*_PLACE, *_SAID, "end", "decision").filter(decision="added")
-    # What is added is spelled as gold spells it; any other value is canonical.
-    spelled = corpus.spelled.rename({"written": "spelling"})
-    annotated = annotated_mentions(candidates).join(spelled, on=["slot", "value"], how="left")
-    annotated = annotated.with_columns(value=pl.coalesce("spelling", "value"))
+    annotated = annotated_mentions(candidates)
     gold = gold.filter(~pl.col("value").is_in(Convention().absent)).rename({"value": "gold"})
     one, other = (
         _shortest(mentions, which, corpus, gold) for which, mentions in zip(OF_PAIR, (missing, annotated), strict=True)

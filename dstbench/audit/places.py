@@ -7,6 +7,7 @@ without one, the places are those that gold names. Words and patterns are data (
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
@@ -35,7 +36,8 @@ class Places:
         name_slots: (domain, slot), the slots of names.
         facts: (domain, entity, slot, fact), the attributes of entities, canonical.
         names: (domain, name, entity, value), each canonical name of an entity, and the name that is added for it.
-        mentions: What `mentions.find_mentions` gives, with `domain`, `words`, and what the rules say of the sentence.
+        mentions: What `mentions.find_mentions` gives, with `domain`, `words`, and what the rules say of the sentence
+            and the utterance; `sentence` is its number in the utterance.
         refusals: (row, domain), turns in which the user asks for another place.
     """
 
@@ -86,21 +88,9 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     }
     common = no_names | {value for slot, listed in searched.items() for value in listed if slot not in rules.cues}
     names = _with_spelling(_names(entities, values, name_slots, common, rules), name_slots, corpus)
-    patterns = [
-        (pattern, slot, name)
-        for slot, name in names.join(name_slots, on="domain").select("slot", "name").iter_rows()
-        for pattern in sorted(_patterns(slot, name))
-    ]
-    patterns += [
-        (_pattern(words), slot, CANONICAL(slot, value))
-        for slot, by_value in rules.said_as.items()
-        if slot in values
-        for value, listed in by_value.items()
-        for words in listed
-    ]
-    of_values = Vocabulary.of(searched).patterns
-    every = pl.concat([of_values, pl.DataFrame(patterns, schema=of_values.schema, orient="row")])
-    mentions = find_mentions(corpus.texts, Vocabulary(every.unique(maintain_order=True), {}))
+    named = names.join(name_slots, on="domain").select("slot", "name")
+    said_as = {slot: by_value for slot, by_value in rules.said_as.items() if slot in values}
+    mentions = find_mentions(corpus.texts, _vocabulary(searched, named, said_as))
     mentions = mentions.with_columns(
         names_place=pl.col("slot").is_in(name_slots["slot"].implode()), is_kind=pl.col("slot").is_in(list(rules.kinds))
     )
@@ -115,6 +105,22 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
         mentions=mentions,
         refusals=_refusals(corpus, rules, discussed),
     )
+
+
+def _vocabulary(
+    searched: Mapping[str, set[str]], names: pl.DataFrame, said_as: Mapping[str, Mapping[str, list[str]]]
+) -> Vocabulary:
+    """The values of slots, the (slot, name) of places, and by slot and value other words that say it."""
+    patterns = [(pattern, slot, name) for slot, name in names.iter_rows() for pattern in sorted(_patterns(slot, name))]
+    patterns += [
+        (_pattern(words), slot, CANONICAL(slot, value))
+        for slot, by_value in said_as.items()
+        for value, listed in by_value.items()
+        for words in listed
+    ]
+    of_values = Vocabulary.of(searched).patterns
+    every = pl.concat([of_values, pl.DataFrame(patterns, schema=of_values.schema, orient="row")])
+    return Vocabulary(every.unique(maintain_order=True), {})
 
 
 def _entities(rows: pl.DataFrame, name_slots: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -153,8 +159,8 @@ def _names(
             meant.setdefault((domain, form), set()).add(name)
     entity_of = {key: min(which) for key, which in meant.items() if len(which) == 1}
     entity_of |= {(domain, name): name for domain, name in entities.iter_rows() if name not in common}
-    alike = {(domain, _bare(name)): entity for (domain, name), entity in entity_of.items()}
-
+    # Sorted: of names that are alike without signs, the same one is taken in every run.
+    alike = {(domain, _bare(name)): entity for (domain, name), entity in sorted(entity_of.items())}
     names_of: dict[str, list[str]] = {}
     for domain, bare in alike:
         names_of.setdefault(domain, []).append(bare)
@@ -194,10 +200,10 @@ def _bare(name: str) -> str:
 
 
 def _patterns(slot: str, value: str) -> set[str]:
-    """Patterns of the spellings of a value; tokenisers split genitives off (``rosa s``)."""
+    """Patterns of the spellings of a value; tokenisers split genitives off (``rosa s``). Signs alone have none."""
     texts = {value, *spellings(slot, value)}
     texts |= {re.sub(r"(\w{3,})s\b", r"\1 s", text, count=1) for text in texts}
-    return {_pattern(text) for text in texts}
+    return {_pattern(text) for text in texts if re.search(WORD, text)}
 
 
 def _pattern(text: str) -> str:
@@ -211,13 +217,13 @@ def _sentences(text: pl.Expr, rules: Rules) -> pl.Expr:
 
 def with_sentence(mentions: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     """Mentions (`mentions.spans`) with the `sentence` that they stand in, and its `number` in the utterance."""
-    number = pl.col("text").str.head("start").str.count_matches(rules.sentence_end)
+    number = pl.col("text").str.head("start").str.to_lowercase().str.count_matches(rules.sentence_end)
     sentence = _sentences(pl.col("text"), rules).list.get(number, null_on_oob=True)
     return mentions.with_columns(number=number, sentence=sentence)
 
 
 def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.DataFrame:
-    """Mentions with the number of the `sentence` that they stand in, and what the rules say of it."""
+    """`Places.mentions`, of mentions with their utterances (`mentions.spans`)."""
     text, sentence, is_user = pl.col("text"), pl.col("sentence"), pl.col("speaker") == "user"
     mentions = mentions.with_columns(pl.col("slot", "speaker", "value").cast(pl.String))
     mentions = mentions.join(corpus.domains.cast(pl.String), on="slot").join(

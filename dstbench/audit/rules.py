@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from importlib.resources import files
 from os import PathLike
 from typing import Final, get_args
@@ -9,16 +11,20 @@ from typing import Final, get_args
 import msgspec
 import polars as pl
 
+from dstbench.audit.mentions import WORD
 from dstbench.conventions.files import read_json
 from dstbench.errors import DstbenchError
 from dstbench.typing import Preset
 
 #: A pattern that nothing matches.
 NOTHING: Final = "^\\b$"
+# The rules that are a pattern, or have patterns as values.
 _PATTERNS: Final = (
     "sentence_end", "refusal", "negation", "request", "query", "offer", "indifference", "vagueness", "every",
-    "names", "types", "bookings", "slots", "of_user", "lists", "over_dontcare", "unconfirmed", "early",
+    "names", "types", "bookings", "domains", "kinds", "cues", "slots", "of_user", "lists", "over_dontcare",
+    "unconfirmed", "early",
 )  # fmt: skip
+_HINT: Final = "dstbench/audit/rules.json is an example"
 
 
 class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,7 +99,8 @@ def read_rules(path: str | PathLike[str] | None = None) -> Rules:
     What a file leaves out is as in English.
 
     Raises:
-        DstbenchError: The file cannot be read, or has an unknown rule or a pattern that is not valid.
+        DstbenchError: The file cannot be read, or has an unknown rule, a pattern that is not valid, words without a
+            letter or digit, or no pattern for a domain of `travel`.
     """
     folder = files("dstbench.audit")
     english = str(folder / "rules.json")
@@ -101,10 +108,31 @@ def read_rules(path: str | PathLike[str] | None = None) -> Rules:
     document = {**read_json(english, dict), **read_json(source, dict)}
     try:
         rules = msgspec.convert(document, Rules)
-        single = [getattr(rules, name) for name in _PATTERNS]
-        for pattern in (*single, *rules.domains.values(), *rules.kinds.values(), *rules.cues.values()):
-            pl.select(pl.lit("").str.contains(pattern))
-    except (msgspec.ValidationError, pl.exceptions.ComputeError) as error:
-        fault = str(error).splitlines()[0]
-        raise DstbenchError(f"no rules: {fault}", file=source, hint="dstbench/audit/rules.json is an example") from None
+    except msgspec.ValidationError as error:
+        raise DstbenchError(f"no rules: {error}", file=source, hint=_HINT) from None
+    if (fault := next(_faults(rules), None)) is not None:
+        raise DstbenchError(fault, file=source, hint=_HINT)
     return rules
+
+
+def _faults(rules: Rules) -> Iterator[str]:
+    """What in rules has the right type and cannot be used."""
+    for name in _PATTERNS:
+        value = getattr(rules, name)
+        for pattern in value.values() if isinstance(value, dict) else [value]:
+            try:
+                pl.select(pl.lit("").str.contains(pattern))
+            except pl.exceptions.ComputeError:
+                yield f"`{name}` is no regular expression: {pattern}"
+    yield from (
+        f"`domains` does not say what is said of `{domain}`, which is in `travel`"
+        for domain in rules.travel
+        if domain not in rules.domains
+    )
+    yield from (
+        f"`said_as` of {slot} has {words!r}, not a word"
+        for slot, by_value in rules.said_as.items()
+        for listed in by_value.values()
+        for words in listed
+        if not re.search(WORD, words)
+    )

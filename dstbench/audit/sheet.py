@@ -185,7 +185,7 @@ def evidence_in_words() -> pl.Expr:
         pl.when(rule == "name").then(pl.lit("")),
         pl.when(kind.is_in(_SAID_OF_PLACE)).then(pl.format(" of {}; the database has {}", entity, fact)),
         pl.format("; the database has {} for {}", fact, entity),
-        pl.format("; the database does not have it for {}", entity),
+        pl.format("; no database has it for {}", entity),  # there may be none, or it may have nothing of the slot
         pl.lit(""),
     )
     alike = pl.col("place").str.replace_many(list(_ALIKE), list(_ALIKE.values()), leftmost=True)

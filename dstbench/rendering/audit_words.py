@@ -49,7 +49,9 @@ def render_inconsistency(inconsistency: Inconsistency, *, pairs: int) -> Page:
     )
     rates = _rates(inconsistency)
     if not s["missing"]:
-        nothing = [f"no annotation is missing in {s['dialogues']:,} dialogues"]
+        nothing = [
+            f"no annotation is missing in {s['dialogues']:,} {'dialogue' if s['dialogues'] == 1 else 'dialogues'}"
+        ]
         return Page([(slots, rates)] if rates.height else [], nothing)
     where = " and ".join(
         f"{s[f'{name}_changed']:,} of {s[name]:,} {name} ({100 * s[f'{name}_changed'] / s[name]:.1f} %)"

@@ -123,9 +123,11 @@ CANDIDATES: Final = Table(
     **PROPOSALS.only("dialogue", "turn", "slot", "value", "speaker", "said", "start", "end", "utterance"),
     decision=text(
         "added; annotated: gold sets the value here; other: gold sets another value; no rule: it belongs to the state "
-        "by no rule; seldom: gold annotates too few similar places; held: what is added here or before has the slot."
+        "by no rule; seldom: gold annotates too few similar places; held: there is enough evidence, but what is added "
+        "here or before has the slot, the same words mean another slot, the talk is of another domain, the rules leave "
+        "the slot out, or gold has another kind of place later."
     ),
-    gold=text("Gold's value of the slot in this turn, canonical; null: none.", nullable=True),
+    gold=text("Gold's value of the slot in this turn, as written; null: none.", nullable=True),
     rule=text("As in proposals; null: by none.", nullable=True),
     **PROPOSALS.only("entity", "fact", "place"),
     annotated=count("Similar places elsewhere that gold annotates; null: there is no evidence.", nullable=True),
@@ -135,20 +137,21 @@ CANDIDATES: Final = Table(
     **{
         name: flag(f"{means}; null: by similar places.", nullable=True)
         for name, means in {
-            "by_name": "It names the place under discussion",
-            "by_fact": "It is a value of the place that the system says and the database confirms",
+            "by_name": "The user names this place, or the system offers it alone and the user does not refuse it",
+            "by_fact": "It is a value of the place that the system says and the database confirms (no row: is_beside)",
             "by_feature": "It says that the place, or each, has a feature or has not, or the user wishes for it",
             "by_kind": "It is the kind of place that the user asks for, or that the name says",
             "by_cue": "It stands after words that tell the slot",
             "by_wish": "The user says it of the domain that is talked about",
             "names_place": "The words are a name",
-            "is_offered": "This place is the only one that the system names, and the user does not refuse it",
+            "is_offered": "This place is the only one that the system names (one of several, if the rules take lists), "
+            "and the user neither refuses it nor names one",
             "has_row": "The place under discussion has a row in the database",
-            "is_beside": "Its name stands in the same sentence",
+            "is_beside": "The name of the place under discussion stands in the same sentence",
             "each_has_it": "The system names several places, and each has the value in the database",
-            "system_names_place": "The system names it in this turn",
-            "is_topic": "The domain is the last that was spoken of, with the user's words",
-            "was_topic": "The same before the user's words",
+            "system_names_place": "The system names the place under discussion in this turn",
+            "is_topic": "The domain is the last that was spoken of, after the user's words",
+            "was_topic": "The domain is the last that was spoken of, before the user's words",
             "elsewhere": "The system names places of other domains",
             "of_domain": "The utterance has words of the domain",
             "of_other": "The utterance has words of another domain",

@@ -12,7 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dstbench import audit
+from dstbench.audit.corpus import lay_out, with_lists
 from dstbench.audit.discussion import RULES, SUPPORT
+from dstbench.audit.inputs import Dialogues
+from dstbench.audit.mentions import Vocabulary
 from dstbench.schema.missing import CANDIDATES
 from tests.planted import HOTELS, ONTOLOGY, RESTAURANTS, States, consistent, find, memory, said, take_out
 
@@ -84,6 +87,10 @@ def test_every_candidate_says_what_came_of_it(database: str, with_database: bool
     shared = [name for name in proposals.columns if name in candidates.columns]
     assert candidates.filter(decision="added").select(shared).sort(shared).equals(proposals.select(shared).sort(shared))
     gold = {(s["dialogue_id"], s["turn"], slot): value for s in states for slot, value in s["gold"].items()}
+    last = max(turn for _, turn, _ in gold)
+    for row in proposals.iter_rows(named=True):
+        later = (gold.get((row["dialogue"], turn, row["slot"])) for turn in range(row["turn"] + 1, last + 1))
+        assert row["later"] == next(filter(None, later), None), "gold's next value, not one that is added"
     for row in candidates.iter_rows(named=True):
         value = gold.get((row["dialogue"], row["turn"], row["slot"]))
         assert (value is not None) == (row["decision"] in ("annotated", "other")), row
@@ -94,6 +101,23 @@ def test_every_candidate_says_what_came_of_it(database: str, with_database: bool
             assert row["decision"] != "added" or row["annotated"] >= SUPPORT
             assert (row["decision"] == "no rule") == (first is None and value is None)
     assert {"added", "annotated", "no rule"} <= set(candidates["decision"])
+
+
+@pytest.mark.parametrize("with_database", [False, True])
+def test_the_log_has_values_as_gold_writes_them(database: str, with_database: bool) -> None:
+    """Whatever came of a mention, and by whatever it is judged."""
+    states, _ = take_out(consistent(300, 1), 0.2, 1)
+    for state in states:
+        state["gold"] = {slot: value.upper() for slot, value in state["gold"].items()}
+    candidates = search(states, database=database if with_database else None).candidates
+    gold = {(s["dialogue_id"], s["turn"], slot): value for s in states for slot, value in s["gold"].items()}
+    for row in candidates.iter_rows(named=True):
+        assert row["gold"] == gold.get((row["dialogue"], row["turn"], row["slot"]))
+        assert row["decision"] != "annotated" or row["value"] == row["gold"]
+    values = {(slot, value) for (_, _, slot), value in gold.items()}
+    decided = candidates.filter(pl.col("decision").is_in(["added", "held", "no rule", "seldom"]))
+    assert {row for row in decided.select("slot", "value").iter_rows() if row[1] != row[1].lower()} <= values
+    assert decided.filter(pl.col("value") != pl.col("value").str.to_lowercase()).height > 20
 
 
 def test_the_decision_is_an_expression_over_the_log(database: str) -> None:
@@ -131,3 +155,16 @@ def test_correcting_twice_is_correcting_once(
         assert old is None or (rules and old == "dontcare"), "nothing but dontcare is overwritten"
         by_turn[dialogue, turn][slot] = value
     assert search(states, **options).proposals.is_empty()
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=4, unique=True), min_size=1, max_size=9))
+def test_of_a_list_that_is_added_the_state_has_the_first_value(lists: list[list[str]]) -> None:
+    """Whatever the order in which threads find the lists: the forms of a written list begin with its first value."""
+    states = [{"dialogue_id": value, "turn": 0, "gold": {"hotel-name": value}, "user": "hm"} for value in "abcdefgh"]
+    dialogues = Dialogues.read(memory(states), said(states))
+    corpus = lay_out(dialogues, Vocabulary.of({"hotel-name": list("abcdefgh")}))
+    proposed = pl.DataFrame({"slot": "hotel-name", "value": ["|".join(listed) for listed in lists]})
+    forms = with_lists(corpus, proposed).forms.cast(pl.String).filter(pl.col("written").str.contains("|", literal=True))
+    for (written,), rows in forms.group_by("written"):
+        assert rows["value"].to_list() == str(written).split("|")
+    assert {*forms["written"]} == {*proposed["value"]}

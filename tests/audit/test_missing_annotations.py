@@ -348,6 +348,23 @@ def test_a_value_that_gold_gives_later_ends_the_addition_and_is_late() -> None:
     assert found.summary["late"].item() == 0
 
 
+@pytest.mark.parametrize("dontcare", ["do not care", "dontcare", "don't care"])
+def test_a_kind_is_meant_if_the_user_does_not_care_later(dontcare: str) -> None:
+    """In no spelling does this say another kind."""
+    turns = {0: ("i want a hotel in the north", {"hotel-area": "north"}), 1: ("i do not mind the price", {})}
+    states: States = [
+        {"dialogue_id": f"D{n}", "turn": turn, "system": None, "user": user, "gold": {
+            **gold, "hotel-area": "north", "hotel-name": "cityroomz", "hotel-type": "hotel" if n < 11 else dontcare,
+        }}
+        for n in range(12) for turn, (user, gold) in turns.items()
+    ]  # fmt: skip
+    del states[-2]["gold"]["hotel-type"]
+    found = find(states, support=1000)
+    assert found.proposals.select("dialogue", "turn", "slot", "value", "later").rows() == [
+        ("D11", 0, "hotel-type", "hotel", dontcare)
+    ]
+
+
 def test_words_that_another_slot_explains_are_not_missing() -> None:
     """In every other dialogue the day is the train's; where gold says neither, nothing tells which it is."""
     states: States = []
@@ -386,6 +403,14 @@ def test_values_are_written_as_gold_does() -> None:
     assert find(states).proposals["value"].to_list() == ["The Ashley Hotel"]
 
 
+def test_where_no_value_tells_its_slot_nothing_is_missing() -> None:
+    states = hotels(name=True)
+    slots = {slot for state in states for slot in state["gold"]}
+    assert find(states, ontology={slot: ["yes", "dontcare"] for slot in slots}, support=1000).proposals.is_empty()
+    yes = [{**state, "gold": {"hotel-parking": "yes"}} for state in states]
+    assert find(yes, ontology=None).summary["missing"].item() == 0
+
+
 def test_what_cannot_be_meant_is_refused(here: Path) -> None:
     states = hotels(name=True)
     with pytest.raises(dstbench.UsageError, match=r"support=0, at_least=0\.5"):
@@ -398,8 +423,25 @@ def test_what_cannot_be_meant_is_refused(here: Path) -> None:
         audit.inconsistency(memory(states))
     with pytest.raises(dstbench.DstbenchError, match="none of the turns has utterances"):
         audit.inconsistency(memory(states), said=said([{"dialogue_id": "X", "turn": 0, "user": "hm"}]))
+    for signs in ("", " . "):
+        silent = [{**state, "system": signs, "user": signs} for state in states]
+        with pytest.raises(dstbench.DstbenchError, match="none of the turns has utterances"):
+            audit.inconsistency(memory(states), said=said(silent))
     with pytest.warns(dstbench.DstbenchWarning, match=r"1 turns without utterances \(first: dialogue D11, turn 2\)"):
         audit.inconsistency(memory(states), said=said(states[:-1]))
+    other = {"dialogue_id": "E", "turn": 0, "gold": {"bus-day": "monday"}, "user": "on monday"}
+    Path("evidence.jsonl").write_text(json.dumps(other))
+    choices: list[dict[str, Any]] = [{}, {"ontology": {"hotel-name": ["cityroomz"]}}, {"rules": "qian2021"}]
+    for options in choices:
+        with pytest.raises(dstbench.DstbenchError, match="evidence has none of the dataset's slots"):
+            find(states, evidence="evidence.jsonl", **options)
+    Path("empty.jsonl").write_text(json.dumps({**other, "gold": {}}))
+    bare = [{**state, "gold": {}} for state in states]
+    for options in choices:
+        with pytest.raises(dstbench.DstbenchError, match="gold has no value in any turn"):
+            find(bare, **options)
+        with pytest.raises(dstbench.DstbenchError, match="gold has no value in any turn"):
+            find(states, evidence="empty.jsonl", **options)
     Path("pred.jsonl").write_text(json.dumps({"dialogue_id": "D", "turn": 0, "pred": {}, "user": "hm"}))
     with pytest.raises(dstbench.DstbenchError, match="no gold inside"):
         audit.inconsistency("pred.jsonl")

@@ -159,13 +159,36 @@ def test_rules_are_data(database: str, tmp_path: Path) -> None:
     dialogue = after(_ACORN, "i want something else instead")
     assert added(database, *dialogue, rules=path)
     for change, message in (
-        ({"refusal": "("}, "no rules: "),
+        ({"refusal": "("}, "`refusal` is no regular expression: \\("),
+        ({"cues": {"taxi-departure": "a["}}, "`cues` is no regular expression: a\\["),
+        ({"travel": ["bus"]}, "`domains` does not say what is said of `bus`"),
+        ({"domains": {"hotel": "inn"}}, "`domains` does not say what is said of `train`"),
+        ({"said_as": {"hotel-parking": {"yes": ["parking", "!"]}}}, "`said_as` of hotel-parking has '!', not a word"),
         ({"refusal": 1}, "Expected `str`, got `int` - at `\\$.refusal`"),
         ({"refusals": "x"}, "unknown field `refusals`"),
     ):
         path.write_text(json.dumps({**rules, **change}), encoding="utf-8")
         with pytest.raises(DstbenchError, match=message):
             read_rules(path)
+
+
+def test_a_name_without_a_word_is_said_nowhere(database: str, tmp_path: Path) -> None:
+    """Nor does a row without a name mean any place."""
+    nameless = [{"name": name, "area": "north"} for name in ("!!!", "", " - ", None)] + [{"area": "south"}]
+    for name in ("hotel", "restaurant"):
+        rows = json.loads((Path(database) / f"{name}_db.json").read_text(encoding="utf-8"))
+        (tmp_path / f"{name}_db.json").write_text(json.dumps(rows + nameless), encoding="utf-8")
+    dialogue = after("the acorn guest house is nice , and in the north !!! - what do you think ?", "great !!!")
+    assert added(str(tmp_path), *dialogue) == added(database, *dialogue) != set()
+
+
+def test_a_sentence_ends_at_words_in_any_case(database: str, tmp_path: Path) -> None:
+    path = tmp_path / "rules.json"
+    path.write_text('{"sentence_end": "[.!?]+|\\\\bbut\\\\b"}', encoding="utf-8")
+    denied = "it has no stars {} it has parking"
+    for word in ("but", "BUT", "But"):
+        dialogue = after(denied.format(word), "ok", name="acorn guest house")
+        assert (1, "hotel-parking", "yes") in added(database, *dialogue, rules=path)
 
 
 def test_as_good_as_the_bars_on_multiwoz(data: Path) -> None:

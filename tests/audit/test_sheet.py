@@ -144,7 +144,7 @@ def proposal(**columns: Any) -> pl.DataFrame:
         ),
         (
             {"rule": "wish", "speaker": "user", "entity": "acorn lodge", "later": "south"},
-            'The user wishes for "north"; the database does not have it for acorn lodge. Elsewhere gold annotates 5 of '
+            'The user wishes for "north"; no database has it for acorn lodge. Elsewhere gold annotates 5 of '
             "103 such mentions. Later in the dialogue gold has south.",
         ),
         (
