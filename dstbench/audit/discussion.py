@@ -33,6 +33,8 @@ from dstbench.schema.core import BETWEEN
 
 _CELL: Final = ["row", "slot"]
 _OF_DOMAIN: Final = ["row", "domain"]
+# Whether gold has the value that is said, or lists it.
+_IS_NOW: Final = pl.col("every").list.contains(pl.col("value")).fill_null(False)
 #: So many similar places elsewhere must be annotated.
 SUPPORT: Final = 3
 #: The rules, the first that holds first.
@@ -79,12 +81,12 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
     said = _with_facts(_judged(discussion, places, rules, is_feature), discussion, places)
     said = said.with_columns(
         values=pl.col("value").n_unique().over("row", "speaker", "slot"),
-        is_held=pl.col("holders").fill_null(0) > (pl.col("now") == pl.col("value")).fill_null(False).cast(pl.UInt32),
+        is_held=pl.col("holders").fill_null(0) > _IS_NOW.cast(pl.UInt32),
         is_offered=(_is_offer(rules) & (pl.col("user_names") == 0)).fill_null(False),
     ).with_columns(**_rules(rules, is_feature))
     said = said.with_columns(
         rule=pl.coalesce(pl.when(f"by_{rule}").then(pl.lit(rule)) for rule in RULES),
-        is_set=((pl.col("now") == pl.col("value")) & pl.col("changed")).fill_null(False),
+        is_set=_IS_NOW & pl.col("changed"),
     ).sort(pl.col("rule").is_null(), "mention", "slot", "value")
     # Where the state had the value before, there was nothing to annotate.
     could = pl.col("is_set") | pl.col("now").is_null()
@@ -137,7 +139,7 @@ def _with_facts(said: pl.DataFrame, discussion: Discussion, places: Places) -> p
         (places.facts.rename({"entity": "place"}), ["domain", "place", "slot"]),
         (rows, ["domain", "place"]),
         (beside, [*_OF_DOMAIN, "speaker", "sentence", "place"]),
-        (state.select(*_CELL, now="value", changed="changed"), _CELL),
+        (state.select(*_CELL, "every", "changed", now="value"), _CELL),
         (each, [*_OF_DOMAIN, "slot", "value"]),
         (taken, ["row", "value"]),
         (held, [*_OF_DOMAIN, "value"]),
@@ -179,11 +181,11 @@ def on_topic(mentions: pl.DataFrame, discussion: Discussion, corpus: Corpus, rul
 
 
 def _state(corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
-    """(row, slot, domain, value: canonical, changed: since the turn before) of gold's states."""
+    """(row, slot, domain, value: canonical, every: its alternatives, changed: since the turn before) of states."""
     forms = corpus.forms.select(pl.col("slot", "written", "value").cast(pl.String))
-    forms = forms.unique(["slot", "written"], keep="first", maintain_order=True)
+    forms = forms.group_by("slot", "written", maintain_order=True).agg(pl.col("value").first(), every="value")
     state = cells.select("row", pl.col("slot").cast(pl.String), written=pl.col("value").cast(pl.String))
-    state = state.join(forms, on=["slot", "written"]).select(*_CELL, "value")
+    state = state.join(forms, on=["slot", "written"]).select(*_CELL, "value", "every")
     not_last = corpus.turns.filter(~pl.col("last")).select("row")
     was = state.join(not_last, on="row", how="semi").select(pl.col("row") + 1, "slot", was="value")
     return (
@@ -192,6 +194,7 @@ def _state(corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
         .select(
             *_CELL,
             "value",
+            "every",
             "domain",
             changed=pl.col("value").ne_missing(pl.col("was")),
         )

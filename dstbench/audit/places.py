@@ -269,12 +269,10 @@ def says_domain(text: pl.Expr, rules: Rules, *, own: bool) -> pl.Expr:
 
 def _refusals(corpus: Corpus, rules: Rules, domains: list[str]) -> pl.DataFrame:
     """`Places.refusals`; a refusal in a sentence about another domain only is not one."""
-    sentences = (
-        corpus.texts.filter(speaker="user")
-        .select("row", sentence=_sentences(pl.col("text"), rules))
-        .explode("sentence")
-    )
-    sentences = sentences.filter(pl.col("sentence").str.contains(rules.refusal))
+    of_user = corpus.texts.filter(speaker="user")
+    sentences = of_user.select("row", sentence=_sentences(pl.col("text"), rules)).explode("sentence")
+    said = pl.col("sentence").str.replace_all(rules.details, " ")
+    sentences = sentences.filter(said.str.contains(rules.refusal))
     sentences = sentences.join(pl.DataFrame({"domain": domains}, schema={"domain": pl.String}), how="cross")
     own, other = (says_domain(pl.col("sentence"), rules, own=own) for own in (True, False))
     return sentences.filter(own | ~other).select(_OF_DOMAIN).unique()

@@ -20,7 +20,7 @@ from dstbench.typing import Preset
 NOTHING: Final = "^\\b$"
 # The rules that are a pattern, or have patterns as values.
 _PATTERNS: Final = (
-    "sentence_end", "refusal", "negation", "request", "query", "offer", "indifference", "vagueness", "every",
+    "sentence_end", "refusal", "details", "negation", "request", "query", "offer", "indifference", "vagueness", "every",
     "names", "types", "bookings", "domains", "kinds", "cues", "slots", "of_user", "lists", "over_dontcare",
     "unconfirmed", "early",
 )  # fmt: skip
@@ -33,6 +33,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         sentence_end: Where a sentence ends, or a part of it that says something else ("but").
         refusal: The user asks for another place.
+        details: The user asks for details of a place, in words that `refusal` has too.
         negation: A sentence denies something.
         request: The user asks for information.
         query: The user asks whether a place has a value.
@@ -64,6 +65,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     sentence_end: str
     refusal: str
+    details: str
     negation: str
     request: str
     query: str

@@ -337,3 +337,22 @@ def test_values_after_words_that_tell_their_slot() -> None:
         (f"T{len(trains) - 2}", "train-destination", "norwich", "cue"),
         (f"T{len(trains) - 1}", "train-departure", "norwich", "cue"),
     ]
+
+
+def test_a_value_that_gold_lists_is_annotated(database: str) -> None:
+    """Of alternatives in gold, each that is said counts, not the first only."""
+    listed = {**_BEGIN[2], **_ALL, "hotel-area": "east|north"}
+    lacking = {slot: value for slot, value in listed.items() if slot != "hotel-area"}
+    states, said = corpus([_BEGIN, (_ACORN, "great", listed)], [_BEGIN, (_ACORN, "great", lacking)])
+    candidates = audit.inconsistency(states, database=database, said=said).candidates
+    of_area = candidates.filter(slot="hotel-area", said="north", speaker="system")
+    assert of_area.filter(dialogue="D0")["decision"].to_list() == ["annotated"]
+    assert of_area.filter(dialogue="D1")["decision"].to_list() == ["added"]
+
+
+@pytest.mark.parametrize("detail", ["any information on it", "a phone number", "an address for that"])
+def test_who_asks_for_details_has_not_refused(detail: str, database: str) -> None:
+    asked = after("how about the acorn guest house ?", f"do you have {detail} ?")
+    assert added(database, *asked) == {(1, "hotel-name", "acorn guest house")}
+    other = after("how about the acorn guest house ?", "do you have any in the south ?")
+    assert added(database, *other) == {(1, "hotel-area", "south")}  # and the place is not taken
