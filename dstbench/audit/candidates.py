@@ -38,7 +38,10 @@ def list_candidates(
     if rounds:
         added = pl.concat(rounds, how="diagonal_relaxed").with_columns(is_similar=is_similar, is_added=True)
         judged = pl.concat([judged.join(added, on=key, how="anti"), added], how="diagonal_relaxed")
-    judged = _with_nulls(judged, {"is_added": pl.Boolean, "written": pl.String, "until": pl.UInt32})
+        covered = added.select("slot", row=pl.int_ranges("row", "until", dtype=pl.UInt32)).explode("row").unique()
+        judged = judged.join(covered.with_columns(is_held_now=True), on=["row", "slot"], how="left")
+    nulls = {"is_added": pl.Boolean, "is_held_now": pl.Boolean, "written": pl.String, "until": pl.UInt32}
+    judged = _with_nulls(judged, nulls)
     share = pl.col("annotated") / pl.col("others")
     is_enough = pl.when("is_similar").then(~pl.col("rarely") & (share >= at_least)).otherwise(
         pl.col("annotated") >= SUPPORT
@@ -48,8 +51,9 @@ def list_candidates(
         .when("is_set").then(pl.lit("annotated"))
         .when(pl.col("now").is_not_null()).then(pl.lit("other"))
         .when(pl.col("rule").is_null()).then(pl.lit("no rule"))
-        .when(is_enough.fill_null(False)).then(pl.lit("held"))
-        .otherwise(pl.lit("seldom"))
+        .when(~is_enough.fill_null(False)).then(pl.lit("seldom"))
+        .when("is_held_now").then(pl.lit("held"))
+        .otherwise(pl.lit("left out"))
     )  # fmt: skip
     turns = pl.col("until") - pl.col("row")
     judged = judged.with_columns(decision=decision, share=share, turns=turns)

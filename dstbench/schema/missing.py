@@ -123,9 +123,9 @@ CANDIDATES: Final = Table(
     **PROPOSALS.only("dialogue", "turn", "slot", "value", "speaker", "said", "start", "end", "utterance"),
     decision=text(
         "added; annotated: gold sets the value here; other: gold sets another value; no rule: it belongs to the state "
-        "by no rule; seldom: gold annotates too few similar places; held: there is enough evidence, but what is added "
-        "here or before has the slot, the same words mean another slot, the talk is of another domain, the rules leave "
-        "the slot out, or gold has another kind of place later."
+        "by no rule; seldom: gold annotates too few similar places; held: what is added here or before has the slot; "
+        "left out: the same words mean another slot, the talk is of another domain, the rules leave the slot out, or "
+        "gold has another kind of place later."
     ),
     gold=text("Gold's value of the slot in this turn, as written; null: none.", nullable=True),
     rule=text("As in proposals; null: by none.", nullable=True),

@@ -19,6 +19,7 @@ from dstbench.audit.mentions import Vocabulary
 from dstbench.schema.missing import CANDIDATES
 from tests.planted import HOTELS, ONTOLOGY, RESTAURANTS, States, consistent, find, memory, said, take_out
 
+TURN = {"dialogue": pl.String, "turn": pl.UInt16}
 #: What of an addition does not depend on the company that its dialogue keeps.
 ADDED = ["dialogue", "turn", "slot", "value", "turns", "speaker", "said", "start", "rule", "annotated", "mentions"]
 
@@ -101,6 +102,10 @@ def test_every_candidate_says_what_came_of_it(database: str, with_database: bool
             assert row["decision"] != "added" or row["annotated"] >= SUPPORT
             assert (row["decision"] == "no rule") == (first is None and value is None)
     assert {"added", "annotated", "no rule"} <= set(candidates["decision"])
+    turns = pl.DataFrame([(s["dialogue_id"], s["turn"]) for s in states], schema=TURN, orient="row")
+    covered = set(audit.additions(proposals, turns).select("dialogue", "turn", "slot").iter_rows())
+    for *where, decision in candidates.select("dialogue", "turn", "slot", "decision").iter_rows():
+        assert decision not in ("held", "left out") or (decision == "held") == (tuple(where) in covered)
 
 
 @pytest.mark.parametrize("with_database", [False, True])
@@ -115,7 +120,7 @@ def test_the_log_has_values_as_gold_writes_them(database: str, with_database: bo
         assert row["gold"] == gold.get((row["dialogue"], row["turn"], row["slot"]))
         assert row["decision"] != "annotated" or row["value"] == row["gold"]
     values = {(slot, value) for (_, _, slot), value in gold.items()}
-    decided = candidates.filter(pl.col("decision").is_in(["added", "held", "no rule", "seldom"]))
+    decided = candidates.filter(pl.col("decision").is_in(["added", "held", "left out", "no rule", "seldom"]))
     assert {row for row in decided.select("slot", "value").iter_rows() if row[1] != row[1].lower()} <= values
     assert decided.filter(pl.col("value") != pl.col("value").str.to_lowercase()).height > 20
 
@@ -125,7 +130,7 @@ def test_the_decision_is_an_expression_over_the_log(database: str) -> None:
     states, _ = take_out(consistent(300, 1), 0.2, 1)
     candidates = search(states, database=database).candidates
     by_rule = candidates.filter(pl.col("rule") != "similar", pl.col("gold").is_null(), pl.col("annotated") >= SUPPORT)
-    assert set(by_rule["decision"]) <= {"added", "held"}
+    assert set(by_rule["decision"]) <= {"added", "held", "left out"}
     key = ["dialogue", "turn", "slot"]
     added = candidates.filter(pl.col("rule") != "similar", pl.col("round").fill_null(1) == 1, decision="added")
     assert added.join(by_rule, on=key, how="anti").is_empty()
