@@ -100,6 +100,7 @@ class Dialogues:
             if not all(isinstance(path, (str, PathLike)) for path in paths):
                 raise UsageError("states in memory hold no utterances", hint="said= takes what dstbench.contexts gives")
             said = contexts(paths, split)
+        said = _as_contexts(said)  # a column that is null throughout has no type
         silent = gold.turns.join(said, on=["dialogue", "turn"], how="anti")
         has_words = pl.any_horizontal(pl.col("system", "user").str.contains(r"\w")).any()
         if not gold.turns.join(said, on=["dialogue", "turn"]).select(has_words).item():
@@ -155,13 +156,15 @@ def database_facts(folder: str, slots: Collection[str]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys(("domain", "name", "slot", "fact"), pl.String), orient="row")
 
 
+def _as_contexts(table: pl.DataFrame) -> pl.DataFrame:
+    """A table of utterances with the columns and types of `CONTEXTS`."""
+    if missing := [name for name in CONTEXTS.columns if name not in table.columns]:
+        raise UsageError(f"contexts without the column {', '.join(missing)}", hint="dstbench.contexts gives them")
+    return CONTEXTS.conform(table)
+
+
 def spoken_texts(context: pl.DataFrame | str | PathLike[str] | Sequence[str | PathLike[str]]) -> pl.DataFrame:
     """(dialogue, turn, text): a row per utterance, also per one that is null, of files or of what `contexts` gives."""
-    if not isinstance(context, pl.DataFrame):
-        table = contexts(context)
-    elif missing := [name for name in CONTEXTS.columns if name not in context.columns]:
-        raise UsageError(f"contexts without the column {', '.join(missing)}", hint="dstbench.contexts gives them")
-    else:
-        table = CONTEXTS.conform(context)
+    table = _as_contexts(context if isinstance(context, pl.DataFrame) else contexts(context))
     texts = table.unpivot(["system", "user"], index=["dialogue", "turn"], value_name="text").drop("variable")
     return texts.with_columns(pl.col("text").str.replace_all(" -", "-", literal=True))  # TRADE's "moderate -ly"
