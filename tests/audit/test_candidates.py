@@ -38,7 +38,7 @@ def search(states: States, **options: Any) -> audit.Inconsistency:
     return audit.inconsistency(memory(states), said=said(states), **{"ontology": ONTOLOGY, **options})
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(
     st.integers(0, 10**6), st.sampled_from([0.1, 0.4]), st.booleans(), st.sampled_from([None, "qian2021"]), st.data()
 )
@@ -136,7 +136,7 @@ def test_the_decision_is_an_expression_over_the_log(database: str) -> None:
     assert added.join(by_rule, on=key, how="anti").is_empty()
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(
     seed=st.integers(0, 10**6),
     share=st.sampled_from([0.1, 0.4]),

@@ -64,7 +64,7 @@ def counted(parts: dict[str | None, States], proposals: pl.DataFrame) -> dict[Ro
     return found
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.integers(0, 10**6), st.integers(1, 4), st.sampled_from([None, "qian2021"]))
 def test_modified_dialogues_by_plain_loops_and_splits_add_up(seed: int, parts: int, rules: str | None) -> None:
     """A dialogue with dontcare has the domain, also where rules take it for no value."""
@@ -90,7 +90,7 @@ def test_modified_dialogues_by_plain_loops_and_splits_add_up(seed: int, parts: i
     assert wanted[None, None, None] == found.summary.select("dialogues_changed", "dialogues").row(0)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(st.integers(0, 10**6), st.integers(2, 4), st.booleans())
 def test_what_is_missing_does_not_depend_on_how_a_corpus_is_divided(seed: int, parts: int, separate: bool) -> None:
     """Neither on how its evidence is, if that is other dialogues."""

@@ -123,7 +123,7 @@ def test_similar_places_must_be_annotated_elsewhere(database: str) -> None:
     assert audit.inconsistency(states, database=database, said=said).proposals.is_empty()
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(gone=st.sets(st.tuples(st.integers(0, 11), st.sampled_from(sorted(_ALL))), min_size=1))
 def test_what_was_taken_out_is_found_and_nothing_else_and_twice_is_once(
     gone: set[tuple[int, str]], database: str
