@@ -112,6 +112,7 @@ def inconsistency(
         raise UsageError(f"support={support}, at_least={at_least}", hint="a number of places, and a share up to 1")
     words = read_rules(rules)
     dialogues = Dialogues.read(data, said, split)
+    _check_rules(dialogues.cells["slot"].unique().sort(), words)
     elsewhere = None if evidence is None else Dialogues.read(evidence)
     _check_evidence(dialogues.cells["slot"].unique(), (elsewhere or dialogues).cells["slot"].unique())
     corpus = lay_out(
@@ -148,6 +149,15 @@ def inconsistency(
         proposals=proposals,
         candidates=candidates,
     )
+
+
+def _check_rules(slots: pl.Series, rules: Rules) -> None:
+    """Refuse rules that leave out all slots: nothing would be missing, whatever the data."""
+    if slots.len() and not slots.str.contains(rules.slots).any():
+        raise DstbenchError(
+            "the rules add nothing to any of the dataset's slots",
+            hint=f"they add to slots like {rules.slots}; the dataset has {', '.join(slots.head(3))}, …",
+        )
 
 
 def _check_evidence(slots: pl.Series, others: pl.Series) -> None:

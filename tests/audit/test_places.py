@@ -304,6 +304,14 @@ def test_switches(
     assert added(database, *dialogue, rules=tmp_path / "rules.json") == {(1, s, v) for s, v in wanted.items()}
 
 
+def test_rules_that_leave_out_every_slot_are_refused(database: str, tmp_path: Path) -> None:
+    """Nothing would be missing, whatever the data."""
+    states, said = corpus()
+    (tmp_path / "rules.json").write_text('{"slots": "^flight-"}', encoding="utf-8")
+    with pytest.raises(DstbenchError, match="the rules add nothing to any of the dataset's slots"):
+        audit.inconsistency(states, said=said, database=database, rules=tmp_path / "rules.json")
+
+
 def test_values_before_gold_begins_the_domain(database: str, tmp_path: Path) -> None:
     first: Turn = (None, "indian food", {"restaurant-food": "indian"})
     dialogue = [(None, "i want to stay at the autumn house", {}), ("ok", "hm", {}), first, ("ok", "a hotel please", IT)]
