@@ -39,8 +39,8 @@ def list_candidates(
         added = pl.concat(rounds, how="diagonal_relaxed").with_columns(is_similar=is_similar, is_added=True)
         judged = pl.concat([judged.join(added, on=key, how="anti"), added], how="diagonal_relaxed")
         covered = added.select("slot", row=pl.int_ranges("row", "until", dtype=pl.UInt32)).explode("row").unique()
-        judged = judged.join(covered.with_columns(is_held_now=True), on=["row", "slot"], how="left")
-    nulls = {"is_added": pl.Boolean, "is_held_now": pl.Boolean, "written": pl.String, "until": pl.UInt32}
+        judged = judged.join(covered.with_columns(is_covered=True), on=["row", "slot"], how="left")
+    nulls = {"is_added": pl.Boolean, "is_covered": pl.Boolean, "written": pl.String, "until": pl.UInt32}
     judged = _with_nulls(judged, nulls)
     share = pl.col("annotated") / pl.col("others")
     is_enough = pl.when("is_similar").then(~pl.col("rarely") & (share >= at_least)).otherwise(
@@ -52,7 +52,7 @@ def list_candidates(
         .when(pl.col("now").is_not_null()).then(pl.lit("other"))
         .when(pl.col("rule").is_null()).then(pl.lit("no rule"))
         .when(~is_enough.fill_null(False)).then(pl.lit("seldom"))
-        .when("is_held_now").then(pl.lit("held"))
+        .when("is_covered").then(pl.lit("held"))
         .otherwise(pl.lit("left out"))
     )  # fmt: skip
     turns = pl.col("until") - pl.col("row")
@@ -66,8 +66,8 @@ def list_candidates(
     parts = [CANDIDATES.schema.to_frame()]
     for part in judged.iter_slices(_ROWS):
         worded = _with_words(part, corpus)
-        for frame, key in ((spelled, ["slot", "value"]), (gold, ["row", "slot"])):
-            worded = worded.join(frame, on=key, how="left", maintain_order="left")
+        for frame, same in ((spelled, ["slot", "value"]), (gold, ["row", "slot"])):
+            worded = worded.join(frame, on=same, how="left", maintain_order="left")
         worded = worded.with_columns(value=pl.coalesce("written", "spelling", "value"))
         parts.append(CANDIDATES.conform(_with_nulls(worded, CANDIDATES.schema)))
     return pl.concat(parts)

@@ -46,7 +46,7 @@ class Discussion:
     """What the turns of a corpus are about, in a state of the annotations.
 
     Attributes:
-        state: (row, slot, domain, value: canonical, changed: since the turn before) of the states.
+        state: What `_state` gives.
         names: The mentions of names, with their `entity` and the name that is `added` for it.
         turns: What `_discussed` gives.
     """
@@ -151,7 +151,12 @@ def _with_facts(said: pl.DataFrame, discussion: Discussion, places: Places) -> p
 def _is_offer(rules: Rules) -> pl.Expr:
     """Whether a name is the system's only offer, or one of several if the rules take lists."""
     several = pl.col("slot").str.contains(rules.lists) & (pl.col("system_names") > 1)
-    return (pl.col("offered") == pl.col("entity")) | (several & ~pl.col("refused"))
+    return (pl.col("offered") == pl.col("entity")) | (several & ~_is_refused(rules))
+
+
+def _is_refused(rules: Rules) -> pl.Expr:
+    """Whether the user refuses what the system offers, and the rules heed it."""
+    return pl.col("refused") & (not rules.refused)
 
 
 def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
@@ -173,7 +178,7 @@ def on_topic(mentions: pl.DataFrame, discussion: Discussion, corpus: Corpus, rul
     topics = discussion.turns.select(*_OF_DOMAIN, "is_topic")
     mentions = mentions.join(corpus.domains.cast(pl.String), on="slot", maintain_order="left")
     mentions = mentions.join(topics, on=_OF_DOMAIN, how="left", maintain_order="left")
-    sentence = with_sentence(spans(mentions, corpus.texts), rules).with_columns(pl.col("sentence").str.to_lowercase())
+    sentence = with_sentence(spans(mentions, corpus.texts), rules)
     own, other = (says_domain(pl.col("sentence"), rules, own=own) for own in (True, False))
     return sentence.filter(own | (pl.col("is_topic").fill_null(False) & ~other)).drop(
         "is_topic", "sentence", "number", "text", "start", "end"
@@ -254,13 +259,16 @@ def _discussed(
     ):
         turns = turns.join(frame, on=_OF_DOMAIN, how="left", maintain_order="left")
     contradicted = _contradicted(turns, state, places).with_columns(contradicted=True)
-    turns = turns.join(contradicted, on=_OF_DOMAIN, how="left", maintain_order="left").with_columns(
-        refused=(pl.col("refused") | pl.col("contradicted")) & (not rules.refused)
+    turns = turns.join(contradicted, on=_OF_DOMAIN, how="left", maintain_order="left")
+    turns = turns.with_columns(
+        pl.col("changed").fill_null(False),
+        pl.col("user_n", "system_n").fill_null(0),
+        refused=pl.any_horizontal(pl.col("refused", "contradicted").fill_null(False)),
     )
-    turns = turns.with_columns(pl.col("changed", "refused").fill_null(False), pl.col("user_n", "system_n").fill_null(0))
-    offered = pl.when((pl.col("system_n") == 1) & ~pl.col("refused")).then("system_only")
+    is_refused = _is_refused(rules)
+    offered = pl.when((pl.col("system_n") == 1) & ~is_refused).then("system_only")
     named = pl.coalesce("annotated", pl.when(pl.col("user_n") == 1).then("user_only"), offered)
-    is_open = named.is_null() & ((pl.col("system_n") > 0) | pl.col("refused"))  # several offered, or none wanted
+    is_open = named.is_null() & ((pl.col("system_n") > 0) | is_refused)  # several offered, or none wanted
     spoken_of = pl.col("changed") | (pl.col("user_n") > 0) | (pl.col("system_n") > 0)
     group = ["talk", "domain"]
     turns = turns.with_columns(
@@ -296,8 +304,8 @@ def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> p
         pl.col("of_domain") | ~pl.col("of_other"),
     )
     is_set = pl.col("changed") & (pl.col("value") != "dontcare")
-    elsewhere = state.filter(is_set).select("row", "value", other="domain")
-    wishes = wishes.select(*_OF_DOMAIN, "slot", "value").join(elsewhere, on=["row", "value"], how="left")
+    set_elsewhere = state.filter(is_set).select("row", "value", other="domain")
+    wishes = wishes.select(*_OF_DOMAIN, "slot", "value").join(set_elsewhere, on=["row", "value"], how="left")
     wishes = wishes.filter(pl.col("other").is_null() | (pl.col("other") == pl.col("domain")))
     # Who asks whether the place has a value, has not refused it.
     questions = of_user.group_by(*_CELL, "value").agg(is_question=is_question.all()).filter("is_question")
@@ -325,7 +333,7 @@ def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
     # The row tells which of several values is the place's ("183 east road city centre").
     is_alone = pl.col("system_names_place") & (pl.col("system_names") == 1)
     is_stated = is_value & (is_single | (agrees & is_alone))
-    of_each = is_value & is_single & pl.col("each_has_it") & ~pl.col("refused")
+    of_each = is_value & is_single & pl.col("each_has_it") & ~_is_refused(rules)
     is_named = (by_user & (takes_lists | (pl.col("user_names") == 1))) | (by_system & pl.col("is_offered"))
     of_domain = pl.col("of_domain") | ~pl.col("of_other")
     of_place = pl.col("system_names_place") | (

@@ -138,14 +138,15 @@ def under(convention: Convention, slots: pl.Series, values: pl.Series) -> pl.Ser
     return to_column(comparison(convention).compare(codes(slots), verbatim, no_prediction).gold)
 
 
-def database_facts(folder: str, slots: Collection[str]) -> pl.DataFrame:
+def database_facts(folder: str | None, slots: Collection[str]) -> pl.DataFrame:
     """(domain, name, slot, fact): the attributes of a database's entities that are among the slots, as written.
 
-    An entity's name is one of them. An attribute that the database leaves open ("?" or the empty string) is omitted.
+    Without a database (None) there are no rows. An entity's name is one of the attributes; one that the database leaves
+    open ("?" or the empty string) is omitted.
     """
     rows = [
         (domain, entity["name"], slot, value)
-        for domain, entities in read_entities(folder).items()
+        for domain, entities in ({} if folder is None else read_entities(folder)).items()
         for entity in entities
         if isinstance(entity.get("name"), str)
         for attribute, value in entity.items()

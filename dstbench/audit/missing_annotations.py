@@ -186,7 +186,7 @@ class _Method(NamedTuple):
         is_similar = ~pl.col("slot").cast(pl.String).is_in(self.confirmed)
         is_allowed = pl.col("slot").str.contains(self.rules.slots)
         judged = judge(corpus, cells, support=self.support).with_columns(rule=_SIMILAR)
-        proposed = propose(judged, at_least=self.at_least).with_columns(entity=None, fact=None)
+        proposed = propose(judged, at_least=self.at_least).with_columns(entity=None, fact=None, refused=None)
         proposed = proposed.filter(is_similar, is_allowed)
         judged = judged.filter(is_similar, pl.col("could") | pl.col("is_set"))
         if self.places is None:

@@ -20,7 +20,6 @@ from dstbench.audit.mentions import CANONICAL, WORD, Vocabulary, find_mentions, 
 from dstbench.audit.rules import Rules
 from dstbench.conventions.normalise import is_dontcare, spellings
 
-_CELL: Final = ["row", "slot"]
 _OF_DOMAIN: Final = ["row", "domain"]
 #: Names as similar as this (`difflib`) are spellings of one.
 ALIKE: Final = 0.88
@@ -28,7 +27,7 @@ ALIKE: Final = 0.88
 
 @dataclass(frozen=True)
 class Places:
-    """The places that a dataset's database has, and what is said of them.
+    """The places that a database has, or gold names, and what is said of them.
 
     Attributes:
         slots: The slots that the rules judge.
@@ -66,8 +65,7 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
         "slot"
     ]
     cued = domains.filter(pl.col("slot").is_in(list(rules.cues)))
-    rows = pl.DataFrame() if folder is None else database_facts(folder, slots.to_list())
-    entities, facts = _entities(rows, name_slots)
+    entities, facts = _entities(database_facts(folder, slots.to_list()), name_slots)
     if folder is not None:  # the places of other domains are not judged
         name_slots = name_slots.filter(pl.col("domain").is_in(entities["domain"].implode()))
         slots = slots.filter(slots.is_in({*facts["slot"], *name_slots["slot"]}))
@@ -125,9 +123,6 @@ def _vocabulary(
 
 def _entities(rows: pl.DataFrame, name_slots: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The (domain, entity) of a database's rows (`inputs.database_facts`), and `Places.facts`."""
-    schema = {"domain": pl.String, "entity": pl.String}
-    if rows.is_empty():
-        return pl.DataFrame(schema=schema), pl.DataFrame(schema={**schema, "slot": pl.String, "fact": pl.String})
     rows = rows.join(name_slots.rename({"slot": "name_slot"}), on="domain", maintain_order="left")
     rows = rows.with_columns(
         entity=_canonical(rows["name_slot"], rows["name"]), fact=_canonical(rows["slot"], rows["fact"])

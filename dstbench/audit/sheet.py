@@ -17,6 +17,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.errors import UsageError
 from dstbench.runs.open import Data
 from dstbench.schema.audit_words import SHEET
+from dstbench.schema.core import BETWEEN
 
 #: Whether the correction added anything to a dialogue.
 GROUPS: Final = ("changed", "unchanged")
@@ -28,6 +29,8 @@ _PARTIES: Final = ("system", "user")
 _CLAIMS: Final[dict[str, str]] = {
     "name user": 'The user names a place: "{said}"',
     "name system": 'The system offers "{said}" alone, and the user does not refuse it',
+    "name system refused": 'The system offers "{said}" alone, and the user refuses it',
+    "name system several": 'The system offers several places, "{said}" first',
     "feature user": 'The user wishes for "{said}"',
     "kind user": 'The user says the kind of place: "{said}"',
     "kind system": 'The kind of place is in its name: the system says "{said}"',
@@ -171,14 +174,18 @@ def evidence_in_words() -> pl.Expr:
     """The evidence of proposals (schema `PROPOSALS`) in plain sentences.
 
     >>> row = {"rule": "fact", "speaker": "system", "said": "north", "entity": "acorn lodge", "fact": "north",
-    ...        "place": "rule=fact", "annotated": 5, "mentions": 103, "value": "north", "later": None}
+    ...        "refused": False, "place": "rule=fact", "annotated": 5, "mentions": 103, "value": "north", "later": None}
     >>> print(pl.DataFrame([row]).select(evidence_in_words()).item())
     The system says "north" of acorn lodge; the database has north. Elsewhere gold annotates 5 of 103 such mentions.
     """
     rule, entity, fact, later = (pl.col(name) for name in ("rule", "entity", "fact", "later"))
     kind = pl.format("{} {}", "rule", "speaker")
+    is_list, is_refused = pl.col("value").str.contains(BETWEEN, literal=True), pl.col("refused").fill_null(False)
+    # By default, neither is added.
+    offer = pl.when(is_list).then(pl.lit(" several")).when(is_refused).then(pl.lit(" refused")).otherwise(pl.lit(""))
+    named = pl.when(kind == "name system").then(pl.concat_str(kind, offer)).otherwise(kind)
     claim = pl.coalesce(
-        *(pl.when(kind == name).then(_filled(words)) for name, words in _CLAIMS.items()), _filled(_CLAIM)
+        *(pl.when(named == name).then(_filled(words)) for name, words in _CLAIMS.items()), _filled(_CLAIM)
     )
     # A name is the place itself: the database has nothing more of it.
     of_place = pl.coalesce(

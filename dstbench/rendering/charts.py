@@ -293,21 +293,23 @@ def _bars(title: str, rows: pl.DataFrame, encoding: Chart, by: str, *, stacked: 
 
 def _side_by_side(pairs: pl.DataFrame) -> Chart:
     """Pairs of turns (`pair_texts`) as text, in two columns, a panel per slot."""
-    rows: list[tuple[str, str, int, str]] = []
+    rows: list[tuple[str, str, int, str, bool]] = []
     for slot, *turns in pairs.iter_rows():
         texts = [[turns[0], *turns[1]], [turns[2], *turns[3]]]
-        wrapped = [[line for text in listed for line in textwrap.wrap(text, _LINE)] for listed in texts]
+        # What gold has comes last.
+        wrapped = [[(line, text is of[-1]) for text in of for line in textwrap.wrap(text, _LINE)] for of in texts]
         longest = max(map(len, wrapped))
         for side, lines in zip(("not annotated", "annotated"), wrapped, strict=True):
-            rows += [(slot, side, at, line) for at, line in enumerate([*lines, *[""] * (longest - len(lines))])]
-    schema = {"slot": pl.String, "side": pl.String, "line": pl.UInt16, "text": pl.String}
+            padded = [*lines, *[("", False)] * (longest - len(lines))]
+            rows += [(slot, side, at, *line) for at, line in enumerate(padded)]
+    schema = {"slot": pl.String, "side": pl.String, "line": pl.UInt16, "text": pl.String, "gold": pl.Boolean}
     table = pl.DataFrame(rows, schema=schema, orient="row")
     encoding = {
         "x": {"value": 0},
         "y": {"field": "line", "type": "ordinal", "axis": None},
         "text": _name("text"),
         "color": {
-            "condition": {"test": "indexof(datum.text, 'gold: ') == 0", "value": _COLOURS[0]},
+            "condition": {"test": "datum.gold", "value": _COLOURS[0]},
             "value": _COLOURS[-1],
         },
         **_panels("column", "side", table),

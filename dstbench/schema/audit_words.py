@@ -6,8 +6,6 @@ from typing import Final
 
 from dstbench.schema.core import LONG, SCORES, SLOT, Table, count, flag, number, text, turn
 
-_SPEAKER: Final = text("Who says the value: user, or system (in the utterance before the turn).")
-
 SHEET: Final = Table(
     "review sheet",
     "One row per dialogue that is to be reviewed, followed by one per annotation that was added to it. Readers fill in "

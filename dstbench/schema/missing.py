@@ -26,6 +26,11 @@ PROPOSALS: Final = Table(
     ),
     entity=text("The place under discussion (a hotel's name); null: none.", nullable=True),
     fact=text("The value that the place has in the database; null: none.", nullable=True),
+    refused=flag(
+        "Whether the user asks for another place, or wants what the one that the system offers has not; null: by "
+        "similar places.",
+        nullable=True,
+    ),
     place=text(
         "What similar places in the corpus have in common, beside slot and speaker. Slots of places: the rule. Others: "
         "when else the domain is annotated (now, between, before, next, earlier), the value, the words before and "
@@ -129,7 +134,7 @@ CANDIDATES: Final = Table(
     ),
     gold=text("Gold's value of the slot in this turn, as written; null: none.", nullable=True),
     rule=text("As in proposals; null: by none.", nullable=True),
-    **PROPOSALS.only("entity", "fact", "place"),
+    **PROPOSALS.only("entity", "fact", "refused", "place"),
     annotated=count("Similar places elsewhere that gold annotates; null: there is no evidence.", nullable=True),
     mentions=count("Similar places elsewhere; null: there is no evidence.", nullable=True),
     share=number("annotated / mentions; null: there is no evidence.", nullable=True),

@@ -217,6 +217,7 @@ def test_additions_that_were_read(data: Path) -> None:
     counts = dict(still["verdict"].value_counts().iter_rows())
     assert counts["right"] == read.filter(verdict="right").height
     assert counts["right"] >= 0.9 * read.height
+    assert counts.get("wrong", 0) <= 2
 
 
 def test_the_examples_of_the_paper_are_found(data: Path) -> None:
@@ -327,6 +328,16 @@ def test_refused_is_what_the_database_contradicts(database: str) -> None:
     for user in refusals:
         assert (1, "hotel-name", "lensfield hotel") not in added(database, *after(lensfield, user))
     assert (1, "hotel-name", "lensfield hotel") in added(database, *after(lensfield, "is it in the north ?"))
+
+
+def test_what_is_refused_is_said_whether_or_not_the_rules_heed_it(database: str, tmp_path: Path) -> None:
+    states, said = corpus(list(after("lensfield hotel is nice .", "i need 4 stars")))
+    (tmp_path / "rules.json").write_text('{"refused": true}', encoding="utf-8")
+    for rules, decision in ((None, "no rule"), (tmp_path / "rules.json", "added")):
+        found = audit.inconsistency(states, database=database, said=said, rules=rules)
+        offer = found.candidates.filter(dialogue="D0", slot="hotel-name")
+        assert offer.select("refused", "decision").rows() == [(True, decision)]
+        assert found.proposals.filter(slot="hotel-name")["refused"].to_list() == [True] * (decision == "added")
 
 
 def test_values_after_words_that_tell_their_slot() -> None:

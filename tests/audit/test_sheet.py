@@ -124,7 +124,7 @@ def test_a_transcript_has_all_turns_and_gives_gold_back() -> None:
 def proposal(**columns: Any) -> pl.DataFrame:
     usual: dict[str, Any] = {
         "value": "north", "speaker": "system", "said": "north", "rule": "fact", "entity": None, "fact": None,
-        "place": "rule=fact", "annotated": 5, "mentions": 103, "later": None,
+        "refused": None, "place": "rule=fact", "annotated": 5, "mentions": 103, "later": None,
     }  # fmt: skip
     return pl.DataFrame([{**usual, **columns}], schema_overrides=dict(PROPOSALS.schema))
 
@@ -136,6 +136,15 @@ def proposal(**columns: Any) -> pl.DataFrame:
             {"rule": "name", "said": "acorn", "entity": "acorn lodge"},
             'The system offers "acorn" alone, and the user does not refuse it. Elsewhere gold annotates 5 of 103 such '
             "mentions.",
+        ),
+        (
+            {"rule": "name", "said": "acorn", "entity": "acorn lodge", "refused": True},
+            'The system offers "acorn" alone, and the user refuses it. Elsewhere gold annotates 5 of 103 such '
+            "mentions.",
+        ),
+        (
+            {"rule": "name", "said": "acorn", "value": "acorn lodge|elm lodge"},
+            'The system offers several places, "acorn" first. Elsewhere gold annotates 5 of 103 such mentions.',
         ),
         (
             {"rule": "feature", "said": "parking", "entity": "acorn lodge", "fact": "yes"},

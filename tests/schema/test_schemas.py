@@ -44,7 +44,7 @@ def test_files_that_are_read_are_valid(name: str, here: Path) -> None:
     Path("p").write_text(text)
     kind = Source("p").kind
     if kind not in ("json", "jsonl"):
-        pytest.skip("no JSON")
+        pytest.skip("the format is not JSON, and so has no JSON Schema")
     for document in text.splitlines() if kind == "jsonl" else [text]:  # of JSON Lines, the schema describes a line
         jsonschema.validate(json.loads(document), schema(f"format_{name}"))
 
