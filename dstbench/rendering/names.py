@@ -1,4 +1,4 @@
-"""The names of metrics and traits as papers write them, for figures, reports and LaTeX. The terminal has the notation."""
+"""The names of metrics and traits as papers write them; figures, reports and LaTeX have them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NAMES: Final = {
     "nu_released": "Non-uniformity (as released)",
 }
 # The papers' letters for parameters.
-_LETTERS: Final = {"lam": "λ", "alpha": "α"}
+_LETTERS: Final = {"lam": "λ", "alpha": "α"}  # noqa: RUF001 # a Greek letter it is
 
 
 def name_of(metric: str) -> str:
