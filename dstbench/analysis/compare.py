@@ -138,7 +138,7 @@ def compare(
         raise UsageError("compare needs at least two runs", hint="`dstbench score` scores one")
     names = [run.name for run in runs]
     seeds = None if models is None else seeds_of(models, names)
-    baseline_index = None if baseline is None else _index_of(baseline, data, names, seeds)
+    baseline_index = None if baseline is None else index_of(baseline, data, names, seeds)
     paired = pair_up(runs, chosen or parse_all(DEFAULT), convention)
     return resample(paired, design, models=seeds, baseline=baseline_index)
 
@@ -309,7 +309,7 @@ def runs_called(patterns: str | Sequence[str], names: Sequence[str], what: str) 
     return runs
 
 
-def _index_of(baseline: str, data: Data, names: Sequence[str], seeds: Models | None) -> int:
+def index_of(baseline: str, data: Data, names: Sequence[str], seeds: Models | None) -> int:
     """Index of the run or model with this name, or of the run with this path."""
     compared = list(names if seeds is None else seeds)
     if baseline in compared:

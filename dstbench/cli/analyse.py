@@ -38,11 +38,11 @@ def diagnose(
     choices: ConventionChoices,
 ) -> Result:
     """Find out where runs fail. Shows first failures, gold slots, JGA by turn and length, and kinds of errors."""
-    from dstbench.rendering.charts import diagnosis_charts
+    from dstbench.rendering.charts.dialogues import diagnosis_charts
     from dstbench.rendering.diagnose import render_diagnosis
 
     diagnosis = dstbench.diagnose(runs.paths, few=few, profile=choices.convention(), **runs.reading)
-    return Result(render_diagnosis(diagnosis, table.form), drawing.write(diagnosis_charts(diagnosis)))
+    return Result(render_diagnosis(diagnosis, table.form), drawing.write(diagnosis_charts, diagnosis))
 
 
 @command(app, doing="scoring", example="traits predictions.json --disagree fga gca")
@@ -71,7 +71,7 @@ def traits(
     choices: ConventionChoices,
 ) -> Result:
     """Show how scores depend on where in dialogues mistakes are. Uses tail orientation and non-uniformity."""
-    from dstbench.rendering.charts import trait_charts
+    from dstbench.rendering.charts.dialogues import trait_charts
     from dstbench.rendering.diagnose import render_traits
 
     of_dialogues = dstbench.traits(
@@ -86,7 +86,7 @@ def traits(
         profile=choices.convention(),
         **runs.reading,
     )
-    return Result(render_traits(of_dialogues, table.form), drawing.write(trait_charts(of_dialogues)))
+    return Result(render_traits(of_dialogues, table.form), drawing.write(trait_charts, of_dialogues))
 
 
 @command(app, doing="scoring", example="correlate predictions.json -m jga,fga,gca --versus jga,fga,gca")
@@ -114,7 +114,7 @@ def correlate(
     choices: ConventionChoices,
 ) -> Result:
     """Correlate metrics and traits, and compare correlations."""
-    from dstbench.rendering.charts import correlation_charts
+    from dstbench.rendering.charts.runs import correlation_charts
     from dstbench.rendering.diagnose import render_correlations
 
     correlations = dstbench.correlate(
@@ -128,7 +128,7 @@ def correlate(
         profile=choices.convention(),
         **runs.reading,
     )
-    return Result(render_correlations(correlations, table.form), drawing.write(correlation_charts(correlations)))
+    return Result(render_correlations(correlations, table.form), drawing.write(correlation_charts, correlations))
 
 
 # --- one dialogue, and queries ----------------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ def bias(
 ) -> Result:
     """Measure entity bias. Shows how unevenly values are distributed, and which test values training has."""
     from dstbench.rendering.audit import render_bias
-    from dstbench.rendering.charts import bias_charts
+    from dstbench.rendering.charts.audits import bias_charts
 
     distributions = dstbench.audit.bias(
         [as_path(path) for path in data],
@@ -96,7 +96,7 @@ def bias(
         split=split,
     )
     return Result(
-        render_bias(distributions, table.form, top=top, sort=sort), drawing.write(bias_charts(distributions, top, sort))
+        render_bias(distributions, table.form, top=top, sort=sort), drawing.write(bias_charts, distributions, top, sort)
     )
 
 
@@ -119,12 +119,12 @@ def diff(
     or changed.
     """
     from dstbench.rendering.audit import render_differences
-    from dstbench.rendering.charts import difference_charts
+    from dstbench.rendering.charts.audits import difference_charts
 
     differences = dstbench.audit.diff(
         as_path(before), as_path(after), profile=choices.convention(), names=name, split=split
     )
-    return Result(render_differences(differences, table.form, top=top), drawing.write(difference_charts(differences)))
+    return Result(render_differences(differences, table.form, top=top), drawing.write(difference_charts, differences))
 
 
 @command(
@@ -154,7 +154,7 @@ def scores(
 ) -> Result:
     """Score runs on several versions of their dataset. Gives exact and fuzzy scores, spread over seeds, error turns."""
     from dstbench.rendering.audit import render_version_scores
-    from dstbench.rendering.charts import version_charts
+    from dstbench.rendering.charts.audits import version_charts
 
     golds = named_values("--version", version, "version and its gold", "2.1=gold.tsv", once=True) or {}
     versions = {name: as_path(Path(gold)) for name, gold in golds.items()}
@@ -170,7 +170,7 @@ def scores(
         missing=missing,
         split=split,
     )
-    return Result(render_version_scores(version_scores, table.form), drawing.write(version_charts(version_scores)))
+    return Result(render_version_scores(version_scores, table.form), drawing.write(version_charts, version_scores))
 
 
 # --- utterances of a dataset ------------------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ def inconsistency(
     from dstbench.io.atomic import replacing
     from dstbench.io.escape import csv_text
     from dstbench.rendering.audit_words import render_inconsistency
-    from dstbench.rendering.charts import inconsistency_charts
+    from dstbench.rendering.charts.audits import inconsistency_charts
 
     paths = [as_path(path) for path in data]
     missing = dstbench.audit.inconsistency(
@@ -280,7 +280,7 @@ def inconsistency(
     if log is not None:
         dstbench.audit.write_log(missing, log)
     written = [path for path in (output if apply else None, log, review) if path is not None]
-    written += drawing.write(inconsistency_charts(missing, pairs))
+    written += drawing.write(inconsistency_charts, missing, pairs)
     return Result(render_inconsistency(missing, form, pairs=pairs), written, output=None if apply else output)
 
 

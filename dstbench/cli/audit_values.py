@@ -118,7 +118,7 @@ def memorisation(
 ) -> Result:
     """Count wrong values that nobody has said. Trackers have learnt them by heart."""
     from dstbench.rendering.audit_words import render_memorisation
-    from dstbench.rendering.charts import memorisation_charts
+    from dstbench.rendering.charts.audits import memorisation_charts
 
     memorised = dstbench.audit.memorisation(
         runs.paths,
@@ -128,4 +128,4 @@ def memorisation(
         profile=choices.convention(),
         **runs.reading,
     )
-    return Result(render_memorisation(memorised, table.form), drawing.write(memorisation_charts(memorised)))
+    return Result(render_memorisation(memorised, table.form), drawing.write(memorisation_charts, memorised))

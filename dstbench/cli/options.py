@@ -12,10 +12,11 @@ import typer
 
 from dstbench.cli.output import as_path, write_files
 from dstbench.conventions.choices import CHOICES, description, file_type
-from dstbench.typing import EngineName, FigureFormat, Missing, TableFormat
+from dstbench.typing import Adjustment, EngineName, FigureFormat, Missing, TableFormat
 
 if TYPE_CHECKING:
     from dstbench.conventions.convention import Convention
+    from dstbench.rendering.charts.grammar import Chart
     from dstbench.runs.open import Reading
 
 
@@ -66,6 +67,14 @@ Split = Annotated[
 Models = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=RUNS", help="Runs of one model (its seeds), by name or pattern: t5=t5_*. Repeatable."),
+]
+Baseline = Annotated[
+    str | None, typer.Option(metavar="RUN", help="Compare every other run (or model) to this one only.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed of the intervals and tests.")]
+TestLevel = Annotated[float, typer.Option(help="Confidence level of the intervals; tests use 1 - level.")]
+Adjust = Annotated[
+    Adjustment, typer.Option(help="How p-values are adjusted for the number of differences of a metric.")
 ]
 FormatOption = Annotated[TableFormat, typer.Option("--format", help="Output format of the table.")]
 
@@ -175,27 +184,27 @@ class Drawing(_Fields):
         Path | None, typer.Option(metavar="DIR", help="Also draw the charts as figures and write them to this folder.")
     ] = None
     figure_format: Annotated[FigureFormat, typer.Option(help="File type of the figures.")] = "svg"
+    width: Annotated[
+        float | None,
+        typer.Option(
+            min=100, metavar="POINTS", help="Width of the figures; default: ACL's column (219), or page (455) if wide."
+        ),
+    ] = None
 
-    def active(self) -> AbstractContextManager[object]:
-        """Refuse figures that cannot be drawn."""
-        if self.figures is not None:
-            from dstbench.rendering.figures import check_drawing
-
-            check_drawing()
-        return nullcontext()
-
-    def write(self, charts: dict[str, dict[str, Any]]) -> list[Path]:
-        """Write charts (name to Vega-Lite specification) to the folders that are given; the paths of the files."""
+    def write(self, charts_of: Callable[..., dict[str, "Chart"]], *args: Any) -> list[Path]:
+        """Write the charts that `charts_of` makes of the arguments to the folders that are given; the files' paths."""
+        if self.charts is None and self.figures is None:
+            return []
+        from dstbench.rendering.charts.draw import draw_figure
         from dstbench.rendering.tables import render_object
 
-        written = []
+        charts, written = charts_of(*args), []
         if self.charts is not None:
             texts = {f"{name}.vl.json": render_object(chart).encode() for name, chart in charts.items()}
             written += write_files(texts, self.charts)
         if self.figures is not None:
-            from dstbench.rendering.figures import draw_figure
-
-            drawn = {f"{name}.{self.figure_format}": draw_figure(c, self.figure_format) for name, c in charts.items()}
+            form = self.figure_format
+            drawn = {f"{name}.{form}": draw_figure(chart, form, self.width) for name, chart in charts.items()}
             written += write_files(drawn, self.figures)
         return written
 

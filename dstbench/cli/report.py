@@ -8,7 +8,18 @@ import typer
 import dstbench
 from dstbench.cli.app import app
 from dstbench.cli.command import Result, command
-from dstbench.cli.options import ConventionChoices, Drawing, Metrics, Runs
+from dstbench.cli.options import (
+    Adjust,
+    Baseline,
+    ConventionChoices,
+    Drawing,
+    Metrics,
+    Models,
+    Runs,
+    Seed,
+    TestLevel,
+    named_values,
+)
 from dstbench.cli.output import as_path
 from dstbench.typing import ReportFormat
 
@@ -25,7 +36,13 @@ def report(
     most: Annotated[
         int, typer.Option(min=1, help="Largest number of dialogues on the page; the most telling ones are taken.")
     ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the intervals and tests.")] = 0,
+    model: Models = None,
+    baseline: Baseline = None,
+    seed: Seed = 0,
+    level: TestLevel = 0.95,
+    adjust: Adjust = "holm",
+    title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
+    note: Annotated[str, typer.Option(help="A paragraph of yours, below the title.")] = "",
     drawing: Drawing,
     runs: Runs,
     form: Annotated[
@@ -48,10 +65,16 @@ def report(
         metrics=metrics,
         context=[as_path(path) for path in context] if context else None,
         most=most,
+        models=named_values("--model", model, "model and its runs", "t5=t5_seed1,t5_seed2"),
+        baseline=baseline,
         seed=seed,
+        level=level,
+        adjust=adjust,
+        **({} if title is None else {"title": title}),
+        note=note,
         profile=choices.convention(),
         **runs.reading,
     )
     renderers = {"html": page.to_html, "md": page.to_markdown, "latex": page.to_latex, "json": page.to_json}
     text = renderers[form]()
-    return Result(text, [*drawing.write(page.charts), *([output] if str(output) != "-" else [])], output=output)
+    return Result(text, [*drawing.write(lambda: page.charts), *([output] if str(output) != "-" else [])], output=output)

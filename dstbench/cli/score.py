@@ -8,9 +8,20 @@ import typer
 import dstbench
 from dstbench.cli.app import app
 from dstbench.cli.command import Result, command
-from dstbench.cli.options import ConventionChoices, Drawing, Metrics, Models, Runs, TableOutput, named_values
+from dstbench.cli.options import (
+    Adjust,
+    Baseline,
+    ConventionChoices,
+    Drawing,
+    Metrics,
+    Models,
+    Runs,
+    Seed,
+    TableOutput,
+    TestLevel,
+    named_values,
+)
 from dstbench.cli.output import as_text
-from dstbench.typing import Adjustment
 
 
 @command(app, doing="scoring", example="score predictions.json --profile trade")
@@ -20,38 +31,36 @@ def score(
     by: Annotated[
         str, typer.Option(help="Group by run, domain, slot, dialogue, turn, length, n_gold, seen; comma-separated.")
     ] = "run",
+    drawing: Drawing,
     runs: Runs,
     table: TableOutput,
     choices: ConventionChoices,
-) -> str:
+) -> Result:
     """Score runs: JGA, SA, RSA, AGA, F1, FGA, GCA, TLA or others."""
+    from dstbench.rendering.charts.runs import score_charts
     from dstbench.rendering.scores import render_scores
 
     rows = dstbench.score(runs.paths, metrics=metrics, by=by, profile=choices.convention(), **runs.reading)
-    return render_scores(rows, table.form)
+    return Result(render_scores(rows, table.form), drawing.write(score_charts, rows))
 
 
 @command(app, doing="scoring", example="compare a.json b.json c.json --baseline a -m jga,gca")
 def compare(
     *,
     metrics: Metrics = None,
-    baseline: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Compare every other run (or model) to this one only.")
-    ] = None,
+    baseline: Baseline = None,
     model: Models = None,
     resamples: Annotated[int, typer.Option(min=1, help="Number of bootstrap and randomisation resamples.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the resamples.")] = 0,
-    level: Annotated[float, typer.Option(help="Confidence level of the intervals; tests use 1 - level.")] = 0.95,
-    adjust: Annotated[
-        Adjustment, typer.Option(help="How p-values are adjusted for the number of differences of a metric.")
-    ] = "holm",
+    seed: Seed = 0,
+    level: TestLevel = 0.95,
+    adjust: Adjust = "holm",
     drawing: Drawing,
     runs: Runs,
     table: TableOutput,
     choices: ConventionChoices,
 ) -> Result:
     """Test which runs are better than others over the same gold. Gives scores and differences with intervals, and p."""
-    from dstbench.rendering.charts import leaderboard_charts
+    from dstbench.rendering.charts.runs import leaderboard_charts
     from dstbench.rendering.compare import render_leaderboard
 
     leaderboard = dstbench.compare(
@@ -66,7 +75,7 @@ def compare(
         profile=choices.convention(),
         **runs.reading,
     )
-    return Result(render_leaderboard(leaderboard, table.form), drawing.write(leaderboard_charts(leaderboard)))
+    return Result(render_leaderboard(leaderboard, table.form), drawing.write(leaderboard_charts, leaderboard))
 
 
 @command(app, doing="comparing", example="pairs predictions.json --profile qian2021")
@@ -89,10 +98,12 @@ def sweep(
     profiles: Annotated[str | None, typer.Option(help="The profiles, comma-separated; default: all that suit.")] = None,
     labels: Annotated[Path | None, typer.Option("--label-map", help="Label map for the profile trippy.")] = None,
     typos: Annotated[Path | None, typer.Option(help="Typo table for the profiles that correct typos.")] = None,
+    drawing: Drawing,
     runs: Runs,
     table: TableOutput,
-) -> str:
+) -> Result:
     """Score the same predictions under every profile. This shows how much the convention matters."""
+    from dstbench.rendering.charts.runs import sweep_charts
     from dstbench.rendering.scores import render_sweep
 
     rows = dstbench.sweep(
@@ -103,7 +114,7 @@ def sweep(
         typos=as_text(typos),
         **runs.reading,
     )
-    return render_sweep(rows, table.form)
+    return Result(render_sweep(rows, table.form), drawing.write(sweep_charts, rows))
 
 
 @command(app, doing="checking", example="check predictions.json --ontology ontology.json")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # White space that is not escaped; page.js keeps the same.
 _KEPT: Final = "\t\n"
 _VOID: Final = frozenset({"meta", "input", "br"})
-_NUMBER: Final = re.compile(r"[-+]?[\d.,]+|-|")
+_NUMBER: Final = re.compile(r"[-+]?[\d.,]+(?: \([-\d.,]+ to [-\d.,]+\))?|-|")
 
 
 class Markup(str):
@@ -64,20 +64,49 @@ def json_text(content: Any) -> Markup:
     return Markup(text)
 
 
-def table(texts: pl.DataFrame, caption: str) -> Markup:
-    """A table of texts with a caption; its first column has the headers of the rows."""
+def table(
+    texts: pl.DataFrame,
+    caption: str,
+    meanings: Mapping[str, str] | None = None,
+    badges: Mapping[str, Sequence[tuple[str, str]]] | None = None,
+) -> Markup:
+    """A table of texts with a caption; its first column has the headers of the rows.
+
+    Args:
+        texts: The texts; of values with intervals, the intervals are small.
+        caption: What the table shows.
+        meanings: What the titles of columns mean; the mouse shows it.
+        badges: Warnings beside the headers of rows: short texts, and long ones, which the mouse shows.
+    """
+    meanings, badges = meanings or {}, badges or {}
     looks = ["n" if all(map(_NUMBER.fullmatch, texts[name])) else None for name in texts.columns]
-    head = [element("th", name, scope="col", class_=look) for name, look in zip(texts.columns, looks, strict=True)]
+    head = [
+        element("th", name, scope="col", class_=look, title=meanings.get(name))
+        for name, look in zip(texts.columns, looks, strict=True)
+    ]
     rows = [
         element(
             "tr",
-            element("th", first, scope="row"),
-            *(element("td", text, class_=look) for text, look in zip(rest, looks[1:], strict=True)),
+            element("th", first, *(_badge(*badge) for badge in badges.get(first, ())), scope="row"),
+            *(element("td", *_cell(text), class_=look) for text, look in zip(rest, looks[1:], strict=True)),
         )
         for first, *rest in texts.iter_rows()
     ]
     inner = [element("caption", caption), element("thead", element("tr", *head)), element("tbody", *rows)]
     return element("div", element("table", *inner), class_="wide", tabindex="0", role="region", aria_label=caption)
+
+
+def _badge(short: str, long: str) -> Markup:
+    return Markup(" " + element("span", short, class_="badge", title=long))
+
+
+def _cell(text: str) -> list[str]:
+    """A text; of a value with its interval, the interval is small."""
+    value, bracket, interval = text.partition(" (")
+    if not bracket or " to " not in interval:
+        return [text]
+    low, _, high = interval.rstrip(")").partition(" to ")
+    return [value, element("small", f" {low}\N{EN DASH}{high}")]
 
 
 def _attribute(key: str, value: str | float | bool | None) -> str:

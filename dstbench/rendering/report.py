@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from typing import Any, Final, Unpack
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Final, Unpack
 
 import polars as pl
 
 from dstbench._version import __version__
-from dstbench.analysis.compare import Design, Leaderboard, resample
+from dstbench.analysis.check import check
+from dstbench.analysis.compare import Design, Leaderboard, index_of, resample, seeds_of
 from dstbench.analysis.correlate import CORRELATED, Correlations, correlate
 from dstbench.analysis.diagnose import Diagnosis, diagnose
 from dstbench.analysis.explorer import MOST, Explorer, explore
+from dstbench.analysis.findings import Finding, badges, findings
 from dstbench.analysis.paired import pair_up
 from dstbench.analysis.show import said_in
 from dstbench.analysis.sweep import sweep
@@ -24,24 +26,39 @@ from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchWarning, UsageError, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.contexts import contexts
-from dstbench.rendering import chapters, charts
+from dstbench.rendering import chapters
+from dstbench.rendering.charts.dialogues import diagnosis_charts, trait_charts
+from dstbench.rendering.charts.grammar import Chart
+from dstbench.rendering.charts.runs import (
+    correlation_charts,
+    heat_map,
+    leaderboard_charts,
+    scores_along,
+    sweep_charts,
+)
 from dstbench.rendering.compare import render_leaderboard
 from dstbench.rendering.diagnose import render_traits
-from dstbench.rendering.report_page import Chapter, render_frame, render_html, render_markdown
+from dstbench.rendering.report_page import Chapter, Front, render_frame, render_html, render_markdown
 from dstbench.rendering.scores import render_scores, unit_of
 from dstbench.rendering.tables import as_rows, render_object
 from dstbench.runs.open import Data, Reading
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score
+from dstbench.typing import Adjustment
 
-_TITLE: Final = "Dialogue state tracking: report"
+#: The default title.
+TITLE: Final = "Dialogue state tracking: report"
+# The attributes that are no rows.
+_NOT_ROWS: Final = ("explorer", "title", "note")
+# A longer text is no path.
+_LONGEST_PATH: Final = 4096
 # The metrics that are drawn by turn, if the report has them.
 _BY_TURN: Final = ("jga", "sa", "rsa", "aga", "f1")
 
 
 @dataclass(frozen=True)
 class Report:
-    """A report on runs over one gold.
+    """A report on runs over one gold, which are in the order of the leaderboard.
 
     Attributes:
         leaderboard: Scores with intervals, differences and tests.
@@ -52,8 +69,12 @@ class Report:
         traits: Traits of dialogues beside their scores.
         correlations: Correlations of metrics, over turns.
         sweep: Score rows under every profile that suits the runs.
+        checks: What `dstbench.check` says of the runs.
+        findings: What is most interesting in all of these, in sentences.
         explorer: The most telling dialogues.
         notes: The warnings of all analyses.
+        title: The report's title.
+        note: A paragraph of the author's; empty: none.
     """
 
     leaderboard: Leaderboard
@@ -64,16 +85,20 @@ class Report:
     traits: Traits
     correlations: Correlations
     sweep: pl.DataFrame
+    checks: pl.DataFrame
+    findings: list[Finding]
     explorer: Explorer
     notes: list[str]
+    title: str
+    note: str
 
     def to_html(self) -> str:
         """One HTML document, which needs neither other files nor the network."""
-        return self._page((self.explorer.title, self.explorer.content))
+        return render_html(self._front(), self._chapters(), (self.explorer.title, self.explorer.content))
 
     def to_markdown(self) -> str:
-        """All tables, without the dialogues."""
-        return render_markdown(_TITLE, self._chapters(), self.notes)
+        """The findings and all tables, without the dialogues."""
+        return render_markdown(self._front(), self._chapters())
 
     def to_latex(self) -> str:
         """The leaderboard, the scores by domain and the traits as LaTeX, for a paper."""
@@ -86,41 +111,50 @@ class Report:
 
     def to_json(self) -> str:
         """One JSON object with a key per attribute except `explorer`: its rows, or the rows of each of its frames."""
-        return render_object({f.name: as_rows(getattr(self, f.name)) for f in fields(self) if f.name != "explorer"})
+        rows = {f.name: as_rows(getattr(self, f.name)) for f in fields(self) if f.name not in _NOT_ROWS}
+        return render_object({**rows, "findings": [asdict(finding) for finding in self.findings]})
 
     @property
-    def charts(self) -> dict[str, charts.Chart]:
-        """The figures as Vega-Lite specifications, by name."""
+    def charts(self) -> dict[str, Chart]:
+        """The figures, as Vega-Lite specifications that a notebook draws, by name."""
         return {
-            **charts.leaderboard_charts(self.leaderboard),
-            **charts.diagnosis_charts(self.diagnosis),
-            "scores_by_turn": charts.scores_by_turn(self.by_turn),
-            **charts.trait_charts(self.traits),
-            **charts.correlation_charts(self.correlations),
+            **leaderboard_charts(self.leaderboard),
+            "slots": heat_map(self.by_slot, "slot"),
+            "domains": heat_map(self.by_domain, "domain"),
+            **sweep_charts(self.sweep),
+            **diagnosis_charts(self.diagnosis),
+            "scores_by_turn": scores_along(self.by_turn, "turn"),
+            **trait_charts(self.traits),
+            **correlation_charts(self.correlations),
         }
 
     def _repr_html_(self) -> str:
         """The page for a notebook: without dialogues, and isolated from the notebook."""
-        return render_frame(self._page(None), _TITLE)
+        return render_frame(render_html(self._front(), self._chapters(), None), self.title)
 
-    def _page(self, explorer: tuple[str, dict[str, Any]] | None) -> str:
+    def _front(self) -> Front:
         scores = self.leaderboard.scores
+        runs = scores["run"].n_unique()
+        signature = scores["signature"].item(0)
         facts = [
-            ("Runs", ", ".join(scores["run"].unique(maintain_order=True))),
-            ("Dialogues", f"{scores['dialogues'][0]:,}"),
-            (unit_of(scores).capitalize(), f"{scores['turns'][0]:,}"),
-            ("Made by", f"dstbench {__version__}"),
+            f"{runs} run{'s' if runs > 1 else ''}",
+            f"{scores['dialogues'][0]:,} dialogues",
+            f"{scores['turns'][0]:,} {unit_of(scores)}",
+            next(part for part in signature.split("|") if part.startswith("profile:")).replace(":", " "),
+            f"dstbench {__version__}",
         ]
-        return render_html(_TITLE, facts, self._chapters(), self.notes, explorer)
+        warned = {run: [(short, text) for _, short, text in of_run] for run, of_run in badges(self.checks).items()}
+        metrics = scores["metric"].unique(maintain_order=True).to_list()
+        sentences = [(finding.text, finding.chapter) for finding in self.findings]
+        return Front(self.title, self.note, facts, sentences, warned, self.notes, chapters.glossary(metrics))
 
     def _chapters(self) -> list[Chapter]:
         return [
-            chapters.leaderboard_chapter(self.leaderboard),
-            chapters.parts_chapter(self.by_domain, self.by_slot),
-            *chapters.diagnosis_chapters(self.diagnosis, self.by_turn),
-            chapters.traits_chapter(self.traits),
-            chapters.correlations_chapter(self.correlations),
-            chapters.sweep_chapter(self.sweep),
+            chapters.scores_chapter(self.leaderboard),
+            chapters.slots_chapter(self.by_domain, self.by_slot),
+            chapters.errors_chapter(self.diagnosis),
+            chapters.conventions_chapter(self.sweep),
+            chapters.papers_chapter(self.leaderboard, self.diagnosis, self.by_turn, self.traits, self.correlations),
         ]
 
 
@@ -130,32 +164,45 @@ def report(
     metrics: str | Iterable[str | Metric] | None = None,
     context: str | Sequence[str] | None = None,
     most: int = MOST,
+    models: Mapping[str, str | Sequence[str]] | None = None,
+    baseline: str | None = None,
     seed: int = 0,
+    level: float = 0.95,
+    adjust: Adjustment = "holm",
+    title: str = TITLE,
+    note: str = "",
     profile: str | Convention = "verbatim",
     **reading: Unpack[Reading],
 ) -> Report:
-    """Report on runs over one gold: leaderboard, parts, failures, errors, traits, correlations, profiles, dialogues.
+    """Report on runs over one gold: findings, scores, slots, errors, dialogues, conventions, figures of the papers.
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: Metrics in dstbench's notation; the runs are ordered by the first one; None: the default metrics.
         context: Files with the utterances; None: the files of the runs and of gold, if one of them has utterances.
         most: The largest number of dialogues on the page; the most telling ones are taken (`explorer.choose`).
+        models: Model name to its runs (seeds); see `dstbench.compare`.
+        baseline: The run (or model) that all others are compared to; None: all pairs.
         seed: Random seed of the intervals and tests.
+        level: Confidence level of the intervals; tests use 1 - level.
+        adjust: How p-values are adjusted for the number of differences of a metric.
+        title: The report's title.
+        note: A paragraph of yours, below the title.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Raises:
         DstbenchError: Data cannot be used; runs do not have the same turns and gold; there are fewer than two
-            dialogues; a run holds no states; a metric or profile is unknown.
+            dialogues; a run holds no states; a metric, model, baseline or profile is unknown.
 
     >>> from dstbench.demo import synthetic
-    >>> found = report(synthetic(20), most=5)
-    >>> found.explorer.content["runs"], len(found.explorer.content["dialogues"])
-    (['careful', 'forgetful', 'eager'], 5)
+    >>> page = report(synthetic(20), most=5)
+    >>> page.explorer.content["runs"], len(page.explorer.content["dialogues"])
+    (['careful', 'eager', 'forgetful'], 5)
     """
     if most < 1:
         raise UsageError(f"most={most} dialogues cannot be shown", hint="1 or more")
+    design = Design(seed=seed, level=level, adjust=adjust)
     convention = as_convention(profile)
     said = None if context is None else contexts(context, reading.get("split"))
     notes: list[str] = []
@@ -169,7 +216,11 @@ def report(
         contrasted_names = str(contrasted[0]), str(contrasted[1])
         others = [metric for metric in resolved if str(metric) not in contrasted_names]
         drawn_by_turn = [metric for metric in resolved if metric.name in _BY_TURN] or resolved[:1]
-        leaderboard = resample(paired, Design(seed=seed))
+        names = [run.name for run in runs]
+        seeds = None if models is None else seeds_of(models, names)
+        compared = None if baseline is None else index_of(baseline, data, names, seeds)
+        leaderboard, order = _ordered(resample(paired, design, models=seeds, baseline=compared))
+        runs = [runs[names.index(name)] for name in order]
         by_domain = score(runs, metrics=resolved, by="domain", profile=convention)
         by_slot = score(runs, by="slot", profile=convention)
         by_turn = score(runs, metrics=drawn_by_turn, by="turn", profile=convention)
@@ -182,11 +233,41 @@ def report(
         resolved_names = [str(metric) for metric in resolved]
         correlated = [*resolved, *(metric for metric in contrasted if str(metric) not in resolved_names)]
         correlations = correlate(runs, metrics=correlated, per="turn", profile=convention)
+        checks = check(runs, profile=convention)
     with _noting(notes, pass_on=False):
         swept = sweep(runs, metrics=resolved[:1])
+    folders = _folders([data, context, reading.get("gold"), convention.labels, convention.typos])
     return Report(
-        leaderboard, by_domain, by_slot, by_turn, diagnosis, of_dialogues, correlations, swept, explorer, notes
-    )
+        leaderboard, by_domain, by_slot, by_turn, diagnosis, of_dialogues, correlations, swept, checks,
+        findings(leaderboard, by_slot, swept, diagnosis, checks), explorer,
+        [_without(folders, text) for text in notes], title, note,
+    )  # fmt: skip
+
+
+def _ordered(leaderboard: Leaderboard) -> tuple[Leaderboard, list[str]]:
+    """The leaderboard with the highest run first, by the first metric; and its runs' names in that order."""
+    scores = leaderboard.scores
+    first = scores.filter(pl.col("metric") == scores["metric"].first())
+    order = first.sort("value", descending=True, nulls_last=True, maintain_order=True)["run"].to_list()
+    place = pl.col("run").replace_strict(order, range(len(order)), return_dtype=pl.Int64)
+    return replace(leaderboard, scores=scores.sort(place, maintain_order=True)), order
+
+
+def _folders(paths: Iterable[object]) -> list[str]:
+    """The folders of the files that a report is made from, the longest first: its author's, and no reader's."""
+    folders = set()
+    for path in paths:
+        several = path.values() if isinstance(path, Mapping) else path if isinstance(path, list | tuple) else [path]
+        for one in several:
+            if isinstance(one, str) and len(one) < _LONGEST_PATH:
+                folders |= {f"{one.rstrip('/')}/", one[: one.rfind("/") + 1]}
+    return sorted(folders - {"", "/"}, key=len, reverse=True)
+
+
+def _without(folders: Iterable[str], text: str) -> str:
+    for folder in folders:
+        text = text.replace(folder, "")
+    return text
 
 
 @contextmanager

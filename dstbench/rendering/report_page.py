@@ -10,39 +10,42 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any, Final
 
+from dstbench.rendering.charts.draw import draw_on_page
 from dstbench.rendering.html import Markup, element, join, json_text, table
+from dstbench.rendering.latex import latex_page
 from dstbench.rendering.tables import draw, escape_lines
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from dstbench.rendering.charts.grammar import Chart
+
 # A table with more rows is folded.
 _LONGEST_TABLE: Final = 40
+_SCRIPTS: Final = ("page.js", "copy.js")
 
 
 @dataclass(frozen=True)
 class Block:
-    """A table of texts, and a figure of the same numbers.
+    """A figure, a table of texts, or both, with the same numbers.
 
     Attributes:
         title: What it shows.
-        table: The table.
-        figure: The figure, if there is one.
-        lead: A sentence about it.
-        folded: Whether the table is hidden until the reader opens it; long tables always are.
+        table: The table, if there is one.
+        chart: The figure, likewise.
+        folded: Whether it is hidden until the reader opens it; the table of a figure and long tables always are.
     """
 
     title: str
-    table: pl.DataFrame
-    figure: Markup | None = None
-    lead: str = ""
+    table: pl.DataFrame | None = None
+    chart: Chart | None = None
     folded: bool = False
 
 
@@ -65,53 +68,63 @@ class Chapter:
     below: list[str] = field(default_factory=list)
 
 
-def render_markdown(title: str, chapters: Sequence[Chapter], notes: Sequence[str]) -> str:
-    """The chapters' tables as Markdown."""
-    parts = [f"# {title}\n"]
+@dataclass(frozen=True)
+class Front:
+    """What a report begins and ends with.
+
+    Attributes:
+        title: Its title.
+        note: A paragraph of the author's; empty: none.
+        facts: What the report is about, in a few words each.
+        findings: Sentences, each with the name of the chapter that has its evidence.
+        badges: For each run, the warnings that its scores need: short and long texts.
+        notes: What a reader should know about the data.
+        glossary: Words and their meanings.
+    """
+
+    title: str
+    note: str
+    facts: Sequence[str]
+    findings: Sequence[tuple[str, str]]
+    badges: Mapping[str, Sequence[tuple[str, str]]]
+    notes: Sequence[str]
+    glossary: Mapping[str, str]
+
+
+def render_markdown(front: Front, chapters: Sequence[Chapter]) -> str:
+    """The findings and the chapters' tables as Markdown."""
+    parts = [f"# {escape_lines([front.title], 'md')}", escape_lines([front.note], "md") if front.note else ""]
+    parts.append("".join(f"- {escape_lines([text], 'md')}" for text, _ in front.findings))
     for chapter in chapters:
         parts.append(f"## {chapter.title}\n\n{chapter.lead}\n")
-        parts += [f"### {escape_lines([block.title], 'md')}\n{draw(block.table, 'md')}" for block in chapter.blocks]
+        parts += [
+            f"### {escape_lines([block.title], 'md')}\n{draw(block.table, 'md')}"
+            for block in chapter.blocks
+            if block.table is not None
+        ]
         parts.append(escape_lines(chapter.below, "md"))
-    if notes:
-        parts.append("## Notes\n\n" + "".join(f"- {escape_lines([note], 'md')}" for note in notes))
+    if front.notes:
+        parts.append("## Notes\n\n" + "".join(f"- {escape_lines([note], 'md')}" for note in front.notes))
     return "\n".join(part for part in parts if part)
 
 
-def render_html(
-    title: str,
-    facts: Sequence[tuple[str, str]],
-    chapters: Sequence[Chapter],
-    notes: Sequence[str],
-    explorer: tuple[str, dict[str, Any]] | None,
-) -> str:
+def render_html(front: Front, chapters: Sequence[Chapter], explorer: tuple[str, dict[str, Any]] | None) -> str:
     """A report as an HTML document.
 
     Args:
-        title: Its title.
-        facts: What the report is about: names and values.
-        chapters: Its parts.
-        notes: What a reader should know about the data.
+        front: What it begins and ends with.
+        chapters: Its parts; the dialogues come before the conventions.
         explorer: Title and content of the dialogues (`explorer.Explorer`); None: without dialogues.
     """
-    links = [(chapter.name, chapter.title) for chapter in chapters]
-    sections = [_chapter(chapter) for chapter in chapters]
+    sections = {chapter.name: (chapter.title, _chapter(chapter, front)) for chapter in chapters}
     if explorer is not None:
-        links.append(("dialogues", "Dialogues"))
-        lead = f"Here are {explorer[0]}. Choose one to see what was said and what each run predicts."
-        off = "The script of this page shows the dialogues, but scripts are switched off."
-        sections.append(
-            _section(
-                *links[-1],
-                element("p", lead, class_="lead"),
-                element("noscript", element("p", off)),
-                element("div", id="explorer"),  # the script shows the dialogues here
-                element("div", id="dialogue"),
-            )
-        )
-    if notes:
-        links.append(("notes", "Notes"))
-        sections.append(_section(*links[-1], element("ul", *(element("li", note) for note in notes))))
-    style, script = _file("page.css"), _file("page.js")
+        sections["dialogues"] = ("Dialogues", _dialogues(explorer[0]))
+    if front.notes:
+        sections["notes"] = ("Notes", [element("ul", *(element("li", note) for note in front.notes))])
+    words = (part for word, text in front.glossary.items() for part in (element("dt", word), element("dd", text)))
+    sections["glossary"] = ("Glossary", [element("dl", *words, class_="glossary")])
+    order = [name for name in _ORDER if name in sections]
+    style, script = _file("page.css"), "".join(map(_file, _SCRIPTS))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
         f"trusted-types 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'"
@@ -120,12 +133,24 @@ def render_html(
         policy=Markup(policy),
         style=style,
         script=script,
-        title=join([title]),
-        facts=join(part for name, value in facts for part in (element("dt", name), element("dd", value))),
-        links=join(element("li", element("a", text, href=f"#{name}")) for name, text in links),
-        sections=join(sections),
+        title=join([front.title]),
+        facts=join([" · ".join(front.facts)]),
+        note=element("p", front.note, class_="lead") if front.note else "",
+        findings=join(
+            element("li", text, " ", element("a", sections[name][0], href=f"#{name}")) if name in sections
+            else element("li", text)
+            for text, name in front.findings
+        ),
+        links=join(element("li", element("a", sections[name][0], href=f"#{name}")) for name in order),
+        sections=join(
+            element("section", element("h2", sections[name][0], id=name), *sections[name][1]) for name in order
+        ),
         data=json_text(None if explorer is None else explorer[1]),
-    )
+    )  # fmt: skip
+
+
+#: The order of chapters: what matters most comes first.
+_ORDER: Final = ("scores", "slots", "errors", "dialogues", "conventions", "papers", "notes", "glossary")
 
 
 def render_frame(page: str, title: str) -> str:
@@ -133,30 +158,46 @@ def render_frame(page: str, title: str) -> str:
     return element("iframe", srcdoc=page, title=title, sandbox="", width="100%", height="640", class_="dstbench")
 
 
-def _section(name: str, title: str, *inside: Markup) -> Markup:
-    return element("section", element("h2", title, id=name), *inside)
+def _dialogues(title: str) -> list[Markup]:
+    lead = f"Here are {title}. Choose one to see what was said and what each run predicts."
+    off = "The script of this page shows the dialogues, but scripts are switched off."
+    return [
+        element("p", lead, class_="lead"),
+        element("noscript", element("p", off)),
+        element("div", id="explorer"),  # the script shows the dialogues here
+        element("div", id="dialogue"),
+    ]
 
 
-def _chapter(chapter: Chapter) -> Markup:
-    lead = element("p", chapter.lead, class_="lead")
+def _chapter(chapter: Chapter, front: Front) -> list[Markup]:
     below = []
     for line in chapter.below:
         breakable = Markup("<wbr>|".join(join([part]) for part in line.split("|")))  # between the parts of a signature
         below.append(element("p", breakable, class_="signature" if line.startswith("signature") else "below"))
-    return _section(chapter.name, chapter.title, lead, *map(_block, chapter.blocks), *below)
+    blocks = [_block(block, front) for block in chapter.blocks]
+    if len(below) > 1:
+        below = [element("details", element("summary", "How these numbers were computed"), *below)]
+    return [element("p", chapter.lead, class_="lead"), *blocks, *below]
 
 
-def _block(block: Block) -> Markup:
-    numbers = table(block.table, block.title)
-    lead = [element("p", block.lead)] if block.lead else []
-    if block.figure is not None:
-        figure = element("div", block.figure, class_="panels")
-        folded = element("details", element("summary", "The numbers"), numbers)
-        return element("figure", element("figcaption", block.title), *lead, figure, folded, class_="block")
-    if block.folded or block.table.height > _LONGEST_TABLE:
-        details = element("details", element("summary", block.title), *lead, numbers)
+def _block(block: Block, front: Front) -> Markup:
+    parts = []
+    if block.chart is not None:
+        figure = element("div", draw_on_page(block.chart), class_="panels", tabindex="0", role="region",
+                         aria_label=block.title)  # fmt: skip
+        parts.append(figure)
+    if block.table is not None:
+        numbers = table(block.table, block.title, front.glossary, front.badges)
+        latex = element("template", latex_page([(block.table, [block.title])]))
+        if parts:
+            numbers = element("details", element("summary", "The numbers"), numbers)
+        parts += [numbers, latex]
+    if block.folded or (block.table is not None and block.table.height > _LONGEST_TABLE):
+        details = element("details", element("summary", block.title), *parts)
         return element("div", details, class_="folded")
-    return element("div", *lead, numbers, class_="block")
+    if block.chart is None:
+        return element("div", *parts, class_="block")
+    return element("figure", element("figcaption", str(block.chart["title"])), *parts, class_="block")
 
 
 @cache

@@ -1,0 +1,174 @@
+"""Charts of audits: of values and how often they occur, of versions, of missing annotations and memorised values."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from dstbench.audit.entity_bias import frequent_values, slot_order
+from dstbench.audit.version_diff import split_rows
+from dstbench.rendering.audit_words import pair_texts
+from dstbench.rendering.charts.grammar import (
+    COLOURS,
+    INK,
+    Chart,
+    Spec,
+    chart,
+    in_panels,
+    name,
+    named_axis,
+    number,
+    percent,
+    specification,
+    unique,
+)
+from dstbench.schema.audit import KINDS
+from dstbench.typing import SlotOrder
+
+if TYPE_CHECKING:
+    from dstbench.audit import Bias, Differences, Inconsistency, Memorisation, VersionScores
+
+# Lines of text are wrapped to so many characters.
+_LINE: Final = 58
+
+
+def bias_charts(bias: Bias, top: int, sort: SlotOrder = "slot") -> dict[str, Chart]:
+    """The figures of entity bias: H1/H0 and H∞/H0 per slot, and the `top` most frequent values of each slot.
+
+    The latter, for train-destination, is Fig 2 of Qian et al. 2021. See `frequent_values` and `slot_order`.
+    """
+    order = slot_order(bias, sort)
+    measures = bias.slots.unpivot(
+        on=["h1_h0", "hinf_h0"], index=["split", "counting", "slot"], variable_name="measure", value_name="value"
+    )
+    measure = pl.col("measure").replace_strict({"h1_h0": "H1/H0", "hinf_h0": "H∞/H0"})
+    counting = pl.format(", {}", "counting") if measures["counting"].n_unique() > 1 else pl.lit("")
+    measures = measures.with_columns(measure=measure + counting)
+    per_slot = {"x": number("value", title=None, scale={"domain": [0, 1]}), "y": named_axis("slot", order)}
+    evenness = chart("How evenly values are distributed", "point", measures, per_slot, by="split")
+    frequent = frequent_values(bias, top).sort(pl.col("slot").cast(pl.Enum(order)), maintain_order=True)
+    per_value = {
+        "x": percent("share", title="Share of the slot's values"),
+        "y": {**named_axis("value", []), "sort": None},
+    }
+    del per_value["y"]["scale"]
+    values = _bars("Most frequent values", frequent, per_value, by="split")
+    return {
+        "bias": in_panels(evenness, "measure", unique(measures["measure"])),
+        "values": in_panels(values, "slot", unique(frequent["slot"]), y="independent"),
+    }
+
+
+def difference_charts(differences: Differences) -> dict[str, Chart]:
+    """The figure of two versions: in which share of the turns each slot differs, by kind, a panel per split."""
+    rows = split_rows(differences)
+    of = rows.filter(pl.col("domain").is_null(), pl.col("slot").is_null()).select("split", of="turns")
+    cells = rows.unpivot(on=sorted(KINDS), index=["split", "slot"], variable_name="kind", value_name="cells")
+    cells = cells.filter(pl.col("slot").is_not_null(), pl.col("cells") > 0).join(of, on="split", maintain_order="left")
+    shares = cells.with_columns(pl.col("kind").str.replace("_", " "), share=pl.col("cells") / pl.col("of"))
+    return {"differences": _slot_bars("Slots that differ", shares, "share of turns", by="kind", column="split")}
+
+
+def inconsistency_charts(inconsistency: Inconsistency, pairs: int) -> dict[str, Chart]:
+    """The figures of missing annotations: in which share of each split's dialogues, who says them, and so many pairs.
+
+    The first is Table 1 of Qian et al. 2021 as bars, the second is their Fig 4, the third is like their Figs 1 and 10.
+    """
+    slots = inconsistency.modified.filter(pl.col("slot").is_not_null())
+    slots = slots.filter(pl.col("dialogues").sum().over("slot") > 0)
+    if slots["split"].is_not_null().any():
+        slots = slots.drop_nulls("split")
+    slots = slots.with_columns(pl.col("split").fill_null("all")).drop_nulls("share")
+    speakers = inconsistency.shares.drop_nulls("share").sort("slot", "speaker")  # as the bars are stacked
+    speakers = speakers.with_columns(by=pl.format("said by the {}", "speaker"))
+    title = "share of dialogues with the domain"
+    charts = {
+        "modified": _slot_bars("Dialogues that lack annotations", slots, title, by="split", stacked=False),
+        "speakers": _slot_bars("Who says what is not annotated", speakers, "share of missing annotations", by="by"),
+    }
+    shown = pair_texts(inconsistency.pairs.head(pairs))
+    return {**charts, "pairs": _side_by_side(shown)} if shown.height else charts
+
+
+def version_charts(scored: VersionScores) -> dict[str, Chart]:
+    """The figure of scores on versions: in which share of the turns each slot is wrong, a panel per model."""
+    shown = scored.slots.select("version", "model", "slot", "error_turns", "share")
+    return {
+        "error_turns": _slot_bars(
+            "Turns in which a slot is wrong", shown, "share of turns", by="version", column="model", stacked=False
+        )
+    }
+
+
+def memorisation_charts(memorisation: Memorisation) -> dict[str, Chart]:
+    """The figure of memorised values: how many of a slot's wrong values nobody has said, a panel per run."""
+    turns = {"in training": pl.col("in_train"), "not in training": pl.col("ungrounded") - pl.col("in_train")}
+    if memorisation.runs["in_train"].is_null().all():
+        turns = {"unknown": pl.col("ungrounded")}
+    sums = memorisation.slots.group_by("run", "slot", maintain_order=True).agg(
+        pl.col("searched").sum(), **{value: n.sum() for value, n in turns.items()}
+    )
+    values = sums.unpivot(on=list(turns), index=["run", "slot", "searched"], variable_name="value", value_name="turns")
+    shown = values.filter(pl.col("turns") > 0).with_columns(share=pl.col("turns") / pl.col("searched"))
+    title = "share of wrong values that nobody has said"
+    return {"memorised": _slot_bars("Values that nobody has said", shown, title, by="value", column="run")}
+
+
+# --- what they share --------------------------------------------------------------------------------------------------
+
+
+def _bars(title: str, rows: pl.DataFrame, encoding: Spec, by: str, *, stacked: bool = False) -> Chart:
+    """A chart of horizontal bars; those of the names in the column `by` are stacked, or below each other."""
+    bars = chart(title, "bar", rows, encoding, by=by)
+    names = unique(rows[by])
+    if len(names) > 1 and not stacked:
+        bars["encoding"]["yOffset"] = name(by, names)
+        bars["height"] = {"step": 5}  # of one bar
+    return bars
+
+
+def _slot_bars(
+    title: str, rows: pl.DataFrame, x_title: str, *, by: str, column: str | None = None, stacked: bool = True
+) -> Chart:
+    """Bars of the column `share` per slot, the largest first, in a panel per value of `column`."""
+    panel = [] if column is None else [column]
+    parts = rows.group_by("slot", *panel, *([] if stacked else [by])).agg(pl.col("share").sum())
+    largest = -pl.col("share").round(9)  # sums of the same shares may differ in their last bits
+    order = parts.group_by("slot").agg(pl.col("share").max()).sort(largest, "slot")["slot"].to_list()
+    panels = unique(rows[column]) if column else []
+    x = percent("share", 3 if len(panels) > 1 else 5, title=x_title)
+    bars = _bars(title, rows, {"x": x, "y": named_axis("slot", order)}, by, stacked=stacked)
+    return in_panels(bars, column or "", panels)
+
+
+def _side_by_side(pairs: pl.DataFrame) -> Chart:
+    """Pairs of turns (`pair_texts`) as text, in two columns, a pair below the other."""
+    rows: list[tuple[str, int, str, str]] = []
+    at = 0
+    for slot, *turns in pairs.iter_rows():
+        texts = [[turns[0], *turns[1]], [turns[2], *turns[3]]]
+        # What gold has comes last.
+        wrapped = [[(line, text is of[-1]) for text in of for line in textwrap.wrap(text, _LINE)] for of in texts]
+        rows.append(("not annotated", at, str(slot), "slot"))
+        for side, lines in zip(("not annotated", "annotated"), wrapped, strict=True):
+            rows += [
+                (side, at + 1 + line, text, "gold" if is_gold else "said") for line, (text, is_gold) in enumerate(lines)
+            ]
+        at += max(map(len, wrapped)) + 2
+    schema = {"side": pl.String, "line": pl.UInt16, "text": pl.String, "part": pl.String}
+    looks = {"slot": COLOURS[6], "gold": COLOURS[0], "said": INK}
+    encoding = {
+        "x": {"value": 0},
+        "y": {"field": "line", "type": "ordinal", "axis": None},
+        "text": {"field": "text", "type": "nominal"},
+        "color": {
+            "condition": [{"test": f"datum.part == '{part}'", "value": colour} for part, colour in looks.items()],
+            "value": INK,
+        },
+    }
+    mark = {"type": "text", "align": "left", "baseline": "middle"}
+    table = pl.DataFrame(rows, schema=schema, orient="row")
+    whole = specification("Alike in what is said", table, mark=mark, encoding=encoding, height={"step": 9}, wide=True)
+    return in_panels(whole, "side", ["not annotated", "annotated"])

@@ -1,0 +1,149 @@
+"""Charts of where runs fail, and of how scores depend on where in a dialogue mistakes are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from dstbench.rendering.charts.grammar import (
+    COLOURS,
+    Chart,
+    Spec,
+    chart,
+    in_panels,
+    middles,
+    named_axis,
+    number,
+    percent,
+    row_step,
+    specification,
+    unique,
+    with_names,
+)
+from dstbench.rendering.names import name_of
+
+if TYPE_CHECKING:
+    from dstbench.analysis.diagnose import Diagnosis
+    from dstbench.analysis.traits import Traits
+
+
+def diagnosis_charts(diagnosis: Diagnosis) -> dict[str, Chart]:
+    """The figures of a diagnosis: those of Kim et al. 2022, JGA by turn and by length, and kinds of errors."""
+    return {
+        "first_failures": _first_failures(diagnosis.first_failures),
+        "gold_slots": gold_slots(diagnosis.gold_slots),
+        "by_turn": jga_line(diagnosis.by_turn, "turn", "Turn"),
+        "by_length": jga_line(diagnosis.by_length, "length", "Turns of the dialogue"),
+        "errors": _kinds_of_errors(diagnosis.errors),
+    }
+
+
+def trait_charts(traits: Traits) -> dict[str, Chart]:
+    """The figures of traits: scores by tail orientation, by non-uniformity, and by both (Aksu & Chen 2024, Fig 1)."""
+    charts = {
+        str(trait): _along_trait(traits.dialogues, bins)
+        for (trait,), bins in traits.bins.group_by("trait", maintain_order=True)
+    }
+    if len(charts) > 1:
+        charts["traits"] = _both_traits(traits.dialogues, traits.bins)
+    return charts
+
+
+def jga_line(rows: pl.DataFrame, by: str, title: str) -> Chart:
+    """JGA by turn or by length, from `Diagnosis.by_turn` or `Diagnosis.by_length`."""
+    x = number(by, title=title, axis={"tickMinStep": 1, "grid": False})
+    axes = {"x": x, "y": percent("value", scale={"domain": [0, 1]}, title="JGA")}
+    shown = rows.select("run", by, "value", "turns", "dialogues")
+    return chart(f"JGA by {by}", "line", shown, axes)
+
+
+def gold_slots(rows: pl.DataFrame) -> Chart:
+    """The largest number of gold slots in a dialogue (Kim et al. 2022, Fig 2), from `Diagnosis.gold_slots`."""
+    if same_gold(rows):
+        rows = rows.filter(pl.col("run") == pl.col("run").first())
+    x = {"field": "n_gold_max", "type": "ordinal", "title": "Largest number of gold slots in a turn"}
+    mark = "bar" if rows["run"].n_unique() == 1 else "line"
+    return chart("How many slots dialogues have", mark, rows, {"x": x, "y": number("dialogues", title="Dialogues")})
+
+
+def same_gold(rows: pl.DataFrame) -> bool:
+    """Whether all runs have the same distribution of gold slots, as runs over one gold do: then it is drawn once."""
+    runs = rows.partition_by("run", include_key=False, maintain_order=True)
+    return all(run.equals(runs[0]) for run in runs)
+
+
+def _first_failures(rows: pl.DataFrame) -> Chart:
+    """When failing dialogues first fail (Kim et al. 2022, Fig 1): bars, the darker part of which is right again."""
+    parts = {"right again later": pl.col("recovered"), "never again": pl.col("dialogues") - pl.col("recovered")}
+    split = rows.select("run", "low", "high", "dialogues", **parts).unpivot(
+        on=list(parts), index=["run", "low", "high", "dialogues"], variable_name="then", value_name="n"
+    )
+    x = {"field": "low", "bin": {"binned": True, "step": 0.1}, "title": "First wrong turn, as a share of the dialogue"}
+    x["axis"] = {"format": "~%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
+    encoding = {"x": x, "x2": {"field": "high"}, "y": number("n", title="Dialogues", stack="zero")}
+    whole = chart("Where dialogues first fail", "bar", split, encoding, by="then")
+    return in_panels(whole, "run", unique(rows["run"]))
+
+
+def _kinds_of_errors(rows: pl.DataFrame) -> Chart:
+    """How many slots of turns are in each class of errors, from `Diagnosis.errors`, a panel per run."""
+    errors = rows.filter(pl.col("kind") != "correct").select("run", "class", "kind", "n")
+    shown = errors.filter(pl.col("n") > 0)
+    present = set(shown["class"])
+    classes = [text for text in unique(errors["class"]) if text in present]
+    x = number("n", title="Slots of turns", axis={"tickCount": 3, "format": "~s"})
+    whole = chart("Kinds of errors", "bar", shown, {"x": x, "y": named_axis("class", classes)}, by="kind")
+    return in_panels(Chart({**whole, "height": row_step(classes)}), "run", unique(shown["run"]))
+
+
+def _along_trait(dialogues: pl.DataFrame, bins: pl.DataFrame) -> Chart:
+    """The distribution of dialogues' scores in each bin of one trait: mean and quartiles, a panel per run."""
+    trait, metrics = bins["trait"].item(0), unique(bins["metric"])
+    rows = _binned(dialogues, bins, trait)
+    long = rows.unpivot(on=metrics, index=["run", "low", "high"], variable_name="metric").drop_nulls("value")
+    value = pl.col("value")
+    spread = long.group_by("run", "metric", "low", "high", maintain_order=True).agg(
+        lower=value.quantile(0.25, "linear"), upper=value.quantile(0.75, "linear"), dialogues=pl.len()
+    )
+    means = bins.select("run", "metric", "low", "high", mean="value")
+    shown = with_names(middles(means.join(spread, on=["run", "metric", "low", "high"], maintain_order="left")))
+    x = number("middle", title=name_of(trait), axis={"grid": False, "tickCount": 4})
+    y: Spec = {"title": "Mean and quartiles", "scale": {"zero": True}}
+    looks = chart("", "line", shown, {}, by="metric")
+    band = {"type": "area", "opacity": 0.18}
+    band_encoding = {"x": x, "y": percent("lower", **y), "y2": {"field": "upper"}, "color": looks["encoding"]["color"]}
+    whole = specification(
+        f"Scores by {name_of(trait).lower()}", shown,
+        layer=[
+            {"mark": band, "encoding": band_encoding},
+            {"mark": looks["mark"], "encoding": {**looks["encoding"], "x": x, "y": percent("mean", **y)}},
+        ],
+    )  # fmt: skip
+    return in_panels(whole, "run", unique(shown["run"]))
+
+
+def _both_traits(dialogues: pl.DataFrame, bins: pl.DataFrame) -> Chart:
+    """Mean scores of all runs' dialogues by both traits, darker where higher, a panel per metric."""
+    metrics = unique(bins["metric"])
+    rows, axes = dialogues, {}
+    for channel, ((trait,), of_trait) in zip("xy", bins.group_by("trait", maintain_order=True), strict=True):
+        rows = _binned(rows, of_trait, str(trait)).rename({"low": f"{channel}_low", "high": f"{channel}_high"})
+        axes[channel] = number(f"{channel}_low", bin={"binned": True}, title=name_of(str(trait)))
+        axes[channel]["axis"] = {"tickCount": 4, "grid": False}
+        axes[f"{channel}2"] = {"field": f"{channel}_high"}
+    edges = ["x_low", "x_high", "y_low", "y_high"]
+    long = rows.unpivot(on=metrics, index=edges, variable_name="metric").drop_nulls("value")
+    means = long.group_by("metric", *edges).agg(mean=pl.col("value").mean(), dialogues=pl.len())
+    shown = with_names(means.sort("metric", *edges))
+    opacity = number("mean", scale={"domain": [0, 1], "range": [0.05, 1]}, title="Mean score", legend={"format": "%"})
+    mark = {"type": "rect", "color": COLOURS[0], "tooltip": True}
+    whole = specification("Scores by both traits", shown, mark=mark, encoding={**axes, "fillOpacity": opacity})
+    return in_panels(whole, "metric", [name_of(metric) for metric in metrics])
+
+
+def _binned(dialogues: pl.DataFrame, bins: pl.DataFrame, trait: str) -> pl.DataFrame:
+    """Dialogues in which the trait is defined, with the ends of its bin."""
+    edges = bins.select("low", "high").unique().sort("low")
+    of = dialogues.drop_nulls(trait).sort(trait)
+    return of.join_asof(edges, left_on=trait, right_on="low", strategy="backward")

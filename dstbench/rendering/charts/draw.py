@@ -1,0 +1,218 @@
+"""Charts drawn by vl-convert, without a browser and without a network: for the page of a report, and for papers.
+
+Both have one layout and one type size, at the scale of paper: in papers a figure is as wide as a column of ACL's style
+(219 pt), or as its page (455 pt) if it has three or more panels; it has no title, because papers have captions. On the
+page it is half as large again, and takes its colours and its font from the page.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from typing import Any, Final
+from xml.etree import ElementTree as Xml
+
+from dstbench.io.escape import visible
+from dstbench.rendering.charts.grammar import COLOURS, INK, Chart, Spec
+from dstbench.rendering.html import Markup
+from dstbench.typing import FigureFormat
+
+# Widths in points (1/72 inch): of a figure, of a wide one, and of the same on the page of a report.
+_WIDTH: Final = 219
+_WIDE: Final = 455
+_ON_PAGE: Final = {_WIDTH: 340, _WIDE: 620}
+_PAGE_SCALE: Final = 1.5
+# The usual least width of a plot in points, the number of panels that make a figure wide, and the very least width.
+_LEAST: Final = 80
+_MANY_PANELS: Final = 3
+_NARROWEST: Final = 40
+_SPACING: Final = 12
+_DOTS_PER_INCH: Final = 300
+_VEGA_LITE: Final = "5.20"
+# The width and height in the opening tag of an SVG, with the text before each.
+_SIZE: Final = re.compile(r'(<svg [^>]*?width=")([0-9.]+)(" height=")([0-9.]+)"')
+_CONFIG: Final[Spec] = {
+    "font": "Helvetica, Arial, sans-serif",
+    "padding": 2,
+    "view": {"continuousHeight": 120, "step": 12, "stroke": None},
+    "axis": {
+        "labelFontSize": 7, "titleFontSize": 8, "titleFontWeight": "normal", "labelLimit": 120, "tickSize": 3,
+        "labelColor": INK, "titleColor": INK, "domainColor": "#888888", "tickColor": "#888888",
+        "gridColor": "#dddddd", "gridWidth": 0.5, "domainWidth": 0.5, "tickWidth": 0.5,
+    },
+    "axisX": {"labelOverlap": True},
+    "facet": {"spacing": _SPACING},
+    "header": {
+        "labelFontSize": 8, "titleFontSize": 8, "titleFontWeight": "normal", "labelColor": INK, "labelLimit": 0,
+        "labelPadding": 4},
+    "legend": {
+        "orient": "top", "offset": 4, "labelFontSize": 7, "titleFontSize": 8, "titleFontWeight": "normal",
+        "labelLimit": 120, "layout": {"top": {"direction": "vertical"}}, "symbolSize": 30, "symbolStrokeWidth": 1, "symbolOpacity": 1,
+        "labelColor": INK, "titleColor": INK,
+    },
+    "line": {"strokeWidth": 1},
+    "point": {"size": 14},
+    "rule": {"color": INK},
+    "text": {"fontSize": 6.5, "color": INK},
+}  # fmt: skip
+
+
+_AXIS_TITLE: Final[Spec] = {"fontSize": 8, "fontWeight": "normal", "color": INK, "offset": 2}
+
+
+def draw_figure(chart: Chart, form: FigureFormat, width: float | None = None) -> bytes:
+    """A chart as the content of a file.
+
+    Args:
+        chart: A chart.
+        form: ``svg``, ``pdf``, or ``png`` with 300 dots per inch.
+        width: Its width in points; None: that of a column, or of the page.
+    """
+    import vl_convert
+
+    fitted, svg = _fit({**chart, "background": "white"}, width or (_WIDE if _is_wide(chart) else _WIDTH))
+    if form == "pdf":
+        return vl_convert.vegalite_to_pdf(fitted, **_OPTIONS)
+    if form == "png":
+        return vl_convert.vegalite_to_png(fitted, ppi=_DOTS_PER_INCH, **_OPTIONS)
+    return _SIZE.sub(r'\1\2pt\3\4pt"', svg, count=1).encode()
+
+
+def draw_on_page(chart: Chart) -> Markup:
+    """A chart as an element of a page, without colours of its own: page.css has the variables ``--s0`` to ``--s7``."""
+    _, drawn = _fit({**chart, "background": None}, _ON_PAGE[_WIDE if _is_wide(chart) else _WIDTH])
+    root = Xml.fromstring(drawn)  # noqa: S314 # our own drawing
+    _clean(root)
+    for side in ("width", "height"):
+        root.set(side, f"{_PAGE_SCALE * float(root.get(side, 0)):.0f}")
+    root.set("role", "img")
+    root.set("aria-label", visible(str(chart["title"])))
+    return Markup(Xml.tostring(root, encoding="unicode"))
+
+
+# The drawing may fetch nothing.
+_OPTIONS: Final[Any] = {"vl_version": _VEGA_LITE, "allowed_base_urls": []}
+
+
+def _svg(chart: Spec) -> str:
+    import vl_convert
+
+    return vl_convert.vegalite_to_svg(chart, **_OPTIONS)
+
+
+# --- the layout -------------------------------------------------------------------------------------------------------
+
+
+def _panels(chart: Spec) -> int:
+    """The number of panels beside each other, or that may be."""
+    parts = chart.get("facet") or chart.get("encoding", {}).get("column", {})
+    return len(parts.get("sort", "1"))
+
+
+def _is_wide(chart: Spec) -> bool:
+    return _panels(chart) >= _MANY_PANELS or "wide" in chart["usermeta"]
+
+
+def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
+    """The chart in this width, with as many panels beside each other as there is room for; and its drawing.
+
+    A first drawing shows how much room the labels and legends beside the plots take, a second what is still too wide.
+    """
+    panels, in_rows = _panels(chart), "facet" in chart
+    least = chart["usermeta"].get("least", _LEAST)
+    beside = _width(_svg(_sized(chart, width, 1, width))) - width * (1 if in_rows else panels)
+    own = beside if _has_own_labels(chart) else 0
+    columns = 1
+    if in_rows:
+        most = int((width - beside + _SPACING + own) / (least + _SPACING + own))
+        columns = -(-panels // -(-panels // max(1, min(panels, most))))  # rows of equal length
+    plots = columns if in_rows else panels
+    plot = max(_NARROWEST, (width - beside - (columns - 1) * (_SPACING + own)) / plots)
+    fitted = _sized(chart, plot, columns, width)
+    svg = _svg(fitted)
+    excess = (_width(svg) - width) / plots
+    if excess > 1 and plot > _NARROWEST:
+        fitted = _sized(chart, max(_NARROWEST, plot - excess), columns, width)
+        svg = _svg(fitted)
+    return fitted, svg
+
+
+def _width(svg: str) -> float:
+    size = _SIZE.search(svg)
+    return float(size[2]) if size else 0.0
+
+
+def _has_own_labels(chart: Spec) -> bool:
+    """Whether each panel has labels of its own beside it."""
+    return chart.get("resolve", {}).get("scale", {}).get("y") == "independent"
+
+
+def _sized(chart: Spec, width: float, columns: int, whole: float) -> Spec:
+    """The chart in our style, with plots of this width in so many columns; the legend as wide as the whole."""
+    sized = copy.deepcopy(dict(chart))
+    sized.pop("title", None)
+    legend = {**_CONFIG["legend"], "columns": max(2, int(whole / 105))}
+    sized["config"] = {**_CONFIG, "legend": legend, **sized.get("config", {})}
+    if "facet" in sized:
+        sized["columns"] = columns
+    plot = sized["spec"] if "facet" in sized else sized
+    if plot.get("height") == plot.get("width", 0):  # a square plot stays square
+        plot["height"] = width
+    plot["width"] = width
+    if columns > 1:
+        _title_once(sized, plot)
+    return sized
+
+
+def _title_once(chart: Spec, plot: Spec) -> None:
+    """Put the title of the horizontal axis below all panels, in place of one below each column."""
+    axes = [part["encoding"]["x"] for part in (plot, *plot.get("layer", [])) if "x" in part.get("encoding", {})]
+    titles = {axis["title"]: None for axis in axes if axis.get("title")}
+    for axis in axes:
+        axis["title"] = None
+    if titles:
+        chart["title"] = {"text": " / ".join(titles), "orient": "bottom", "anchor": "middle", **_AXIS_TITLE}
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+_SVG: Final = "{http://www.w3.org/2000/svg}"
+_THEME: Final = {
+    INK: "currentColor",
+    "black": "currentColor",
+    "#888888": "var(--faint)",
+    "#dddddd": "var(--line)",
+    **{colour: f"var(--s{number})" for number, colour in enumerate(COLOURS)},
+}
+_MORE_DECIMALS: Final = re.compile(r"(\.\d\d)\d+")
+# What an element of a drawing may be, and what it may have.
+_ELEMENTS: Final = frozenset({"svg", "g", "path", "line", "text", "tspan", "rect"})
+_ATTRIBUTES: Final = frozenset({
+    "width", "height", "viewBox", "transform", "d", "x", "y", "dx", "dy", "x2", "y2", "text-anchor", "font-size",
+    "font-weight", "fill", "stroke", "stroke-width", "stroke-dasharray", "fill-opacity", "stroke-opacity", "opacity",
+})  # fmt: skip
+
+
+def _clean(element: Xml.Element) -> None:
+    """Leave only what is seen, with the page's colours; what screen readers were told becomes a text for the mouse."""
+    label = element.get("aria-label") if element.get("aria-roledescription") != "axis" and not len(element) else None
+    for key, value in list(element.attrib.items()):
+        if key not in _ATTRIBUTES or (key.endswith("opacity") and value == "1"):
+            del element.attrib[key]
+        elif key in ("fill", "stroke"):
+            element.set(key, _THEME.get(value, value))
+        elif key in ("d", "transform"):
+            element.set(key, _MORE_DECIMALS.sub(r"\1", value))
+    element.tag = element.tag.removeprefix(_SVG)  # HTML needs no namespaces
+    for child in list(element):
+        hidden = child.get("display") == "none" or child.get("d") in ("", "M0,0h0v0h0Z")
+        if hidden or child.tag.removeprefix(_SVG) not in _ELEMENTS:
+            element.remove(child)
+        else:
+            _clean(child)
+            if child.tag == "g" and not len(child):
+                element.remove(child)
+    if element.text:
+        element.text = visible(element.text)
+    if label:
+        Xml.SubElement(element, "title").text = visible(label)

@@ -1,0 +1,308 @@
+"""Charts of scores: of runs, of their differences and correlations, and under several conventions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from dstbench.analysis.associations import POOLED
+from dstbench.errors import UsageError
+from dstbench.rendering.charts.grammar import (
+    COLOURS,
+    INK,
+    Chart,
+    Spec,
+    chart,
+    in_panels,
+    name,
+    named_axis,
+    number,
+    percent,
+    row_step,
+    specification,
+    unique,
+    with_names,
+)
+from dstbench.rendering.names import name_of
+from dstbench.rendering.tables import IS_COUNT
+from dstbench.schema.core import SCORES
+
+if TYPE_CHECKING:
+    from dstbench.analysis.compare import Leaderboard
+    from dstbench.analysis.correlate import Correlations
+
+# The metric of slots that a heat map shows, if it is among the scores; otherwise the first one.
+_OF_SLOTS: Final = "f1:avg=micro"
+# The counts of a slot's turns in which gold has it.
+_IN_GOLD: Final = ("correct", "wrong", "missed")
+# Groups along which scores are drawn as lines, with the titles of the axis; other groups are rows of a heat map.
+_ALONG: Final = {"turn": "Turn", "length": "Turns of the dialogue", "n_gold": "Gold slots in the turn"}
+# Points of a paper that the cell of a matrix with a number needs, and the least distance of two labels.
+_CELL: Final = 17
+_LABEL: Final = 7.5
+_HEIGHT: Final = 130
+
+
+def score_charts(scores: pl.DataFrame) -> dict[str, Chart]:
+    """The figure of scores: points with standard errors, lines, or a heat map, depending on how they are grouped.
+
+    Raises:
+        UsageError: The scores are grouped by dialogue or by two things, or all are counts.
+    """
+    by = [column for column in scores.columns if column not in (*SCORES.columns, "exact")]
+    shares = scores.filter(~IS_COUNT)
+    if by == ["dialogue"] or len(by) > 1 or shares.is_empty():
+        what = " and ".join(by) if by and shares.height else "run, of counts alone,"
+        raise UsageError(f"there is no figure of scores by {what}", hint="--by run, domain, slot, turn or length")
+    if not by:
+        limits = (pl.col("value") + sign * pl.col("se") for sign in (-1, 1))
+        rows = shares.with_columns(low=next(limits), high=next(limits))
+        return {"scores": _intervals(rows, "run", "Scores with their standard errors")}
+    if by[0] in _ALONG:
+        return {"scores": scores_along(shares, by[0])}
+    return {"scores": heat_map(shares, by[0])}
+
+
+def leaderboard_charts(leaderboard: Leaderboard) -> dict[str, Chart]:
+    """The figures of a comparison: intervals of scores, differences, and how far metrics spread runs apart."""
+    charts = {"scores": _intervals(leaderboard.scores, "run", "Scores with their intervals")}
+    if leaderboard.models.height:
+        charts["models"] = _intervals(leaderboard.models, "model", "Mean scores of models with their intervals")
+    if leaderboard.differences.height:
+        charts["differences"] = _differences(leaderboard.differences)
+    if leaderboard.scores["run"].n_unique() > 1:
+        charts["spread"] = _spread(leaderboard.scores)
+    return charts
+
+
+def correlation_charts(correlations: Correlations) -> dict[str, Chart]:
+    """The figure of correlations: a matrix per run, all runs pooled first (Kim et al. 2022, Figs 3 and A1)."""
+    rows = correlations.matrix.sort(pl.col("run") != POOLED, maintain_order=True)
+    return {"correlations": _matrices(with_names(rows, "first", "second"))}
+
+
+def sweep_charts(rows: pl.DataFrame) -> dict[str, Chart]:
+    """The figure of a sweep: the first metric of each run under each profile, from `dstbench.sweep`."""
+    metric = rows["metric"].item(0)
+    return {"conventions": _slopes(with_names(rows.filter(pl.col("metric") == metric)))}
+
+
+def heat_map(rows: pl.DataFrame, by: str) -> Chart:
+    """Scores of groups (slots, domains) as squares, darker where lower, the worst groups first.
+
+    Several runs have a column each, with their F1 (or, if it is not among the scores, the first metric); a single run
+    has a column per metric. A group that no turn of gold has is left out, an undefined score has no square.
+    """
+    in_gold = rows.filter(pl.col("metric").is_in(_IN_GOLD), pl.col("value") > 0)
+    shares = rows.filter(~IS_COUNT)
+    if in_gold.height:  # slots that only predictions have are no slots to be good at
+        shares = shares.filter(pl.col(by).is_in(in_gold[by].unique().to_list()))
+    runs, metrics = unique(rows["run"]), unique(shares["metric"])
+    judged = _OF_SLOTS if _OF_SLOTS in metrics else metrics[0]
+    order = shares.filter(pl.col("metric") == judged).drop_nulls("value")
+    order = order.group_by(by).agg(pl.col("value").sum() / pl.len()).sort("value", by)
+    groups = order[by].to_list()
+    what = f"by {by}, worst first"
+    if len(runs) > 1:
+        shares = shares.filter(pl.col("metric") == judged)
+        what = f"{name_of(judged).partition(' (')[0]} {what}"
+    else:
+        what = f"Scores {what}"
+    shown = with_names(shares.filter(pl.col(by).is_in(groups))).drop_nulls("value")
+    shown = shown.select(
+        "run", by, pl.col("metric").str.replace(r" \(.*", ""), "value", "turns", short=1 - pl.col("value")
+    )
+    column = "run" if len(runs) > 1 else "metric"
+    columns = unique(shown[column])
+    top = {"orient": "top", "labelAngle": 0 if len(columns) < 5 else -60, "domain": False, "ticks": False}
+    axes = {"x": named_axis(column, columns, **top), "y": named_axis(by, groups, domain=False, ticks=False)}
+    return _squares(
+        what, shown, axes, "short", text="format(100 * datum.value, '.0f')", minus="true",
+        wide=len(columns) > 5, height=row_step(groups),
+    )  # fmt: skip
+
+
+def scores_along(rows: pl.DataFrame, by: str) -> Chart:
+    """Scores by turn, by length or by the number of gold slots; several metrics are lines in a panel per run."""
+    axes = {
+        "x": number(by, title=_ALONG[by], axis={"tickMinStep": 1, "grid": False}),
+        "y": percent("value", scale={"domain": [0, 1]}, title="Score"),
+    }
+    rows = with_names(rows)
+    metrics, runs = unique(rows["metric"]), unique(rows["run"])
+    shown = rows.select("run", by, "metric", "value", "turns")
+    title = f"Scores by {by.replace('_', ' ')}"
+    if len(metrics) == 1:
+        axes["y"]["title"] = metrics[0]
+        return chart(f"{metrics[0]} by {by}", "line", shown, axes)
+    return in_panels(chart(title, "line", shown, axes, by="metric"), "run", runs)
+
+
+def _intervals(rows: pl.DataFrame, by: str, title: str) -> Chart:
+    """A forest plot: a point and its interval per row, a panel per metric."""
+    shown = with_names(rows).select(by, "metric", "value", "low", "high")
+    counted = with_names(rows.filter(IS_COUNT))["metric"].unique().to_list()
+    metrics, names = unique(shown["metric"]), unique(shown[by])
+    scale: Spec = {"zero": False, "nice": False, "padding": 4}
+    ticks: Spec = {"tickCount": 3, "labelFlush": False}
+    format_of = {"labelExpr": "datum.label"} if counted else {"format": "~%"}
+    x = {"title": None, "scale": scale, "axis": {**ticks, **format_of}}
+    y = named_axis(by, names)
+    layers: list[Spec] = [
+        {"mark": "rule", "encoding": {"y": y, "x": number("low", **x), "x2": {"field": "high"}}},
+        {
+            "mark": {"type": "point", "filled": True, "opacity": 1, "color": COLOURS[0], "size": 20, "tooltip": True},
+            "encoding": {"y": y, "x": number("value", **x)},
+        },
+    ]
+    whole = specification(title, shown, layer=layers, height=row_step(names))
+    return in_panels(whole, "metric", metrics, x="independent")
+
+
+def _differences(rows: pl.DataFrame) -> Chart:
+    """The differences of pairs in points, row less column, as a triangle of squares per metric; * is significant."""
+    rows = with_names(rows).with_columns(pl.col("difference") * pl.when(IS_COUNT).then(1).otherwise(100))
+    rows = rows.select("metric", "run", "other", "difference", "low", "high", "p_adjusted", "significant")
+    metrics, runs, others = (unique(rows[column]) for column in ("metric", "run", "other"))
+    star = "(datum.significant ? '*' : '')"
+    text = f"datum.difference === null ? '-' : format(datum.difference, '.1f') + {star}"
+    largest = pl.col("difference").abs().max().over("metric")
+    rows = rows.with_columns(strength=(pl.col("difference").abs() / largest).fill_nan(0))
+    axes = {"x": named_axis("other", others, labelAngle=-60), "y": named_axis("run", runs)}
+    whole = _squares(
+        "Differences in points: row less column; * significant", rows, axes, "strength", text=text,
+        minus="datum.difference < 0", least=(_CELL + 3) * len(others), height=row_step(runs),
+    )  # fmt: skip
+    return in_panels(whole, "metric", metrics)
+
+
+def _spread(rows: pl.DataFrame) -> Chart:
+    """Mean and standard deviation of the runs' scores, by metric, on one axis (Kim et al. 2022, Fig 4)."""
+    shares = with_names(rows.filter(~IS_COUNT)).select("run", "metric", "value").drop_nulls("value")
+    metrics = unique(shares["metric"])
+    value = pl.col("value")
+    spread = shares.group_by("metric", maintain_order=True).agg(
+        mean=value.mean(), sd=value.std(), least=value.min(), most=value.max(), runs=pl.len()
+    )
+    spread = spread.with_columns(low=pl.col("mean") - pl.col("sd"), high=pl.col("mean") + pl.col("sd"))
+    y = named_axis("metric", metrics)
+    scale: Spec = {"scale": {"domain": [0, 1]}, "title": "Mean ± standard deviation; a mark per run"}
+    tick = {"type": "tick", "thickness": 0.5, "size": 6, "color": COLOURS[0], "tooltip": True}
+    point = {"type": "point", "filled": True, "opacity": 1, "color": INK, "size": 20, "tooltip": True}
+    return specification(
+        "Mean and standard deviation of the runs' scores", spread, height=row_step(metrics),
+        layer=[
+            {"mark": "rule", "encoding": {"y": y, "x": percent("low", **scale), "x2": {"field": "high"}}},
+            {"mark": point, "encoding": {"y": y, "x": percent("mean", **scale)}},
+            {
+                "data": {"values": shares.to_dicts()},
+                "mark": tick,
+                "encoding": {"y": y, "x": percent("value", **scale)},
+            },
+        ],
+    )  # fmt: skip
+
+
+def _matrices(rows: pl.DataFrame) -> Chart:
+    """Correlations as squares, a panel per run; both halves are drawn, and those below zero in another colour."""
+    both = pl.concat([rows, rows.rename({"first": "second", "second": "first"}).select(rows.columns)])
+    names = unique(pl.concat([rows["first"], rows["second"]]))
+    axes = {"x": named_axis("first", names, labelAngle=-60), "y": named_axis("second", names)}
+    shown = both.select("run", "first", "second", "r", "low", "high", "n").with_columns(strength=pl.col("r").abs())
+    text = "datum.r === null ? '-' : replace(format(datum.r, '.2f'), '0.', '.')"
+    whole = _squares(
+        "Correlations",
+        shown,
+        axes,
+        "strength",
+        text=text,
+        minus="datum.r < 0",
+        least=_CELL * len(names),
+        height=row_step(names),
+    )
+    return in_panels(whole, "run", unique(rows["run"]))
+
+
+def _squares(
+    title: str,
+    rows: pl.DataFrame,
+    axes: Spec,
+    strength: str,
+    *,
+    text: str,
+    minus: str,
+    height: Spec,
+    least: int | None = None,
+    wide: bool = False,
+) -> Chart:
+    """Squares with texts, which can be read on each.
+
+    Args:
+        title: What they show.
+        rows: A row per square.
+        axes: Their places.
+        strength: The field by which they are dark: 0 to 1.
+        text: The expression of their texts.
+        minus: Where this expression holds, they are orange, otherwise blue.
+        height: The height of a row.
+        least: See `specification`.
+        wide: Likewise.
+    """
+    colour = {"condition": {"test": minus, "value": COLOURS[1]}, "value": COLOURS[0]}
+    opacity = number(strength, scale={"domain": [0, 1], "range": [0.03, 0.7]}, legend=None)
+    squares: Spec = {"mark": {"type": "rect", "tooltip": True}, "encoding": {"fillOpacity": opacity, "color": colour}}
+    texts: Spec = {"mark": "text", "transform": [{"calculate": text, "as": "text"}]}
+    written: Spec = {"text": {"field": "text", "type": "nominal"}}
+    layers = [squares, {**texts, "encoding": written}]
+    return specification(title, rows, encoding=axes, layer=layers, height=height, least=least, wide=wide)
+
+
+def _slopes(rows: pl.DataFrame) -> Chart:
+    """Scores under each convention, a line per run with its name at its end; equal conventions share a place."""
+    scores = rows.pivot(on="run", index="profile", values="value", maintain_order=True)
+    runs = unique(rows["run"])
+    same = scores.group_by(pl.struct(pl.col(runs).round(9)).alias("scores"), maintain_order=True).agg("profile")
+    more = pl.when(pl.col("profile").list.len() > 1).then(pl.format(" +{}", pl.col("profile").list.len() - 1))
+    labels = same.with_columns(label=pl.col("profile").list.first() + more.fill_null("")).explode("profile")
+    mean = scores.select("profile", mean=pl.mean_horizontal(runs))
+    places = labels.join(mean, on="profile").group_by("label").agg(pl.col("mean").max())
+    order = places.sort("mean", "label", descending=[True, False])["label"].to_list()
+    shown = rows.join(labels.select("profile", "label"), on="profile").unique(["run", "label"], maintain_order=True)
+    shown = shown.select("run", "label", "value", "profile").drop_nulls("value")
+    ends = shown.filter(pl.col("label") == order[-1]).sort("value")
+    metric = rows["metric"].item(0)
+    ends = ends.with_columns(
+        at=_apart(ends["value"], shown.select(pl.col("value").max() - pl.col("value").min()).item() or 0)
+    )
+    x = named_axis("label", order, labelAngle=-40, labelLimit=0, grid=True)
+    scale = {"zero": False, "nice": True}
+    looks = chart("", "line", shown, {})
+    line = {**looks["encoding"], "x": x, "y": percent("value", title=metric, scale=scale)}
+    for channel in line.values():
+        channel["legend"] = None
+    for axis in ("x", "y"):
+        line[axis].pop("legend")
+    text = {"type": "text", "align": "left", "dx": 6, "tooltip": True}
+    return specification(
+        f"{metric} of the same predictions under {scores.height} conventions", shown, wide=True, height=_HEIGHT,
+        layer=[
+            {"mark": looks["mark"], "encoding": line},
+            {
+                "data": {"values": ends.to_dicts()},
+                "mark": text,
+                "encoding": {
+                    "x": x, "y": percent("at", title=metric, scale=scale), "text": name("run", runs),
+                    "color": line["color"],
+                },
+            },
+        ],
+    )  # fmt: skip
+
+
+def _apart(values: pl.Series, span: float) -> pl.Series:
+    """Places of labels near increasing values, far enough apart to be read."""
+    least = span * _LABEL / _HEIGHT
+    steps = pl.int_range(len(values), eager=True) * least
+    # Each label is at its value, or above the one before it.
+    return (values - steps).cum_max() + steps
