@@ -32,6 +32,11 @@ _METRICS: Final = "jga,sa,f1,fga,tla,aga,gca:counting=paper"
 # in cumulative states it is a few per cent.
 _FORGETS: Final = 0.5
 _SPELLING: Final = normaliser(LOOSE)
+#: The check that compares the turns of gold and predictions.
+COVERAGE: Final = "coverage"
+#: The check that accepts values in other spellings.
+SPELLED: Final = "wrong by spelling only"
+_OF_FLOORS: Final = {"jga": "JGA", "sa": "slot accuracy"}
 _MOST_NAMED: Final = 5  # examples that a check names
 
 
@@ -39,6 +44,9 @@ class _Check(NamedTuple):
     name: str
     status: str
     found: str
+    short: str = ""
+    n: int | None = None
+    jga: float | None = None
 
 
 def check(
@@ -58,7 +66,9 @@ def check(
 
     Returns:
         (run, check, status: ``ok``, ``note`` (known and perhaps fine), ``warn`` (look at it), ``fail`` (the
-        scores are misleading), found: in words).
+        scores are misleading), found: in words, short: in about five words, null for ``ok`` and ``note``; n: turns that
+        are missing, or slots, where the check counts these; jga: of a floor, or where values in other spellings are
+        accepted; null if JGA does not rise).
 
     Raises:
         DstbenchError: Data or the ontology cannot be used, or the profile is unknown.
@@ -73,7 +83,12 @@ def check(
     wrong = replace(convention, missing="wrong")
     for run in open_under(wrong, data, **reading):
         rows += [(run.name, *finding) for finding in _checks(run, convention, allowed)]
-    return pl.DataFrame(rows, schema=["run", "check", "status", "found"], orient="row")
+    schema = dict.fromkeys(("run", "check", "status", "found", "short"), pl.String) | {
+        "n": pl.UInt32,
+        "jga": pl.Float64,
+    }
+    checked = pl.DataFrame(rows, schema=schema, orient="row")
+    return checked.with_columns(pl.when(pl.col("status").is_in(["warn", "fail"])).then("short").alias("short"))
 
 
 def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:
@@ -85,7 +100,7 @@ def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[s
     counts = _value_counts(run)
     yield from _slots(counts)
     yield _cumulative(run)
-    yield from _values(counts, ontology, _remedy(run, convention))
+    yield from _values(counts, ontology, _remedied(run, convention))
     yield _dontcare(run, counts, convention)
 
 
@@ -111,7 +126,7 @@ def _gold_against_gold(scores: Mapping[str, float | None], convention: Conventio
     below = [f"{name} {_percent(value)}" for name, value in scores.items() if value is not None and value < 1 - 1e-12]
     if below:
         text = f"does not give 100: {', '.join(below)}; {convention.name} treats the two sides differently"
-        return _Check("gold against gold", "fail", text)
+        return _Check("gold against gold", "fail", text, "gold against gold below 100")
     text = f"gives 100 on {', '.join(scores)} (not on rsa, where empty turns have 0, and gca as released)"
     return _Check("gold against gold", "ok", text)
 
@@ -135,14 +150,19 @@ def _first_alternative(
         "gold's first alternative",
         "fail",
         f"gives {lower}: a tracker that predicts one of gold's alternatives is wrong; --multi any gives jga {accepted}",
+        "one alternative counts as wrong",
     )
 
 
-def _remedy(run: Run, convention: Convention) -> str:
-    """The option that accepts values in other spellings, with the JGA that it gives; empty if JGA does not rise."""
+def _remedied(run: Run, convention: Convention) -> _Check:
+    """The option that accepts values in other spellings, and the JGA that it gives; ``ok`` if JGA does not rise."""
     jga = _scores(run, "jga", convention)["jga"]
     remedy = None if jga is None or convention.unit == "frame" else spelling_remedy(run, convention, jga)
-    return "" if remedy is None else f"; {remedy.option} takes jga from {_percent(jga)} to {_percent(remedy.jga)}"
+    if jga is None or remedy is None:
+        return _Check(SPELLED, "ok", "", "some values spelled differently")
+    text = f"; {remedy.option} takes jga from {_percent(jga)} to {_percent(remedy.jga)}"
+    lost = f"{100 * (remedy.jga - jga):.1f}"
+    return _Check(SPELLED, "warn", text, f"loses {lost} points by spelling", jga=remedy.jga)
 
 
 def _floors(run: Run, convention: Convention) -> Iterator[_Check]:
@@ -151,12 +171,13 @@ def _floors(run: Run, convention: Convention) -> Iterator[_Check]:
         "an empty prediction": pl.lit(None, pl.Categorical),
         "gold of the turn before": pl.when(before & pl.col("slot").is_not_null()).then(pl.col("gold").shift(1)),
     }
-    own = _scores(run, "jga,sa", convention)
+    own = _scores(run, ",".join(_OF_FLOORS), convention)
     for name, pred in floors.items():
-        floor = _scores(_derived(run, pred), "jga,sa", convention)
-        beaten = [m for m in ("jga", "sa") if (own[m] or 0) > (floor[m] or 0)]
-        text = ", ".join(f"{m} {_percent(floor[m])} (this run {_percent(own[m])})" for m in ("jga", "sa"))
-        yield _Check(f"floor: {name}", "ok" if len(beaten) == 2 else "warn", text)
+        floor = _scores(_derived(run, pred), ",".join(_OF_FLOORS), convention)
+        reached = [words for m, words in _OF_FLOORS.items() if (own[m] or 0) <= (floor[m] or 0)]
+        text = ", ".join(f"{m} {_percent(floor[m])} (this run {_percent(own[m])})" for m in _OF_FLOORS)
+        short = f"{' and '.join(reached)} not above a floor"
+        yield _Check(f"floor: {name}", "warn" if reached else "ok", text, short, jga=floor["jga"])
 
 
 def _coverage(run: Run) -> _Check:
@@ -164,9 +185,12 @@ def _coverage(run: Run) -> _Check:
     scored = f"{coverage['turns']:,} turns of {coverage['dialogues']:,} dialogues are scored"
     lacks = {k: coverage.get(k, 0) for k in ("missing_turns", "missing_dialogues", "extra_turns", "extra_dialogues")}
     if not any(lacks.values()):
-        return _Check("coverage", "ok", f"{scored}, all of them predicted")
+        return _Check(COVERAGE, "ok", f"{scored}, all of them predicted", n=0)
     names = (f"{count:,} {name.replace('_', ' ')}" for name, count in lacks.items() if count)
-    return _Check("coverage", "warn", f"{scored}; {', '.join(names)} (--missing {run.meta['missing']})")
+    text = f"{scored}; {', '.join(names)} (--missing {run.meta['missing']})"
+    missing = lacks["missing_turns"]
+    short = f"{_number(missing, 'turn')} missing"
+    return _Check(COVERAGE, "warn" if missing else "note", text, short, missing)  # scores leave out what gold lacks
 
 
 def _value_counts(run: Run) -> pl.DataFrame:
@@ -192,9 +216,11 @@ def _slots(counts: pl.DataFrame) -> Iterator[_Check]:
     never = _listed(only_pred.select("slot", "pred").rows())
     foreign = not set(only_pred["slot"]) <= KNOWN_SLOTS and set(only_gold["slot"]) - set(only_pred["slot"])
     status = "ok" if only_pred.is_empty() else "fail" if foreign else "warn"
-    yield _Check("slots predicted that gold never has", status, never or "none")
+    short = f"{_number(only_pred.height, 'slot')} unknown to gold"
+    yield _Check("slots predicted that gold never has", status, never or "none", short, only_pred.height)
     unseen = _listed(only_gold.select("slot", "gold").rows())
-    yield _Check("slots of gold that are never predicted", "warn" if unseen else "ok", unseen or "none")
+    status, short = "warn" if unseen else "ok", f"{_number(only_gold.height, 'slot')} never predicted"
+    yield _Check("slots of gold that are never predicted", status, unseen or "none", short, only_gold.height)
 
 
 def _cumulative(run: Run) -> _Check:
@@ -213,10 +239,11 @@ def _cumulative(run: Run) -> _Check:
     text = f"{_percent(share)} % of predicted slots that still hold are gone in the next turn"
     if share < _FORGETS:
         return _Check("cumulative states", "ok", text)
-    return _Check("cumulative states", "fail", f"{text}: these look like turn-level states; accumulate them first")
+    text = f"{text}: these look like turn-level states; accumulate them first"
+    return _Check("cumulative states", "fail", text, "looks like turn-level states")
 
 
-def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None, remedy: str) -> Iterator[_Check]:
+def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None, remedied: _Check) -> Iterator[_Check]:
     of_gold = counts.drop_nulls("gold").group_by("slot").agg(pl.col("gold").unique())
     allowed = {slot: frozenset(values) for slot, values in of_gold.iter_rows()} if ontology is None else ontology
     where = "gold's values" if ontology is None else "the ontology"
@@ -239,8 +266,8 @@ def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None,
         for slot, gold, pred, turns in wrong.iter_rows()
         if _SPELLING(slot, gold) == _SPELLING(slot, pred)
     ]
-    text = f"{_listed(spelled) or 'none'}{remedy}"
-    yield _Check("wrong by spelling only", "warn" if spelled or remedy else "ok", text)
+    text = f"{_listed(spelled) or 'none'}{remedied.found}"
+    yield remedied._replace(status="warn" if spelled else remedied.status, found=text)
     several = counts.filter(pl.col("gold").str.contains(BETWEEN, literal=True)).group_by("slot", "gold")
     listed = several.agg(pl.col("turns").sum()).sort("turns", "slot", descending=[True, False])
     named = [(f"{slot} = {gold!r}", turns) for slot, gold, turns in listed.iter_rows()]
@@ -257,6 +284,10 @@ def _dontcare(run: Run, counts: pl.DataFrame, convention: Convention) -> _Check:
         for rule in get_args(Dontcare)
     )
     return _Check("dontcare", "note", f"{in_gold:,} slots in gold, {in_pred:,} predicted; jga by rule: {scores}")
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _listed(turns: Sequence[tuple[str, int]]) -> str:

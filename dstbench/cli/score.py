@@ -129,7 +129,7 @@ def check(
     from dstbench.rendering.tables import render_rows
 
     rows = dstbench.check(runs.paths, profile=choices.convention(), ontology=as_text(ontology), **runs.reading)
-    return render_rows(rows, "checks", table.form)
+    return render_rows(rows.drop("short", "n", "jga"), "checks", table.form)
 
 
 @command(app, doing="reading", example="signature 'jga|profile:trade@faithful.1|…' 'jga|profile:verbatim.1|…'")

@@ -6,8 +6,8 @@ import pytest
 
 from dstbench.analysis.explorer import TRAITS
 from dstbench.metrics.registry import REGISTRY
-from dstbench.rendering.names import name_of
 from dstbench.schema.analysis import DIALOGUES
+from dstbench.schema.names import name_of
 
 
 @pytest.mark.parametrize("name", [*REGISTRY, *TRAITS])
