@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from dstbench.analysis.associations import POOLED
 from dstbench.metrics.registry import REGISTRY
 from dstbench.rendering.charts.dialogues import diagnosis_charts, trait_charts
 from dstbench.rendering.charts.runs import (
@@ -18,10 +20,10 @@ from dstbench.rendering.charts.runs import (
 )
 from dstbench.rendering.compare import leaderboard_page
 from dstbench.rendering.diagnose import diagnosis_page, traits_page
-from dstbench.rendering.names import name_of
 from dstbench.rendering.report_page import Block, Chapter
 from dstbench.rendering.scores import wide
 from dstbench.rendering.tables import UNDEFINED, pivoted, share_text, signature_lines, texts, value_text
+from dstbench.schema.names import name_of
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
@@ -75,7 +77,7 @@ def scores_chapter(leaderboard: Leaderboard) -> Chapter:
 def slots_chapter(by_domain: pl.DataFrame, by_slot: pl.DataFrame) -> Chapter:
     """Scores per domain and per slot."""
     lead = (
-        "The darker, the lower. By domain: states are restricted to the domain, and only turns with a gold slot of it "
+        "The stronger the colour, the lower the score. By domain: states are restricted to the domain, and only turns with a gold slot of it "
         "count. By slot: all turns count, and a slot in neither gold nor prediction is right."
     )
     blocks = [
@@ -115,11 +117,12 @@ def papers_chapter(
     leaderboard: Leaderboard, diagnosis: Diagnosis, by_turn: pl.DataFrame, traits: Traits, correlations: Correlations
 ) -> Chapter:
     """The figures of Kim et al. 2022 and Aksu & Chen 2024 for these runs, folded."""
+    contrasted = traits.bins["metric"].unique(maintain_order=True).to_list()[:2]  # FGA and GCA, as in the paper
     _, failures, slots, turns, lengths, *_ = diagnosis_page(diagnosis).sections
     charts = {
         **leaderboard_charts(leaderboard),
         **diagnosis_charts(diagnosis),
-        **trait_charts(traits),
+        **trait_charts(replace(traits, bins=traits.bins.filter(pl.col("metric").is_in(contrasted)))),
         **correlation_charts(correlations),
     }
     blocks = [Block(title, table, charts[key], folded=True) for key, (title, table) in (
@@ -136,12 +139,17 @@ def papers_chapter(
     sections = traits_page(traits).sections
     for number, trait in enumerate(traits.bins["trait"].unique(maintain_order=True)):
         title, table = sections[number]
-        blocks.append(Block(f"{title} (Aksu & Chen 2024, Fig 1)", table, charts[trait], folded=True))
+        title = f"{title.replace(trait, name_of(trait).lower())} (Aksu & Chen 2024, Fig 1)"
+        blocks.append(Block(title, table, charts[trait], folded=True))
     if "traits" in charts:
         title = "Mean scores by both traits (Aksu & Chen 2024, Fig 1c)"
         blocks.append(Block(title, chart=charts["traits"], folded=True))
-    rest = sections[traits.bins["trait"].n_unique() :]
-    blocks += [Block(title, table, folded=True) for title, table in rest]
+    runs = traits.correlations["run"]
+    blocks += [
+        Block(title, table, folded=True)
+        for title, table in sections[traits.bins["trait"].n_unique() :]
+        if runs.n_unique() == 1 or title.startswith((f"{POOLED}:", "Differences"))
+    ]
     signatures = signature_lines(
         pl.concat([correlations.signatures, traits.signatures], how="diagonal").unique(maintain_order=True)
     )

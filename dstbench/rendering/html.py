@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # White space that is not escaped; page.js keeps the same.
 _KEPT: Final = "\t\n"
+# Badges beside a name; the others are counted.
+_BADGES: Final = 2
 _VOID: Final = frozenset({"meta", "input", "br"})
 _NUMBER: Final = re.compile(r"[-+]?[\d.,]+(?: \([-\d.,]+ to [-\d.,]+\))?|-|")
 
@@ -87,7 +89,7 @@ def table(
     rows = [
         element(
             "tr",
-            element("th", first, *(_badge(*badge) for badge in badges.get(first, ())), scope="row"),
+            element("th", first, *_badges(badges.get(first, ())), scope="row"),
             *(element("td", *_cell(text), class_=look) for text, look in zip(rest, looks[1:], strict=True)),
         )
         for first, *rest in texts.iter_rows()
@@ -96,8 +98,11 @@ def table(
     return element("div", element("table", *inner), class_="wide", tabindex="0", role="region", aria_label=caption)
 
 
-def _badge(short: str, long: str) -> Markup:
-    return Markup(" " + element("span", short, class_="badge", title=long))
+def _badges(badges: Sequence[tuple[str, str]]) -> list[Markup]:
+    """The first badges, and how many more there are."""
+    shown, rest = badges[:_BADGES], badges[_BADGES:]
+    more = [(f"+{len(rest)}", "\n".join(f"{short}: {long}" for short, long in rest))] if rest else []
+    return [Markup(" " + element("span", short, class_="badge", title=long)) for short, long in [*shown, *more]]
 
 
 def _cell(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Final, Unpack
 
 import polars as pl
@@ -16,8 +16,9 @@ from dstbench.analysis.compare import Design, Leaderboard, index_of, resample, s
 from dstbench.analysis.correlate import CORRELATED, Correlations, correlate
 from dstbench.analysis.diagnose import Diagnosis, diagnose
 from dstbench.analysis.explorer import MOST, Explorer, explore
-from dstbench.analysis.findings import Finding, badges, findings
+from dstbench.analysis.findings import badges, findings
 from dstbench.analysis.paired import pair_up
+from dstbench.analysis.sentences import Finding
 from dstbench.analysis.show import said_in
 from dstbench.analysis.sweep import sweep
 from dstbench.analysis.traits import PROTOCOLS, Traits, traits
@@ -210,17 +211,22 @@ def report(
         runs = open_under(convention, data, **reading)
         for run in runs:
             run.need_states("reports")
+        with _noting([], pass_on=False):  # scoring them again says it again
+            first = score(runs, metrics=parse_all(metrics or CORRELATED)[:1], profile=convention)
+        names = [run.name for run in runs]
+        of_models = None if models is None else seeds_of(models, names)
+        compared = None if baseline is None else list(of_models or names)[index_of(baseline, data, names, of_models)]
+        order = first.sort("value", descending=True, nulls_last=True, maintain_order=True)["run"].to_list()
+        runs = sorted(runs, key=lambda run: order.index(run.name))
         paired = pair_up(runs, parse_all(metrics or CORRELATED), convention)
         resolved = paired.metrics  # parameters that depend on slots are the same for all runs
         contrasted = parse_all(PROTOCOLS["plain"][0])  # FGA and GCA
         contrasted_names = str(contrasted[0]), str(contrasted[1])
         others = [metric for metric in resolved if str(metric) not in contrasted_names]
         drawn_by_turn = [metric for metric in resolved if metric.name in _BY_TURN] or resolved[:1]
-        names = [run.name for run in runs]
-        seeds = None if models is None else seeds_of(models, names)
-        compared = None if baseline is None else index_of(baseline, data, names, seeds)
-        leaderboard, order = _ordered(resample(paired, design, models=seeds, baseline=compared))
-        runs = [runs[names.index(name)] for name in order]
+        seeds = None if models is None else seeds_of(models, order)
+        place = None if compared is None else list(seeds or order).index(compared)
+        leaderboard = resample(paired, design, models=seeds, baseline=place)
         by_domain = score(runs, metrics=resolved, by="domain", profile=convention)
         by_slot = score(runs, by="slot", profile=convention)
         by_turn = score(runs, metrics=drawn_by_turn, by="turn", profile=convention)
@@ -242,15 +248,6 @@ def report(
         findings(leaderboard, by_slot, swept, diagnosis, checks), explorer,
         [_without(folders, text) for text in notes], title, note,
     )  # fmt: skip
-
-
-def _ordered(leaderboard: Leaderboard) -> tuple[Leaderboard, list[str]]:
-    """The leaderboard with the highest run first, by the first metric; and its runs' names in that order."""
-    scores = leaderboard.scores
-    first = scores.filter(pl.col("metric") == scores["metric"].first())
-    order = first.sort("value", descending=True, nulls_last=True, maintain_order=True)["run"].to_list()
-    place = pl.col("run").replace_strict(order, range(len(order)), return_dtype=pl.Int64)
-    return replace(leaderboard, scores=scores.sort(place, maintain_order=True)), order
 
 
 def _folders(paths: Iterable[object]) -> list[str]:

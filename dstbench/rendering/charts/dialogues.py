@@ -21,7 +21,7 @@ from dstbench.rendering.charts.grammar import (
     unique,
     with_names,
 )
-from dstbench.rendering.names import name_of
+from dstbench.schema.names import name_of
 
 if TYPE_CHECKING:
     from dstbench.analysis.diagnose import Diagnosis
@@ -63,6 +63,7 @@ def gold_slots(rows: pl.DataFrame) -> Chart:
     if same_gold(rows):
         rows = rows.filter(pl.col("run") == pl.col("run").first())
     x = {"field": "n_gold_max", "type": "ordinal", "title": "Largest number of gold slots in a turn"}
+    x["axis"] = {"labelAngle": 0}
     mark = "bar" if rows["run"].n_unique() == 1 else "line"
     return chart("How many slots dialogues have", mark, rows, {"x": x, "y": number("dialogues", title="Dialogues")})
 

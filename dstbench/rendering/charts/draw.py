@@ -47,7 +47,8 @@ _CONFIG: Final[Spec] = {
         "labelPadding": 4},
     "legend": {
         "orient": "top", "offset": 4, "labelFontSize": 7, "titleFontSize": 8, "titleFontWeight": "normal",
-        "labelLimit": 120, "layout": {"top": {"direction": "vertical"}}, "symbolSize": 30, "symbolStrokeWidth": 1, "symbolOpacity": 1,
+        "labelLimit": 120, "layout": {"top": {"direction": "vertical"}}, "symbolSize": 30,
+        "symbolStrokeWidth": 1, "symbolOpacity": 1,
         "labelColor": INK, "titleColor": INK,
     },
     "line": {"strokeWidth": 1},
@@ -105,7 +106,7 @@ def _svg(chart: Spec) -> str:
 
 def _panels(chart: Spec) -> int:
     """The number of panels beside each other, or that may be."""
-    parts = chart.get("facet") or chart.get("encoding", {}).get("column", {})
+    parts: Spec = chart.get("facet") or chart.get("encoding", {}).get("column", {})
     return len(parts.get("sort", "1"))
 
 

@@ -24,9 +24,9 @@ from dstbench.rendering.charts.grammar import (
     unique,
     with_names,
 )
-from dstbench.rendering.names import name_of
 from dstbench.rendering.tables import IS_COUNT
 from dstbench.schema.core import SCORES
+from dstbench.schema.names import name_of
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
