@@ -1,70 +1,107 @@
-"""Figures for papers: their size, their look without colour, and what is said where nothing can draw them."""
+"""Charts: their numbers, their size on paper, their look without colour, and what of them comes on a page."""
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dstbench
 from dstbench import audit
 from dstbench.demo import synthetic
-from dstbench.rendering import charts, figures
+from dstbench.rendering.charts import runs as of_runs
+from dstbench.rendering.charts.audits import difference_charts, memorisation_charts, version_charts
+from dstbench.rendering.charts.dialogues import diagnosis_charts, gold_slots, jga_line, trait_charts
+from dstbench.rendering.charts.draw import draw_figure, draw_on_page
+from dstbench.rendering.charts.grammar import COLOURS, Chart
+from dstbench.schema.names import name_of
 from tests import formats
 from tests.commands import run
 
-pytest.importorskip("vl_convert", reason="figures are drawn by vl-convert (the extra `report`)")
+pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 
 RUNS = synthetic(20)
-WIDTH = 238  # points: 3.3 inches
+COLUMN, PAGE = 219, 455  # points: the widths of ACL's column and text
+LONG = "a_tracker_with_a_long_name_seed_"
 
 
-@pytest.fixture(scope="module")
-def drawn() -> dict[str, tuple[dict[str, Any], str]]:
-    """Each chart and what is drawn of it, of three runs and, where that is drawn otherwise, of one."""
-    one = {"one": RUNS["eager"]}
-    found = {
-        **charts.diagnosis_charts(dstbench.diagnose(RUNS)),
-        **{f"{name} of one": chart for name, chart in charts.diagnosis_charts(dstbench.diagnose(one)).items()},
-        **charts.trait_charts(dstbench.traits(RUNS)),
-        **charts.correlation_charts(dstbench.correlate(RUNS, metrics="jga,fga,gca")),
-        **charts.leaderboard_charts(dstbench.compare(RUNS, resamples=100)),
+@cache
+def charts_of(count: int) -> dict[str, Chart]:
+    """All charts of so many runs, with long names that differ at their ends."""
+    pool = list(RUNS.values())
+    runs = {f"{LONG}{n}": pool[n % len(pool)] for n in range(count)}
+    metrics = "jga,sa,rsa,aga,f1,fga,gca"
+    charts = {
+        **diagnosis_charts(dstbench.diagnose(runs)),
+        **trait_charts(dstbench.traits(runs)),
+        **of_runs.correlation_charts(dstbench.correlate(runs, metrics=metrics)),
+        **of_runs.sweep_charts(dstbench.sweep(runs)),
+        "by turn": of_runs.scores_along(dstbench.score(runs, metrics=metrics, by="turn"), "turn"),
+        "by slot": of_runs.heat_map(dstbench.score(runs, by="slot"), "slot"),
+        "by domain": of_runs.heat_map(dstbench.score(runs, by="domain"), "domain"),
+        "score": of_runs.score_charts(dstbench.score(runs))["scores"],
+        **audit_charts(runs),
     }
-    found |= {f"{name} of audits": chart for name, chart in audit_charts({"one": RUNS["eager"]}).items()}
-    return {name: (chart, figures.draw_figure(chart, "svg").decode()) for name, chart in found.items()}
+    if count > 1:
+        charts |= of_runs.leaderboard_charts(dstbench.compare(runs, metrics=metrics, resamples=100))
+    return charts
 
 
-def audit_charts(runs: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def audit_charts(runs: dict[str, Any]) -> dict[str, Chart]:
     """The charts of audits that have a panel per run."""
     gold = next(iter(runs.values()))
     said = dstbench.scan(gold).select("dialogue", "turn").unique().collect().with_columns(system=None, user=pl.lit("."))
     memorised = audit.memorisation(runs, context=said.cast({"system": pl.String}), train=gold)
     scored = audit.scores(runs, {"old": gold, "new": gold}, profile="verbatim")
-    return {**charts.version_charts(scored), **charts.memorisation_charts(memorised)}
+    return {**version_charts(scored), **memorisation_charts(memorised)}
 
 
-@pytest.mark.parametrize("runs", [2, 7])
-def test_panels_of_runs_fit_on_a_page(runs: int) -> None:
-    named = {f"a_tracker_with_a_long_name_seed_{n}": RUNS["eager"] for n in range(runs)}
-    for name, chart in audit_charts(named).items():
-        svg = figures.draw_figure(chart, "svg").decode()
-        width, height = re.findall(r'<svg [^>]*width="([0-9.]+)pt" height="([0-9.]+)pt"', svg)[0]
-        assert float(width) == pytest.approx(WIDTH if runs == 2 else 505, rel=0.05), name
-        assert float(height) < 700, name
-        for line in ("a_tracker_", "with_a_long_", "name_seed_"):
-            assert svg.count(f">{line}<") == runs, name
+def size(svg: str) -> tuple[float, float]:
+    ((width, height),) = re.findall(r'<svg [^>]*width="([0-9.]+)pt" height="([0-9.]+)pt"', svg)
+    return float(width), float(height)
 
 
-def test_nothing_is_drawn_too() -> None:
-    same = audit.diff(RUNS["eager"], RUNS["eager"])
-    for chart in charts.difference_charts(same).values():
-        assert b"<svg" in figures.draw_figure(chart, "svg")
+def shown_texts(svg: str) -> str:
+    return " ".join(re.findall(r"<(?:text|tspan)[^>]*>([^<]*)</", svg))
+
+
+# --- paper ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 7, 10])
+def test_figures_fit_on_a_page_and_name_every_run_whole(count: int) -> None:
+    for name, chart in charts_of(count).items():
+        svg = draw_figure(chart, "svg").decode()
+        width, height = size(svg)
+        assert any(width == pytest.approx(wanted, rel=0.03) for wanted in (COLUMN, PAGE)), name
+        assert height <= 700, name
+        assert "…" not in shown_texts(svg), name
+        if count > 1 and name != "gold_slots" and name not in ("spread", "traits"):  # these are of no single run
+            for number in range(count):
+                assert re.search(rf">[^<]*seed_{number}(?: |<)", svg), (name, number)
+
+
+def test_the_width_can_be_chosen() -> None:
+    for name, chart in charts_of(7).items():
+        assert size(draw_figure(chart, "svg", 300).decode())[0] == pytest.approx(300, rel=0.08), name
+
+
+def test_the_formats() -> None:
+    chart = jga_line(dstbench.diagnose(RUNS).by_turn, "turn", "Turn")
+    before = json.dumps(chart)
+    assert draw_figure(chart, "pdf").startswith(b"%PDF")
+    png = draw_figure(chart, "png")
+    assert png.startswith(b"\x89PNG")
+    assert int.from_bytes(png[16:20]) == pytest.approx(COLUMN / 72 * 300, rel=0.05)
+    assert json.dumps(chart) == before  # nothing is drawn into what was given
 
 
 def encodings(chart: Any) -> Iterator[dict[str, Any]]:
@@ -78,88 +115,270 @@ def encodings(chart: Any) -> Iterator[dict[str, Any]]:
             yield from encodings(part)
 
 
-def test_they_are_as_wide_as_a_column(drawn: dict[str, tuple[dict[str, Any], str]]) -> None:
-    for name, (_, svg) in drawn.items():
-        width, height = re.findall(r'<svg [^>]*width="([0-9.]+)pt" height="([0-9.]+)pt"', svg)[0]
-        assert float(width) == pytest.approx(WIDTH, abs=WIDTH * 0.05), name
-        assert float(height) < 2 * WIDTH or name == "correlations", name
-
-
-def test_runs_are_told_apart_without_colour(drawn: dict[str, tuple[dict[str, Any], str]]) -> None:
-    """Wherever colour names the run, shape does too, or there is one run only."""
-    for name, (chart, _) in drawn.items():
+def test_runs_are_told_apart_without_colour() -> None:
+    """Wherever the colour of a line names the run, shape and dash do too, or its name stands beside it."""
+    several = 0
+    for name, chart in charts_of(10).items():
         for encoding in encodings(chart):
-            if encoding.get("color", {}).get("field") == "run" and len(encoding["color"]["scale"]["domain"]) > 1:
-                assert encoding["shape"]["field"] == "run", name
-                assert encoding["strokeDash"]["field"] in ("run", "metric"), name
-    (line, svg), (bar, _) = drawn["by_turn"], drawn["first_failures of one"]
-    assert bar["mark"]["type"] == "bar"
-    assert line["mark"]["type"] == "line"
-    for run_name in RUNS:
-        assert svg.count(f">{run_name}<") == 1  # one legend, whatever the channels
-
-
-def test_the_same_gold_is_drawn_once(drawn: dict[str, tuple[dict[str, Any], str]]) -> None:
-    chart, _ = drawn["gold_slots"]
-    assert {row["run"] for row in chart["data"]["values"]} == {"careful"}
-    other = {**RUNS, "other": synthetic(21)["eager"]}
-    assert len({row["run"] for row in charts.gold_slots(dstbench.diagnose(other).gold_slots)["data"]["values"]}) == 4
-
-
-def test_panels_are_in_the_order_of_metrics() -> None:
-    found = charts.leaderboard_charts(dstbench.compare(RUNS, metrics="jga,aga", resamples=100))
-    assert found["scores"]["facet"]["row"]["sort"] == ["jga", "aga"]
-    svg = figures.draw_figure(found["scores"], "svg").decode()
-    assert svg.index(">jga<") < svg.index(">aga<")
-
-
-def test_the_formats() -> None:
-    chart = charts.jga_line(dstbench.diagnose(RUNS).by_turn, "turn", "turn")
-    before = json.dumps(chart)
-    assert figures.draw_figure(chart, "pdf").startswith(b"%PDF")
-    png = figures.draw_figure(chart, "png")
-    assert png.startswith(b"\x89PNG")
-    assert int.from_bytes(png[16:20]) == pytest.approx(WIDTH / 72 * 300, rel=0.05)
-    assert json.dumps(chart) == before  # nothing is drawn into what was given
+            if encoding.get("color", {}).get("field") == "run" and "text" not in encoding:
+                several += 1
+                looks = [encoding[channel] for channel in ("color", "shape", "strokeDash")]
+                assert [look["field"] for look in looks] == ["run"] * 3, name
+                assert all(look["scale"]["domain"] == looks[0]["scale"]["domain"] for look in looks), name
+    assert several >= 3
+    svg = draw_figure(charts_of(7)["by_turn"], "svg").decode()
+    assert svg.count(">0<") <= 1  # one legend, whatever the channels
+    assert 'stroke-dasharray="5,2" d="M' in svg or 'stroke-dasharray="5,2"' in svg
 
 
 def test_names_are_text() -> None:
-    hostile = {"</text><script>x</script>": RUNS["eager"], "b": RUNS["careful"]}
-    svg = figures.draw_figure(charts.diagnosis_charts(dstbench.diagnose(hostile))["by_turn"], "svg").decode()
-    assert "<script" not in svg
+    hostile = {"</text><script>x</script>": RUNS["eager"], "b\u202e\0": RUNS["careful"]}
+    chart = diagnosis_charts(dstbench.diagnose(hostile))["by_turn"]
+    assert "<script" not in draw_figure(chart, "svg").decode()
+    page = draw_on_page(chart)
+    assert "<script" not in page
+    assert "\u202e" not in page
+    assert "\\u202e" in page
 
 
-def test_on_the_command_line(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("model.json").write_text(formats.gtpr())
-    code, _, err = run(
-        "traits", "model.json", "--figures", "new/figures", "--charts", "specs", "--figure-format", "png"
+# --- pages ------------------------------------------------------------------------------------------------------------
+
+
+def test_on_a_page_a_drawing_has_the_page_s_colours_and_nothing_but_shapes() -> None:
+    for name, chart in charts_of(7).items():
+        svg = draw_on_page(chart)
+        assert set(re.findall(r"<([a-z]+)", svg)) <= {"svg", "g", "path", "line", "text", "tspan", "rect", "title"}, (
+            name
+        )
+        assert not re.findall(r" (?:style|class|href|on\w+|font-family)=", svg), name
+        assert not set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]+)"', svg)), name  # no colour that is not the page's
+        assert f'aria-label="{chart["title"]}"' in svg, name
+
+
+def test_the_mouse_shows_the_numbers() -> None:
+    found = dstbench.diagnose(RUNS).by_turn
+    told = re.findall(r"<title>(.*?)</title>", draw_on_page(jga_line(found, "turn", "Turn")))
+    points = [text for text in told if "Turn:" in text and "run:" in text]
+    assert len(points) >= found.drop_nulls("value").height
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+def values(chart: Chart) -> list[dict[str, Any]]:
+    return chart["data"]["values"]  # type: ignore[no-any-return]
+
+
+def test_the_same_gold_is_drawn_once() -> None:
+    chart = diagnosis_charts(dstbench.diagnose(RUNS))["gold_slots"]
+    assert {row["run"] for row in values(chart)} == {"careful"}
+    other = {**RUNS, "other": synthetic(21)["eager"]}
+    assert len({row["run"] for row in values(gold_slots(dstbench.diagnose(other).gold_slots))}) == 4
+
+
+def test_panels_are_in_the_order_of_metrics_and_have_their_names() -> None:
+    charts = of_runs.leaderboard_charts(dstbench.compare(RUNS, metrics="sa,jga", resamples=100))
+    for name in ("scores", "differences"):
+        svg = draw_figure(charts[name], "svg").decode()
+        assert svg.index(">Slot accuracy<") < svg.index(">JGA<")
+
+
+def test_squares_have_the_scores_of_slots_that_gold_has_worst_first() -> None:
+    rows = dstbench.score(RUNS, by="slot")
+    f1 = rows.filter(metric="f1:avg=micro").drop_nulls("value")
+    counts = (
+        rows.filter(pl.col("metric").is_in(["correct", "wrong", "missed"])).group_by("slot").agg(pl.col("value").sum())
     )
-    assert code == 0
-    wanted = [Path("specs/to_mean.vl.json"), Path("specs/nu_paper.vl.json")]
-    wanted += [Path("new/figures/to_mean.png"), Path("new/figures/nu_paper.png")]
-    assert err.splitlines() == [f"wrote {path}" for path in wanted]
-    assert all(path.stat().st_size for path in wanted)
+    in_gold = set(counts.filter(pl.col("value") > 0)["slot"])
+    chart = of_runs.heat_map(rows, "slot")
+    drawn = {(row["run"], row["slot"]): row["value"] for row in values(chart)}
+    wanted = {(r, s): v for r, s, v in f1.select("run", "slot", "value").iter_rows() if s in in_gold}
+    assert drawn == pytest.approx(wanted, abs=1e-6)
+    order = chart["encoding"]["y"]["sort"]
+    means = [sum(wanted[r, slot] for r in RUNS) / len(RUNS) for slot in order]
+    assert means == sorted(means)
 
 
-def test_without_the_package_one_message_says_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
-    with pytest.raises(dstbench.DstbenchError, match=r"not installed\nhint: pip install 'dstbench\[report\]'"):
-        figures.check_drawing()
+def test_one_run_has_a_column_per_metric() -> None:
+    chart = of_runs.heat_map(dstbench.score(RUNS["eager"], by="slot"), "slot")
+    assert chart["encoding"]["x"]["sort"] == ["JGA", "Precision", "Recall", "F1"]
+
+
+def test_conventions_with_the_same_scores_share_a_place_and_none_is_lost() -> None:
+    swept = dstbench.sweep(RUNS)
+    line, ends = charts_of_layers(of_runs.sweep_charts(swept)["conventions"])
+    labels = line["encoding"]["x"]["sort"]
+    assert sum(1 + int(label.partition(" +")[2] or 0) for label in labels) == swept["profile"].n_unique()
+    scores = {(r, p): v for r, p, v in swept.select("run", "profile", "value").iter_rows()}
+    for row in values(of_runs.sweep_charts(swept)["conventions"]):
+        assert row["value"] == pytest.approx(scores[row["run"], row["profile"]], abs=1e-6)
+    assert {row["run"] for row in ends["data"]["values"]} == set(RUNS)
+
+
+def charts_of_layers(chart: Chart) -> list[dict[str, Any]]:
+    return chart["layer"]  # type: ignore[no-any-return]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_labels_stand_apart_and_never_below_their_value(numbers: list[float]) -> None:
+    ends = sorted(numbers)
+    span = 1.0
+    places = of_runs._apart(pl.Series(ends), span).to_list()
+    least = span * of_runs._LABEL / of_runs._HEIGHT
+    assert all(place >= value - 1e-12 for place, value in zip(places, ends, strict=True))
+    assert all(b - a >= least - 1e-9 for a, b in zip(places, places[1:], strict=False))
+
+
+def test_the_spread_of_runs_is_that_of_kim_s_figure_4() -> None:
+    """Kim et al. 2022, Table 1: ten models' JGA and slot accuracy; their mean and deviation are what Fig 4 draws."""
+    jga = [0.5446, 0.6131, 0.5242, 0.5605, 0.5357, 0.4939, 0.4879, 0.5483, 0.5178, 0.4699]
+    sa = [0.9748, 0.9707, 0.9735, 0.9761, 0.9749, 0.9700, 0.9652, 0.9754, 0.9690, 0.9666]
+    rows = [
+        {"run": f"m{n}", "metric": metric, "unit": "share", "value": value}
+        for metric, column in (("jga", jga), ("sa", sa))
+        for n, value in enumerate(column)
+    ]
+    drawn = {row["metric"]: row for row in values(of_runs._spread(pl.DataFrame(rows)))}
+    for metric, mean, sd, span in (("JGA", 0.5296, 0.0412, 0.1432), ("Slot accuracy", 0.9716, 0.0039, 0.0109)):
+        row = drawn[metric]
+        assert (row["mean"], row["sd"]) == (pytest.approx(mean, abs=1e-4), pytest.approx(sd, abs=1e-4))
+        assert row["most"] - row["least"] == pytest.approx(span, abs=1e-4)
+
+
+def test_pairs_of_runs_are_squares_with_their_difference_in_points() -> None:
+    board = dstbench.compare(RUNS, metrics="jga,missed", resamples=200)
+    drawn = {
+        (row["metric"], row["run"], row["other"]): (row["difference"], row["significant"])
+        for row in values(of_runs.leaderboard_charts(board)["differences"])
+    }
+    wanted = {
+        (name_of(m), r, o): (pytest.approx(d * (100 if m == "jga" else 1), abs=1e-6), s)
+        for m, r, o, d, s in board.differences.select("metric", "run", "other", "difference", "significant").iter_rows()
+    }
+    assert drawn == wanted
+
+
+def test_correlations_have_all_runs_pooled_first() -> None:
+    found = dstbench.correlate(RUNS, metrics="jga,fga,gca")
+    chart = of_runs.correlation_charts(found)["correlations"]
+    assert chart["facet"]["sort"] == ["pooled", *RUNS]
+    wanted = {
+        (r, name_of(a), name_of(b)): v for r, a, b, v in found.matrix.select("run", "first", "second", "r").iter_rows()
+    }
+    for row in values(chart):
+        key = (row["run"], row["first"], row["second"])
+        value = wanted.get(key, wanted.get((key[0], key[2], key[1])))
+        assert row["r"] == pytest.approx(value, abs=1e-6)
+
+
+def test_traits_are_drawn_with_their_distribution() -> None:
+    """The mean of each bin is that of `Traits.bins`; the quartiles are those of the bin's dialogues."""
+    found = dstbench.traits(RUNS)
+    for trait, chart in list(trait_charts(found).items())[:2]:
+        rows = [row for row in values(chart["spec"] if "data" in chart.get("spec", {}) else chart) if row["dialogues"]]
+        for row in rows:
+            last = row["high"] == max(other["high"] for other in rows)
+            inside = found.dialogues.filter(
+                pl.col("run") == row["run"],
+                pl.col(trait) >= row["low"] - 1e-9,
+                (pl.col(trait) < row["high"] - 1e-9) | pl.lit(last),
+            )
+            scores = inside[{"FGA": "fga", "GCA": "gca"}[row["metric"]]].drop_nulls()
+            assert len(scores) == row["dialogues"], (trait, row)
+            assert row["lower"] == pytest.approx(scores.quantile(0.25, "linear"), abs=1e-6)
+            assert row["upper"] == pytest.approx(scores.quantile(0.75, "linear"), abs=1e-6)
+            assert row["mean"] == pytest.approx(scores.mean(), abs=1e-6)
+
+
+def test_both_traits_count_every_dialogue_once() -> None:
+    found = dstbench.traits(RUNS)
+    (trait, other) = found.bins["trait"].unique(maintain_order=True)
+    for metric in ("fga", "gca"):
+        counted = sum(
+            row["dialogues"] for row in values(trait_charts(found)["traits"]) if row["metric"] == name_of(metric)
+        )
+        assert counted == found.dialogues.drop_nulls([trait, other, metric]).height
 
 
 def test_kinds_of_errors_are_the_diagnosis_s_counts() -> None:
     found = dstbench.diagnose(RUNS)
-    chart = charts.diagnosis_charts(found)["errors"]
-    counts = {(row["run"], row["class"]): row["n"] for row in chart["data"]["values"]}
+    chart = diagnosis_charts(found)["errors"]
+    counts = {(row["run"], row["class"]): row["n"] for row in values(chart)}
     wrong = found.errors.filter((pl.col("kind") != "correct") & (pl.col("n") > 0))
     assert counts == {(run, name): n for run, name, n in wrong.select("run", "class", "n").iter_rows()}
     shown = chart["spec"]["encoding"]["y"]["sort"]
     assert shown == [name for name in found.errors["class"].unique(maintain_order=True) if name in set(wrong["class"])]
 
 
+def test_first_failures_are_the_diagnosis_s_counts() -> None:
+    found = dstbench.diagnose(RUNS)
+    parts: dict[tuple[str, float], list[int]] = {}
+    for row in values(diagnosis_charts(found)["first_failures"]):
+        parts.setdefault((row["run"], row["low"]), []).append(row["n"])
+    assert {key: (sum(n), n[0]) for key, n in parts.items()} == {
+        (run, round(low, 6)): (n, again)
+        for run, low, n, again in found.first_failures.select("run", "low", "dialogues", "recovered").iter_rows()
+    }
+
+
 def test_scores_by_turn_have_a_panel_per_run_and_a_line_per_metric() -> None:
     scores = dstbench.score(RUNS, metrics="jga,rsa", by="turn")
-    chart = charts.scores_by_turn(scores)
-    assert chart["facet"]["row"]["field"] == "run"
+    chart = of_runs.scores_along(scores, "turn")
+    assert chart["facet"]["field"] == "run"
     assert [chart["spec"]["encoding"][name]["field"] for name in ("color", "shape", "strokeDash")] == ["metric"] * 3
-    assert [row["value"] for row in chart["data"]["values"]] == scores["value"].to_list()
+    assert [row["value"] for row in values(chart)] == pytest.approx(scores["value"].to_list(), abs=1e-6)
+
+
+def test_nothing_is_drawn_too() -> None:
+    same = audit.diff(RUNS["eager"], RUNS["eager"])
+    for chart in difference_charts(same).values():
+        assert b"<svg" in draw_figure(chart, "svg")
+
+
+def test_a_notebook_draws_it() -> None:
+    chart = jga_line(dstbench.diagnose(RUNS).by_turn, "turn", "Turn")
+    bundle = chart._repr_mimebundle_()
+    assert bundle["application/vnd.vegalite.v5+json"] == chart
+    assert "JGA by turn" in bundle["text/plain"]
+    assert chart["config"]["range"]["category"] == list(COLOURS)
+
+
+# --- the command line -------------------------------------------------------------------------------------------------
+
+
+def test_on_the_command_line(here: Path) -> None:
+    Path("model.json").write_text(formats.gtpr())
+    code, _, err = run(
+        "traits", "model.json", "--figures", "new/figures", "--charts", "specs", "--figure-format", "png"
+    )
+    assert code == 0
+    wanted = [Path(f"{folder}{end}") for folder, end in (("specs/{}", ".vl.json"), ("new/figures/{}", ".png"))]
+    wanted = [Path(str(path).format(name)) for path in wanted for name in ("to_mean", "nu_paper", "traits")]
+    assert err.splitlines() == [f"wrote {path}" for path in wanted]
+    assert all(path.stat().st_size for path in wanted)
+
+
+@pytest.mark.parametrize(
+    ("command", "figures"),
+    [
+        ("score", ["scores"]),
+        ("score --by domain", ["scores"]),
+        ("sweep", ["conventions"]),
+        ("correlate", ["correlations"]),
+        ("diagnose", ["by_length", "by_turn", "errors", "first_failures", "gold_slots"]),
+    ],
+)
+def test_commands_draw_their_figures(command: str, figures: list[str], here: Path) -> None:
+    Path("model.json").write_text(formats.gtpr())
+    name, *options = command.split()
+    code, _, err = run(name, "model.json", *options, "--figures", "figures", "--width", "300")
+    assert code == 0, err
+    assert sorted(path.stem for path in Path("figures").iterdir()) == figures
+
+
+def test_what_has_no_figure_is_refused(here: Path) -> None:
+    Path("model.json").write_text(formats.gtpr())
+    code, _, err = run("score", "model.json", "--by", "dialogue", "--figures", "figures")
+    assert code == 2
+    assert "there is no figure of scores by dialogue" in err
+    assert not Path("figures").exists()

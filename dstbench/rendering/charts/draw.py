@@ -87,7 +87,7 @@ def draw_on_page(chart: Chart) -> Markup:
     for side in ("width", "height"):
         root.set(side, f"{_PAGE_SCALE * float(root.get(side, 0)):.0f}")
     root.set("role", "img")
-    root.set("aria-label", visible(str(chart["title"])))
+    root.set("aria-label", str(chart["title"]))
     return Markup(Xml.tostring(root, encoding="unicode"))
 
 
@@ -119,6 +119,7 @@ def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
 
     A first drawing shows how much room the labels and legends beside the plots take, a second what is still too wide.
     """
+    chart = _visible(chart)
     panels, in_rows = _panels(chart), "facet" in chart
     least = chart["usermeta"].get("least", _LEAST)
     beside = _width(_svg(_sized(chart, width, 1, width))) - width * (1 if in_rows else panels)
@@ -136,6 +137,15 @@ def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
         fitted = _sized(chart, max(_NARROWEST, plot - excess), columns, width)
         svg = _svg(fitted)
     return fitted, svg
+
+
+def _visible(part: Any) -> Any:
+    """A part of a chart without characters that change how others are read; one of them, NUL, stops vl-convert."""
+    if isinstance(part, str):
+        return visible(part)
+    if isinstance(part, dict):
+        return {_visible(key): _visible(value) for key, value in part.items()}
+    return [_visible(value) for value in part] if isinstance(part, list) else part
 
 
 def _width(svg: str) -> float:
@@ -213,7 +223,5 @@ def _clean(element: Xml.Element) -> None:
             _clean(child)
             if child.tag == "g" and not len(child):
                 element.remove(child)
-    if element.text:
-        element.text = visible(element.text)
     if label:
-        Xml.SubElement(element, "title").text = visible(label)
+        Xml.SubElement(element, "title").text = label
