@@ -36,7 +36,7 @@ _SPELLING: Final = normaliser(LOOSE)
 COVERAGE: Final = "coverage"
 #: The check that accepts values in other spellings.
 SPELLED: Final = "wrong by spelling only"
-_OF_FLOORS: Final = {"jga": "JGA", "sa": "slot accuracy"}
+_OF_FLOORS: Final = {"jga": "JGA", "sa": "SA"}
 _MOST_NAMED: Final = 5  # examples that a check names
 
 
@@ -176,7 +176,7 @@ def _floors(run: Run, convention: Convention) -> Iterator[_Check]:
         floor = _scores(_derived(run, pred), ",".join(_OF_FLOORS), convention)
         reached = [words for m, words in _OF_FLOORS.items() if (own[m] or 0) <= (floor[m] or 0)]
         text = ", ".join(f"{m} {_percent(floor[m])} (this run {_percent(own[m])})" for m in _OF_FLOORS)
-        short = f"{' and '.join(reached)} not above a floor"
+        short = f"{', '.join(reached)} not above {name.removeprefix('an ')}"
         yield _Check(f"floor: {name}", "warn" if reached else "ok", text, short, jga=floor["jga"])
 
 
