@@ -52,7 +52,8 @@ def badges(checks: pl.DataFrame) -> dict[str, list[tuple[str, str, str]]]:
     """For each run its failures and then its warnings, from `check`: the status, about five words, and the whole text.
 
     >>> from dstbench import check
-    >>> badges(check([{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]))["memory"][0][:2]
+    >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]
+    >>> badges(check({"a": states}))["a"][0][:2]
     ('warn', 'JGA, SA not above empty prediction')
     """
     doubts = checks.drop_nulls("short").sort(pl.col("status") != "fail", maintain_order=True)
