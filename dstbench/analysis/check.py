@@ -36,7 +36,8 @@ _SPELLING: Final = normaliser(LOOSE)
 COVERAGE: Final = "coverage"
 #: The check that accepts values in other spellings.
 SPELLED: Final = "wrong by spelling only"
-_OF_FLOORS: Final = {"jga": "JGA", "sa": "slot accuracy"}
+_FLOORS: Final = {"an empty prediction": "empty prediction", "gold of the turn before": "previous gold"}
+_OF_FLOORS: Final = {"jga": "JGA", "sa": "SA"}
 _MOST_NAMED: Final = 5  # examples that a check names
 
 
@@ -167,16 +168,14 @@ def _remedied(run: Run, convention: Convention) -> _Check:
 
 def _floors(run: Run, convention: Convention) -> Iterator[_Check]:
     before = (pl.col("dialogue") == pl.col("dialogue").shift(1)) & pl.col("slot").eq_missing(pl.col("slot").shift(1))
-    floors = {
-        "an empty prediction": pl.lit(None, pl.Categorical),
-        "gold of the turn before": pl.when(before & pl.col("slot").is_not_null()).then(pl.col("gold").shift(1)),
-    }
+    nothing = pl.lit(None, pl.Categorical)
+    old = pl.when(before & pl.col("slot").is_not_null()).then(pl.col("gold").shift(1))
     own = _scores(run, ",".join(_OF_FLOORS), convention)
-    for name, pred in floors.items():
+    for name, pred in zip(_FLOORS, (nothing, old), strict=True):
         floor = _scores(_derived(run, pred), ",".join(_OF_FLOORS), convention)
         reached = [words for m, words in _OF_FLOORS.items() if (own[m] or 0) <= (floor[m] or 0)]
         text = ", ".join(f"{m} {_percent(floor[m])} (this run {_percent(own[m])})" for m in _OF_FLOORS)
-        short = f"{' and '.join(reached)} not above a floor"
+        short = f"{', '.join(reached)} not above {_FLOORS[name]}"
         yield _Check(f"floor: {name}", "warn" if reached else "ok", text, short, jga=floor["jga"])
 
 

@@ -20,7 +20,6 @@ from dstbench.schema.names import name_of
 from dstbench.signature import parse
 
 _FEW: Final = 3  # slots with a number each, or runs with a clause each
-_COUNTED: Final = ("correct", "wrong", "missed", "over")
 _F1: Final = "f1:avg=micro"
 _KINDS: Final = {"missed": "missed slots", "wrong": "wrong values", "over": "over-predicted slots"}
 _LACKING: Final = {"wrong": "count as wrong", "empty": "count as empty states", "intersect": "are not scored"}
@@ -53,8 +52,9 @@ def badges(checks: pl.DataFrame) -> dict[str, list[tuple[str, str, str]]]:
     """For each run its failures and then its warnings, from `check`: the status, about five words, and the whole text.
 
     >>> from dstbench import check
-    >>> badges(check([{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]))["memory"][0][:2]
-    ('warn', 'JGA and slot accuracy not above a floor')
+    >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]
+    >>> badges(check({"a": states}))["a"][0][:2]
+    ('warn', 'JGA, SA not above empty prediction')
     """
     doubts = checks.drop_nulls("short").sort(pl.col("status") != "fail", maintain_order=True)
     texts: dict[str, list[tuple[str, str, str]]] = {run: [] for run in checks["run"]}
@@ -83,15 +83,12 @@ def _score(board: pl.DataFrame, diagnosis: Diagnosis) -> Finding | None:
 def _counts_by_slot(by_slot: pl.DataFrame, runs: Sequence[str]) -> pl.DataFrame:
     """(run, slot, gold and pred: turns with a value, correct, value: F1) of the slots that gold has, runs in order."""
     order = pl.DataFrame({"run": runs}, schema={"run": pl.String})
-    rows = by_slot.filter(pl.col("metric").is_in([*_COUNTED, _F1]))
-    wide = rows.pivot("metric", index=["run", "slot"], values="value")
-    counts = wide.select(
-        "run",
-        pl.col("slot").cast(pl.String),
-        "correct",
-        gold=pl.sum_horizontal("correct", "wrong", "missed"),
-        pred=pl.sum_horizontal("correct", "wrong", "over"),
-        value=_F1,
+    of = {name: pl.col("value").filter(metric=name).sum() for name in ("correct", "wrong", "missed", "over")}
+    counts = by_slot.group_by("run", pl.col("slot").cast(pl.String), maintain_order=True).agg(
+        correct=of["correct"],
+        gold=of["correct"] + of["wrong"] + of["missed"],
+        pred=of["correct"] + of["wrong"] + of["over"],
+        value=pl.col("value").filter(metric=_F1).first(),
     )
     return order.join(counts.filter(pl.col("gold") > 0), "run", maintain_order="left")
 
@@ -137,7 +134,7 @@ def _shared(rows: pl.DataFrame, runs: Sequence[str], verbs: tuple[str, str, str]
         .sort(pl.col("gold") * pl.col("run").list.len(), descending=True, maintain_order=True)
     )
     one, several, none = verbs
-    clauses = []
+    clauses: list[str] = []
     for names, slots, _ in shared.head(_FEW).iter_rows():
         everyone = len(names) == len(runs) > 1
         who = (
@@ -162,13 +159,13 @@ def _errors(diagnosis: Diagnosis, runs: Sequence[str]) -> Finding | None:
         return None
     share = {kind: 100 * of_all[kind] / of_all["n"] for kind in kinds}
     first, *others = sorted(kinds, key=lambda kind: -of_all[kind])
-    verb = (
-        "are as frequent as any other error" if of_all[first] == of_all[others[0]] else "are the most frequent errors"
-    )
+    tied = of_all[first] == of_all[others[0]]
+    verb = "are as frequent as any other error" if tied else "are the most frequent errors"
     rest = " and ".join(f"{_KINDS[kind]} {percent(share[kind])}" for kind in others)
+    old = percent(100 * of_all["stale"] / of_all["n"])
     text = (
-        f"{_KINDS[first].capitalize()} {verb}: {percent(share[first])}, {rest}; "
-        f"at least {percent(100 * of_all['stale'] / of_all['n'])} of errors are carried over from the turn before (stale)."
+        f"{_KINDS[first].capitalize()} {verb}: {percent(share[first])}, {rest}; at least {old} of errors are carried "
+        "over from the turn before (stale)."
     )
     by_run = errors.group_by("run", maintain_order=True).agg(*counts, n=pl.col("n").sum()).filter(pl.col("n") > 0)
     own = by_run.select("run", (100 * pl.col(first) / pl.col("n")).alias("share"))
@@ -186,9 +183,8 @@ def _doubts(checks: pl.DataFrame, diagnosis: Diagnosis, runs: Sequence[str]) -> 
     lack = checks.filter(pl.col("n") > 0, check=COVERAGE).group_by("n", maintain_order=True).agg("run")
     lack = lack.sort("n", descending=True, maintain_order=True)
     lacking = lack["run"].explode().to_list()
-    ways = {
-        parse(line).complete()["missing"] for line in diagnosis.runs.filter(pl.col("run").is_in(lacking))["signature"]
-    }
+    signatures = diagnosis.runs.filter(pl.col("run").is_in(lacking))["signature"]
+    ways = {parse(signature).complete()["missing"] for signature in signatures}
     which = f", which {_LACKING[ways.pop()]}" if len(ways) == 1 else ""
     clauses = [
         f"{listed(names)} {'lacks' if len(names) == 1 else 'lack'} {number(turns, 'turn')}{which if first else ''}"

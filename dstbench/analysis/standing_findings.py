@@ -65,21 +65,24 @@ def _verdicts(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: 
         resamples_help=pl.col("resamples_needed").is_not_null().all(),
     )
     tested = per_other.join(pl.DataFrame({"name": rest}), "name", maintain_order="right")
+
+    def names_of(rows: pl.DataFrame) -> str:
+        return "all others" if len(rest) == rows.height > 1 else listed(rows["name"].to_list())
+
     clauses = []
     verdicts = ((True, "significantly better than", "highest"), (False, "not significantly better than", "lowest"))
     for better, words, p in verdicts:
         rows = tested.filter(better=better)
         if rows.height:
-            names = "all others" if len(rest) == rows.height > 1 else listed(rows["name"].to_list())
             adjusted = "" if rows["m"][0] == 1 or rows["adjustment"][0] == "none" else "adjusted "
             size = (max if better else min)(rows[p])
             text = "< 0.001" if size < 0.001 else f"= {size:.3f}"
-            clauses.append(f"{words} {names} ({f'{p} ' if rows.height > 1 else ''}{adjusted}p {text})")
+            clauses.append(f"{words} {names_of(rows)} ({f'{p} ' if rows.height > 1 else ''}{adjusted}p {text})")
     resamples = f"{leaderboard.design['resamples'][0]:,} resamples are too few for a test"
     for resamples_help, why in ((True, resamples), (False, "too few dialogues differ for a test")):
         rows = tested.filter(pl.col("better").is_null(), resamples_help=resamples_help)
         if rows.height:
-            clauses.append(f"whether it is better than {listed(rows['name'].to_list())} is open, as {why}")
+            clauses.append(f"whether it is better than {names_of(rows)} is open, as {why}")
     return clauses
 
 
