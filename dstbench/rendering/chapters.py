@@ -63,22 +63,19 @@ def scores_chapter(leaderboard: Leaderboard) -> Chapter:
         blocks.append(Block("Models: means over their runs", models))
     charts = leaderboard_charts(leaderboard)
     blocks.append(Block("Scores and intervals", chart=charts["scores"], folded=True))
-    titles = [title for title, _ in page.sections if title.startswith("Differences")]
-    tables = dict(page.sections)
-    if titles:
-        blocks.append(Block("Differences of pairs", chart=charts["differences"], folded=True))
-        blocks += [
-            Block(title.replace(metric, name_of(metric)), tables[title], folded=True)
-            for title, metric in zip(titles, metrics, strict=True)
-        ]
+    drawn = iter(chart for key, chart in charts.items() if key.startswith("differences"))
+    for title, table in page.sections:
+        if title.startswith("Differences"):
+            metric = title.removeprefix("Differences in ")
+            blocks.append(Block(f"Differences in {name_of(metric)}", table, next(drawn), folded=True))
     return Chapter("scores", "Scores", lead, blocks, page.below)
 
 
 def slots_chapter(by_domain: pl.DataFrame, by_slot: pl.DataFrame) -> Chapter:
     """Scores per domain and per slot."""
     lead = (
-        "The stronger the colour, the lower the score. By domain: states are restricted to the domain, and only turns with a gold slot of it "
-        "count. By slot: all turns count, and a slot in neither gold nor prediction is right."
+        "The stronger the colour, the lower the score. By domain: states are restricted to the domain, and only turns "
+        "with a gold slot of it count. By slot: all turns count, and a slot in neither gold nor prediction is right."
     )
     blocks = [
         Block("Domains", chart=heat_map(by_domain, "domain")),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dstbench.audit import missing_pairs
 from dstbench.audit.mentions import CANONICAL, WORD
 from dstbench.rendering.audit_words import pair_texts, render_inconsistency
-from dstbench.rendering.charts import inconsistency_charts
+from dstbench.rendering.charts.audits import inconsistency_charts
 from tests.audit.test_missing_annotations import hotels
 from tests.planted import consistent, find, take_out
 

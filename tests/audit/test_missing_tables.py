@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench import audit
 from dstbench.rendering.audit_words import render_inconsistency
-from dstbench.rendering.charts import inconsistency_charts
+from dstbench.rendering.charts.audits import inconsistency_charts
 from tests.audit.test_missing_annotations import hotels
 from tests.audit.test_reviewing import lines, star
 from tests.commands import ok, run, tables

@@ -18,7 +18,7 @@ from data_schemas.write import TABLES
 from dstbench import audit
 from dstbench.audit import Bias, Differences, VersionScores
 from dstbench.audit.entity_bias import frequent_values
-from dstbench.rendering.charts import bias_charts, memorisation_charts
+from dstbench.rendering.charts.audits import bias_charts, memorisation_charts
 from tests import formats
 from tests.commands import ok, run, tables
 from tests.corpora import EXAMPLE

@@ -16,7 +16,7 @@ import pytest
 import dstbench
 from dstbench.analysis.compare import Leaderboard
 from dstbench.demo import synthetic
-from dstbench.rendering.charts import leaderboard_charts
+from dstbench.rendering.charts.runs import leaderboard_charts
 from dstbench.rendering.compare import render_leaderboard
 from dstbench.typing import TableFormat
 from tests.commands import ok, run, tables

@@ -18,7 +18,7 @@ from data_schemas.write import TABLES
 from dstbench.analysis.diagnose import Diagnosis
 from dstbench.analysis.traits import Traits
 from dstbench.demo import synthetic
-from dstbench.rendering import charts
+from dstbench.rendering.charts import dialogues as charts
 from dstbench.rendering.diagnose import render_diagnosis, render_traits
 from tests import formats
 from tests.commands import ok, run, tables

@@ -62,7 +62,7 @@ def gold_slots(rows: pl.DataFrame) -> Chart:
     """The largest number of gold slots in a dialogue (Kim et al. 2022, Fig 2), from `Diagnosis.gold_slots`."""
     if same_gold(rows):
         rows = rows.filter(pl.col("run") == pl.col("run").first())
-    x = {"field": "n_gold_max", "type": "ordinal", "title": "Largest number of gold slots in a turn"}
+    x: Spec = {"field": "n_gold_max", "type": "ordinal", "title": "Largest number of gold slots in a turn"}
     x["axis"] = {"labelAngle": 0}
     mark = "bar" if rows["run"].n_unique() == 1 else "line"
     return chart("How many slots dialogues have", mark, rows, {"x": x, "y": number("dialogues", title="Dialogues")})

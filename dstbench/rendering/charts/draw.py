@@ -13,7 +13,7 @@ from typing import Any, Final
 from xml.etree import ElementTree as Xml
 
 from dstbench.io.escape import visible
-from dstbench.rendering.charts.grammar import COLOURS, INK, Chart, Spec
+from dstbench.rendering.charts.grammar import COLOURS, INK, Chart, Spec, in_lines
 from dstbench.rendering.html import Markup
 from dstbench.typing import FigureFormat
 
@@ -27,6 +27,9 @@ _LEAST: Final = 80
 _MANY_PANELS: Final = 3
 _NARROWEST: Final = 40
 _SPACING: Final = 12
+# The shortest line of a label above a panel, in characters, and the width of a character in points.
+_SHORTEST_LINE: Final = 10
+_LETTER: Final = 4.2
 _DOTS_PER_INCH: Final = 300
 _VEGA_LITE: Final = "5.20"
 # The width and height in the opening tag of an SVG, with the text before each.
@@ -105,13 +108,12 @@ def _svg(chart: Spec) -> str:
 
 
 def _panels(chart: Spec) -> int:
-    """The number of panels beside each other, or that may be."""
-    parts: Spec = chart.get("facet") or chart.get("encoding", {}).get("column", {})
-    return len(parts.get("sort", "1"))
+    """The number of panels that may stand beside each other."""
+    return len(chart["facet"]["sort"]) if "facet" in chart else 1
 
 
 def _is_wide(chart: Spec) -> bool:
-    return _panels(chart) >= _MANY_PANELS or "wide" in chart["usermeta"]
+    return "wide" in chart["usermeta"] or _panels(chart) >= _MANY_PANELS
 
 
 def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
@@ -120,19 +122,15 @@ def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
     A first drawing shows how much room the labels and legends beside the plots take, a second what is still too wide.
     """
     chart = _visible(chart)
-    panels, in_rows = _panels(chart), "facet" in chart
-    least = chart["usermeta"].get("least", _LEAST)
-    beside = _width(_svg(_sized(chart, width, 1, width))) - width * (1 if in_rows else panels)
-    own = beside if _has_own_labels(chart) else 0
-    columns = 1
-    if in_rows:
-        most = int((width - beside + _SPACING + own) / (least + _SPACING + own))
-        columns = -(-panels // -(-panels // max(1, min(panels, most))))  # rows of equal length
-    plots = columns if in_rows else panels
-    plot = max(_NARROWEST, (width - beside - (columns - 1) * (_SPACING + own)) / plots)
+    panels, least = _panels(chart), chart["usermeta"].get("least", _LEAST)
+    beside = _width(_svg(_sized(chart, width, 1, width))) - width
+    between = _SPACING + (beside if _has_own_labels(chart) else 0)
+    most = max(1, min(panels, int((width - beside + between) / (least + between))))
+    columns = -(-panels // -(-panels // most))  # rows of equal length
+    plot = max(_NARROWEST, (width - beside - (columns - 1) * between) / columns)
     fitted = _sized(chart, plot, columns, width)
     svg = _svg(fitted)
-    excess = (_width(svg) - width) / plots
+    excess = (_width(svg) - width) / columns
     if excess > 1 and plot > _NARROWEST:
         fitted = _sized(chart, max(_NARROWEST, plot - excess), columns, width)
         svg = _svg(fitted)
@@ -166,6 +164,7 @@ def _sized(chart: Spec, width: float, columns: int, whole: float) -> Spec:
     sized["config"] = {**_CONFIG, "legend": legend, **sized.get("config", {})}
     if "facet" in sized:
         sized["columns"] = columns
+        sized["facet"]["header"] = {"labelExpr": in_lines(max(_SHORTEST_LINE, int(width / _LETTER)))}
     plot = sized["spec"] if "facet" in sized else sized
     if plot.get("height") == plot.get("width", 0):  # a square plot stays square
         plot["height"] = width

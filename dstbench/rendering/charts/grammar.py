@@ -31,10 +31,14 @@ _LOOKS: Final[dict[str, tuple[Spec, list[str]]]] = {
 }
 # Labels break after so many characters, so that none is cut: seeds often differ at the end of their names.
 _LABEL: Final = 24
-_IN_LINES: Final = (
-    f"length(datum.label) <= {_LABEL} ? datum.label : "
-    rf"split(trim(replace(datum.label, /(.{{1,{_LABEL - 1}}}[-_\/ :]|.{{1,{_LABEL}}})/g, '$1\n')), '\n')"
-)
+
+
+def in_lines(length: int = _LABEL) -> str:
+    """The expression of a label in lines of at most so many characters, which break after a mark if they can."""
+    parts = rf"(.{{1,{length}}}$|.{{1,{length - 1}}}[-_\/ :]|.{{1,{length}}})"
+    return (
+        rf"length(datum.label) <= {length} ? datum.label : split(trim(replace(datum.label, /{parts}/g, '$1\n')), '\n')"
+    )
 
 
 class Chart(Spec):
@@ -69,7 +73,7 @@ def specification(
 def chart(title: str, mark: str, rows: pl.DataFrame, encoding: Spec, by: str = "run", **content: Any) -> Chart:
     """A chart of runs (or what `by` names); a legend names them where there are several."""
     names = unique(rows[by])
-    legend: Spec = {"title": None, "legend": {"labelExpr": _IN_LINES}} if len(names) > 1 else {"legend": None}
+    legend: Spec = {"title": None, "legend": {"labelExpr": in_lines()}} if len(names) > 1 else {"legend": None}
     look, channels = _LOOKS[mark]
     # Vega-Lite merges the legends of channels with the same domain into one.
     apart: Spec = {channel: {**name(by, names), **legend} for channel in ("color", *channels)}
@@ -86,7 +90,7 @@ def in_panels(whole: Chart, field: str, names: list[str], **resolve: str) -> Cha
     if len(names) < 2:
         return whole
     panel = {key: whole.pop(key) for key in ("mark", "encoding", "layer", "width", "height") if key in whole}
-    facet = {**name(field, names), "header": {"labelExpr": _IN_LINES}}
+    facet = {**name(field, names), "header": {"labelExpr": in_lines()}}
     facet.pop("scale")
     parts: Spec = {"facet": facet, "columns": 1, "spec": panel}
     if resolve:
@@ -101,7 +105,7 @@ def number(field: str, **options: Any) -> Spec:
 
 def percent(field: str, ticks: int = 5, **options: Any) -> Spec:
     """A channel of shares, which is shown in percent."""
-    return number(field, axis={"format": "%", "tickCount": ticks, "labelFlush": False}, **options)
+    return number(field, axis={"format": "%", "tickCount": ticks}, **options)
 
 
 def name(field: str, names: list[str], **options: Any) -> Spec:
@@ -110,13 +114,17 @@ def name(field: str, names: list[str], **options: Any) -> Spec:
 
 
 def named_axis(field: str, names: list[str], **axis: Any) -> Spec:
-    """An axis of names; long ones take several lines (see `row_step`)."""
-    return name(field, names, axis={"labelExpr": _IN_LINES, "labelOverlap": False, **axis})
+    """An axis of names; long ones take several lines (see `row_step`) around the middle of their place, or a slope."""
+    if axis.get("labelAngle"):
+        return name(field, names, axis={"labelOverlap": False, "labelLimit": 180, **axis})
+    tests = {f"length(datum.label) > {most}": -4 * lines for lines, most in ((2, 2 * _LABEL), (1, _LABEL))}
+    offset = {"condition": [{"test": test, "value": value} for test, value in tests.items()], "value": 0}
+    return name(field, names, axis={"labelExpr": in_lines(), "labelOverlap": False, "labelOffset": offset, **axis})
 
 
 def row_step(names: list[str], step: int = 12) -> Spec:
     """The height of a row of a named axis: that of its labels' lines."""
-    lines = max((1 if len(text) <= _LABEL else 1 + len(text) // (_LABEL - 6) for text in names), default=1)
+    lines = max((1 if len(text) <= _LABEL else 1 + len(text) // (_LABEL - 4) for text in names), default=1)
     return {"step": max(step, 8 * lines + 4)}
 
 

@@ -39,9 +39,11 @@ _IN_GOLD: Final = ("correct", "wrong", "missed")
 # Groups along which scores are drawn as lines, with the titles of the axis; other groups are rows of a heat map.
 _ALONG: Final = {"turn": "Turn", "length": "Turns of the dialogue", "n_gold": "Gold slots in the turn"}
 # Points of a paper that the cell of a matrix with a number needs, and the least distance of two labels.
-_CELL: Final = 17
+_CELL: Final = 16
 _LABEL: Final = 7.5
 _HEIGHT: Final = 130
+# More runs beside each other need the width of a page.
+_MANY_RUNS: Final = 5
 
 
 def score_charts(scores: pl.DataFrame) -> dict[str, Chart]:
@@ -69,8 +71,10 @@ def leaderboard_charts(leaderboard: Leaderboard) -> dict[str, Chart]:
     charts = {"scores": _intervals(leaderboard.scores, "run", "Scores with their intervals")}
     if leaderboard.models.height:
         charts["models"] = _intervals(leaderboard.models, "model", "Mean scores of models with their intervals")
-    if leaderboard.differences.height:
-        charts["differences"] = _differences(leaderboard.differences)
+    of_metrics = leaderboard.differences.partition_by("metric", maintain_order=True)
+    for rows in of_metrics:
+        metric = "".join(letter if letter.isalnum() else "-" for letter in rows["metric"].item(0))
+        charts[f"differences_{metric}" if len(of_metrics) > 1 else "differences"] = _differences(rows)
     if leaderboard.scores["run"].n_unique() > 1:
         charts["spread"] = _spread(leaderboard.scores)
     return charts
@@ -119,7 +123,7 @@ def heat_map(rows: pl.DataFrame, by: str) -> Chart:
     axes = {"x": named_axis(column, columns, **top), "y": named_axis(by, groups, domain=False, ticks=False)}
     return _squares(
         what, shown, axes, "short", text="format(100 * datum.value, '.0f')", minus="true",
-        wide=len(columns) > 5, height=row_step(groups),
+        wide=len(columns) > _MANY_RUNS, height=row_step(groups),
     )  # fmt: skip
 
 
@@ -145,7 +149,7 @@ def _intervals(rows: pl.DataFrame, by: str, title: str) -> Chart:
     counted = with_names(rows.filter(IS_COUNT))["metric"].unique().to_list()
     metrics, names = unique(shown["metric"]), unique(shown[by])
     scale: Spec = {"zero": False, "nice": False, "padding": 4}
-    ticks: Spec = {"tickCount": 3, "labelFlush": False}
+    ticks: Spec = {"tickCount": 3}
     format_of = {"labelExpr": "datum.label"} if counted else {"format": "~%"}
     x = {"title": None, "scale": scale, "axis": {**ticks, **format_of}}
     y = named_axis(by, names)
@@ -161,20 +165,18 @@ def _intervals(rows: pl.DataFrame, by: str, title: str) -> Chart:
 
 
 def _differences(rows: pl.DataFrame) -> Chart:
-    """The differences of pairs in points, row less column, as a triangle of squares per metric; * is significant."""
+    """The differences of pairs in one metric in points, row less column, as a triangle of squares; * is significant."""
     rows = with_names(rows).with_columns(pl.col("difference") * pl.when(IS_COUNT).then(1).otherwise(100))
     rows = rows.select("metric", "run", "other", "difference", "low", "high", "p_adjusted", "significant")
-    metrics, runs, others = (unique(rows[column]) for column in ("metric", "run", "other"))
-    star = "(datum.significant ? '*' : '')"
-    text = f"datum.difference === null ? '-' : format(datum.difference, '.1f') + {star}"
-    largest = pl.col("difference").abs().max().over("metric")
-    rows = rows.with_columns(strength=(pl.col("difference").abs() / largest).fill_nan(0))
+    runs, others = unique(rows["run"]), unique(rows["other"])
+    text = "datum.difference === null ? '-' : format(datum.difference, '.1f') + (datum.significant ? '*' : '')"
+    rows = rows.with_columns(strength=(pl.col("difference").abs() / pl.col("difference").abs().max()).fill_nan(0))
     axes = {"x": named_axis("other", others, labelAngle=-60), "y": named_axis("run", runs)}
-    whole = _squares(
-        "Differences in points: row less column; * significant", rows, axes, "strength", text=text,
-        minus="datum.difference < 0", least=(_CELL + 3) * len(others), height=row_step(runs),
-    )  # fmt: skip
-    return in_panels(whole, "metric", metrics)
+    title = f"Differences in {rows['metric'].item(0)}, in points: row less column; * significant"
+    many = len(others) > _MANY_RUNS
+    return _squares(
+        title, rows, axes, "strength", text=text, minus="datum.difference < 0", height=row_step(runs), wide=many
+    )
 
 
 def _spread(rows: pl.DataFrame) -> Chart:
@@ -275,7 +277,7 @@ def _slopes(rows: pl.DataFrame) -> Chart:
     ends = ends.with_columns(
         at=_apart(ends["value"], shown.select(pl.col("value").max() - pl.col("value").min()).item() or 0)
     )
-    x = named_axis("label", order, labelAngle=-40, labelLimit=0, grid=True)
+    x = named_axis("label", order, labelAngle=-40, grid=True)
     scale = {"zero": False, "nice": True}
     looks = chart("", "line", shown, {})
     line = {**looks["encoding"], "x": x, "y": percent("value", title=metric, scale=scale)}
