@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import polars as pl
 import pytest
 
 import dstbench
@@ -177,26 +178,22 @@ def test_figures_are_written_with_their_data(runs: list[str]) -> None:
     code, _, err = run(*words)
     assert code == 0
     assert [line for line in err.splitlines() if not line.startswith("note: ")] == [
-        f"wrote {Path('figures') / name}.vl.json" for name in ("scores", "differences")
+        f"wrote {Path('figures') / name}.vl.json" for name in ("scores", "differences_jga", "differences_gca", "spread")
     ]
     assert run(*words, "--model", "ours=best,middle")[0] == 0
-    for name in ("scores", "models", "differences"):
+    for name, used in (("scores", "run"), ("models", "model"), ("differences_jga", "other")):
         chart = json.loads(Path(f"figures/{name}.vl.json").read_text(encoding="utf-8"))
-        columns = set(chart["data"]["values"][0])
-        used = {
-            part["field"] for layer in chart["spec"]["layer"] for part in layer["encoding"].values() if "field" in part
-        }
-        assert {"low", "high"} < used <= columns
-        assert chart["facet"]["row"]["field"] in columns
+        assert {"low", "high", used} <= set(chart["data"]["values"][0])
+        assert name[:11] == "differences" or chart["facet"]["sort"] == ["JGA", "GCA"]
 
 
 def test_charts_hold_the_frames() -> None:
     found = dstbench.compare(synthetic(20), resamples=100)
     drawn = leaderboard_charts(found)
-    assert drawn["scores"]["data"]["values"] == found.scores.drop("signature").to_dicts()
-    assert [row["difference"] for row in drawn["differences"]["data"]["values"]] == found.differences[
-        "difference"
-    ].to_list()
+    scores = found.scores.select("run", pl.lit("JGA").alias("metric"), "value", "low", "high")
+    assert drawn["scores"]["data"]["values"] == scores.to_dicts()
+    points = [row["difference"] / 100 for row in drawn["differences"]["data"]["values"]]
+    assert points == pytest.approx(found.differences["difference"].to_list())
 
 
 @pytest.mark.parametrize(

@@ -319,7 +319,7 @@ def test_first_failures_are_the_diagnosis_s_counts() -> None:
     for row in values(diagnosis_charts(found)["first_failures"]):
         parts.setdefault((row["run"], row["low"]), []).append(row["n"])
     assert {key: (sum(n), n[0]) for key, n in parts.items()} == {
-        (run, round(low, 6)): (n, again)
+        (run, low): (n, again)
         for run, low, n, again in found.first_failures.select("run", "low", "dialogues", "recovered").iter_rows()
     }
 

@@ -24,7 +24,6 @@ from dstbench.demo import synthetic
 from dstbench.metrics import parse_all
 from dstbench.rendering.html import Markup, element, json_text, table
 from dstbench.rendering.report import Report
-from dstbench.rendering.svg import heat_maps, histograms, intervals, lines, ranked
 from dstbench.runs.open import open_runs
 from dstbench.scoring.error_classes import CLASSES, count_classes
 from tests import formats
@@ -211,7 +210,7 @@ def test_scores_and_events_are_those_of_the_run() -> None:
     corpus = synthetic(15)
     content = dstbench.report(corpus, metrics="jga,rsa,missed").explorer.content
     assert content["counts"] == ["missed"]
-    for number, name in enumerate(corpus):
+    for number, name in enumerate(content["runs"]):
         of_run = content["of_runs"][number]
         by_turn = dstbench.score(corpus[name], metrics="rsa", by="dialogue,turn")
         values = {(d, t): v for d, t, v in by_turn.select("dialogue", "turn", "value").iter_rows()}
@@ -270,66 +269,86 @@ def test_what_was_said_comes_from_gold_or_runs_or_where_it_is_said_to_be(here: P
 def test_runs_that_are_significantly_worse_are_named(demo: Report) -> None:
     (chapter, *_) = demo._chapters()
     standings = chapter.blocks[0].table
+    assert standings is not None
     order = standings["run"].to_list()
+    assert standings["place"].to_list() == ["1", "2", "3"]
     worse = demo.leaderboard.differences.filter(pl.col("significant"), metric="jga")
     pairs = {(r, o) if d > 0 else (o, r) for r, o, d in worse.select("run", "other", "difference").iter_rows()}
     assert pairs
-    for run_, text in standings.select("run", "better than places").iter_rows():
-        beaten = {order[int(place) - 1] for place in text.split(", ") if place != "-"}
+    for run_, text in standings.select("run", "better than").iter_rows():
+        spans = [span.split("\N{EN DASH}") for span in text.split(", ") if text != "-"]
+        beaten = {order[place - 1] for span in spans for place in range(int(span[0]), int(span[-1]) + 1)}
         assert beaten == {other for better, other in pairs if better == run_}
 
 
-def titles(svg: str) -> list[str]:
-    return [html.unescape(text) for text in re.findall(r"<title>(.*?)</title>", svg)]
+def test_runs_have_one_order_in_all_parts(demo: Report) -> None:
+    """That of the first metric, whatever the order of the data."""
+    first = demo.leaderboard.scores.filter(metric="jga")
+    order = first["run"].to_list()
+    assert first["value"].to_list() == sorted(first["value"], reverse=True)
+    for frame in (demo.by_domain, demo.by_slot, demo.by_turn, demo.diagnosis.runs, demo.traits.dialogues, demo.checks):
+        assert frame["run"].unique(maintain_order=True).to_list() == order
+    assert demo.explorer.content["runs"] == order
+    corpus = synthetic(60)
+    turned = dstbench.report({name: corpus[name] for name in order[::-1]}, most=1)
+    assert turned.leaderboard.scores["run"].unique(maintain_order=True).to_list() == order
 
 
-def test_bars_have_the_numbers_of_their_frames(demo: Report) -> None:
-    rows = demo.diagnosis.first_failures
-    told = titles(histograms(rows, "low", 0.1, "x", "recovered"))
-    wanted = [
-        f"{low:g}: {n}, recovered {r}"
-        for low, n, r in rows.select("low", "dialogues", "recovered").iter_rows()
-        for _ in range((n > 0) + (r > 0))
-    ]
-    assert sorted(told) == sorted(wanted)
-    wrong = demo.diagnosis.errors.filter(pl.col("kind") != "correct")
-    assert titles(ranked(wrong, "class", "n", "kind")) == [
-        f"{c}: {n:,}" for c, n in wrong.select("class", "n").iter_rows()
-    ]
+def test_a_page_begins_with_its_findings_and_each_leads_to_its_evidence(demo: Report) -> None:
+    page = demo.to_html()
+    front = page[: page.index("<section>")]
+    ids = {attributes.get("id") for _, attributes in Page(page).tags}
+    assert 3 <= len(demo.findings) <= 6
+    for finding in demo.findings:
+        assert html.escape(finding.text, quote=False) in front
+        assert finding.chapter in ids
+        assert finding.text in demo.to_markdown().replace("\\", "")
+    assert json.loads(demo.to_json())["findings"][0]["text"] == demo.findings[0].text
 
 
-def test_lines_and_squares_and_intervals_have_the_numbers_of_their_frames(demo: Report) -> None:
-    rows = demo.diagnosis.by_turn
-    told = titles(lines(rows, "turn", "run", "turn"))
-    assert sorted(told) == sorted(
-        f"{r}, {t}: {100 * v:.2f} %" for r, t, v in rows.select("run", "turn", "value").iter_rows()
-    )
-    found = re.search(r'd="M([^"]*)" class="line s0"', lines(rows.filter(run="careful"), "turn", "run", "turn"))
-    assert found is not None
-    heights = [float(point.split()[1]) for point in found[1].split("L")]
-    shares = rows.filter(run="careful").sort("turn")["value"].to_list()
-    assert sorted(range(len(shares)), key=lambda i: (-shares[i], i)) == sorted(
-        range(len(shares)), key=lambda i: (heights[i], i)
-    )
+def test_warnings_of_checks_stand_beside_runs() -> None:
+    corpus = synthetic(10)
+    shouting = corpus["eager"].with_columns(pl.col("pred").cast(pl.String).str.to_uppercase())
+    found = dstbench.report({"quiet": corpus["careful"], "shouting": shouting}, most=1)
+    standings = found.to_html().partition("<caption>Scores</caption>")[2].partition("</table>")[0]
+    rows = dict(re.findall(r'<tr><th scope="row">(\w+)(.*?)</th>', standings))
+    assert "by spelling" in rows["shouting"]
+    assert "by spelling" not in rows["quiet"]
 
-    matrix = demo.correlations.matrix
-    squares = titles(heat_maps(matrix))
-    assert sorted(squares) == sorted(
-        2 * [f"{a}, {b}: {r:.3f}" for a, b, r in matrix.select("first", "second", "r").iter_rows()]
-    )
 
-    scores = demo.leaderboard.scores
-    told = titles(intervals(scores))
-    for name, value, low, high in scores.select("run", "value", "low", "high").iter_rows():
-        assert f"{name}: {100 * value:.2f} % ({100 * low:.2f} % to {100 * high:.2f} %)" in told
+def test_title_and_note_are_the_author_s_and_paths_are_nobody_s(here: Path) -> None:
+    folder = here / "home" / "me"
+    folder.mkdir(parents=True)
+    paths = [str(folder / name) for name in ("a.jsonl", "b.jsonl")]
+    for path in paths:
+        unknown = [{**s, "pred": {**s["pred"], "hotel-color": "red"}, "dialogue_id": n} for n in "AB" for s in EXAMPLE]
+        Path(path).write_text("\n".join(map(json.dumps, unknown)))
+    found = dstbench.report(paths, title="Mine <1>", note="What I did.", most=1)
+    page = found.to_html()
+    assert any("a.jsonl" in note for note in found.notes)
+    assert str(folder) not in page
+    assert str(folder) not in found.to_markdown() + found.to_json()
+    assert "<h1>Mine &lt;1&gt;</h1>" in page
+    assert "What I did." in page
+    assert "# Mine" in found.to_markdown()
+
+
+def test_models_and_a_baseline_are_compared_as_compare_does() -> None:
+    corpus = synthetic(30)
+    runs = {"m1": corpus["careful"], "m2": corpus["eager"], "other": corpus["forgetful"]}
+    found = dstbench.report(runs, metrics="jga", models={"m": "m*"}, baseline="other", level=0.9, adjust="bh", most=1)
+    board = dstbench.compare(runs, models={"m": "m*"}, baseline="other", level=0.9, adjust="bh")
+    for frame in ("models", "differences", "design"):
+        assert getattr(found.leaderboard, frame).equals(getattr(board, frame)), frame
+    assert "90 % intervals" in found.to_markdown()
+    alone = dstbench.report(runs, metrics="jga", baseline="m2", most=1).leaderboard.design
+    assert alone["baseline"].item() == "m2"
 
 
 def test_nothing_is_drawn_of_nothing() -> None:
     found = dstbench.report([{**s, "pred": s["gold"], "dialogue_id": name} for name in "AB" for s in EXAMPLE])
     page = Page(found.to_html())  # no failure, no error, no trait
     assert page.all("svg")
-    empty = pl.DataFrame(schema={"run": pl.String, "turn": pl.Int64, "value": pl.Float64})
-    assert 'class="line' not in lines(empty, "turn", "run", "turn")
 
 
 def test_tables_have_captions_and_headers() -> None:
@@ -346,7 +365,7 @@ def test_tables_have_captions_and_headers() -> None:
 
 def test_json_has_the_frames_of_all_records(demo: Report) -> None:
     document = json.loads(demo.to_json())
-    assert list(document) == [f.name for f in fields(Report) if f.name != "explorer"]
+    assert list(document) == [f.name for f in fields(Report) if f.name not in ("explorer", "title", "note")]
     assert document["leaderboard"]["scores"] == demo.leaderboard.scores.to_dicts()
     assert document["by_domain"] == demo.by_domain.to_dicts()
     for row in document["leaderboard"]["scores"]:
@@ -358,10 +377,9 @@ def test_json_has_the_frames_of_all_records(demo: Report) -> None:
 def test_markdown_has_every_chapter(demo: Report) -> None:
     text = demo.to_markdown()
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == [
-        "Leaderboard", "Domains and slots", "Where runs fail", "Kinds of errors", "Traits of dialogues", "Correlations",
-        "Conventions", "Notes",
+        "Scores", "Domains and slots", "Errors", "Conventions", "Figures of the papers", "Notes",
     ]  # fmt: skip
-    assert "| 1 | careful |" in text
+    assert "| careful | 1 |" in text
     assert "<" not in text.replace("<- ", "").replace("| < 12", "").replace("% < 12", "")
 
 
@@ -376,7 +394,7 @@ def test_latex_has_the_main_tables(demo: Report) -> None:
 def test_charts_are_vega_lite(demo: Report) -> None:
     assert {
         "scores",
-        "differences",
+        "differences_jga",
         "first_failures",
         "gold_slots",
         "to_mean",
@@ -384,6 +402,10 @@ def test_charts_are_vega_lite(demo: Report) -> None:
         "correlations",
         "scores_by_turn",
         "errors",
+        "slots",
+        "domains",
+        "conventions",
+        "spread",
     } <= demo.charts.keys()
     assert all(chart["$schema"].endswith("v5.json") for chart in demo.charts.values())
 
@@ -393,7 +415,7 @@ def test_a_notebook_shows_it_shut_off(demo: Report) -> None:
     assert frame["sandbox"] == ""
     inner = frame["srcdoc"]
     assert inner is not None
-    assert "Leaderboard" in inner
+    assert "Domains and slots" in inner
     assert data_of(inner) is None
 
 

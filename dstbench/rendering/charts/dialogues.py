@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from dstbench.metrics.base import divide
+from dstbench.metrics.exact_sums import exact_sum
 from dstbench.rendering.charts.grammar import (
     COLOURS,
     Chart,
@@ -135,7 +137,7 @@ def _both_traits(dialogues: pl.DataFrame, bins: pl.DataFrame) -> Chart:
         axes[f"{channel}2"] = {"field": f"{channel}_high"}
     edges = ["x_low", "x_high", "y_low", "y_high"]
     long = rows.unpivot(on=metrics, index=edges, variable_name="metric").drop_nulls("value")
-    means = long.group_by("metric", *edges).agg(mean=pl.col("value").mean(), dialogues=pl.len())
+    means = long.group_by("metric", *edges).agg(mean=divide(exact_sum(pl.col("value")), pl.len()), dialogues=pl.len())
     shown = with_names(means.sort("metric", *edges))
     opacity = number("mean", scale={"domain": [0, 1], "range": [0.05, 1]}, title="Mean score", legend={"format": "%"})
     mark = {"type": "rect", "color": COLOURS[0], "tooltip": True}

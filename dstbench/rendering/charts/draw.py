@@ -113,7 +113,7 @@ def _panels(chart: Spec) -> int:
 
 
 def _is_wide(chart: Spec) -> bool:
-    return "wide" in chart["usermeta"] or _panels(chart) >= _MANY_PANELS
+    return _panels(chart) >= _MANY_PANELS or "wide" in dict(chart["usermeta"])
 
 
 def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
@@ -121,7 +121,7 @@ def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
 
     A first drawing shows how much room the labels and legends beside the plots take, a second what is still too wide.
     """
-    chart = _visible(chart)
+    chart = _legible(chart)
     panels, least = _panels(chart), chart["usermeta"].get("least", _LEAST)
     beside = _width(_svg(_sized(chart, width, 1, width))) - width
     between = _SPACING + (beside if _has_own_labels(chart) else 0)
@@ -137,13 +137,18 @@ def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
     return fitted, svg
 
 
-def _visible(part: Any) -> Any:
-    """A part of a chart without characters that change how others are read; one of them, NUL, stops vl-convert."""
+def _legible(part: Any) -> Any:
+    """A part of a chart with four decimals, and without characters that change how others are read.
+
+    One of these, NUL, would end this process in vl-convert.
+    """
     if isinstance(part, str):
         return visible(part)
+    if isinstance(part, float):
+        return round(part, 4)
     if isinstance(part, dict):
-        return {_visible(key): _visible(value) for key, value in part.items()}
-    return [_visible(value) for value in part] if isinstance(part, list) else part
+        return {_legible(key): _legible(value) for key, value in part.items()}
+    return [_legible(value) for value in part] if isinstance(part, list) else part
 
 
 def _width(svg: str) -> float:

@@ -65,7 +65,7 @@ def specification(
         "config": {"range": {"category": list(COLOURS)}},
         "usermeta": {**({"least": least} if least else {}), **({"wide": True} if wide else {})},
         "title": title,
-        "data": {"values": rows.with_columns(pl.selectors.float().round(6)).to_dicts()},
+        "data": {"values": rows.to_dicts()},
         **content,
     })  # fmt: skip
 

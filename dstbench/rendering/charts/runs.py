@@ -8,6 +8,7 @@ import polars as pl
 
 from dstbench.analysis.associations import POOLED
 from dstbench.errors import UsageError
+from dstbench.metrics.exact_sums import exact_sum
 from dstbench.rendering.charts.grammar import (
     COLOURS,
     INK,
@@ -105,7 +106,7 @@ def heat_map(rows: pl.DataFrame, by: str) -> Chart:
     runs, metrics = unique(rows["run"]), unique(shares["metric"])
     judged = _OF_SLOTS if _OF_SLOTS in metrics else metrics[0]
     order = shares.filter(pl.col("metric") == judged).drop_nulls("value")
-    order = order.group_by(by).agg(pl.col("value").sum() / pl.len()).sort("value", by)
+    order = order.group_by(by).agg(exact_sum(pl.col("value")) / pl.len()).sort("value", by)
     groups = order[by].to_list()
     what = f"by {by}, worst first"
     if len(runs) > 1:
