@@ -113,7 +113,7 @@ def _panels(chart: Spec) -> int:
 
 
 def _is_wide(chart: Spec) -> bool:
-    return _panels(chart) >= _MANY_PANELS or "wide" in dict(chart["usermeta"])
+    return _panels(chart) >= _MANY_PANELS or bool("wide" in chart["usermeta"])
 
 
 def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
