@@ -18,6 +18,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any, Final
 
 from dstbench.rendering.html import Markup, element, join, json_text, table
+from dstbench.rendering.names import name_of
 from dstbench.rendering.tables import draw, escape_lines
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 # A table with more rows is folded.
 _LONGEST_TABLE: Final = 40
+# The parts of the script that show dialogues, in their order.
+_EXPLORER: Final = ("address.js", "list.js", "dialogue.js")
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ def render_html(
     if notes:
         links.append(("notes", "Notes"))
         sections.append(_section(*links[-1], element("ul", *(element("li", note) for note in notes))))
-    style, script = _file("page.css"), _file("page.js")
+    style, script = _file("page.css"), _file("page.js", *(_EXPLORER if explorer else ()))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
         f"trusted-types 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'"
@@ -124,13 +127,18 @@ def render_html(
         facts=join(part for name, value in facts for part in (element("dt", name), element("dd", value))),
         links=join(element("li", element("a", text, href=f"#{name}")) for name, text in links),
         sections=join(sections),
-        data=json_text(None if explorer is None else explorer[1]),
+        data=json_text(None if explorer is None else _with_names(explorer[1])),
     )
 
 
 def render_frame(page: str, title: str) -> str:
     """A document as an element for a notebook, isolated from it: without scripts, forms or access to the notebook."""
     return element("iframe", srcdoc=page, title=title, sandbox="", width="100%", height="640", class_="dstbench")
+
+
+def _with_names(content: dict[str, Any]) -> dict[str, Any]:
+    """Dialogues (`explorer.Explorer`) with the names of their metrics and traits."""
+    return {**content, "names": {name: name_of(name) for name in (*content["metrics"], *content["traits"])}}
 
 
 def _section(name: str, title: str, *inside: Markup) -> Markup:
@@ -160,8 +168,8 @@ def _block(block: Block) -> Markup:
 
 
 @cache
-def _file(name: str) -> str:
-    return (files("dstbench.rendering") / name).read_text(encoding="utf-8")
+def _file(*names: str) -> str:
+    return "\n".join((files("dstbench.rendering") / name).read_text(encoding="utf-8") for name in names)
 
 
 def _hash(text: str) -> str:

@@ -120,7 +120,7 @@ def test_the_demo_filters_sorts_and_opens_a_dialogue(browser: Any, demo: str) ->
     opened(browser, demo)
     assert status(browser) == "120 of 120"
     assert len(found(browser, "#explorer tbody tr")) == 100
-    found(browser, "#explorer p button")[0].click()
+    found(browser, "#explorer > p:last-child button")[0].click()
     assert len(found(browser, "#explorer tbody tr")) == 120
 
     rows = dstbench.traits(synthetic(120), metrics="jga").dialogues.filter(run="careful")
@@ -128,10 +128,10 @@ def test_the_demo_filters_sorts_and_opens_a_dialogue(browser: Any, demo: str) ->
     control(browser, "and at most").send_keys("80")
     wanted = rows.filter((100 * rows["jga"]).is_between(50, 80))
     assert status(browser) == f"{wanted.height} of 120"
-    (head,) = (h for h in found(browser, "#explorer th[scope=col]") if h.text == "jga")
+    (head,) = (h for h in found(browser, "#explorer th[scope=col]") if h.text == "JGA")
     head.find_element("css selector", "button").click()
     head = found(browser, "#explorer th[aria-sort=descending]")[0]
-    assert head.text.startswith("jga")
+    assert head.text.startswith("JGA")
     column = [h.text for h in found(browser, "#explorer th[scope=col]")].index(head.text)
     shown = [
         float(row.find_elements("css selector", "th, td")[column].text) for row in found(browser, "#explorer tbody tr")
@@ -145,9 +145,12 @@ def test_the_demo_filters_sorts_and_opens_a_dialogue(browser: Any, demo: str) ->
     assert found(browser, "#dialogue h3")[0].text == f"Dialogue {name}"
     assert browser.switch_to.active_element.text == f"Dialogue {name}"
     turns = wanted.filter(dialogue=name)["turns"].item()
+    assert len(found(browser, "#dialogue .turn")) == 1
+    found(browser, "#dialogue input")[0].click()  # all turns
     assert len(found(browser, "#dialogue .turn")) == turns
+    found(browser, "#dialogue input")[1].click()  # also what is carried over and correct
     heads = [h.text for h in found(browser, "#dialogue .states")[0].find_elements("css selector", "thead th")]
-    assert heads == ["slot", "gold", "careful", "forgetful"]
+    assert heads == ["slot", "gold", *TRACKERS]
     found(browser, "#dialogue button")[1].click()  # the next one of the list
     assert found(browser, "#dialogue h3")[0].text != f"Dialogue {name}"
     quiet(browser, demo)
@@ -156,16 +159,20 @@ def test_the_demo_filters_sorts_and_opens_a_dialogue(browser: Any, demo: str) ->
 def test_states_and_marks_are_those_of_the_run(browser: Any, demo: str) -> None:
     corpus = synthetic(120)
     name = dstbench.traits(corpus, metrics="jga").dialogues.filter(run="eager").sort("mistakes")["dialogue"][-1]
-    opened(browser, f"{demo}#dialogue={name}")  # a link to a dialogue
-    choose(browser, "Run", "eager")
-    choose(browser, "beside", "no other")
+    opened(browser, f"{demo}#dialogue={name}&turn=all&carried=shown")
+    column = 2 + list(TRACKERS).index("eager")
     rows = dstbench.scan({"eager": corpus["eager"]}).collect().filter(dialogue=name)
     for number, turn in enumerate(found(browser, "#dialogue .turn")):
         cells = [
             [c.text for c in row.find_elements("css selector", "th, td")]
             for row in turn.find_elements("css selector", ".states tbody tr")
         ]
-        shown = {slot: (gold.removesuffix(" new"), pred[:1], pred) for slot, gold, pred in cells}
+        # A slot that only another run has is in the table, too.
+        shown = {
+            slot: (gold.removesuffix(" new"), preds[column - 2][:1], preds[column - 2])
+            for slot, gold, *preds in cells
+            if (gold, preds[column - 2]) != (NOTHING, NOTHING)
+        }
         state = rows.filter(turn=number).drop_nulls("slot").select("slot", "gold", "pred").rows()
         wanted = {slot: (g, p) for slot, g, p in state if g is not None or p is not None}
         assert shown.keys() == wanted.keys()
@@ -206,7 +213,8 @@ def test_hostile_values_are_inert(browser: Any, hostile: str) -> None:
     assert browser.title == "Dialogue state tracking: report"
     for number in range(len(HOSTILE)):
         browser.execute_script(
-            "location.hash = document.querySelectorAll('#explorer tbody a')[arguments[0]].getAttribute('href')", number
+            "location.hash = document.querySelectorAll('#explorer tbody a')[arguments[0]].getAttribute('href') + '&turn=all'",
+            number,
         )
         assert len(found(browser, "#dialogue .turn")) == 2
     texts = {e.text for e in found(browser, "#dialogue .user span")}
