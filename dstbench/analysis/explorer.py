@@ -39,7 +39,8 @@ TRAITS: Final = (
     "nu_paper",
 )
 _EVENTS: Final = ("gca_correct", "gca_wrong", "gca_missed", "gca_over")
-_DECIMALS: Final = 4
+# Of scores and traits; enough for a difference of two to be right in the decimals that a page shows.
+_DECIMALS: Final = 6
 # The class number of rows in which a slot is absent on both sides.
 _NO_CLASS: Final = len(CLASSES)
 _KEY: Final = ("dialogue", "turn")

@@ -7,7 +7,9 @@ const KINDS = [["missed", "missed"], ["wrong", "wrong"], ["over", "over-predicte
 const several = data.runs.length > 1;
 const main = data.metrics[0];
 const FILTER = {
-  extra: several ? `runs:${main}` : "", search: "", errors: "", slot: "", where: main, least: "", most: "", sort: "dialogue", order: "",
+  extra: several ? `runs:${main}` : "",
+  ...{ search: "", errors: "", slot: "", where: main, least: "", most: "" },
+  ...{ sort: "dialogue", order: "" },
 };
 // All of it by default; the address has what differs from this.
 const DEFAULTS = { run: data.runs[0], beside: data.runs[1] ?? "", ...FILTER, dialogue: "", turn: "", carried: "" };
@@ -67,7 +69,8 @@ function read(address) {
   }
   unknown.push(...[...parts.keys()].filter((key) => !(key in DEFAULTS)).map((key) => `“${key}”`));
   change({});
-  notice.textContent = unknown.length ? visible(`The address asks for what is not in this report: ${unknown.join(", ")}.`) : "";
+  const line = visible(`The address asks for what is not in this report: ${unknown.join(", ")}.`);
+  notice.textContent = unknown.length ? line : "";
 }
 
 /** Change the state, write its address, and draw it. A step from a dialogue or turn to the next replaces the
@@ -87,9 +90,11 @@ function follow() {
   const address = hash.includes("=") ? hash : history.state;
   const before = state.dialogue;
   const isView = typeof address === "string";
-  if (isView) read(address);
+  if (isView) {
+    read(address);
+    shown = PAGE;
+  }
   history.replaceState(addressOf(), "");
-  shown = PAGE;
   draw();
   if (!isView) return;
   if (state.dialogue) showTitle();

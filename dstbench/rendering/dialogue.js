@@ -24,18 +24,19 @@ function valueText(cell) {
 const slotName = (slot) => (slot < 0 ? "no prediction" : data.slots[slot]);
 const bySlot = (slots) => [...slots].sort((a, b) => (a < 0) - (b < 0) || slotName(a).localeCompare(slotName(b)));
 
-/** A prediction: its kind, and its class in words. */
-function judged(cell, gold) {
+/** The class of a prediction: its kind, and its name in words. */
+function classOf(cell) {
   const [name, kind] = data.classes[cell.class];
-  const isCarried = !cell.isNew && !gold?.isNew;
-  return { kind, isCarried, words: name.replaceAll("-", " ") + (isCarried ? ", carried over" : "") };
+  return { kind, words: name.replaceAll("-", " ") };
 }
-const mark = (kind) => el("span", { class: "sign", "aria-hidden": "true" }, MARKS[kind]);
+const mark = (kind) => el("span", { class: "sign", role: "img", "aria-label": kind }, MARKS[kind]);
 
 function predictionCell(cell, gold) {
-  if (!cell || cell.class < 0) return el("td", { class: "nothing" }, valueText(cell));
-  const { kind, isCarried, words } = judged(cell, gold);
-  return el("td", { class: `${kind}${isCarried ? " carried" : ""}` }, mark(kind), " ", valueText(cell), " ", el("small", {}, words));
+  if (!cell || cell.class < 0) return el("td", {}, valueText(cell));
+  const { kind, words } = classOf(cell);
+  const isCarried = !cell.isNew && !gold?.isNew;
+  const small = kind === "correct" ? [] : [" ", el("small", {}, words)];
+  return el("td", { class: `${kind}${isCarried ? " carried" : ""}` }, mark(kind), " ", valueText(cell), small);
 }
 
 /** The states of a run, slots × turns. A cell or the head of a turn opens that turn. */
@@ -46,7 +47,7 @@ function grid({ name, own, states }, gold, i, slots, openTurn) {
     const cell = cells.get(slot);
     if (!cell || cell.class < 0) return el("td", { "data-at": at, title: `${where}: neither in gold nor predicted` });
     const right = gold[at].get(slot);
-    const { kind, words } = judged(cell, right);
+    const { kind, words } = classOf(cell);
     const title = `${where}: ${words}; gold ${valueText(right)}, predicted ${valueText(cell)}`;
     return el("td", { class: kind, "data-at": at, title }, mark(kind));
   };
@@ -132,7 +133,11 @@ function drawDialogue() {
   const grids = el("div", { class: "grids" }, runs.map((run) => grid(run, gold, i, slots, openTurn)));
   const legend = KINDS.map(([kind, words]) => `${MARKS[kind]} ${words}`).join(", ");
   const check = (label, key, value) => {
-    const set = (event) => go({ [key]: event.target.checked ? value : "" }, { replace: true, drawn: drawTurns });
+    const drawn = () => {
+      drawList(); // for its links
+      drawTurns();
+    };
+    const set = (event) => go({ [key]: event.target.checked ? value : "" }, { replace: true, drawn });
     return el("label", {}, el("input", { type: "checkbox", checked: state[key] === value, change: set }), ` ${label}`);
   };
   const all = check("all turns", "turn", "all");

@@ -7,16 +7,20 @@ const shownNumber = (value, share) => {
   if (typeof value === "string") return value;
   return share ? (100 * value).toFixed(2) : String(Math.round(1000 * value) / 1000);
 };
-const subtract = (one, other) => (one === null || other === null ? null : one - other);
+// As it is shown, so that what looks equal is sorted as equal.
+const difference = (one, other) => Math.round(1e4 * (one - other)) / 1e4;
 const dataOf = (run) => data.of_runs[data.runs.indexOf(run)];
 
 /** The columns to choose one more from: differences between the two runs, all runs, and two metrics of the run. */
 function extras() {
   const own = dataOf(state.run).scores;
   const other = dataOf(state.beside)?.scores;
-  const between = (key, title, one, two, share) => ({ key, title, share, get: (i) => subtract(one[i], two[i]) });
+  const between = (key, title, one, two, share) => {
+    const get = (i) => (one[i] === null || two[i] === null ? null : difference(one[i], two[i]));
+    return { key, title, share, get };
+  };
   const ofAll = (i, get) => data.of_runs.map((ofRun) => get(ofRun)[i]).filter((value) => value !== null);
-  const range = (values) => (values.length > 1 ? Math.max(...values) - Math.min(...values) : null);
+  const range = (values) => (values.length > 1 ? difference(Math.max(...values), Math.min(...values)) : null);
   const ofPair = (m) => between(`runs:${m}`, `${named(m)}: ${state.run} less ${state.beside}`, own[m], other[m], isShare(m));
   const ofRange = (m) => {
     const get = (i) => range(ofAll(i, ({ scores }) => scores[m]));
@@ -24,7 +28,7 @@ function extras() {
   };
   const least = (values) => (values.length ? Math.min(...values) : null);
   const ends = (i) => ofAll(i, ({ numbers }) => numbers.wrong_slots_last);
-  const fewest = { key: "fewest", title: "Wrong slots at the end, in the best run there", get: (i) => least(ends(i)) };
+  const fewest = { key: "fewest", title: "Fewest wrong slots at the end", get: (i) => least(ends(i)) };
   const shares = data.metrics.filter(isShare);
   return [
     ...(other ? data.metrics.map(ofPair) : []),
@@ -88,8 +92,10 @@ function listed(all) {
 const PRESETS = [
   ["All dialogues", {}],
   ...(several ? [["Runs disagree most", { extra: `range:${main}`, sort: "extra", order: "descending" }]] : []),
+  // The run that comes nearest to the last turn's state has one slot of it wrong.
   ["One slot away from right", {
-    ...(several ? { extra: "fewest", where: "extra" } : { where: "wrong_slots_last" }), least: "1", most: "1", sort: main, order: "descending",
+    ...(several ? { extra: "fewest", where: "extra" } : { where: "wrong_slots_last" }),
+    ...{ least: "1", most: "1", sort: main, order: "descending" },
   }],
   ["First failure early", { where: "first_failure", least: "0", sort: "first_failure" }],
 ].map(([title, chosen]) => [title, { ...FILTER, ...chosen }]);

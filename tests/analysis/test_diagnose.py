@@ -182,6 +182,9 @@ def test_dialogues_by_plain_loops(states: States) -> None:
         assert row["turns"] == len(ts)
         assert row["wrong_turns"] == sum(not t.right for t in ts)
         assert row["ends_wrong"] == (failed is not None)
+        last = ts[-1]
+        wrong_last = [slot for slot in last.gold | last.pred if last.gold.get(slot) != last.pred.get(slot)]
+        assert row["wrong_slots_last"] == len(wrong_last)
         assert row["first_wrong"] == next((i for i, t in enumerate(ts) if not t.right), None)
         assert row["first_failure"] == (failed and failed[0] / len(ts))
         assert row["first_failure_bin"] == (failed and 10 * failed[0] // len(ts))
