@@ -56,6 +56,9 @@ const addressOf = (changes = {}) => {
   return new URLSearchParams(all.filter(([key, value]) => value !== DEFAULTS[key])).toString();
 };
 
+// The slash tells it from a link to a place on the page.
+const hashOf = (address) => (address ? `#/${address}` : "#dialogues");
+
 /** Set the state to what an address says; say what of it the report does not have. */
 function read(address) {
   const unknown = [];
@@ -73,20 +76,19 @@ function read(address) {
   notice.textContent = unknown.length ? line : "";
 }
 
-/** Change the state, write its address, and draw it. A step from a dialogue or turn to the next replaces the
- * address, so that Back closes the dialogue. */
+/** Change the state, write its address, and draw it. A step to another dialogue or turn replaces the address: Back closes. */
 function go(changes, { replace = false, drawn = draw } = {}) {
   change(changes);
   notice.textContent = "";
   const address = addressOf();
   const write = replace ? "replaceState" : "pushState";
-  if (address !== history.state) history[write](address, "", `#${address || "dialogues"}`);
+  if (address !== history.state) history[write](address, "", hashOf(address));
   drawn();
 }
 
 /** Show what the address asks for. A link to a chapter leaves the view as it is, and keeps it for Back. */
 function follow() {
-  const hash = location.hash.slice(1);
+  const hash = location.hash.replace(/^#\/?/, "");
   const address = hash.includes("=") ? hash : history.state;
   const before = state.dialogue;
   const isView = typeof address === "string";

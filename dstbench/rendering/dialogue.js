@@ -101,7 +101,7 @@ function turnSection(i, at, gold, runs) {
     ...Object.values(own.events).map((counts) => shownNumber(counts[i][at])),
   ]);
   const events = Object.keys(data.of_runs[0].events).map((name) => `${name} changes`);
-  return el("section", { class: "turn", id: `turn-${turn}`, "aria-labelledby": `turn-${turn}-title` },
+  return el("section", { class: "turn", "aria-labelledby": `turn-${turn}-title` },
     el("h4", { id: `turn-${turn}-title` }, `Turn ${turn}`),
     speakers.map((who) => el("p", { class: `said ${who}` }, el("b", {}, `${who}: `), el("span", { dir: "auto" }, data.said[who][i][at]))),
     stateTable(turn, gold[at], runs.map(({ name, states }) => ({ name, cells: states[at] }))),

@@ -163,7 +163,7 @@ function drawList() {
   const rows = order.slice(0, shown).map((i) => {
     const id = data.dialogues[i];
     const isOpen = id === state.dialogue;
-    const href = `#${addressOf({ dialogue: id, turn: "" })}`;
+    const href = hashOf(addressOf({ dialogue: id, turn: "" }));
     return el("tr", { class: isOpen && "open" },
       rowHead(el("a", { href, "data-number": i, click: isOpen && showTitle }, id)),
       all.slice(1).map(({ get, share }) => numberCell(shownNumber(get(i), share))));

@@ -197,6 +197,15 @@ def test_dialogues_by_plain_loops(states: States) -> None:
             assert row[name] == (None if value is None else pytest.approx(value, rel=1e-12, abs=1e-12)), name
 
 
+def test_a_last_turn_without_a_prediction_is_one_more_wrong_slot() -> None:
+    north = {"hotel-area": "north"}
+    gold = [{"dialogue_id": d, "turn": t, "gold": north, "pred": {}} for d in ("D1", "D2") for t in (0, 1)]
+    pred = [{"dialogue_id": d, "turn": t, "pred": north} for d, t in (("D1", 0), ("D1", 1), ("D2", 0))]
+    with pytest.warns(dstbench.DstbenchWarning, match="1 gold turn without a prediction"):
+        found = dstbench.traits(pred, gold=gold, missing="wrong", metrics="jga").dialogues
+    assert found["wrong_slots_last"].to_list() == [0, 2]
+
+
 @given(corpora())
 @settings(max_examples=20)
 def test_histograms_add_up_to_the_dialogues(states: States) -> None:
