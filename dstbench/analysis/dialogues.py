@@ -72,16 +72,17 @@ def _of_partition(part: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     counted = turns.select(
         "dialogue",
         "number",
-        wrong=pl.col("n_correct") != pl.col("n_union"),
+        wrong_slots=pl.col("n_union") - pl.col("n_correct"),
         n_gold="n_gold",
         m=pl.sum_horizontal(pl.col("gca_wrong", "gca_missed", "gca_over").cast(pl.Int64)),
     )
-    n, m, t, wrong = pl.len().cast(pl.Int64), pl.col("m"), pl.int_range(pl.len()), pl.col("wrong")
+    n, m, t, wrong = pl.len().cast(pl.Int64), pl.col("m"), pl.int_range(pl.len()), pl.col("wrong_slots") > 0
     sums = counted.group_by("number", maintain_order=True).agg(
         dialogue=pl.col("dialogue").first(),
         n=n,
         wrong_turns=wrong.sum(),
         ends_wrong=wrong.last(),
+        wrong_slots_last=pl.col("wrong_slots").last(),
         first_wrong=t.filter(wrong).first(),
         rights_after=(~wrong & (t > t.filter(wrong).first())).sum(),
         n_gold_max=pl.col("n_gold").max(),
@@ -97,6 +98,7 @@ def _of_partition(part: pl.DataFrame, convention: Convention) -> pl.DataFrame:
         n.alias("turns"),
         "wrong_turns",
         "ends_wrong",
+        "wrong_slots_last",
         first.alias("first_wrong"),
         pl.when(fails).then(first / n).alias("first_failure"),
         pl.when(fails).then(FAILURE_BINS * first // n).alias("first_failure_bin"),

@@ -28,9 +28,19 @@ from dstbench.scoring.turn_table import to_turns
 #: Default number of dialogues on a page.
 MOST: Final = 1000
 #: Columns of the dialogues' table that a page shows beside the metrics.
-TRAITS: Final = ("turns", "wrong_turns", "first_failure", "n_gold_max", "mistakes", "to_mean", "nu_paper")
+TRAITS: Final = (
+    "turns",
+    "wrong_turns",
+    "wrong_slots_last",
+    "first_failure",
+    "n_gold_max",
+    "mistakes",
+    "to_mean",
+    "nu_paper",
+)
 _EVENTS: Final = ("gca_correct", "gca_wrong", "gca_missed", "gca_over")
-_DECIMALS: Final = 4
+# Of scores and traits; enough for a difference of two to be right in the decimals that a page shows.
+_DECIMALS: Final = 6
 # The class number of rows in which a slot is absent on both sides.
 _NO_CLASS: Final = len(CLASSES)
 _KEY: Final = ("dialogue", "turn")
@@ -42,16 +52,16 @@ class Explorer:
 
     Attributes:
         title: Which dialogues these are, in words.
-        content: The dialogues as a JSON object. Its lists have an entry per dialogue, except for the first seven.
+        content: The dialogues as a JSON object. Its lists have an entry per dialogue, except for the first eight.
             ``runs``, ``metrics``, ``counts`` (the metrics that are counts), ``traits``, ``slots``, ``values``,
-            ``classes`` (name, kind): lists of names, whose indices are used below (−1: none).
+            ``classes`` (name, kind): lists of names, whose indices are used below (−1: none); ``score_values``.
             ``dialogues``: their ids; ``turns``: the numbers of their turns; ``said``: the utterances of system and
             user in each turn, or null if none is known.
             ``gold``: the changes of gold, as ``turn``, ``slot``, ``value``.
             ``of_runs``, by run: ``scores`` and ``numbers`` (traits), each by name; ``pred``: like ``gold``, with
             ``class``, and with a change wherever gold, the prediction or the class changes; ``turn_scores``, by
-            metric; ``events``: the numbers of changes of state in each turn that are correct, wrong, missed or over
-            (as GCA's authors count them).
+            metric, as indices of ``score_values`` (null: undefined); ``events``: the numbers of changes of state in
+            each turn that are correct, wrong, missed or over (as GCA's authors count them).
     """
 
     title: str
@@ -90,6 +100,12 @@ def explore(
     slots = _vocabulary([table["slot"] for table in (gold, *preds)])
     values = _vocabulary([table["value"] for table in (gold, *preds)])
     vocabularies = {"slot": slots, "value": values}
+    scores = [
+        _turn_scores(replace(run, table=table.lazy(), cuts=(0, table.height), derive=None), turns, metrics, convention)
+        for run, table in zip(runs, tables, strict=True)
+    ]
+    score_values = _vocabulary([column for table in scores for column in table.select(names)])
+    code = pl.col(names).replace_strict(score_values, range(len(score_values)), return_dtype=pl.Int64)
     content = {
         "runs": [run.name for run in runs],
         "metrics": names,
@@ -97,6 +113,7 @@ def explore(
         "traits": list(TRAITS),
         "slots": slots,
         "values": values,
+        "score_values": score_values,
         "classes": [[name, kind] for name, (kind, _) in CLASSES.items()],
         "dialogues": chosen["dialogue"].to_list(),
         "turns": _lists(turns.select("dialogue", "turn"), chosen)["turn"],
@@ -106,15 +123,10 @@ def explore(
             {
                 **_numbers(dialogues.filter(run=run.name), chosen, names),
                 "pred": _coded(pred, turns, chosen, vocabularies),
-                **_of_turns(
-                    replace(run, table=table.lazy(), cuts=(0, table.height), derive=None),
-                    turns,
-                    metrics,
-                    convention,
-                    chosen=chosen,
-                ),
+                "turn_scores": _lists(scored.with_columns(code), chosen),
+                "events": _lists(_events(table, turns, convention), chosen),
             }
-            for run, table, pred in zip(runs, tables, preds, strict=True)
+            for run, table, pred, scored in zip(runs, tables, preds, scores, strict=True)
         ],
     }
     return Explorer(title, content)
@@ -174,11 +186,11 @@ def _changes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     )
 
 
-def _vocabulary(columns: Sequence[pl.Series]) -> list[str]:
-    """The distinct strings, the most frequent first, so that their indices have the fewest digits."""
-    counts = pl.concat([column.rename("text") for column in columns]).drop_nulls().value_counts()
-    words: list[str] = counts.sort("count", "text", descending=[True, False])["text"].to_list()
-    return words
+def _vocabulary(columns: Sequence[pl.Series]) -> list[Any]:
+    """The distinct values, the most frequent first, so that their indices have the fewest digits."""
+    counts = pl.concat([column.rename("value") for column in columns]).drop_nulls().value_counts()
+    values: list[Any] = counts.sort("count", "value", descending=[True, False])["value"].to_list()
+    return values
 
 
 def _coded(
@@ -215,20 +227,20 @@ def _numbers(dialogues: pl.DataFrame, chosen: pl.DataFrame, names: Sequence[str]
     return {"scores": scores.to_dict(as_series=False), "numbers": traits.to_dict(as_series=False)}
 
 
-def _of_turns(
-    part: Run, turns: pl.DataFrame, metrics: Sequence[Metric], convention: Convention, *, chosen: pl.DataFrame
-) -> dict[str, Any]:
-    """Scores and changes of state of a part of a run, turn by turn."""
+def _turn_scores(part: Run, turns: pl.DataFrame, metrics: Sequence[Metric], convention: Convention) -> pl.DataFrame:
+    """Scores of a part of a run, turn by turn: (dialogue, a column per metric)."""
     rows, _ = score_run(part, metrics, list(_KEY), convention)
     names = [str(metric) for metric in metrics]
     wide = rows.pivot(on="metric", on_columns=names, index=_KEY, values="value")
-    counted = to_turns(part.table.collect(), convention, columns=(*_KEY, *_EVENTS))
-    both = turns.join(wide, on=_KEY, how="left", maintain_order="left").join(
-        counted, on=_KEY, how="left", maintain_order="left"
-    )
-    scores = both.select("dialogue", *(pl.col(name).round(_DECIMALS) for name in names))
-    events = both.select("dialogue", *(pl.col(name).alias(name.removeprefix("gca_")) for name in _EVENTS))
-    return {"turn_scores": _lists(scores, chosen), "events": _lists(events, chosen)}
+    scores = turns.join(wide, on=_KEY, how="left", maintain_order="left")
+    return scores.select("dialogue", *(pl.col(name).round(_DECIMALS) for name in names))
+
+
+def _events(table: pl.DataFrame, turns: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+    """Changes of state, turn by turn: (dialogue, a column per kind)."""
+    counted = to_turns(table, convention, columns=(*_KEY, *_EVENTS))
+    events = turns.join(counted, on=_KEY, how="left", maintain_order="left")
+    return events.select("dialogue", *(pl.col(name).alias(name.removeprefix("gca_")) for name in _EVENTS))
 
 
 def _lists(table: pl.DataFrame, chosen: pl.DataFrame) -> dict[str, list[Any]]:

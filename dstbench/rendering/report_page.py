@@ -21,6 +21,7 @@ from dstbench.rendering.charts.draw import draw_on_page
 from dstbench.rendering.html import Markup, element, join, json_text, table
 from dstbench.rendering.latex import latex_page
 from dstbench.rendering.tables import draw, escape_lines
+from dstbench.schema.names import name_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 
 # A table with more rows is folded.
 _LONGEST_TABLE: Final = 40
+# The parts of the script, and those that show dialogues, in their order.
 _SCRIPTS: Final = ("page.js", "copy.js")
+_EXPLORER: Final = ("address.js", "list.js", "dialogue.js")
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,7 @@ def render_html(front: Front, chapters: Sequence[Chapter], explorer: tuple[str, 
     words = (part for word, text in front.glossary.items() for part in (element("dt", word), element("dd", text)))
     sections["glossary"] = ("Glossary", [element("dl", *words, class_="glossary")])
     order = [name for name in _ORDER if name in sections]
-    style, script = _file("page.css"), "".join(map(_file, _SCRIPTS))
+    style, script = _file("page.css"), _file(*_SCRIPTS, *(_EXPLORER if explorer else ()))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
         f"trusted-types 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'"
@@ -145,7 +148,7 @@ def render_html(front: Front, chapters: Sequence[Chapter], explorer: tuple[str, 
         sections=join(
             element("section", element("h2", sections[name][0], id=name), *sections[name][1]) for name in order
         ),
-        data=json_text(None if explorer is None else explorer[1]),
+        data=json_text(None if explorer is None else _with_names(explorer[1])),
     )  # fmt: skip
 
 
@@ -201,8 +204,8 @@ def _block(block: Block, front: Front) -> Markup:
 
 
 @cache
-def _file(name: str) -> str:
-    return (files("dstbench.rendering") / name).read_text(encoding="utf-8")
+def _file(*names: str) -> str:
+    return "\n".join((files("dstbench.rendering") / name).read_text(encoding="utf-8") for name in names)
 
 
 def _hash(text: str) -> str:

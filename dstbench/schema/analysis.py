@@ -16,6 +16,7 @@ DIALOGUES: Final = OpenTable(
     turns=count("Turns, n."),
     wrong_turns=count("Turns with JGA 0."),
     ends_wrong=flag("Whether the last turn has JGA 0."),
+    wrong_slots_last=count("Slots missed, wrong or over-predicted in the last turn; one more if it has no prediction."),
     first_wrong=count("The first turn with JGA 0; null: there is none.", nullable=True),
     first_failure=number("first_wrong / n, where the last turn has JGA 0; else null.", nullable=True),
     first_failure_bin=count(

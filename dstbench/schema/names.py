@@ -27,6 +27,7 @@ _NAMES: Final = {
     "error-turns": "Error turns",
     "turns": "Turns",
     "wrong_turns": "Wrong turns",
+    "wrong_slots_last": "Wrong slots at the end",
     "first_wrong": "First wrong turn",
     "first_failure": "First failure",
     "n_gold_max": "Gold slots",

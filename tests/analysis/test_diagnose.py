@@ -182,6 +182,9 @@ def test_dialogues_by_plain_loops(states: States) -> None:
         assert row["turns"] == len(ts)
         assert row["wrong_turns"] == sum(not t.right for t in ts)
         assert row["ends_wrong"] == (failed is not None)
+        last = ts[-1]
+        wrong_last = [slot for slot in last.gold | last.pred if last.gold.get(slot) != last.pred.get(slot)]
+        assert row["wrong_slots_last"] == len(wrong_last)
         assert row["first_wrong"] == next((i for i, t in enumerate(ts) if not t.right), None)
         assert row["first_failure"] == (failed and failed[0] / len(ts))
         assert row["first_failure_bin"] == (failed and 10 * failed[0] // len(ts))
@@ -192,6 +195,15 @@ def test_dialogues_by_plain_loops(states: States) -> None:
         wanted |= {"jga": oracle.jga(ts), "gca": oracle.gca(ts)}
         for name, value in wanted.items():
             assert row[name] == (None if value is None else pytest.approx(value, rel=1e-12, abs=1e-12)), name
+
+
+def test_a_last_turn_without_a_prediction_is_one_more_wrong_slot() -> None:
+    north = {"hotel-area": "north"}
+    gold = [{"dialogue_id": d, "turn": t, "gold": north, "pred": {}} for d in ("D1", "D2") for t in (0, 1)]
+    pred = [{"dialogue_id": d, "turn": t, "pred": north} for d, t in (("D1", 0), ("D1", 1), ("D2", 0))]
+    with pytest.warns(dstbench.DstbenchWarning, match="1 gold turn without a prediction"):
+        found = dstbench.traits(pred, gold=gold, missing="wrong", metrics="jga").dialogues
+    assert found["wrong_slots_last"].to_list() == [0, 2]
 
 
 @given(corpora())

@@ -6,12 +6,14 @@ They need Chromium and its driver (Debian's `chromium` and `chromium-driver`), a
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import dstbench
@@ -120,7 +122,7 @@ def test_the_demo_filters_sorts_and_opens_a_dialogue(browser: Any, demo: str) ->
     opened(browser, demo)
     assert status(browser) == "120 of 120"
     assert len(found(browser, "#explorer tbody tr")) == 100
-    found(browser, "#explorer p button")[0].click()
+    found(browser, "#explorer > p:last-child button")[0].click()
     assert len(found(browser, "#explorer tbody tr")) == 120
 
     rows = dstbench.traits(synthetic(120), metrics="jga").dialogues.filter(run="careful")
@@ -128,10 +130,10 @@ def test_the_demo_filters_sorts_and_opens_a_dialogue(browser: Any, demo: str) ->
     control(browser, "and at most").send_keys("80")
     wanted = rows.filter((100 * rows["jga"]).is_between(50, 80))
     assert status(browser) == f"{wanted.height} of 120"
-    (head,) = (h for h in found(browser, "#explorer th[scope=col]") if h.text == "jga")
+    (head,) = (h for h in found(browser, "#explorer th[scope=col]") if h.text == "JGA")
     head.find_element("css selector", "button").click()
     head = found(browser, "#explorer th[aria-sort=descending]")[0]
-    assert head.text.startswith("jga")
+    assert head.text.startswith("JGA")
     column = [h.text for h in found(browser, "#explorer th[scope=col]")].index(head.text)
     shown = [
         float(row.find_elements("css selector", "th, td")[column].text) for row in found(browser, "#explorer tbody tr")
@@ -142,12 +144,15 @@ def test_the_demo_filters_sorts_and_opens_a_dialogue(browser: Any, demo: str) ->
     link = found(browser, "#explorer tbody a")[0]
     name = link.text
     link.click()
-    assert found(browser, "#dialogue h3")[0].text == f"Dialogue {name}"
+    shows(browser, name)
     assert browser.switch_to.active_element.text == f"Dialogue {name}"
     turns = wanted.filter(dialogue=name)["turns"].item()
+    assert len(found(browser, "#dialogue .turn")) == 1
+    found(browser, "#dialogue input")[0].click()  # all turns
     assert len(found(browser, "#dialogue .turn")) == turns
+    found(browser, "#dialogue input")[1].click()  # also what is carried over and correct
     heads = [h.text for h in found(browser, "#dialogue .states")[0].find_elements("css selector", "thead th")]
-    assert heads == ["slot", "gold", "careful", "forgetful"]
+    assert heads == ["slot", "gold", *TRACKERS]
     found(browser, "#dialogue button")[1].click()  # the next one of the list
     assert found(browser, "#dialogue h3")[0].text != f"Dialogue {name}"
     quiet(browser, demo)
@@ -156,23 +161,27 @@ def test_the_demo_filters_sorts_and_opens_a_dialogue(browser: Any, demo: str) ->
 def test_states_and_marks_are_those_of_the_run(browser: Any, demo: str) -> None:
     corpus = synthetic(120)
     name = dstbench.traits(corpus, metrics="jga").dialogues.filter(run="eager").sort("mistakes")["dialogue"][-1]
-    opened(browser, f"{demo}#dialogue={name}")  # a link to a dialogue
-    choose(browser, "Run", "eager")
-    choose(browser, "beside", "no other")
+    opened(browser, f"{demo}#dialogue={name}&turn=all&carried=shown")
+    column = 2 + list(TRACKERS).index("eager")
     rows = dstbench.scan({"eager": corpus["eager"]}).collect().filter(dialogue=name)
     for number, turn in enumerate(found(browser, "#dialogue .turn")):
         cells = [
             [c.text for c in row.find_elements("css selector", "th, td")]
             for row in turn.find_elements("css selector", ".states tbody tr")
         ]
-        shown = {slot: (gold.removesuffix(" new"), pred[:1], pred) for slot, gold, pred in cells}
+        # A slot that only another run has is in the table, too.
+        shown = {
+            slot: (gold.removesuffix(" new"), preds[column - 2][:1], preds[column - 2])
+            for slot, gold, *preds in cells
+            if (gold, preds[column - 2]) != (NOTHING, NOTHING)
+        }
         state = rows.filter(turn=number).drop_nulls("slot").select("slot", "gold", "pred").rows()
         wanted = {slot: (g, p) for slot, g, p in state if g is not None or p is not None}
         assert shown.keys() == wanted.keys()
         for slot, (gold, pred) in wanted.items():
             sign = "✓" if gold == pred else "○" if pred is None else "+" if gold is None else "✗"
             assert shown[slot][:2] == (gold or NOTHING, sign)
-            assert shown[slot][2].startswith(f"{sign} {pred or NOTHING} ")
+            assert shown[slot][2].startswith(f"{sign} {pred or NOTHING}")
 
 
 def test_spaces_that_make_a_value_another_are_seen(browser: Any, tmp_path: Path) -> None:
@@ -206,14 +215,23 @@ def test_hostile_values_are_inert(browser: Any, hostile: str) -> None:
     assert browser.title == "Dialogue state tracking: report"
     for number in range(len(HOSTILE)):
         browser.execute_script(
-            "location.hash = document.querySelectorAll('#explorer tbody a')[arguments[0]].getAttribute('href')", number
+            "const links = document.querySelectorAll('#explorer tbody a');"
+            "location.hash = links[arguments[0]].getAttribute('href') + '&turn=all'",
+            number,
         )
+        shows(browser, listed(browser)[number])
         assert len(found(browser, "#dialogue .turn")) == 2
     texts = {e.text for e in found(browser, "#dialogue .user span")}
     assert len(texts) == 1
-    shown = browser.execute_script("return [...document.querySelectorAll('#explorer tbody a')].map(a => a.textContent)")
     wanted = {f"{n} {t}".replace("\0", "\\x00").replace("\u202e", "\\u202e") for n, t in enumerate(HOSTILE)}
-    assert set(shown) == wanted
+    assert set(listed(browser)) == wanted
+    choose(browser, "Run", '"two" onclick=x')
+    choose(browser, "beside", "<b>one<script>")
+    assert found(browser, "#explorer caption")[0].text == 'Dialogues: scores of "two" onclick=x'
+    address = browser.current_url
+    before = view(browser)
+    opened(browser, address)
+    assert view(browser) == before
     assert browser.execute_script("return window.hit") is None
     assert browser.execute_script("return document.scripts.length") == 2
     assert found(browser, "main img, main b script, main textarea, main iframe") == []
@@ -261,9 +279,7 @@ def test_it_is_accessible(browser: Any, small: str, scheme: str) -> None:
         found(browser, "#explorer tbody a")[0].click()
         browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
         browser.execute_script(script)
-        # It takes links to dialogues, which the script follows, for links that skip to a place that is not there.
-        rules = "{rules: {'skip-link': {enabled: false}}}"
-        run = f"const done = arguments[0]; axe.run({rules}).then(done, e => done({{error: String(e)}}))"
+        run = "const done = arguments[0]; axe.run().then(done, e => done({error: String(e)}))"
         result = browser.execute_async_script(run)
         told = [(v["id"], v["help"], [n["html"][:200] for n in v["nodes"][:3]]) for v in result["violations"]]
         assert told == [], told
@@ -304,3 +320,273 @@ def test_a_thousand_dialogues_of_seven_runs_are_small_and_quick(browser: Any, tm
     measured = {m["name"]: m["value"] for m in browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]}
     assert measured["ThreadTime"] < 1  # seconds of the page's own thread, whatever else the machine does
     quiet(browser, path.as_uri())
+
+
+# --- the view of the dialogues ---------------------------------------------------------------------------------------
+
+
+def press(browser: Any, *keys: str) -> None:
+    from selenium.webdriver import ActionChains
+
+    ActionChains(browser).send_keys(*keys).perform()
+
+
+def shows(browser: Any, dialogue: str | None) -> None:
+    """Wait until the dialogue is open, or none is: the browser tells the page of a new address a little later."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    wanted = [] if dialogue is None else [f"Dialogue {dialogue}"]
+    WebDriverWait(browser, 5, 0.02).until(lambda _: [h.text for h in found(browser, "#dialogue h3")] == wanted)
+
+
+def listed(browser: Any) -> list[str]:
+    script = "return [...document.querySelectorAll('#explorer tbody a')].map(a => a.textContent)"
+    names: list[str] = browser.execute_script(script)
+    return names
+
+
+def view(browser: Any) -> str:
+    """All that the dialogues' part shows: texts, classes, and what the controls are set to."""
+    script = """
+    const part = [document.getElementById("explorer"), document.getElementById("dialogue")];
+    const values = [...document.querySelectorAll("#explorer select, #explorer input, #dialogue input")]
+    const set = values.map(e => [e.value, e.selectedIndex, e.checked].join());
+    return part.map(e => e.innerHTML).join("") + set.join("\\n");
+    """
+    # Which element is a table's tab stop is no part of the view, nor is the choice that an option began with.
+    return re.sub(r' (tabindex|selected|value|checked)="[^"]*"| class=""', "", browser.execute_script(script))
+
+
+def test_a_grid_has_the_kinds_of_every_slot_and_turn_and_opens_turns(browser: Any, demo: str) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    corpus = synthetic(120)
+    name = dstbench.traits(corpus, metrics="jga").dialogues.filter(run="eager").sort("mistakes")["dialogue"][-1]
+    opened(browser, f"{demo}#dialogue={name}")
+    signs = {"✓": "correct", "○": "missed", "✗": "wrong", "+": "over"}
+    grids = found(browser, "#dialogue [role=grid]")
+    assert [grid.find_element("css selector", "caption").text.partition(":")[0] for grid in grids] == list(TRACKERS)
+    for tracker, grid in zip(TRACKERS, grids, strict=True):
+        heads, *rows = (
+            [cell.text for cell in row.find_elements("css selector", "th, td")]
+            for row in grid.find_elements("css selector", "tr")
+        )
+        shown = {
+            (r[0], int(turn)): signs[sign] for r in rows for turn, sign in zip(heads[1:], r[1:], strict=True) if sign
+        }
+        table = dstbench.scan({"r": corpus[tracker]}).collect().filter(dialogue=name).drop_nulls("slot")
+        wanted = {
+            (slot, turn): "correct" if gold == pred else "missed" if not pred else "wrong" if gold else "over"
+            for slot, turn, gold, pred in table.select("slot", "turn", "gold", "pred").rows()
+            if gold or pred
+        }
+        assert shown == wanted
+        browser.execute_script("arguments[0].scrollIntoView()", grid)
+        grid.find_elements("css selector", "tbody tr:last-child td")[-1].click()
+        assert [h.text for h in found(browser, "#dialogue .turn h4")] == [f"Turn {heads[-1]}"]
+        assert f"turn={heads[-1]}" in browser.current_url
+        head = grid.find_elements("css selector", "thead th")[0]
+        browser.execute_script("arguments[0].focus()", head)
+        press(browser, Keys.ARROW_RIGHT, Keys.ARROW_DOWN, Keys.ENTER)  # a cell of the second turn
+        assert browser.switch_to.active_element.tag_name == "td"
+        assert [h.text for h in found(browser, "#dialogue .turn h4")] == [f"Turn {heads[2]}"]
+        assert [h.text for h in grid.find_elements("css selector", "thead .now")] == [heads[2]]
+    quiet(browser, demo)
+
+
+def test_a_slot_alone_chooses_dialogues_with_any_error_in_it(browser: Any, demo: str) -> None:
+    opened(browser, demo)
+    choose(browser, "in", "hotel-area")
+    assert control(browser, "with").get_property("selectedIndex") == 1  # any error
+    rows = dstbench.scan({"r": synthetic(120)["careful"]}).collect().filter(slot="hotel-area")
+    wrong = rows.filter(rows["gold"].ne_missing(rows["pred"]))
+    assert 0 < wrong["dialogue"].n_unique() < 120
+    assert status(browser) == f"{wrong['dialogue'].n_unique()} of 120"
+    choose(browser, "with", "any or no error")
+    assert control(browser, "in").get_property("selectedIndex") == 0
+    assert status(browser) == "120 of 120"
+
+
+def test_presets_set_what_the_controls_show(browser: Any, demo: str) -> None:
+    corpus = synthetic(120)
+    rows = dstbench.traits(corpus, metrics="jga").dialogues
+    states = dstbench.scan(corpus).collect()
+    last = states.drop_nulls("slot").filter(turn=pl.col("turn").max().over("dialogue"))
+    wrong = last.filter(last["gold"].ne_missing(last["pred"])).group_by("run", "dialogue").len()
+    fewest = (
+        rows.join(wrong, on=["run", "dialogue"], how="left").group_by("dialogue").agg(pl.col("len").fill_null(0).min())
+    )
+    careful = rows.filter(run="careful")
+    spread = rows.group_by("dialogue").agg(pl.col("jga").max() - pl.col("jga").min())
+    wanted = {
+        "Runs disagree most": spread.sort(-pl.col("jga").round(4), "dialogue"),
+        "One slot away from right": careful.join(fewest.filter(len=1), on="dialogue").sort(
+            -pl.col("jga").round(5), "dialogue"
+        ),
+        "First failure early": careful.drop_nulls("first_failure").sort(pl.col("first_failure").round(5), "dialogue"),
+    }
+    opened(browser, demo)
+    control(browser, "search").send_keys("hotel")  # a preset sets all of them
+    for title, table in wanted.items():
+        (preset,) = (b for b in found(browser, "#explorer button") if b.text == title)
+        preset.click()
+        assert preset.get_attribute("aria-pressed") == "true"
+        assert table.height > 0
+        assert listed(browser) == table["dialogue"].to_list()[:100]
+        assert control(browser, "search").get_property("value") == ""
+        controls = {label: control(browser, label).get_property("value") for label in ("sorted by", "order", "where")}
+        assert (
+            controls["sorted by"]
+            == {
+                "Runs disagree most": "JGA: highest less lowest run",
+                "One slot away from right": "JGA",
+                "First failure early": "First failure",
+            }[title]
+        )
+        before = view(browser)
+    opened(browser, browser.current_url)
+    assert view(browser) == before
+
+
+def test_an_address_restores_the_view_and_back_closes_a_dialogue(browser: Any, demo: str) -> None:
+    opened(browser, demo)
+    plain = view(browser)
+    choose(browser, "Run", "forgetful")
+    choose(browser, "beside", "eager")
+    choose(browser, "with", "missed")
+    control(browser, "search").send_keys("hotel")
+    control(browser, "and at most").send_keys("60")
+    choose(browser, "sorted by", "Turns")
+    choose(browser, "order", "descending")
+    chosen = listed(browser)[1]
+    found(browser, "#explorer tbody a")[1].click()
+    shows(browser, chosen)
+    found(browser, "#dialogue [role=grid] tbody td")[1].click()
+    found(browser, "#dialogue input")[1].click()  # also what is carried over and correct
+    deep, address = view(browser), browser.current_url
+    opened(browser, address)
+    assert view(browser) == deep
+    found(browser, "#dialogue button")[2].click()
+    shows(browser, None)
+    browser.back()
+    shows(browser, chosen)
+    assert view(browser) == deep
+
+    opened(browser, demo)
+    found(browser, "nav a[href='#dialogues']")[0].click()
+    first, second, *_ = listed(browser)
+    found(browser, "#explorer tbody a")[0].click()
+    shows(browser, first)
+    found(browser, "#dialogue button")[1].click()
+    shows(browser, second)
+    browser.back()
+    shows(browser, None)
+    assert view(browser) == plain
+    browser.forward()
+    shows(browser, second)
+    found(browser, "nav a")[0].click()  # a link to a chapter leaves the dialogue open, and leads to the chapter
+    browser.execute_script("return new Promise(done => setTimeout(done, 100))")
+    shows(browser, second)
+    assert browser.execute_script("return scrollY < document.getElementById('dialogues').offsetTop - innerHeight")
+    quiet(browser, demo)
+
+
+@pytest.mark.parametrize(
+    ("address", "unknown", "rest"),
+    [
+        ("run=nobody", "run “nobody”", ""),
+        ("slot=hotel-nothing&errors=wrong", "slot “hotel-nothing”", "errors=wrong"),
+        ("dialogue=NONE%00&turn=1", "dialogue “NONE\\x00”, turn “1”", ""),
+        ("dialogue=DEMO0000003&turn=99", "turn “99”", "dialogue=DEMO0000003"),
+        ("least=many&sort=%FF&colour=red&most=60", "least “many”, sort “�”, “colour”", "most=60"),
+        ("beside=&extra=runs:jga&where=extra", "extra “runs:jga”, where “extra”", "beside="),
+    ],
+)
+def test_what_an_address_names_in_vain_is_said_in_one_line(
+    browser: Any, demo: str, address: str, unknown: str, rest: str
+) -> None:
+    opened(browser, f"{demo}#{rest}")
+    wanted = view(browser)
+    opened(browser, f"{demo}#{address}")
+    line = f"The address asks for what is not in this report: {unknown}."
+    assert found(browser, "#explorer [role=alert]")[0].text == line
+    assert view(browser).replace(line, "") == wanted
+    choose(browser, "order", "descending")
+    assert found(browser, "#explorer [role=alert]")[0].text == ""
+    quiet(browser, demo)
+
+
+def test_arrow_keys_step_through_the_list_but_not_while_one_types(browser: Any, demo: str) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    opened(browser, f"{demo}#where=mistakes&least=1&sort=mistakes&order=descending")
+    first, second, *_ = listed(browser)
+    found(browser, "#explorer tbody a")[0].click()
+    shows(browser, first)
+    for key, wanted in (
+        (Keys.ARROW_LEFT, first),
+        (Keys.ARROW_RIGHT, second),
+        (Keys.ARROW_LEFT, first),
+    ):
+        press(browser, key)
+        shows(browser, wanted)
+    control(browser, "search").send_keys("d", Keys.ARROW_RIGHT)
+    shows(browser, first)
+    found(browser, "#dialogue [role=grid] tbody td")[1].click()  # a click leaves the keys to the list
+    browser.execute_script("document.activeElement.blur()")
+    press(browser, Keys.ARROW_RIGHT)
+    shows(browser, second)
+
+
+def test_the_list_is_few_tab_stops_away(browser: Any, demo: str) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    opened(browser, demo)
+    texts: list[str] = []
+    while not texts or (len(texts) < 3 and "to the dialogues" not in texts[-1]):
+        press(browser, Keys.TAB)
+        texts.append(browser.switch_to.active_element.text)
+    press(browser, Keys.ENTER)
+    stops = len(texts)
+    while not browser.execute_script("return document.activeElement.closest('#explorer .wide')"):
+        press(browser, Keys.TAB)
+        stops += 1
+        assert stops <= 20
+    per_table = browser.execute_script(
+        "return [...document.querySelectorAll('main section .wide')].filter(e => !e.closest('#explorer')).map("
+        "  e => [e, ...e.querySelectorAll('*')].filter(e => e.tabIndex === 0).length)"
+    )
+    assert max(per_table) == 1
+
+
+def test_a_single_run_has_nothing_beside_it(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "one.html"
+    path.write_text(dstbench.report({"eager": synthetic(30)["eager"]}).to_html(), encoding="utf-8")
+    opened(browser, path.as_uri())
+    labels = [label.text.split("\n")[0] for label in found(browser, "#explorer label")]
+    assert not [label for label in labels if label.startswith(("Run", "beside"))]
+    assert "disagree" not in found(browser, "#explorer")[0].text
+    for preset in found(browser, "#explorer > p button[aria-pressed]"):
+        preset.click()
+        assert preset.get_attribute("aria-pressed") == "true"
+    name = listed(browser)[0]
+    found(browser, "#explorer tbody a")[0].click()
+    shows(browser, name)
+    assert len(found(browser, "#dialogue [role=grid]")) == 1
+    quiet(browser, path.as_uri())
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+def test_the_dialogues_are_no_wider_than_the_window(browser: Any, demo: str, width: int) -> None:
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        opened(browser, f"{demo}#dialogue=DEMO0000003&turn=all&carried=shown")
+        wider = browser.execute_script(
+            "return [...document.querySelectorAll('#explorer, #explorer *, #dialogue, #dialogue *')].filter("
+            "  e => !e.parentElement.closest('.wide') && e.getBoundingClientRect().right > innerWidth).length"
+        )
+        assert wider == 0
+        assert found(browser, "#dialogue [role=grid]")
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
