@@ -55,9 +55,8 @@ def scores_chapter(leaderboard: Leaderboard) -> Chapter:
     if leaderboard.differences.height:
         lead += f" Better than: the places of {name}s that are significantly worse in {name_of(metrics[0])}."
         better = [_better_than(_ranked(compared, name, metrics[0]), leaderboard, metrics[0])]
-    blocks = [
-        Block("Scores", _standings(leaderboard.scores, "run", order, [] if leaderboard.models.height else better))
-    ]
+    standings = _standings(leaderboard.scores, "run", order, [] if leaderboard.models.height else better)
+    blocks = [Block("Scores", standings, badged=True)]
     if leaderboard.models.height:
         models = _standings(leaderboard.models, "model", _ranked(compared, name, metrics[0]), better)
         blocks.append(Block("Models: means over their runs", models))

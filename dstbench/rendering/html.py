@@ -90,12 +90,22 @@ def table(
         element(
             "tr",
             element("th", first, *_badges(badges.get(first, ())), scope="row"),
-            *(element("td", *_cell(text), class_=look) for text, look in zip(rest, looks[1:], strict=True)),
+            *(
+                element("td", *_cell(text), class_=None if look else "t")
+                for text, look in zip(rest, looks[1:], strict=True)
+            ),
         )
         for first, *rest in texts.iter_rows()
     ]
     inner = [element("caption", caption), element("thead", element("tr", *head)), element("tbody", *rows)]
-    return element("div", element("table", *inner), class_="wide", tabindex="0", role="region", aria_label=caption)
+    return element(
+        "div",
+        element("table", *inner, class_="numbers"),
+        class_="wide",
+        tabindex="0",
+        role="region",
+        aria_label=caption,
+    )
 
 
 def _badges(badges: Sequence[tuple[str, str]]) -> list[Markup]:

@@ -44,12 +44,14 @@ class Block:
         table: The table, if there is one.
         chart: The figure, likewise.
         folded: Whether it is hidden until the reader opens it; the table of a figure and long tables always are.
+        badged: Whether runs have their warnings beside their names.
     """
 
     title: str
     table: pl.DataFrame | None = None
     chart: Chart | None = None
     folded: bool = False
+    badged: bool = False
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,11 @@ def render_frame(page: str, title: str) -> str:
     return element("iframe", srcdoc=page, title=title, sandbox="", width="100%", height="640", class_="dstbench")
 
 
+def _with_names(content: dict[str, Any]) -> dict[str, Any]:
+    """Dialogues (`explorer.Explorer`) with the names of their metrics and traits."""
+    return {**content, "names": {name: name_of(name) for name in (*content["metrics"], *content["traits"])}}
+
+
 def _dialogues(title: str) -> list[Markup]:
     lead = f"Here are {title}. Choose one to see what was said and what each run predicts."
     off = "The script of this page shows the dialogues, but scripts are switched off."
@@ -190,7 +197,7 @@ def _block(block: Block, front: Front) -> Markup:
                          aria_label=block.title)  # fmt: skip
         parts.append(figure)
     if block.table is not None:
-        numbers = table(block.table, block.title, front.glossary, front.badges)
+        numbers = table(block.table, block.title, front.glossary, front.badges if block.badged else {})
         latex = element("template", latex_page([(block.table, [block.title])]))
         if parts:
             numbers = element("details", element("summary", "The numbers"), numbers)
