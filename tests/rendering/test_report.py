@@ -353,12 +353,27 @@ def test_nothing_is_drawn_of_nothing() -> None:
 
 
 def test_tables_have_captions_and_headers() -> None:
-    page = Page(table(pl.DataFrame({"run": ["a", "b"], "jga": ["10.00", "-"]}), "Scores"))
+    texts = pl.DataFrame({"run": ["a", "b"], "jga": ["10.00", "-"], "best": ["yes", "no"]})
+    meanings, badges = {"jga": "joint goal accuracy"}, {"b": [("late", "it was late")]}
+    page = Page(table(texts, "Scores", meanings, badges))
     assert [name for name, _ in page.tags] == [
-        "div", "table", "caption", "thead", "tr", "th", "th", "tbody", "tr", "th", "td", "tr", "th", "td",
+        "div", "table", "caption", "thead", "tr", "th", "th", "th",
+        "tbody", "tr", "th", "td", "td", "tr", "th", "span", "td", "td",
     ]  # fmt: skip
-    assert [attributes.get("scope") for attributes in page.all("th")] == ["col", "col", "row", "row"]
-    assert page.all("td")[0]["class"] == "n"
+    heads = page.all("th")
+    assert [attributes.get("scope") for attributes in heads] == ["col", "col", "col", "row", "row"]
+    assert heads[1] == {"scope": "col", "class": "n", "title": "joint goal accuracy"}
+    assert [cell.get("class") for cell in page.all("td")] == [None, "t", None, "t"]  # numbers stand right
+    assert page.all("span") == [{"class": "badge", "title": "it was late"}]
+
+
+def test_intervals_are_small_and_only_some_badges_are_shown() -> None:
+    texts = pl.DataFrame({"run": ["a"], "jga": ["10.00 (9.00 to 11.00)"]})
+    shown = table(texts, "Scores", badges={"a": [(f"b{n}", f"long {n}") for n in range(4)]})
+    assert "<td>10.00<small> 9.00\N{EN DASH}11.00</small></td>" in shown
+    assert ">b1</span>" in shown
+    assert ">b2</span>" not in shown
+    assert 'title="b2: long 2\nb3: long 3">+2</span>' in shown
 
 
 # --- the record ------------------------------------------------------------------------------------------------------

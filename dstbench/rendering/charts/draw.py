@@ -113,7 +113,7 @@ def _panels(chart: Spec) -> int:
 
 
 def _is_wide(chart: Spec) -> bool:
-    return _panels(chart) >= _MANY_PANELS or bool("wide" in chart["usermeta"])
+    return bool(_panels(chart) >= _MANY_PANELS or "wide" in chart["usermeta"])
 
 
 def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
@@ -158,7 +158,7 @@ def _width(svg: str) -> float:
 
 def _has_own_labels(chart: Spec) -> bool:
     """Whether each panel has labels of its own beside it."""
-    return chart.get("resolve", {}).get("scale", {}).get("y") == "independent"
+    return bool(chart.get("resolve", {}).get("scale", {}).get("y") == "independent")
 
 
 def _sized(chart: Spec, width: float, columns: int, whole: float) -> Spec:
