@@ -20,6 +20,13 @@ def score(
     by: Annotated[
         str, typer.Option(help="Group by run, domain, slot, dialogue, turn, length, n_gold, seen; comma-separated.")
     ] = "run",
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TITLE=RUNS",
+            help="Runs to show as a group, by name or pattern: 'Open vocabulary=trade,som*'. Repeatable.",
+        ),
+    ] = None,
     runs: Runs,
     table: TableOutput,
     choices: ConventionChoices,
@@ -28,7 +35,8 @@ def score(
     from dstbench.rendering.scores import render_scores
 
     rows = dstbench.score(runs.paths, metrics=metrics, by=by, profile=choices.convention(), **runs.reading)
-    return render_scores(rows, table.form)
+    groups = named_values("--group", group, "group and its runs", "'Open vocabulary=trade,som*'")
+    return render_scores(rows, table.form, groups)
 
 
 @command(app, doing="scoring", example="compare a.json b.json c.json --baseline a -m jga,gca")
@@ -45,6 +53,9 @@ def compare(
     adjust: Annotated[
         Adjustment, typer.Option(help="How p-values are adjusted for the number of differences of a metric.")
     ] = "holm",
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Show the differences of pairs only: in LaTeX, a table of their own.")
+    ] = False,
     drawing: Drawing,
     runs: Runs,
     table: TableOutput,
@@ -66,7 +77,9 @@ def compare(
         profile=choices.convention(),
         **runs.reading,
     )
-    return Result(render_leaderboard(leaderboard, table.form), drawing.write(leaderboard_charts(leaderboard)))
+    return Result(
+        render_leaderboard(leaderboard, table.form, pairs=pairs), drawing.write(leaderboard_charts(leaderboard))
+    )
 
 
 @command(app, doing="comparing", example="pairs predictions.json --profile qian2021")

@@ -25,10 +25,11 @@ from dstbench.errors import DstbenchWarning, UsageError, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.contexts import contexts
 from dstbench.rendering import chapters, charts
-from dstbench.rendering.compare import render_leaderboard
-from dstbench.rendering.diagnose import render_traits
+from dstbench.rendering.compare import pairs_table, standings_table
+from dstbench.rendering.diagnose import traits_page
+from dstbench.rendering.latex import latex_page
 from dstbench.rendering.report_page import Chapter, render_frame, render_html, render_markdown
-from dstbench.rendering.scores import render_scores, unit_of
+from dstbench.rendering.scores import score_table, unit_of
 from dstbench.rendering.tables import as_rows, render_object
 from dstbench.runs.open import Data, Reading
 from dstbench.scoring.scope import open_under
@@ -76,13 +77,10 @@ class Report:
         return render_markdown(_TITLE, self._chapters(), self.notes)
 
     def to_latex(self) -> str:
-        """The leaderboard, the scores by domain and the traits as LaTeX, for a paper."""
-        parts = (
-            render_leaderboard(self.leaderboard, "latex"),
-            render_scores(self.by_domain, "latex"),
-            render_traits(self.traits, "latex"),
-        )
-        return "\n".join(parts)
+        """The leaderboard, its differences, the scores by domain and the traits as LaTeX, for a paper."""
+        differences = [pairs_table(self.leaderboard)] if self.leaderboard.differences.height else []
+        traits = traits_page(self.traits).for_paper
+        return latex_page([standings_table(self.leaderboard), *differences, score_table(self.by_domain), *traits])
 
     def to_json(self) -> str:
         """One JSON object with a key per attribute except `explorer`: its rows, or the rows of each of its frames."""
