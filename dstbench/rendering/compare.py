@@ -112,6 +112,7 @@ def _in_order(differences: pl.DataFrame, standings: pl.DataFrame, design: Design
 
 def _pairs(differences: pl.DataFrame, design: Design) -> pl.DataFrame:
     """A row per pair of runs or models; between models, no dialogues are counted."""
+    digits = max(4, floor(log10(design["resamples"])))
     counted = [] if differences["wins"].null_count() == differences.height else ["wins", "losses", "discordant"]
     p_columns = {"p": "p"} if design["adjustment"] == "none" else {"p": "p", f"p {design['adjustment']}": "p_adjusted"}
     significant = pl.col("significant").replace_strict({True: "*", False: ""}, default=UNDEFINED)
@@ -120,17 +121,14 @@ def _pairs(differences: pl.DataFrame, design: Design) -> pl.DataFrame:
         "other",
         value_text("difference"),
         interval_text().alias(_percent(design["level"])),
-        *(_p_texts(differences, name, design).alias(title) for title, name in p_columns.items()),
+        *(
+            pl.Series(title, [UNDEFINED if p is None else f"{p:.{digits}f}" for p in differences[name]], pl.String)
+            for title, name in p_columns.items()
+        ),
         significant.alias("*"),
         *texts(*counted),
         value_text("detectable"),
     )
-
-
-def _p_texts(differences: pl.DataFrame, name: str, design: Design) -> pl.Series:
-    """Each p with as many decimals as the resamples have."""
-    digits = max(4, floor(log10(design["resamples"])))
-    return pl.Series(name, [UNDEFINED if p is None else f"{p:.{digits}f}" for p in differences[name]], pl.String)
 
 
 def _verdict(differences: pl.DataFrame, metric: str, design: Design) -> str:
@@ -231,25 +229,18 @@ def standings_table(leaderboard: Leaderboard) -> PaperTable:
 
 
 def pairs_table(leaderboard: Leaderboard) -> PaperTable:
-    """The differences as a paper prints them, with p; significant ones are bold."""
+    """The differences of pairs as a paper prints them, with p; significant ones have a star."""
     design, rows = leaderboard.design.row(0, named=True), leaderboard.differences
     standings, what = _compared(leaderboard)
     metrics = rows["metric"].unique(maintain_order=True).to_list()
-    ordered = pl.concat(_in_order(rows.filter(metric=m), standings.filter(metric=m), design) for m in metrics)
-    bold = pl.col("significant").fill_null(value=False)
-    table = ordered.select(
-        "run",
-        "other",
-        cell(value_text("difference"), "difference", small=_brackets(), bold=bold),
-        _p_texts(ordered, "p_adjusted", design),
-        *(texts("wins", "losses") if what == "run" else []),
-    )
-    level, alpha = _percent(design["level"]), _percent(1 - design["level"])
-    caption = f"Differences in {named(rows)} between {what}s{_over(leaderboard)}, with {level} intervals."
-    caption += f" Bold: significant at {alpha}." if rows["significant"].count() else ""
-    heads = {name: name.capitalize() for name in table.columns} | {"p_adjusted": "p", "run": what.capitalize()}
-    titles = [name_of(metric) for metric in ordered["metric"]] if len(metrics) > 1 else []
-    return PaperTable(table, caption, "tab:pairs", _notes(leaderboard), titles, heads)
+    ordered = (_in_order(rows.filter(metric=metric), standings.filter(metric=metric), design) for metric in metrics)
+    tables = [_pairs(of_metric, design).drop("discordant", "detectable", strict=False) for of_metric in ordered]
+    titles = [name_of(metric) for metric, table in zip(metrics, tables, strict=True) for _ in range(table.height)]
+    star = f"; *: significant at {_percent(1 - design['level'])}" if rows["significant"].count() else ""
+    level = _percent(design["level"])
+    caption = f"Differences in {named(rows)} between {what}s{_over(leaderboard)}, with {level} intervals{star}."
+    groups = titles if len(metrics) > 1 else ()
+    return PaperTable(pl.concat(tables), caption, "tab:pairs", _notes(leaderboard), groups)
 
 
 def _compared(leaderboard: Leaderboard) -> tuple[pl.DataFrame, str]:

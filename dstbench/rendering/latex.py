@@ -9,8 +9,8 @@ scaled down if it is still too wide; long texts break. A table that is too long 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -26,8 +26,6 @@ _LONGEST: Final = 40
 _WRAPPED_LINE: Final = 16
 _NOTE_LINE: Final = 150
 _WRAPPED: Final = r"p{.35\linewidth}"
-# After so many parts, LaTeX is told to print them: it keeps only some dozens in mind.
-_MOST_PARTS: Final = 10
 # A wider table, in characters of the small font, spans both columns of the page.
 _WIDEST_TABLE: Final = 50
 # A column has space beside it, as wide as so many characters.
@@ -82,33 +80,16 @@ class PaperTable(NamedTuple):
     heads: Mapping[str, str] = MappingProxyType({})
 
 
-def cell(
-    text: pl.Expr,
-    name: str,
-    *,
-    small: pl.Expr | None = None,
-    raised: pl.Expr | None = None,
-    bold: pl.Expr | None = None,
-    underlined: pl.Expr | None = None,
-) -> pl.Expr:
-    """A column of numbers with marks.
+def cell(text: pl.Expr, name: str, **marks: pl.Expr) -> pl.Expr:
+    """A column of numbers, as texts, with marks.
 
     Args:
-        text: The numbers, as texts.
-        name: The column's head.
-        small: Texts in small type, beside the numbers or below them.
-        raised: Superscripts.
-        bold: Which numbers are bold.
-        underlined: Which are underlined.
+        text: The numbers.
+        name: The column's name.
+        **marks: `small` and `raised`, texts beside the numbers; `bold` and `underlined`, which numbers are so.
     """
-    none, never = pl.lit(""), pl.lit(value=False)
-    return pl.struct(
-        text.alias("text"),
-        (none if small is None else small).alias("small"),
-        (none if raised is None else raised).alias("raised"),
-        (never if bold is None else bold).alias("bold"),
-        (never if underlined is None else underlined).alias("underlined"),
-    ).alias(name)
+    absent = {"small": pl.lit(""), "raised": pl.lit(""), "bold": pl.lit(value=False), "underlined": pl.lit(value=False)}
+    return pl.struct(mark.alias(kind) for kind, mark in {"text": text, **absent, **marks}.items()).alias(name)
 
 
 def is_best(*over: str) -> pl.Expr:
@@ -124,19 +105,20 @@ def is_best(*over: str) -> pl.Expr:
 
 
 def latex_page(tables: Iterable[PaperTable]) -> str:
-    """Tables after a comment with the packages that they need; of equal labels, all but the first get a number."""
-    pages, used = [_PACKAGES], Counter[str]()
-    for table in tables:
-        used[table.label] += 1
-        number = used[table.label]
-        pages.append(_latex_table(table._replace(label=table.label if number == 1 else f"{table.label}-{number}")))
-    return "\n".join(pages)
+    """Tables after a comment with the packages that they need; tables of one label are numbered."""
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
+    labelled = (table._replace(label=_numbered(table.label, next(numbers[table.label]))) for table in tables)
+    return "\n".join([_PACKAGES, *map(_latex_table, labelled)])
+
+
+def _numbered(label: str, number: int) -> str:
+    return label if number == 1 else f"{label}-{number}"
 
 
 def relabelled(page: str, label: str) -> str:
     """A page with another label for its first table, and numbered ones for the others."""
     numbers = count(1)
-    return _LABEL.sub(lambda _: rf"\label{{{label if (n := next(numbers)) == 1 else f'{label}-{n}'}}}", page)
+    return _LABEL.sub(lambda _: rf"\label{{{_numbered(label, next(numbers))}}}", page)
 
 
 class _Drawn(NamedTuple):
@@ -188,7 +170,7 @@ def _latex_table(paper: PaperTable) -> str:
             notes = ""
             caption = "\\addtocounter{table}{-1}\n" + rf"\caption{{{_prose(paper.caption)} (continued)}}" + "\n"
         parts.append(_TABLE % {**layout, "rows": "".join(rows[start:end]), "notes": notes, "caption": caption})
-        if number % _MOST_PARTS == _MOST_PARTS - 1:
+        if number % 10 == 9:  # LaTeX keeps only some dozens of tables in mind
             parts.append("\\clearpage\n")
     return "\n".join(parts)
 
@@ -282,14 +264,10 @@ def _wrapped(text: str) -> str:
 
 
 def _notes(lines: Iterable[str]) -> str:
-    """Lines below a table, as sentences in small type."""
-    sentences = []
-    for line in lines:
-        if text := _OPTION.sub("", line):
-            signature = _SIGNATURE.match(text)
-            text = text[:1].upper() + text[1:] if text[1:2].isalpha() else text  # p stays p
-            shown = _prose(text)
-            if signature:
-                shown = rf"{_prose(text[: signature.end(1)])}: \texttt{{{_breakable(signature[2], _LONGEST_WORD)}}}"
-            sentences.append(f"{shown}.")
-    return rf"\par\smallskip{{\scriptsize\raggedright {' '.join(sentences)}\par}}" + "\n" if sentences else ""
+    """Lines below a table, in small type; a signature may break anywhere."""
+    shown = []
+    for line in filter(None, (_OPTION.sub("", line) for line in lines)):
+        signature = _SIGNATURE.match(line)
+        breakable = signature and rf"\texttt{{{_breakable(signature[2], _LONGEST_WORD)}}}"
+        shown.append(f"{_prose(signature[1])}: {breakable}" if signature else _prose(line))
+    return rf"\par\smallskip{{\scriptsize\raggedright {'; '.join(shown)}.\par}}" + "\n" if shown else ""

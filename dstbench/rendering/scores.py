@@ -7,7 +7,6 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.analysis.compare import runs_called
 from dstbench.errors import UsageError
 from dstbench.rendering.latex import PaperTable, cell, is_best, latex_page
 from dstbench.rendering.names import name_of, sign_of
@@ -70,6 +69,8 @@ def render_scores(scores: pl.DataFrame, form: TableFormat, groups: Mapping[str, 
 
 def _titles(scores: pl.DataFrame, groups: Mapping[str, str]) -> dict[str, str]:
     """The title of each run's group, in the order of the groups; see `render_scores`."""
+    from dstbench.analysis.compare import runs_called  # not before: it needs the modules of statistics
+
     if _groups(scores) != ["run"]:
         raise UsageError("--group takes scores by run", hint="omit --by")
     names = scores["run"].unique(maintain_order=True).to_list()
@@ -232,7 +233,7 @@ def named(scores: pl.DataFrame) -> str:
 def sign(rows: pl.DataFrame) -> pl.Expr:
     """1 for rows of a metric whose higher scores are the better ones, -1 for the others, null if that is unknown."""
     signs = {metric: sign_of(metric.removesuffix(f" {_EXACT}")) for metric in rows["metric"].unique()}
-    return pl.col("metric").replace_strict(signs, return_dtype=pl.Float64)
+    return pl.col("metric").replace_strict(signs, default=None, return_dtype=pl.Float64).cast(pl.Float64)
 
 
 def _texts(rows: pl.DataFrame) -> pl.DataFrame:
@@ -255,7 +256,7 @@ def sweep_table(rows: pl.DataFrame) -> PaperTable:
     rows = _texts(rows)
     several, metrics = rows["run"].n_unique() > 1, rows["metric"].unique(maintain_order=True).to_list()
     beside, groups = ("run", ["metric"]) if several else ("metric", [])
-    bold = is_best("profile", "metric") if several else None
+    bold = is_best("profile", "metric") if several else pl.lit(value=False)
     mean = pl.col("value").filter(metric=metrics[0]).mean().over("profile")
     ordered = rows.sort(pl.col("metric").cast(pl.Enum(metrics)), mean, descending=[False, True], maintain_order=True)
     cells = ordered.select(*groups, "profile", beside, cell(pl.col("text"), "cell", bold=bold))
