@@ -219,9 +219,7 @@ def correlations_page(correlations: Correlations) -> Page:
     below += signature_lines(correlations.signatures)
     differences = _differences(correlations.differences, correlations.tests)
     paper = [paper_table(*section, "correlate", below) for section in differences]
-    unit = (
-        "turns" if correlations.signatures["signature"].str.contains("|by:turn|", literal=True).any() else "dialogues"
-    )
+    unit = "turns" if correlations.signatures["signature"].str.contains(r"\|by:[^|]*turn").any() else "dialogues"
     return Page(sections, below, paper=paper or [_matrix_table(correlations.matrix, unit, below)])
 
 

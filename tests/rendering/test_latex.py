@@ -193,6 +193,14 @@ def test_notes_of_a_comparison_name_the_test_and_its_caption_n() -> None:
     assert "profile:" in page
 
 
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_a_caption_of_correlations_says_what_they_are_over() -> None:
+    for per, unit in (("turn", "turns"), ("dialogue", "dialogues")):
+        page = render_correlations(dstbench.correlate(synthetic(10), per=per), "latex")  # type: ignore[arg-type]
+        ((caption, _, _),) = tables(page)
+        assert f"over {unit} of all runs" in caption
+
+
 def test_pairs_have_a_row_per_pair_and_significant_ones_a_star() -> None:
     found = dstbench.compare(synthetic(40), metrics="jga,missed", resamples=200)
     ((_, _, rows),) = tables(latex_page([pairs_table(found)]))
