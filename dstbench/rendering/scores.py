@@ -214,7 +214,8 @@ def _by_run(scores: pl.DataFrame, order: list[str], titles: Mapping[str, str]) -
 def _parts(scores: pl.DataFrame, others: list[str]) -> tuple[pl.DataFrame, list[str | None]]:
     """A row per domain, slot, …: runs beside each other if there is one metric; else below, each a group."""
     rows = _texts(scores)
-    if rows["run"].n_unique() > 1 == rows["metric"].n_unique() and _EXACT not in rows.columns:
+    runs_fit = rows["run"].n_unique() > 1 and not set(rows["run"]) & set(others)  # as names of columns
+    if runs_fit and rows["metric"].n_unique() == 1 and _EXACT not in rows.columns:
         cells = rows.select(*others, "run", cell(pl.col("text"), "cell", bold=is_best(*others)))
         return pivoted(cells, "run", others, "cell").with_columns(texts(*others)), []
     table = wide(scores)
