@@ -96,7 +96,8 @@ def command(
                     result = Result(result)
                 if result.text is not None:
                     table = options.get("table")
-                    emit(result.text, result.output or (table and table.output))
+                    text = table.labelled(result.text) if table else result.text
+                    emit(text, result.output or (table and table.output))
                 for line in [*(f"wrote {path}" for path in result.written), *filter(None, [result.summary])]:
                     say(line)
 

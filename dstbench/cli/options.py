@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass, fields
@@ -161,9 +162,19 @@ class TableOutput(_Fields):
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write to this file instead of the terminal.")
     ] = None
+    label: Annotated[
+        str | None, typer.Option(help="LaTeX's label of the table; default: by the command, such as tab:score.")
+    ] = None
 
     def active(self) -> AbstractContextManager[object]:
-        """Warn if the ending of the file's name is that of another format."""
+        """Warn if the ending of the file's name is that of another format; refuse a label that cannot be one."""
+        if self.label is not None:
+            from dstbench.errors import UsageError
+
+            if self.form != "latex":
+                raise UsageError("--label is LaTeX's", hint="--format latex")
+            if not re.fullmatch(r"[A-Za-z0-9:._/-]+", self.label):
+                raise UsageError(f"--label {self.label!r} cannot be a label", hint="letters, digits, and : . _ / -")
         suffix = self.output and self.output.suffix
         promised = {".tex": "latex"}.get(suffix, suffix[1:]) if suffix else self.form
         if promised != self.form and promised in get_args(TableFormat):
@@ -171,6 +182,12 @@ class TableOutput(_Fields):
 
             warn(f"{self.output} holds {self.form}; --format {promised} writes {promised}")
         return nullcontext()
+
+    def labelled(self, text: str) -> str:
+        """The command's text with the label."""
+        from dstbench.rendering.latex import relabelled
+
+        return text if self.label is None else relabelled(text, self.label)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,13 @@ def score(
     by: Annotated[
         str, typer.Option(help="Group by run, domain, slot, dialogue, turn, length, n_gold, seen; comma-separated.")
     ] = "run",
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TITLE=RUNS",
+            help="Runs to show as a group, by name or pattern: 'Open vocabulary=trade,som*'. Repeatable.",
+        ),
+    ] = None,
     drawing: Drawing,
     runs: Runs,
     table: TableOutput,
@@ -41,7 +48,8 @@ def score(
     from dstbench.rendering.scores import render_scores
 
     rows = dstbench.score(runs.paths, metrics=metrics, by=by, profile=choices.convention(), **runs.reading)
-    return Result(render_scores(rows, table.form), drawing.write(score_charts, rows))
+    groups = named_values("--group", group, "group and its runs", "'Open vocabulary=trade,som*'")
+    return Result(render_scores(rows, table.form, groups), drawing.write(score_charts, rows))
 
 
 @command(app, doing="scoring", example="compare a.json b.json c.json --baseline a -m jga,gca")
@@ -54,6 +62,9 @@ def compare(
     seed: Seed = 0,
     level: TestLevel = 0.95,
     adjust: Adjust = "holm",
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Show the differences of pairs only: in LaTeX, a table of their own.")
+    ] = False,
     drawing: Drawing,
     runs: Runs,
     table: TableOutput,
@@ -75,7 +86,8 @@ def compare(
         profile=choices.convention(),
         **runs.reading,
     )
-    return Result(render_leaderboard(leaderboard, table.form), drawing.write(leaderboard_charts, leaderboard))
+    text = render_leaderboard(leaderboard, table.form, pairs=pairs)
+    return Result(text, drawing.write(leaderboard_charts, leaderboard))
 
 
 @command(app, doing="comparing", example="pairs predictions.json --profile qian2021")

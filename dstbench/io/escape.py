@@ -34,6 +34,8 @@ _LATEX: Final[dict[str, str | int | None]] = {
     "±": r"\textpm{}",
     "→": r"$\rightarrow$",
     "∞": r"$\infty$",
+    "λ": r"$\lambda$",
+    "α": r"$\alpha$",  # noqa: RUF001 # a Greek letter it is
 }
 # Characters that Markdown takes for markup or links; underscores only at the edge of words, as many slots have some.
 _MARKS: Final = re.compile(r"[\\`*\[\]~$]|(?<![^\W_])_|_(?![^\W_])|(?<=:)//|(?<=www)\.", re.IGNORECASE)

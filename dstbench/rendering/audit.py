@@ -12,10 +12,12 @@ import polars as pl
 
 from dstbench.audit.entity_bias import frequent_values, slot_order
 from dstbench.audit.version_diff import split_rows
+from dstbench.rendering.latex import PaperTable
 from dstbench.rendering.tables import (
     IS_COUNT,
     UNDEFINED,
     Page,
+    paper_table,
     renderer,
     share_text,
     side_by_side,
@@ -25,6 +27,7 @@ from dstbench.rendering.tables import (
     value_text,
 )
 from dstbench.schema.audit import KINDS
+from dstbench.schema.names import name_of
 from dstbench.typing import SlotOrder
 
 if TYPE_CHECKING:
@@ -78,7 +81,7 @@ def render_bias(bias: Bias, *, top: int, sort: SlotOrder = "slot") -> Page:
         below += _seen(overlap, train)
     elif bias.slots["split"].n_unique() > 1:
         below.append("no split is called train: --train NAME names the one to compare the others with")
-    return Page(sections, below)
+    return Page(sections, below, "bias")
 
 
 def _frequent(bias: Bias, top: int, order: list[str]) -> pl.DataFrame:
@@ -178,7 +181,7 @@ def render_differences(differences: Differences, *, top: int) -> Page:
             (f"Most frequent changes, {changes.height} of {differences.changes.height:,}", changes),
         ]
     below = "shares in percent; kinds: see `dstbench audit diff --help`; --format csv or json lists every change"
-    return Page(sections, [below])
+    return Page(sections, [below], paper=[paper_table(*sections[:2][-1], "diff", ["shares in percent"])])
 
 
 def _changed(rows: pl.DataFrame, by: str) -> pl.DataFrame:
@@ -227,7 +230,19 @@ def render_version_scores(scored: VersionScores) -> Page:
         sizes = ", ".join(f"{version} {n:,}" for version, n in turns.iter_rows())
         units += f"; turns of these dialogues, which versions divide differently: {sizes}"
     named = scored.runs.with_columns(run=pl.format("{} on {}", "run", "version"))
-    return Page(sections, [units, *signature_lines(named)])
+    below = [units, *signature_lines(named)]
+    return Page(sections, below, paper=[_paper_scores(scored, below, with_exact=with_exact)])
+
+
+def _paper_scores(scored: VersionScores, notes: list[str], *, with_exact: bool) -> PaperTable:
+    """All metrics in one table, each a group."""
+    metrics = scored.models.group_by("metric", maintain_order=True)
+    tables = {name_of(str(metric)): _over_versions(rows, with_exact=with_exact) for (metric,), rows in metrics}
+    titles = [title for title, table in tables.items() for _ in range(table.height)]
+    several = ": mean ± standard deviation over runs" if scored.models["runs"].max() != 1 else ""
+    of = f"{next(iter(tables))} on" if len(tables) == 1 else "Scores on"
+    caption = f"{of} versions of the dataset{several}."
+    return PaperTable(pl.concat(tables.values()), caption, "tab:versions", notes, titles if len(tables) > 1 else ())
 
 
 def _over_versions(rows: pl.DataFrame, *, with_exact: bool) -> pl.DataFrame:

@@ -11,6 +11,7 @@ from dstbench.audit.sheet import marked
 from dstbench.rendering.tables import (
     UNDEFINED,
     Page,
+    paper_table,
     renderer,
     share_text,
     side_by_side,
@@ -52,7 +53,7 @@ def render_inconsistency(inconsistency: Inconsistency, *, pairs: int) -> Page:
         nothing = [
             f"no annotation is missing in {s['dialogues']:,} {'dialogue' if s['dialogues'] == 1 else 'dialogues'}"
         ]
-        return Page([(slots, rates)] if rates.height else [], nothing)
+        return Page([(slots, rates)] if rates.height else [], nothing, "inconsistency")
     where = " and ".join(
         f"{s[f'{name}_changed']:,} of {s[name]:,} {name} ({100 * s[f'{name}_changed'] / s[name]:.1f} %)"
         for name in ("dialogues", "turns")
@@ -70,7 +71,8 @@ def render_inconsistency(inconsistency: Inconsistency, *, pairs: int) -> Page:
     below = ["--log FILE lists each mention that gold could annotate, and why it is missing or not"]
     if (slots_with_pairs := inconsistency.pairs.height) > pairs:
         below.append(f"--pairs {slots_with_pairs} shows a pair of every slot that has one")
-    return Page(sections, below, {title: [] for title, _ in sections})
+    paper = [paper_table(*sections[0], "inconsistency")]
+    return Page(sections, below, paper=paper)
 
 
 def _modified(modified: pl.DataFrame) -> pl.DataFrame:
@@ -167,7 +169,7 @@ def render_review(review: Review) -> Page:
     return Page(
         [(title, table) for title, (table, _) in sections.items() if table.height],
         [*unsaid, intervals, of_sample, *of_group],
-        {title: lines for title, (_, lines) in sections.items()},
+        paper=[paper_table(title, table, "review", lines) for title, (table, lines) in list(sections.items())[:1]],
     )
 
 
@@ -197,7 +199,9 @@ def render_agreement(agreement: Agreement) -> Page:
         "rows: answered by all readers; left_out: left empty by one or more; % agree: of pairs of readers",
         "intervals of kappa: 95 %, by a bootstrap over dialogues",
     ]
-    return Page([("Review of the correction, by reader", measures), ("Agreement of the readers", found)], below)
+    titles = ["Review of the correction, by reader", "Agreement of the readers"]
+    sections = list(zip(titles, [measures, found], strict=True))
+    return Page(sections, below, paper=[paper_table(*section, "agreement", below) for section in sections])
 
 
 @renderer
@@ -230,7 +234,7 @@ def render_replacement(replacement: Replacement, *, kept: bool) -> Page:
     sections += [(title, rows.head(_SHOWN)) for title, rows in refused.items() if rows.height]
     if more := sum(max(0, rows.height - _SHOWN) for rows in refused.values()):
         below.insert(0, f"{more:,} more such values: --manifest FILE lists all")
-    return Page(sections, below)
+    return Page(sections, below, "replacement")
 
 
 @renderer
@@ -258,7 +262,9 @@ def render_memorisation(memorisation: Memorisation) -> Page:
         "The most frequent of them, and where each is first": examples.select(*run, "slot", "kind", "value", *where),
     }
     signatures = signature_lines(runs.select("run", "signature", metric="kind"))
-    return Page([(title, table) for title, table in sections.items() if table.height], [*below, *signatures])
+    return Page(
+        [(title, table) for title, table in sections.items() if table.height], [*below, *signatures], "memorisation"
+    )
 
 
 @renderer
@@ -285,4 +291,4 @@ def render_contradictions(contradictions: Contradictions, *, top: int) -> Page:
         entity = [pl.col("name"), pl.col("database")] if kind == "database" else []
         first = f", the first {top} of {rows.height:,}" if rows.height > top else ""
         sections[title + first] = rows.head(top).select("slot", "value", *entity, *where)
-    return Page([(title, table) for title, table in sections.items() if table.height], below)
+    return Page([(title, table) for title, table in sections.items() if table.height], below, "contradictions")

@@ -18,7 +18,7 @@ from dstbench.rendering.charts.runs import (
     scores_along,
     sweep_charts,
 )
-from dstbench.rendering.compare import leaderboard_page
+from dstbench.rendering.compare import leaderboard_page, standings_table
 from dstbench.rendering.diagnose import diagnosis_page, traits_page
 from dstbench.rendering.report_page import Block, Chapter
 from dstbench.rendering.scores import wide
@@ -56,7 +56,7 @@ def scores_chapter(leaderboard: Leaderboard) -> Chapter:
         lead += f" Better than: the places of {name}s that are significantly worse in {name_of(metrics[0])}."
         better = [_better_than(_ranked(compared, name, metrics[0]), leaderboard, metrics[0])]
     standings = _standings(leaderboard.scores, "run", order, [] if leaderboard.models.height else better)
-    blocks = [Block("Scores", standings, badged=True)]
+    blocks = [Block("Scores", standings, badged=True, paper=standings_table(leaderboard))]
     if leaderboard.models.height:
         models = _standings(leaderboard.models, "model", _ranked(compared, name, metrics[0]), better)
         blocks.append(Block("Models: means over their runs", models))

@@ -1,30 +1,35 @@
 """A comparison of runs as text, Markdown, LaTeX, CSV or JSON.
 
-Text, Markdown and LaTeX show shares and their differences in percent, with the higher run of a pair first. They mark
-significant differences with ``*``, and differences that could not be tested with ``-``. JSON and CSV have all columns,
-with fractions, in the order of the runs.
+Text, Markdown and LaTeX show shares and their differences in percent, with the higher run of a pair first. Text and
+Markdown mark significant differences with ``*``, and differences that could not be tested with ``-``; LaTeX marks each
+score with the letters of the runs that it is significantly better than. JSON and CSV have all columns, with fractions,
+in the order of the runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from math import floor, log10
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
 from dstbench.analysis.verdicts import pairs_text, untestable
-from dstbench.rendering.scores import unit_of
+from dstbench.rendering.latex import PaperTable, cell, is_best
+from dstbench.rendering.scores import heads_of, named, sign, unit_of
 from dstbench.rendering.tables import (
     UNDEFINED,
     Page,
     interval_text,
+    pivoted,
     renderer,
     side_by_side,
     signature_lines,
     texts,
     value_text,
 )
+from dstbench.schema.names import name_of
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
@@ -35,8 +40,13 @@ if TYPE_CHECKING:
 _ENOUGH_SEEDS: Final = 5
 
 
-def leaderboard_page(leaderboard: Leaderboard) -> Page:
-    """Scores with intervals, of runs and of models, and a table of differences per metric."""
+def leaderboard_page(leaderboard: Leaderboard, *, pairs: bool = False) -> Page:
+    """Scores with intervals, of runs and of models, and a table of differences per metric.
+
+    Args:
+        leaderboard: What `dstbench.compare` returned.
+        pairs: Whether to show the differences only.
+    """
     design = leaderboard.design.row(0, named=True)
     metrics = leaderboard.scores["metric"].unique(maintain_order=True).to_list()
     level = _percent(design["level"])
@@ -46,9 +56,10 @@ def leaderboard_page(leaderboard: Leaderboard) -> Page:
         title = f"Models: mean and standard deviation over n runs, and {level} intervals of the mean"
         sections.append((title, _standings(models, metrics, level).rename({"run": "model"})))
     cannot = untestable(leaderboard.differences, design["resamples"], design["level"])
-    scored, tested = _about_scores(leaderboard, design), _about_tests(leaderboard, design)
+    scored = _about_scores(leaderboard, design)
+    tested = [*_about_tests(leaderboard, design), *_about_columns(leaderboard)]
     signatures = signature_lines(leaderboard.scores)
-    captions = {title: [*scored, *signatures] for title, _ in sections}
+    sections = [] if pairs else sections
     verdicts = []
     for metric in metrics:
         differences = leaderboard.differences.filter(metric=metric)
@@ -58,8 +69,8 @@ def leaderboard_page(leaderboard: Leaderboard) -> Page:
             title = f"Differences in {metric}"
             sections.append((title, _pairs(ordered, design)))
             verdicts.append(_verdict(ordered, metric, design))
-            captions[title] = [*scored, *cannot, *tested, *signatures]
-    return Page(sections, [*verdicts, *cannot, *scored, *tested, *signatures], captions)
+    paper = pairs_table(leaderboard) if pairs else standings_table(leaderboard)
+    return Page(sections, [*verdicts, *cannot, *scored, *tested, *signatures], paper=[paper])
 
 
 render_leaderboard = renderer(leaderboard_page)
@@ -154,7 +165,7 @@ def _about_scores(leaderboard: Leaderboard, design: Design) -> list[str]:
 
 
 def _about_tests(leaderboard: Leaderboard, design: Design) -> list[str]:
-    """How p was computed, and what the columns beside it are."""
+    """How p was computed."""
     if leaderboard.differences.is_empty():
         return []
     lines = [f"p: two-sided, {design['test']}, {design['resamples']:,} resamples"]
@@ -162,6 +173,14 @@ def _about_tests(leaderboard: Leaderboard, design: Design) -> list[str]:
         numbers = leaderboard.differences["m"].unique().sort().to_list()
         m = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else f"{numbers[0]}"
         lines.append(f"p {design['adjustment']}: adjusted for the differences of a metric, m = {m}")
+    return lines
+
+
+def _about_columns(leaderboard: Leaderboard) -> list[str]:
+    """What the columns beside p are."""
+    if leaderboard.differences.is_empty():
+        return []
+    lines = []
     if leaderboard.models.is_empty():
         lines.append("wins, losses: dialogues in which run scores higher, lower; discordant: those whose counts differ")
     return [*lines, "detectable: 2.8 standard errors, a difference that one test at 5 % finds in 80 of 100 cases"]
@@ -169,3 +188,99 @@ def _about_tests(leaderboard: Leaderboard, design: Design) -> list[str]:
 
 def _percent(share: float) -> str:
     return f"{round(100 * share, 9):g} %"
+
+
+# --- for a paper ------------------------------------------------------------------------------------------------------
+
+
+def standings_table(leaderboard: Leaderboard) -> PaperTable:
+    """Scores as a paper prints them, with the letters of the runs (models) that each is significantly better than.
+
+    So ranx prints its comparisons. A metric of the user's own has no marks: its lower scores may be the better ones.
+    """
+    design, differences = leaderboard.design.row(0, named=True), leaderboard.differences
+    rows, what = _compared(leaderboard)
+    names = rows.filter(metric=rows["metric"][0]).sort("value", descending=True, nulls_last=True, maintain_order=True)
+    letters = ascii_lowercase if names.height <= len(ascii_lowercase) else [f"{n + 1}," for n in range(names.height)]
+    lettered = names.select("run", pl.Series("letter", letters[: names.height], pl.String))
+    deviation = pl.when(pl.col("sd").is_not_null()).then(pl.format("±{} ", value_text("sd"))).otherwise(pl.lit(""))
+    marked = rows.join(_beaten(differences, lettered), on=["metric", "run"], how="left", maintain_order="left")
+    marked = marked.with_columns(
+        value_text("value").alias("text"),
+        merit=sign(rows) * pl.col("value"),
+        small=pl.concat_str(deviation, _brackets()) if "sd" in rows.columns else _brackets(),
+        raised=pl.col("letters").str.strip_chars_end(",").fill_null(""),
+    )
+    marks = {"small": pl.col("small"), "raised": pl.col("raised"), "bold": is_best("metric")}
+    cells = marked.select("run", "metric", cell(pl.col("text"), "cell", **marks))
+    table = side_by_side([lettered, pivoted(cells, "metric", "run", "cell")], on="run")
+    table = table.select(pl.col("letter").str.strip_chars_end(","), pl.exclude("letter"))
+    caption = f"{named(rows)}{_over(leaderboard)}, with {_percent(design['level'])} intervals."
+    if differences["significant"].count():
+        alpha = _percent(1 - design["level"])
+        caption += f" Superscripts: the {what}s that one is significantly better than (at {alpha})."
+        if design["baseline"] is not None:
+            (baseline,) = table.filter(run=design["baseline"])["letter"]
+            caption += f" Only differences to {what} {baseline} are tested."
+    else:
+        table = table.drop("letter")
+    heads = {**heads_of(rows), "letter": "", "run": what.capitalize()}
+    return PaperTable(table, f"{caption} Bold: the best.", "tab:compare", _notes(leaderboard), (), heads)
+
+
+def pairs_table(leaderboard: Leaderboard) -> PaperTable:
+    """The differences of pairs as a paper prints them, with p; significant ones have a star."""
+    design, rows = leaderboard.design.row(0, named=True), leaderboard.differences
+    standings, what = _compared(leaderboard)
+    metrics = rows["metric"].unique(maintain_order=True).to_list()
+    ordered = (_in_order(rows.filter(metric=metric), standings.filter(metric=metric), design) for metric in metrics)
+    tables = [_pairs(of_metric, design).drop("discordant", "detectable", strict=False) for of_metric in ordered]
+    titles = [name_of(metric) for metric, table in zip(metrics, tables, strict=True) for _ in range(table.height)]
+    star = f"; *: significant at {_percent(1 - design['level'])}" if rows["significant"].count() else ""
+    level = _percent(design["level"])
+    caption = f"Differences in {named(rows)} between {what}s{_over(leaderboard)}, with {level} intervals{star}."
+    groups = titles if len(metrics) > 1 else ()
+    return PaperTable(pl.concat(tables), caption, "tab:pairs", _notes(leaderboard), groups)
+
+
+def _compared(leaderboard: Leaderboard) -> tuple[pl.DataFrame, str]:
+    """The scores that are compared, and whether they are those of runs or models."""
+    if leaderboard.models.is_empty():
+        return leaderboard.scores, "run"
+    return leaderboard.models.rename({"model": "run"}), "model"
+
+
+def _beaten(differences: pl.DataFrame, lettered: pl.DataFrame) -> pl.DataFrame:
+    """Per metric and run, the letters of the runs that it is significantly better than, in their order."""
+    is_better = sign(differences) * pl.col("difference") > 0
+    better, worse = (
+        pl.when(is_better).then(one).otherwise(other) for one, other in (("run", "other"), ("other", "run"))
+    )
+    return (
+        differences.filter(pl.col("significant").fill_null(value=False), sign(differences).is_not_null())
+        .select("metric", run=better, worse=worse)
+        .join(lettered.with_row_index("place"), left_on="worse", right_on="run")
+        .sort("place")
+        .group_by("metric", "run", maintain_order=True)
+        .agg(letters=pl.col("letter").str.join(""))
+    )
+
+
+def _brackets() -> pl.Expr:
+    """The columns `low` and `high` as one short text; empty if there is no interval."""
+    interval = pl.format("[{}, {}]", value_text("low"), value_text("high"))
+    return pl.when(pl.col("low").is_not_null()).then(interval).otherwise(pl.lit(""))
+
+
+def _over(leaderboard: Leaderboard) -> str:
+    turns, dialogues = leaderboard.scores.select("turns", "dialogues").row(0)
+    means = " (means and standard deviations over runs)" if leaderboard.models.height else ""
+    return f"{means} over {turns:,} {unit_of(leaderboard.scores)} of {dialogues:,} dialogues"
+
+
+def _notes(leaderboard: Leaderboard) -> list[str]:
+    """How scores, intervals and tests were computed."""
+    design = leaderboard.design.row(0, named=True)
+    cannot = untestable(leaderboard.differences, design["resamples"], design["level"])
+    scored, tested = _about_scores(leaderboard, design)[1:], _about_tests(leaderboard, design)
+    return [*cannot, *scored, *tested, *signature_lines(leaderboard.scores)]

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.analysis.associations import POOLED
+from dstbench.rendering.latex import PaperTable, cell
 from dstbench.rendering.tables import (
     UNDEFINED,
     Page,
     counts,
     interval_text,
+    paper_table,
     pivoted,
     renderer,
     share_text,
@@ -25,6 +27,7 @@ from dstbench.rendering.tables import (
     three_decimals,
     value_text,
 )
+from dstbench.schema.names import name_of
 
 if TYPE_CHECKING:
     from dstbench.analysis.correlate import Correlations
@@ -79,10 +82,34 @@ def diagnosis_page(diagnosis: Diagnosis) -> Page:
         ("By domain: slots of turns, and percent by kind of error", _rates(diagnosis.errors_by_domain, "domain")),
         ("By slot", _rates(diagnosis.errors_by_slot, "slot")),
     ]
-    return Page(sections, signature_lines(diagnosis.runs.with_columns(metric=pl.lit("jga"))))
+    signatures = signature_lines(diagnosis.runs.with_columns(metric=pl.lit("jga")))
+    return Page(sections, signatures, paper=[_failures(diagnosis, signatures)])
 
 
 render_diagnosis = renderer(diagnosis_page)
+
+
+def _failures(diagnosis: Diagnosis, signatures: list[str]) -> PaperTable:
+    """A row per run as a paper prints it: the dialogues that fail, and the slots that are wrong, by kind of error."""
+    rates = (
+        pl.col(f"of_{slots}").filter(pl.col("kind") == kind).sum().alias(kind)
+        for kind, slots in _ERROR_RATES
+        if slots != "inactive"
+    )
+    runs = diagnosis.runs
+    table = runs.join(diagnosis.errors.group_by("run").agg(rates), on="run", how="left", maintain_order="left").select(
+        "run",
+        share_text(pl.col("failing") / pl.col("dialogues"), "Failing"),
+        share_text(pl.when(pl.col("failing") > 0).then(pl.col("recovered") / pl.col("failing")), "Recovered"),
+        *(share_text(kind, name_of(kind).partition(" ")[0]) for kind in ("missed", "wrong", "over")),
+    )
+    sizes = runs.select("turns", "dialogues").unique()
+    over = f" {sizes['turns'][0]:,} turns, {sizes['dialogues'][0]:,} dialogues." if sizes.height == 1 else ""
+    caption = (
+        "Where runs fail, in percent: dialogues whose last turn is wrong; of these, those with a right turn after "
+    )
+    caption += f"the first wrong one; slots of gold that are missed or wrong; predicted slots not in gold.{over}"
+    return PaperTable(table, caption, "tab:diagnose", signatures, (), {"run": "Run"})
 
 
 def _by_run(table: pl.DataFrame, index: str, values: str) -> pl.DataFrame:
@@ -126,6 +153,7 @@ def traits_page(traits: Traits) -> Page:
         for (trait,), bins in traits.bins.group_by("trait", maintain_order=True)
     ]
     sections += [*_matrices(traits.correlations), *_differences(traits.differences)]
+    listed = len(sections)
     for (higher, lower), dialogues in traits.disagreements.group_by("higher", "lower", maintain_order=True):
         shown = dialogues.select(
             "run",
@@ -137,10 +165,37 @@ def traits_page(traits: Traits) -> Page:
         )
         sections.append((f"Dialogues that {higher} scores highest above {lower}", shown))
     below = ["shares in percent; --format csv or json lists every dialogue", *_about_intervals(traits.correlations)]
-    return Page(sections, [*below, *signature_lines(traits.signatures)])
+    below += signature_lines(traits.signatures)
+    paper = [paper_table(*section, "traits", below) for section in sections[listed:]]
+    return Page(sections, below, paper=paper or [_trait_table(traits, below[1:])])
 
 
 render_traits = renderer(traits_page)
+
+
+def _trait_table(traits: Traits, notes: list[str]) -> PaperTable:
+    """A row per run: the correlation of each metric with each trait."""
+    names = traits.bins["trait"].unique(maintain_order=True).to_list()
+    pairs = traits.correlations.filter(pl.col("first").is_in(names), ~pl.col("second").is_in(names))
+    both = pairs.select("first", "second").unique(maintain_order=True).iter_rows()
+    heads = {f"{score} {trait}": f"{name_of(score)}, {name_of(trait)}" for trait, score in both}
+    cells = pairs.select("run", pl.format("{} {}", "second", "first").alias("pair"), _with_interval())
+    sizes = pairs.select("run", pl.col("n").cast(pl.String)).unique(maintain_order=True)
+    table = pivoted(cells, "pair", "run", "cell")
+    if sizes["run"].is_unique().all():
+        table = side_by_side([table, sizes], on="run")
+    caption = (
+        "Pearson correlations over dialogues of scores with traits of their mistakes, with "
+        f"{_percent(pairs)} intervals; n: number of dialogues."
+    )
+    return PaperTable(table, caption, "tab:traits", notes, (), {**heads, "run": "Run"})
+
+
+def _with_interval() -> pl.Expr:
+    """Correlations with their intervals, as cells."""
+    limits = pl.format("[{}, {}]", three_decimals("low"), three_decimals("high"))
+    small = pl.when(pl.col("low").is_null()).then(pl.lit("")).otherwise(limits)
+    return cell(three_decimals("r"), "cell", small=small)
 
 
 def _binned(bins: pl.DataFrame, counted: Collection[str]) -> pl.DataFrame:
@@ -161,7 +216,11 @@ def correlations_page(correlations: Correlations) -> Page:
     below = _about_intervals(correlations.matrix)
     if correlations.tests.height > 1:
         below.append("p are two-sided, and not adjusted for their number")
-    return Page(sections, [*below, *signature_lines(correlations.signatures)])
+    below += signature_lines(correlations.signatures)
+    differences = _differences(correlations.differences, correlations.tests)
+    paper = [paper_table(*section, "correlate", below) for section in differences]
+    unit = "turns" if correlations.signatures["signature"].str.contains(r"\|by:[^|]*turn").any() else "dialogues"
+    return Page(sections, below, paper=paper or [_matrix_table(correlations.matrix, unit, below)])
 
 
 render_correlations = renderer(correlations_page)
@@ -186,6 +245,22 @@ def _matrices(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
         if not same:
             sections.append((f"{run}: number of rows", _triangles(sizes, {})))
     return sections
+
+
+def _matrix_table(matrix: pl.DataFrame, unit: str, notes: list[str]) -> PaperTable:
+    """Correlations over turns or dialogues, of all runs together if there are several."""
+    run = POOLED if POOLED in matrix["run"] else matrix["run"][0]
+    pairs = matrix.filter(run=run)
+    sizes = pairs["n"].unique().sort()
+    n = f"{sizes[0]:,}" + (f" to {sizes[-1]:,}" if len(sizes) > 1 else "")
+    of = " of all runs" if run == POOLED else ""
+    cells = pairs.select("second", "first", _with_interval())
+    names = dict.fromkeys([*pairs["first"], *pairs["second"]])
+    table = pivoted(cells, "first", "second", "cell")
+    heads = {name: name_of(name) for name in names} | {"second": ""}
+    table = table.with_columns(pl.col("second").replace(heads))
+    caption = f"Pearson correlations over {unit}{of}, with {_percent(pairs)} intervals; n = {n}."
+    return PaperTable(table, caption, "tab:correlate", notes, (), heads)
 
 
 def _triangles(below: dict[tuple[str, str], str], above: dict[tuple[str, str], str]) -> pl.DataFrame:

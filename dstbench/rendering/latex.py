@@ -1,44 +1,54 @@
-r"""Tables as LaTeX, in the style of the package booktabs, with captions that say how their numbers were computed.
+r"""Tables as a paper prints them: LaTeX in the style of the package booktabs.
 
-A table that is too wide for a column spans both, and is scaled down if it is still too wide. A table that is too long
-for a page continues on the next.
+Numbers stand in columns of their own, aligned to the right, and what is raised or small beside them in further columns.
+So decimals stay below each other where numbers are bold, underlined or marked, which columns of the package siunitx do
+not do for underlined numbers. Nothing is wider than its place: a table that is too wide for a column spans both, and is
+scaled down if it is still too wide; long texts break. A table that is too long for a page has several parts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count, pairwise
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
-from dstbench.io.escape import latex_text
+import polars as pl
 
-if TYPE_CHECKING:
-    import polars as pl
+from dstbench.io.escape import latex_text, plain_text
 
-# A table with more rows does not fit on a page.
-_LONGEST: Final = 45
-# The part of a line about options of the command line, which a caption leaves out.
-_OPTION: Final = re.compile(r"(?:; --\w[^;]*| \([^()]*--\w[^()]*\))$")
+# A part with more lines does not fit on a page.
+_LONGEST: Final = 40
+# A line of wrapped text has at least so many characters, and one of notes about so many, LaTeX's commands included;
+# wrapped texts have this part of the width.
+_WRAPPED_LINE: Final = 16
+_NOTE_LINE: Final = 150
+_WRAPPED: Final = r"p{.35\linewidth}"
+# A wider table, in characters of the small font, spans both columns of the page.
+_WIDEST_TABLE: Final = 50
+# A column has space beside it, as wide as so many characters.
+_GAP: Final = 3
+# Longer texts in a cell are wrapped, and so are longer heads; longer words in notes and captions may break.
+_WIDEST_CELL: Final = 40
+_WIDEST_HEAD: Final = 14
+_LONGEST_WORD: Final = 20
+# Long words break after so many characters, or after a mark.
+_PIECE: Final = 8
+# In more columns, small texts are below the numbers, not beside them.
+_MOST_BESIDE: Final = 3
+# The part of a line about options of the command line, which a paper leaves out.
+_OPTION: Final = re.compile(r"(?:; --\w[^;]*| \([^()]*--\w[^()]*\)|^--\w.*)$")
 _SIGNATURE: Final = re.compile(r"^(signature.*): (\S+)$", re.DOTALL)
 # Numbers, with their share in percent, and intervals.
-_NUMERIC: Final = r"^(?:-?[0-9.]+(?: to -?[0-9.]+| \([0-9.]+\))?|-|)$"
-# A wider table, in characters of the small font, spans both columns of the page.
-_WIDEST_TABLE: Final = 60
-# Longer texts in a cell are wrapped.
-_WIDEST_CELL: Final = 60
-_LONG_TABLE: Final = r"""\begingroup\footnotesize
-\begin{longtable}{%(columns)s}
-%(caption)s\toprule
-%(head)s
-\midrule
-\endhead
-%(rows)s\bottomrule
-\end{longtable}
-\endgroup
-"""
+_NUMERIC: Final = r"^(?:-?[0-9.,]+(?: to -?[0-9.]+| \([0-9.]+\))?|-|)$"
+# Lines are cut after this many characters; a line may name many runs.
+_LONGEST_LINE: Final = 100_000
+_LABEL: Final = re.compile(r"^\\label\{.*\}$", re.MULTILINE)
+_PACKAGES: Final = "% \\usepackage{booktabs,graphicx}\n"
 _TABLE: Final = r"""\begin{%(place)s}[t]
 \centering\footnotesize
-%(caption)s\smallskip
 \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%%
 \begin{tabular}{%(columns)s}
 \toprule
@@ -46,58 +56,218 @@ _TABLE: Final = r"""\begin{%(place)s}[t]
 \midrule
 %(rows)s\bottomrule
 \end{tabular}}
-\end{%(place)s}
+%(notes)s%(caption)s\end{%(place)s}
 """
 
 
-def latex_page(tables: Sequence[tuple[pl.DataFrame, Sequence[str]]]) -> str:
-    """Tables of texts, each with the lines of its caption, after a comment with the packages that they need."""
-    needed = "booktabs,graphicx" + (",longtable" if any(table.height > _LONGEST for table, _ in tables) else "")
-    return "\n".join([f"% \\usepackage{{{needed}}}\n", *(latex_table(table, caption) for table, caption in tables)])
+class PaperTable(NamedTuple):
+    """A table of a paper.
+
+    Attributes:
+        table: Its columns: texts, or cells (`cell`). A column of numbers is aligned to the right.
+        caption: What it shows, in sentences.
+        label: The name by which the paper refers to it.
+        notes: Lines below the table: how it was computed, and the signature.
+        groups: For each row the title of its group, or None: a group without a title; empty: there are no groups.
+        heads: The heads of columns, where they are not the columns' names.
+    """
+
+    table: pl.DataFrame
+    caption: str
+    label: str
+    notes: Sequence[str] = ()
+    groups: Sequence[str | None] = ()
+    heads: Mapping[str, str] = MappingProxyType({})
 
 
-def latex_table(table: pl.DataFrame, caption: Sequence[str]) -> str:
-    """One table of texts.
+def cell(text: pl.Expr, name: str, **marks: pl.Expr) -> pl.Expr:
+    """A column of numbers, as texts, with marks.
 
     Args:
-        table: Its texts; columns of numbers are aligned to the right.
-        caption: What the table shows, then how it was computed; a signature may break between its parts.
+        text: The numbers.
+        name: The column's name.
+        **marks: `small` and `raised`, texts beside the numbers; `bold` and `underlined`, which numbers are so.
     """
-    numeric = [table[name].str.contains(_NUMERIC).all() for name in table.columns]
-    rows = [
-        _row(_number(text) if is_number else latex_text(text) for text, is_number in zip(row, numeric, strict=True))
-        for row in table.iter_rows()
+    absent = {"small": pl.lit(""), "raised": pl.lit(""), "bold": pl.lit(value=False), "underlined": pl.lit(value=False)}
+    return pl.struct(mark.alias(kind) for kind, mark in {"text": text, **absent, **marks}.items()).alias(name)
+
+
+def is_best(*over: str) -> pl.Expr:
+    """Whether a row's number, as its column `text` shows it, is the best of several, by the column `merit`.
+
+    Args:
+        over: The columns whose values these rows share; none: all rows.
+    """
+    merit, text = pl.col("merit"), pl.col("text")
+    best = text.sort_by(merit, descending=True, nulls_last=True).first()
+    marked = merit.is_not_null() & (text == best) & (merit.count() > 1)
+    return marked.over(over) if over else marked
+
+
+def latex_page(tables: Iterable[PaperTable]) -> str:
+    """Tables after a comment with the packages that they need; tables of one label are numbered."""
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
+    labelled = (table._replace(label=_numbered(table.label, next(numbers[table.label]))) for table in tables)
+    return "\n".join([_PACKAGES, *map(_latex_table, labelled)])
+
+
+def _numbered(label: str, number: int) -> str:
+    return label if number == 1 else f"{label}-{number}"
+
+
+def relabelled(page: str, label: str) -> str:
+    """A page with another label for its first table, and numbered ones for the others."""
+    numbers = count(1)
+    return _LABEL.sub(lambda _: rf"\label{{{_numbered(label, next(numbers))}}}", page)
+
+
+class _Drawn(NamedTuple):
+    """A column as LaTeX: its layout, which may have several columns, its head, and per row its cells.
+
+    Attributes:
+        below: What is in a second line of each row.
+        heights: How many lines each cell takes, without those.
+        width: How wide the column is, in characters.
+    """
+
+    layout: str
+    head: str
+    lines: list[str]
+    below: list[str]
+    heights: list[int]
+    width: float
+
+
+def _latex_table(paper: PaperTable) -> str:
+    """One table, in parts if it is long."""
+    with_small = sum(column.dtype == pl.Struct and any(_field(column, "small")) for column in paper.table)
+    below = with_small > _MOST_BESIDE
+    columns = [
+        _marked(column, head, below=below) if column.dtype == pl.Struct else _drawn(column, head)
+        for column, head in ((column, paper.heads.get(column.name, column.name)) for column in paper.table)
     ]
-    widths = [max(texts.str.len_chars().to_list(), default=0) for texts in table]
-    columns = zip(numeric, widths, strict=True)
-    total_width = sum(max(len(name), width) + 2 for name, width in zip(table.columns, widths, strict=True))
-    is_long = table.height > _LONGEST
-    caption_text = rf"\caption{{{_caption(caption)}}}" + (r"\\" if is_long else "") + "\n" if caption else ""
-    return (_LONG_TABLE if is_long else _TABLE) % {
-        "place": "table*" if total_width > _WIDEST_TABLE else "table",
-        "columns": "".join("r" if n else r"p{.4\linewidth}" if width > _WIDEST_CELL else "l" for n, width in columns),
-        "caption": caption_text,
-        "head": _row(map(latex_text, table.columns)),
-        "rows": "".join(f"{row}\n" for row in rows),
+    number_of_columns = sum(len(re.findall("[lrp]", re.sub(r"\{.*?\}", "", column.layout))) for column in columns)
+    notes = _notes(paper.notes)  # below the first part
+    rows, parts_of_rows, height = [], [0], len(notes) // _NOTE_LINE
+    for number, lines in enumerate(zip(*(column.lines for column in columns), strict=True)):
+        title = _title(paper.groups, number, number_of_columns)
+        below_it = _row(column.below[number] for column in columns) + "\\addlinespace[2pt]\n" if below else ""
+        needed = max(column.heights[number] for column in columns) + bool(title) + below
+        if height + needed > _LONGEST and number:
+            parts_of_rows.append(number)
+            height = 0
+        height += needed
+        rows.append(f"{title}{_row(lines)}{below_it}")
+    layout = {
+        "place": "table*" if sum(column.width + _GAP for column in columns) > _WIDEST_TABLE else "table",
+        "columns": "".join(column.layout for column in columns),
+        "head": _row(column.head for column in columns).rstrip(),
     }
+    parts = []
+    for number, (start, end) in enumerate(pairwise([*parts_of_rows, len(rows)])):
+        caption = rf"\caption{{{_prose(paper.caption)}}}" + f"\n\\label{{{paper.label}}}\n"
+        if number:
+            notes = ""
+            caption = "\\addtocounter{table}{-1}\n" + rf"\caption{{{_prose(paper.caption)} (continued)}}" + "\n"
+        parts.append(_TABLE % {**layout, "rows": "".join(rows[start:end]), "notes": notes, "caption": caption})
+        if number % 10 == 9:  # LaTeX keeps only some dozens of tables in mind
+            parts.append("\\clearpage\n")
+    return "\n".join(parts)
+
+
+def _drawn(texts: pl.Series, head: str) -> _Drawn:
+    """A column of texts; long ones are wrapped."""
+    is_number = bool(texts.str.contains(_NUMERIC).all())
+    longest = max(texts.str.len_chars(), default=0)
+    wraps = not is_number and longest > _WIDEST_CELL
+    draw = _number if is_number else _wrapped if wraps else latex_text
+    side = "r" if is_number else "l"
+    lines = _broken(head, _WIDEST_HEAD)
+    width = max(min(longest, _WIDEST_CELL), *map(len, lines), 0)
+    layout = _WRAPPED if wraps else side
+    heights = [1 + len(text) // _WRAPPED_LINE if wraps else 1 for text in texts]
+    return _Drawn(layout, _stack(lines, side), [draw(text) for text in texts], [""] * len(texts), heights, width)
+
+
+def _marked(cells: pl.Series, name: str, *, below: bool) -> _Drawn:
+    """A column of cells: numbers, beside them what is raised and, unless that is below, what is small."""
+    texts, small, raised = (_field(cells, name) for name in ("text", "small", "raised"))
+    parts = ["r", *(["@{}l"] if any(raised) else []), *([r"@{\,\,}r"] if any(small) and not below else [])]
+    lines, lines_below = [], []
+    for one in (one or {"text": "", "small": "", "raised": ""} for one in cells):
+        number = _number(one["text"])
+        number = rf"\textbf{{{number}}}" if one.get("bold") else number
+        line = [rf"\underline{{{number}}}" if one.get("underlined") else number]
+        line += [rf"$^{{\mathrm{{{one['raised']}}}}}$" if one["raised"] else ""] if any(raised) else []
+        beside = rf"{{\scriptsize {_number(one['small'])}}}" if one["small"] else ""
+        lines.append(" & ".join([*line, *([beside] if len(parts) > len(line) else [])]))
+        lines_below.append(rf"\multicolumn{{2}}{{c}}{{{beside}}}" if any(raised) else beside)
+    heads = _broken(name, _WIDEST_HEAD)
+    head = _stack(heads, "r") if len(parts) == 1 else rf"\multicolumn{{{len(parts)}}}{{c}}{{{_stack(heads, 'c')}}}"
+    longest = [max(map(len, column), default=0) for column in (texts, raised, small)]
+    number_width = longest[0] + 0.7 * longest[1]
+    width = max(number_width, 0.9 * longest[2]) if below else number_width + 0.9 * longest[2]
+    return _Drawn("".join(parts), head, lines, lines_below, [1] * len(lines), max(width, *map(len, heads)))
+
+
+def _field(cells: pl.Series, name: str) -> list[str]:
+    return cells.struct.field(name).fill_null("").to_list()
 
 
 def _row(cells: Iterable[str]) -> str:
-    return " & ".join(cells) + r" \\"
+    return " & ".join(cells) + " \\\\\n"
+
+
+def _title(groups: Sequence[str | None], row: int, columns: int) -> str:
+    """What is above a row that begins a group: a rule, unless it is the first, and the group's title."""
+    if not groups or (row and groups[row] == groups[row - 1]):
+        return ""
+    title = groups[row]
+    rule = "\\midrule\n" if row else ""
+    return rule if title is None else rule + rf"\multicolumn{{{columns}}}{{l}}{{\textit{{{_prose(title)}}}}} \\" + "\n"
 
 
 def _number(text: str) -> str:
     """A number or an interval with minus signs in place of hyphens; a dash if undefined."""
-    return "--" if text == "-" else re.sub(r"-(?=[0-9.])", "$-$", text)
+    return "--" if text == "-" else re.sub(r"-(?=[0-9.])", "$-$", latex_text(text))
 
 
-def _caption(lines: Sequence[str]) -> str:
+def _broken(text: str, most: int) -> list[str]:
+    """A text in lines of at most so many characters, broken after spaces and marks, and within longer words."""
+    lines = [""]
+    for piece in re.findall(rf".{{1,{most - 1}}}?(?:[\s_/:|+,-]|$)|.{{1,{most}}}", plain_text(text)):
+        if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > most:
+            lines.append("")
+        lines[-1] += piece
+    return [line.strip() for line in lines]
+
+
+def _stack(lines: Sequence[str], side: str) -> str:
+    shown = r"\\".join(map(latex_text, lines))
+    return rf"\shortstack[{side}]{{{shown}}}" if len(lines) > 1 else shown
+
+
+def _breakable(text: str, most: int = _PIECE) -> str:
+    """A word that may break."""
+    return r"\allowbreak{}".join(map(latex_text, _broken(text, most)))
+
+
+def _prose(text: str) -> str:
+    """A text whose long words may break."""
+    words = plain_text(text, _LONGEST_LINE).split(" ")
+    return " ".join(_breakable(word) if len(word) > _LONGEST_WORD else latex_text(word) for word in words)
+
+
+def _wrapped(text: str) -> str:
+    r"""A text for a column of paragraphs, not justified (``\raggedright`` would need the package array)."""
+    return rf"\rightskip0pt plus1fil {_prose(text)}"
+
+
+def _notes(lines: Iterable[str]) -> str:
+    """Lines below a table, in small type; a signature may break anywhere."""
     shown = []
-    for line in lines:
-        text = _OPTION.sub("", line)
-        if signature := _SIGNATURE.match(text):
-            parts = re.sub(r"(\\textbar\{\}|[+,])", r"\1\\allowbreak{}", latex_text(signature[2]))
-            shown.append(rf"{latex_text(signature[1])}: \texttt{{{parts}}}")
-        else:
-            shown.append(latex_text(text))
-    return f"{shown[0]}: {'; '.join(shown[1:])}." if len(shown) > 1 else f"{shown[0]}."
+    for line in filter(None, (_OPTION.sub("", line) for line in lines)):
+        signature = _SIGNATURE.match(line)
+        breakable = signature and rf"\texttt{{{_breakable(signature[2], _LONGEST_WORD)}}}"
+        shown.append(f"{_prose(signature[1])}: {breakable}" if signature else _prose(line))
+    return rf"\par\smallskip{{\scriptsize\raggedright {'; '.join(shown)}.\par}}" + "\n" if shown else ""

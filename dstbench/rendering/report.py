@@ -37,10 +37,11 @@ from dstbench.rendering.charts.runs import (
     scores_along,
     sweep_charts,
 )
-from dstbench.rendering.compare import render_leaderboard
-from dstbench.rendering.diagnose import render_traits
+from dstbench.rendering.compare import pairs_table, standings_table
+from dstbench.rendering.diagnose import traits_page
+from dstbench.rendering.latex import latex_page
 from dstbench.rendering.report_page import Chapter, Front, render_frame, render_html, render_markdown
-from dstbench.rendering.scores import render_scores, unit_of
+from dstbench.rendering.scores import score_table, unit_of
 from dstbench.rendering.tables import as_rows, render_object
 from dstbench.runs.open import Data, Reading
 from dstbench.scoring.scope import open_under
@@ -102,13 +103,10 @@ class Report:
         return render_markdown(self._front(), self._chapters())
 
     def to_latex(self) -> str:
-        """The leaderboard, the scores by domain and the traits as LaTeX, for a paper."""
-        parts = (
-            render_leaderboard(self.leaderboard, "latex"),
-            render_scores(self.by_domain, "latex"),
-            render_traits(self.traits, "latex"),
-        )
-        return "\n".join(parts)
+        """The leaderboard, its differences, the scores by domain and the traits as LaTeX, for a paper."""
+        differences = [pairs_table(self.leaderboard)] if self.leaderboard.differences.height else []
+        traits = traits_page(self.traits).for_paper
+        return latex_page([standings_table(self.leaderboard), *differences, score_table(self.by_domain), *traits])
 
     def to_json(self) -> str:
         """One JSON object with a key per attribute except `explorer`: its rows, or the rows of each of its frames."""

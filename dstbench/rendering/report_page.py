@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dstbench.rendering.charts.draw import draw_on_page
 from dstbench.rendering.html import Markup, element, join, json_text, table
-from dstbench.rendering.latex import latex_page
+from dstbench.rendering.latex import PaperTable, latex_page
 from dstbench.rendering.tables import draw, escape_lines
 from dstbench.schema.names import name_of
 
@@ -45,6 +45,7 @@ class Block:
         chart: The figure, likewise.
         folded: Whether it is hidden until the reader opens it; the table of a figure and long tables always are.
         badged: Whether runs have their warnings beside their names.
+        paper: The table as a paper prints it; None: as it is.
     """
 
     title: str
@@ -52,6 +53,7 @@ class Block:
     chart: Chart | None = None
     folded: bool = False
     badged: bool = False
+    paper: PaperTable | None = None
 
 
 @dataclass(frozen=True)
@@ -198,7 +200,8 @@ def _block(block: Block, front: Front) -> Markup:
         parts.append(figure)
     if block.table is not None:
         numbers = table(block.table, block.title, front.glossary, front.badges if block.badged else {})
-        latex = element("template", latex_page([(block.table, [block.title])]))
+        paper = block.paper or PaperTable(block.table, f"{block.title}.", "tab:report")
+        latex = element("template", latex_page([paper]))
         if parts:
             numbers = element("details", element("summary", "The numbers"), numbers)
         parts += [numbers, latex]

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import polars as pl
 
-from dstbench.rendering.latex import latex_page
+from dstbench.errors import UsageError
+from dstbench.rendering.latex import PaperTable, cell, is_best, latex_page
 from dstbench.rendering.tables import (
+    IS_COUNT,
     UNDEFINED,
     Page,
     counts,
     draw,
     escape_lines,
     pivoted,
-    render_page,
     render_rows,
     share_text,
+    side_by_side,
     signature_lines,
     texts,
+    value_text,
 )
 from dstbench.schema.core import SCORES
+from dstbench.schema.names import name_of, sign_of
 from dstbench.typing import TableFormat
 
 # The column of scores with exact matching, beside fuzzy ones.
@@ -29,9 +34,11 @@ _EXACT: Final = "exact"
 _SLOT_TITLES: Final = {"jga": "accuracy (jga)", f"jga {_EXACT}": f"accuracy (jga) {_EXACT}"}
 # The first cell of a row of standard errors.
 _ERROR: Final = "±"
+# The title of the runs that are in no group.
+_NO_GROUP: Final = "other runs"
 
 
-def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
+def render_scores(scores: pl.DataFrame, form: TableFormat, groups: Mapping[str, str] | None = None) -> str:
     """Score rows in one of the formats.
 
     Args:
@@ -40,25 +47,54 @@ def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
             fractions; null, in CSV empty, if undefined. The other formats have a column per metric, with shares in
             percent; runs are ordered by the first metric, with the standard errors below each, and the signature is
             below the table. The table is as wide as necessary, on a terminal too: no number is cut.
+        groups: Titles of groups of runs, each with the names or patterns of its runs, comma-separated. ``text``, ``md``
+            and ``latex`` show the groups in this order, and then the runs that are in none.
+
+    Raises:
+        UsageError: Scores are not by run alone; a pattern fits no run; a run is in two groups.
     """
+    titles = _titles(scores, groups) if groups else {}
     if form in ("json", "csv"):
         return render_rows(scores, "scores", form)
-    table, units = wide(scores), "values in percent, counts as they are"
-    if table.select((pl.first() == _ERROR).any()).item():
-        units += f"; {_ERROR} one standard error over dialogues"
-    sizes = scores.select("turns", "dialogues").unique()
-    if sizes.height == 1:  # one line below says it for all rows
-        turns, dialogues = sizes.row(0)
-        unit = "turns" if "slot" in scores.columns else unit_of(scores)
-        table, units = table.drop("turns", "dialogues"), f"{units}; {turns:,} {unit}, {dialogues:,} dialogues"
-    below = [units]
-    if "slot" in scores.columns:
-        below.append("by slot: every scored turn counts; a slot in neither gold nor prediction is correct")
-    below += signature_lines(scores)
     if form == "latex":
-        by = " and ".join(name for name in _groups(scores) if name != "run")
-        return latex_page([(table, [f"Scores by {by}" if by else "Scores", *below])])
+        return latex_page([score_table(scores, titles)])
+    table, units = wide(scores, titles), "values in percent, counts as they are"
+    if table.select((pl.first().str.strip_chars_start() == _ERROR).any()).item():
+        units += f"; {_ERROR} one standard error over dialogues"
+    if sizes := _sizes(scores):  # one line below says it for all rows
+        table, units = table.drop("turns", "dialogues"), f"{units}; {sizes}"
+    below = [units, *_about_slots(scores), *signature_lines(scores)]
     return draw(table, form) + ("\n" if form == "md" else "") + escape_lines(below, form)
+
+
+def _titles(scores: pl.DataFrame, groups: Mapping[str, str]) -> dict[str, str]:
+    """The title of each run's group, in the order of the groups; see `render_scores`."""
+    from dstbench.analysis.compare import runs_called  # not before: it needs the modules of statistics
+
+    if _groups(scores) != ["run"]:
+        raise UsageError("--group takes scores by run", hint="omit --by")
+    names = scores["run"].unique(maintain_order=True).to_list()
+    titles: dict[str, str] = {}
+    for title, patterns in groups.items():
+        for run in dict.fromkeys(names[index] for index in runs_called(patterns, names, f"--group {title!r}")):
+            if run in titles:
+                raise UsageError(f"run {run!r} is in two groups: {titles[run]!r} and {title!r}")
+            titles[run] = title
+    return titles
+
+
+def _sizes(scores: pl.DataFrame) -> str | None:
+    """How many turns and dialogues are scored; None if rows differ in it."""
+    sizes = scores.select("turns", "dialogues").unique()
+    if sizes.height != 1:
+        return None
+    turns, dialogues = sizes.row(0)
+    return f"{turns:,} {'turns' if 'slot' in scores.columns else unit_of(scores)}, {dialogues:,} dialogues"
+
+
+def _about_slots(scores: pl.DataFrame) -> list[str]:
+    line = "by slot: every scored turn counts; a slot in neither gold nor prediction is correct"
+    return [line] if "slot" in scores.columns else []
 
 
 def unit_of(scores: pl.DataFrame) -> str:
@@ -66,24 +102,57 @@ def unit_of(scores: pl.DataFrame) -> str:
     return "frames" if scores["signature"].str.contains("|unit:frame|", literal=True).all() else "turns"
 
 
-def wide(scores: pl.DataFrame) -> pl.DataFrame:
-    """Score rows as a table of texts: a row per run and group, a column per metric."""
+def wide(scores: pl.DataFrame, titles: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """Score rows as a table of texts: a row per run and group, a column per metric.
+
+    Args:
+        scores: What `dstbench.score` returns.
+        titles: The title of each run's group; runs are then below the titles.
+    """
     by, sizes = _groups(scores), ["turns", "dialogues"]
-    metrics = scores["metric"].unique(maintain_order=True).to_list()
-    if _EXACT in scores.columns:
-        exact = scores.with_columns(pl.format(f"{{}} {_EXACT}", "metric").alias("metric"), value=pl.col(_EXACT))
-        metrics = [name for metric in metrics for name in (metric, f"{metric} {_EXACT}")]
-        scores = pl.concat([scores, exact])
-    counted = counts(scores)
+    scores = _with_exact(scores)
+    counted, metrics = counts(scores), scores["metric"].unique(maintain_order=True).to_list()
     table = pivoted(scores, "metric", [*by, *sizes], "value")
     if by == ["run"]:
-        table = table.sort(metrics[0], descending=True, nulls_last=True, maintain_order=True)
+        table = pl.DataFrame({"run": _in_order(scores, titles or {})}).join(table, on="run", maintain_order="left")
     shown = table.select(
         *texts(*by), *(_number(metric, is_count=metric in counted) for metric in metrics), *texts(*sizes)
     )
     if "slot" in by:
         shown = shown.rename(_SLOT_TITLES, strict=False)
-    return _with_errors(shown, scores) if by == ["run"] and scores["se"].is_not_null().any() else shown
+    if by == ["run"] and scores["se"].is_not_null().any():
+        shown = _with_errors(shown, scores)
+    return _below_titles(shown, titles) if titles else shown
+
+
+def _with_exact(scores: pl.DataFrame) -> pl.DataFrame:
+    """Score rows with those of exact matching as metrics of their own, each after the fuzzy one."""
+    if _EXACT not in scores.columns:
+        return scores
+    metrics = scores["metric"].unique(maintain_order=True).to_list()
+    exact = scores.with_columns(pl.format(f"{{}} {_EXACT}", "metric").alias("metric"), value=pl.col(_EXACT))
+    order = [name for metric in metrics for name in (metric, f"{metric} {_EXACT}")]
+    return pl.concat([scores, exact]).sort(pl.col("metric").cast(pl.Enum(order)), maintain_order=True)
+
+
+def _in_order(scores: pl.DataFrame, titles: Mapping[str, str]) -> list[str]:
+    """The runs by group, each group's by the first metric, the highest first."""
+    of_first = scores.filter(metric=scores["metric"][0])
+    runs = of_first.sort("value", descending=True, nulls_last=True, maintain_order=True)["run"].to_list()
+    places = {title: place for place, title in enumerate(dict.fromkeys(titles.values()))}
+    return sorted(runs, key=lambda run: places.get(titles.get(run, ""), len(places)))
+
+
+def _below_titles(shown: pl.DataFrame, titles: Mapping[str, str]) -> pl.DataFrame:
+    """The table with a row above each group, its title; standard errors stay below their run."""
+    title = pl.col("run").replace_strict(titles, default=_NO_GROUP)
+    of_group = shown.with_columns(pl.when(pl.col("run") != _ERROR).then(title).forward_fill().alias("title"))
+    parts = [
+        frame
+        for (name,), rows in of_group.group_by("title", maintain_order=True)
+        for frame in (pl.DataFrame({"run": [name]}), rows.drop("title").with_columns(run="  " + pl.col("run")))
+    ]
+    return pl.concat(parts, how="diagonal").select(shown.columns).fill_null("")
 
 
 def _groups(scores: pl.DataFrame) -> list[str]:
@@ -101,6 +170,109 @@ def _with_errors(shown: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
     return both.with_columns(pl.all().fill_null(""))
 
 
+# --- for a paper ------------------------------------------------------------------------------------------------------
+
+
+def score_table(scores: pl.DataFrame, titles: Mapping[str, str] | None = None) -> PaperTable:
+    """Scores as a paper prints them: a row per run, or per domain, slot, …; the best are bold.
+
+    Args:
+        scores: What `dstbench.score` returns.
+        titles: The title of each run's group, in whose order the groups are; the best of each is underlined.
+    """
+    titles, others = titles or {}, [name for name in _groups(scores) if name != "run"]
+    caption = f"{named(scores)}{' by ' + ' and '.join(others) if others else ''}"
+    caption += f" over {sizes}" if (sizes := _sizes(scores)) else ""
+    groups: list[str | None] = []
+    if others:
+        table, groups = _parts(scores, others)
+    else:
+        order = _in_order(scores, titles)
+        table = _by_run(scores, order, titles)
+        groups = [titles.get(run) for run in order] if titles else []
+        caption += "; ± one standard error over dialogues" if scores["se"].is_not_null().any() else ""
+    caption += ". Bold: the best of all; underlined: the best of each group." if titles else "."
+    label = "-".join(["tab:score", *others])
+    return PaperTable(
+        table, caption, label, [*_about_slots(scores), *signature_lines(scores)], groups, heads_of(scores)
+    )
+
+
+def _by_run(scores: pl.DataFrame, order: list[str], titles: Mapping[str, str]) -> pl.DataFrame:
+    """A row per run, with its standard errors."""
+    title = pl.col("run").replace_strict(titles, default=None, return_dtype=pl.String)
+    rows = _texts(_with_exact(scores)).with_columns(title=title)
+    error = pl.when(pl.col("se").is_not_null()).then(pl.format("±{}", value_text("se"))).otherwise(pl.lit(""))
+    underlined = is_best("metric", "title") & pl.col("title").is_not_null()
+    cells = rows.select(
+        "run", "metric", cell(pl.col("text"), "cell", small=error, bold=is_best("metric"), underlined=underlined)
+    )
+    sizes = [] if _sizes(scores) else [scores.select("run", *texts("turns", "dialogues")).unique("run")]
+    return side_by_side([pl.DataFrame({"run": order}), pivoted(cells, "metric", "run", "cell"), *sizes], on="run")
+
+
+def _parts(scores: pl.DataFrame, others: list[str]) -> tuple[pl.DataFrame, list[str | None]]:
+    """A row per domain, slot, …: runs beside each other if there is one metric; else below, each a group."""
+    rows = _texts(scores)
+    runs_fit = rows["run"].n_unique() > 1 and not set(rows["run"]) & set(others)  # as names of columns
+    if runs_fit and rows["metric"].n_unique() == 1 and _EXACT not in rows.columns:
+        cells = rows.select(*others, "run", cell(pl.col("text"), "cell", bold=is_best(*others)))
+        return pivoted(cells, "run", others, "cell").with_columns(texts(*others)), []
+    table = wide(scores)
+    groups = table["run"].to_list() if rows["run"].n_unique() > 1 else []
+    return table.drop("run"), groups
+
+
+def named(scores: pl.DataFrame) -> str:
+    """What the scores are, with their unit."""
+    one = scores["metric"].n_unique() == 1
+    units = scores["unit"].unique()
+    unit = " (shares in %)" if len(units) > 1 else "" if units[0] == "count" else " (%)"
+    return f"{name_of(scores['metric'][0]) if one else 'Scores'}{unit}"
+
+
+def sign(rows: pl.DataFrame) -> pl.Expr:
+    """1 for rows of a metric whose higher scores are the better ones, -1 for the others, null if that is unknown."""
+    signs = {metric: sign_of(metric.removesuffix(f" {_EXACT}")) for metric in rows["metric"].unique()}
+    return pl.col("metric").replace_strict(signs, default=None, return_dtype=pl.Float64).cast(pl.Float64)
+
+
+def _texts(rows: pl.DataFrame) -> pl.DataFrame:
+    """Score rows with columns `text` and `merit`, see `is_best`."""
+    whole = pl.col("value").cast(pl.Int64, strict=False).cast(pl.String).fill_null(UNDEFINED)
+    return rows.with_columns(
+        pl.when(IS_COUNT).then(whole).otherwise(share_text("value")).alias("text"), merit=sign(rows) * pl.col("value")
+    )
+
+
+def heads_of(rows: pl.DataFrame) -> dict[str, str]:
+    """The heads of columns, those of exact matching too."""
+    names = {metric: name_of(metric) for metric in rows["metric"].unique()}
+    others = {name: name.capitalize() for name in ("run", *_groups(rows), "turns", "dialogues")}
+    return {**others, **names, **{f"{metric} {_EXACT}": f"{name}, {_EXACT}" for metric, name in names.items()}}
+
+
+def sweep_table(rows: pl.DataFrame) -> PaperTable:
+    """Scores under each convention, with runs or, of one run, metrics beside each other; the best of a row is bold."""
+    rows = _texts(rows)
+    several, metrics = rows["run"].n_unique() > 1, rows["metric"].unique(maintain_order=True).to_list()
+    beside, groups = ("run", ["metric"]) if several else ("metric", [])
+    bold = is_best("profile", "metric") if several else pl.lit(value=False)
+    mean = pl.col("value").filter(metric=metrics[0]).mean().over("profile")
+    ordered = rows.sort(pl.col("metric").cast(pl.Enum(metrics)), mean, descending=[False, True], maintain_order=True)
+    cells = ordered.select(*groups, "profile", beside, cell(pl.col("text"), "cell", bold=bold))
+    table = pivoted(cells, beside, [*groups, "profile"], "cell")
+    same = [name for name in table.columns if name != "profile"]
+    table = table.group_by(same, maintain_order=True).agg(pl.col("profile").str.join(", "))
+    caption = f"{named(rows)} of the same predictions under each convention." + " Bold: the best run." * several
+    titles = [name_of(metric) for metric in table["metric"]] if several and len(metrics) > 1 else []
+    heads = {"profile": "Convention", **({} if several else {name: name_of(name) for name in metrics})}
+    return PaperTable(table.select("profile", pl.exclude("profile", *groups)), caption, "tab:sweep", (), titles, heads)
+
+
+# --- sweeps -----------------------------------------------------------------------------------------------------------
+
+
 def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
     """A sweep over profiles in one of the formats.
 
@@ -112,7 +284,7 @@ def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
     if form in ("json", "csv"):
         return render_rows(rows, "sweep", form)
     if form == "latex":
-        return render_page(sweep_page(rows), form)
+        return latex_page([sweep_table(rows)])
     gap = "\n" if form == "md" else ""
     parts = (f"{draw(table, form)}{gap}{escape_lines([title], form)}" for title, table in sweep_page(rows).sections)
     return "\n".join(parts)

@@ -18,6 +18,7 @@ from dstbench.rendering.tables import (
     Page,
     counts,
     draw,
+    paper_table,
     pivoted,
     render_frames,
     render_page,
@@ -68,7 +69,9 @@ def render_walkthrough(walkthrough: Walkthrough, form: TableFormat, *, width: in
     ]
     if form != "text":
         tables = [("; ".join([head, *lines]), slots) for head, lines, slots in of_turns if slots.height]
-        return render_page(Page([(title, overview), *tables], [*above, *signatures]), form)
+        below = [*above, *signatures]
+        paper = [paper_table(title, overview, "show", below), *(paper_table(*table, "show") for table in tables)]
+        return render_page(Page([(title, overview), *tables], below, paper=paper), form)
     text = f"{plain_text(title)}\n\n{draw(overview, form)}" + "".join(f"{line}\n" for line in above)
     for head, lines, slots in of_turns:
         wrapped = (textwrap.wrap(plain_text(line), width - 4, subsequent_indent="    ") or [""] for line in lines)

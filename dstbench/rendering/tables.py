@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from functools import reduce
 from shutil import get_terminal_size
@@ -18,7 +19,7 @@ from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 import polars as pl
 
 from dstbench.io.escape import csv_text, json_text, markdown_text, plain_text
-from dstbench.rendering.latex import latex_page
+from dstbench.rendering.latex import PaperTable, latex_page
 from dstbench.schema.core import LOGGED
 from dstbench.typing import TableFormat
 
@@ -47,13 +48,19 @@ class Page(NamedTuple):
     Attributes:
         sections: Titles and tables of texts.
         below: Lines below the tables.
-        captions: For LaTeX, whose tables are pasted one by one: title to the lines of the table's caption. A table
-            whose title is not in it gets all lines `below`.
+        label: By which a paper refers to its table.
+        paper: The tables of a paper; None: the first of `sections`.
     """
 
     sections: list[tuple[str, pl.DataFrame]]
     below: list[str]
-    captions: Mapping[str, list[str]] | None = None
+    label: str = "results"
+    paper: Sequence[PaperTable] | None = None
+
+    @property
+    def for_paper(self) -> Sequence[PaperTable]:
+        """The tables that a paper prints of the result."""
+        return self.paper or [paper_table(*section, self.label, self.below) for section in self.sections[:1]]
 
 
 # --- pages, frames and rows in a format -------------------------------------------------------------------------------
@@ -100,13 +107,16 @@ def _printed(value: Any) -> dict[str, Any]:
 def render_page(page: Page, form: TableFormat) -> str:
     """A page as text, Markdown or LaTeX."""
     if form == "latex" and page.sections:
-        captions = page.captions or {}
-        return latex_page([
-            (table, [*title.split("\n"), *captions.get(title, page.below)]) for title, table in page.sections
-        ])  # fmt: skip
+        return latex_page(page.for_paper)
     mark = "### " if form == "md" else ""
     parts = [f"{mark}{escape_lines([title], form)}\n{draw(table, form)}" for title, table in page.sections]
     return "\n".join([*parts, escape_lines(page.below, form) or "\n"])
+
+
+def paper_table(title: str, table: pl.DataFrame, label: str, notes: Sequence[str] = ()) -> PaperTable:
+    """A table of texts for a paper; what its title says in further clauses and lines is a note."""
+    caption, *more = re.split(r"\n|; ", title)
+    return PaperTable(table, f"{caption[:1].upper()}{caption[1:]}.", f"tab:{label}", [*more, *notes])
 
 
 def render_object(content: dict[str, object]) -> str:
@@ -120,7 +130,8 @@ def render_rows(rows: pl.DataFrame, name: str, form: TableFormat) -> str:
         return render_object({name: rows.to_dicts()})
     if form == "csv":
         return csv_text(rows)
-    return draw(rows.select(pl.all().cast(pl.String).fill_null(UNDEFINED)), form)
+    shown = rows.select(pl.all().cast(pl.String).fill_null(UNDEFINED))
+    return latex_page([paper_table(name, shown, name)]) if form == "latex" else draw(shown, form)
 
 
 def render_answer(rows: pl.DataFrame, form: TableFormat) -> str:
@@ -236,9 +247,7 @@ def escape_lines(paragraphs: Iterable[str], form: TableFormat) -> str:
 
 
 def draw(table: pl.DataFrame, form: TableFormat) -> str:
-    """A table of texts, as LaTeX, as Markdown or as text."""
-    if form == "latex":
-        return latex_page([(table, ())])
+    """A table of texts, as Markdown or as text."""
     if form != "md":
         return text_table(table)
     names = [_markdown_cell(name) for name in table.columns]

@@ -38,6 +38,8 @@ _NAMES: Final = {
     "nu_paper": "Non-uniformity",
     "nu_released": "Non-uniformity (as released)",
 }
+# The fewer of these, the better.
+_ERRORS: Final = ("wrong", "missed", "over", "error-turns")
 # The papers' letters for parameters.
 _LETTERS: Final = {"lam": "λ", "alpha": "α"}  # noqa: RUF001 # a Greek letter it is
 
@@ -53,3 +55,13 @@ def name_of(metric: str) -> str:
     pairs = (parameter.partition("=") for parameter in parameters)
     shown = ", ".join(f"{_LETTERS.get(key, key)} = {value}" for key, _, value in pairs)
     return f"{name} ({shown})" if shown else name
+
+
+def sign_of(metric: str) -> int | None:
+    """1 if the higher score is the better one, -1 if the lower one is; None for metrics of the user's own.
+
+    >>> sign_of("fga:lam=0.25"), sign_of("missed"), sign_of("polite")
+    (1, -1, None)
+    """
+    notation = metric.partition(":")[0]
+    return (-1 if notation in _ERRORS else 1) if notation in _NAMES else None

@@ -1,10 +1,11 @@
-"""Tables as LaTeX: golden text, captions, escapes; compiled where there is a TeX, and parsed anyhow."""
+"""Tables as LaTeX: golden text, marks, captions, escapes; compiled where there is a TeX, and parsed anyhow."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import subprocess
+import warnings
 from pathlib import Path
 
 import polars as pl
@@ -14,55 +15,70 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.demo import synthetic
+from dstbench.errors import DstbenchWarning
 from dstbench.io.escape import latex_text, visible
-from dstbench.rendering.compare import render_leaderboard
+from dstbench.metrics import Metric
+from dstbench.rendering.compare import pairs_table, render_leaderboard, standings_table
 from dstbench.rendering.diagnose import render_correlations, render_diagnosis, render_traits
-from dstbench.rendering.latex import latex_page, latex_table
-from dstbench.rendering.scores import render_scores, render_sweep
+from dstbench.rendering.latex import PaperTable, latex_page, relabelled
+from dstbench.rendering.scores import render_scores, render_sweep, score_table
 from dstbench.rendering.tables import render_rows
 from tests import formats
-from tests.commands import ok
+from tests.commands import ok, run
 from tests.corpora import EXAMPLE
 
 HOSTILE = r"\input{x} {%$&#_^~<|>`'[*-- ,, é"
 RUNS = {**synthetic(10), HOSTILE: synthetic(10)["eager"]}
+LONG = [
+    *("W" * 70, "t5_base_multiwoz21_seed_1_epoch_20_checkpoint_best_of_all_really", "x" * 30),
+    *("run with many words " * 4, "{" * 20, "a-b-c", "Ünïcode", "%", "[", "--"),
+]
 
 #: Compiled with pdfTeX of TeX Live 2022 (Debian 12), and looked at.
 GOLDEN = r"""% \usepackage{booktabs,graphicx}
 
 \begin{table}[t]
 \centering\footnotesize
-\caption{Scores by domain: values in percent, counts as they are; signature: \texttt{jga\textbar{}\allowbreak{}profile:verbatim.1\textbar{}\allowbreak{}missing:error\textbar{}\allowbreak{}by:domain\textbar{}\allowbreak{}gold:GOLD\textbar{}\allowbreak{}d:1\textbar{}\allowbreak{}t:2\textbar{}\allowbreak{}v:VERSION}.}
-\smallskip
 \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%
-\begin{tabular}{llrrr}
+\begin{tabular}{lrrr}
 \toprule
-run & domain & jga & turns & dialogues \\
+Domain & JGA & Turns & Dialogues \\
 \midrule
-my\_model & hotel & 100.00 & 2 & 1 \\
-my\_model & train & 0.00 & 1 & 1 \\
+hotel & 100.00 & 2 & 1 \\
+train & 0.00 & 1 & 1 \\
 \bottomrule
 \end{tabular}}
+\par\smallskip{\scriptsize\raggedright signature: \texttt{SIGNATURE}.\par}
+\caption{JGA (\%) by domain.}
+\label{tab:score-domain}
 \end{table}
-"""  # noqa: E501
+"""
 
 
-def pages() -> dict[str, str]:
-    """What each command prints, with a run of a hostile name."""
-    scores = dstbench.score(RUNS)
-    two = dict(list(RUNS.items())[-2:])
-    return {
-        "score": render_scores(scores, "latex"),
-        "compare": render_leaderboard(dstbench.compare(RUNS, resamples=200), "latex"),
-        "models": render_leaderboard(
-            dstbench.compare(RUNS, models={"a": "careful", "b": "eager"}, resamples=200), "latex"
-        ),
-        "diagnose": render_diagnosis(dstbench.diagnose(RUNS), "latex"),
-        "traits": render_traits(dstbench.traits(two, disagree=["jga", "gca"]), "latex"),
-        "correlate": render_correlations(dstbench.correlate(two), "latex"),
-        "sweep": render_sweep(dstbench.sweep(two, profiles=["verbatim", "trade", "sgd-mwz"]), "latex"),
-        "report": dstbench.report(two, most=1).to_latex(),
+def pages(runs: dict[str, pl.DataFrame]) -> dict[str, str]:
+    """What each command prints of runs."""
+    found = {
+        "score": render_scores(dstbench.score(runs), "latex"),
+        "parts": render_scores(dstbench.score(runs, metrics="jga,f1", by="domain"), "latex"),
+        "beside": render_scores(dstbench.score(runs, metrics="jga", by="domain"), "latex"),
+        "diagnose": render_diagnosis(dstbench.diagnose(runs), "latex"),
+        "traits": render_traits(dstbench.traits(runs), "latex"),
+        "correlate": render_correlations(dstbench.correlate(runs), "latex"),
+        "sweep": render_sweep(dstbench.sweep(runs, profiles=["verbatim", "trade", "sgd-mwz"]), "latex"),
         "rows": render_rows(pl.DataFrame({"gold": [HOSTILE], "n": [-1]}), "rows", "latex"),
+    }
+    if len(runs) == 1:
+        return found
+    many = dstbench.compare(runs, metrics="jga,sa,rsa,missed,fga:lam=0.25", resamples=200, adjust="none")
+    of_models = dstbench.compare(runs, models={"a": list(runs)[0], "b": list(runs)[1]}, resamples=200)  # noqa: RUF015
+    return found | {
+        "compare": render_leaderboard(dstbench.compare(runs, resamples=200), "latex"),
+        "many": render_leaderboard(many, "latex"),
+        "models": render_leaderboard(of_models, "latex"),
+        "pairs": render_leaderboard(many, "latex", pairs=True),
+        "disagree": render_traits(dstbench.traits(runs, disagree=["jga", "gca"]), "latex"),
+        "versus": render_correlations(dstbench.correlate(runs, differences=["jga,fga,gca"]), "latex"),
+        "report": dstbench.report(runs, most=1).to_latex(),
     }
 
 
@@ -79,41 +95,176 @@ def tables(page: str) -> list[tuple[str, str, list[list[str]]]]:
         caption = (re.findall(r"^\\caption\{(.*)\}(?:\\\\)?$", part, re.M) or [""])[0]
         columns = (re.findall(r"\\begin\{tabular\}\{(.*)\}$", part, re.M) or re.findall(r"^\{(.*)\}$", part, re.M))[0]
         body = part[part.index("\\toprule") : part.index("\\bottomrule")]
-        rows = [
-            re.split(r"(?<!\\) & ", line.removesuffix(r" \\")) for line in body.splitlines() if line.endswith(r" \\")
-        ]
-        found.append((caption, re.sub(r"p\{.*?\}", "p", columns), rows))
+        lines = [line for line in body.splitlines() if line.endswith(r" \\")]
+        rows = [re.split(r"(?<!\\) & ", line.removesuffix(r" \\")) for line in lines]
+        found.append((caption, re.sub(r"p\{.*?\}|@\{.*?\}", lambda kind: kind[0][0].strip("@"), columns), rows))
     return found
 
 
 def test_golden(here: Path) -> None:
     Path("my_model.json").write_text(formats.gtpr())
     page = ok("score", "my_model.json", "-m", "jga", "--by", "domain", "--format", "latex")
-    page = re.sub(r"gold:\w{8}", "gold:GOLD", page).replace(f"v:{dstbench.__version__}", "v:VERSION")
-    assert page == GOLDEN
+    (signature,) = re.findall(r"\\texttt\{(.*)\}\.\\par", page)
+    assert page.replace(signature, "SIGNATURE") == GOLDEN
+    readable = signature.replace(r"\allowbreak{}", "").replace(r"\textbar{}", "|")
+    assert re.fullmatch(r"jga\|profile:verbatim\.1\|missing:error\|by:domain\|gold:\w{8}\|d:1\|t:2\|v:.*", readable)
 
 
-@pytest.mark.filterwarnings("ignore:.* so few dialogues differ:dstbench.errors.DstbenchWarning")
-def test_every_row_has_every_column_and_every_caption_its_signature() -> None:
-    for name, page in pages().items():
+def columns_of(row: list[str]) -> int:
+    """How many columns the cells of a row take."""
+    return sum(int((re.findall(r"^\\multicolumn\{(\d+)\}", text) or ["1"])[0]) for text in row)
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_every_row_has_every_column_and_every_table_its_caption_and_label() -> None:
+    for name, page in pages(RUNS).items():
         parts = tables(page)
-        assert parts, name
         for caption, columns, rows in parts:
-            assert {len(row) for row in rows} == {len(columns)}, (name, caption)
-            assert ("signature" in caption) == (name not in ("sweep", "rows")), (name, caption)
-            assert "-{}-format" not in caption
+            assert {columns_of(row) for row in rows} == {len(columns)}, (name, caption)
+            assert caption.removesuffix(" (continued)").endswith("."), (name, caption)
+        labels = re.findall(r"^\\label\{(.*)\}$", page, re.MULTILINE)
+        assert len(set(labels)) == len(labels) == {"report": 4, "disagree": 2}.get(name, 1), name
+        assert page.count("usepackage") == 1
+        assert ("ignature" in page) == (name not in ("sweep", "rows")), name
+        assert "-{}-format" not in page
 
 
-def test_captions_of_a_comparison_name_the_test_and_n() -> None:
+#: Where the lower scores are the better ones.
+LOWER = ("missed", "over", "wrong", "error-turns")
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+@pytest.mark.parametrize("metric", ["jga", "gca", *LOWER])
+def test_letters_name_the_runs_that_a_run_is_significantly_better_than(metric: str) -> None:
+    found = dstbench.compare(synthetic(60), metrics=metric, resamples=200)
+    ((_, _, rows),) = tables(latex_page([standings_table(found)]))
+    runs = {row[0]: row[1] for row in rows[1:]}
+    letters = {row[1]: "".join(re.findall(r"mathrm\{(.*?)\}", " ".join(row))) for row in rows[1:]}
+    printed = {(run, runs[letter]) for run, of_run in letters.items() for letter in of_run}
+    significant = found.differences.filter(pl.col("significant"))
+    sign = -1 if metric in LOWER else 1
+    expected = {
+        (one, other) if sign * difference > 0 else (other, one)
+        for one, other, difference in significant.select("run", "other", "difference").iter_rows()
+    }
+    assert printed == expected
+    assert printed
+    values = dict(found.scores.select("run", "value").iter_rows())
+    best = max(values.values(), key=lambda value: sign * value)
+    assert {row[1] for row in rows[1:] if "textbf" in row[2]} == {run for run in values if values[run] == best}
+
+
+def test_equal_scores_are_bold_both_and_a_single_one_is_not() -> None:
+    corpus = synthetic(10)
+    page = latex_page([score_table(dstbench.score({"a": corpus["eager"], "b": corpus["eager"]}, metrics="jga"))])
+    assert page.count("textbf") == 2
+    assert "textbf" not in latex_page([score_table(dstbench.score({"a": corpus["eager"]}))])
+
+
+class Polite(Metric):
+    """A share of which nobody knows whether more is better."""
+
+    name, title, source = "polite", "polite", "here"
+
+    def stats(self) -> dict[str, pl.Expr]:
+        return {"correct": pl.col("n_correct"), "union": pl.col("n_union")}
+
+    def score(self, sums: dict[str, pl.Expr]) -> pl.Expr:  # type: ignore[override]
+        return sums["correct"] / sums["union"]
+
+
+def test_metrics_of_the_users_own_have_no_marks() -> None:
+    found = dstbench.compare(synthetic(40), metrics=[Polite()], resamples=200)
+    assert found.differences["significant"].any()
+    page = latex_page([standings_table(found)])
+    assert "textbf" not in page
+    assert "mathrm" not in page
+
+
+def test_notes_of_a_comparison_name_the_test_and_its_caption_n() -> None:
     found = dstbench.compare(synthetic(10), resamples=100)
-    scores, differences = tables(render_leaderboard(found, "latex"))
-    for caption in (scores[0], differences[0]):
-        assert "10 dialogues" in caption
-        assert "100 bootstrap resamples" in caption
-        assert "profile:verbatim.1" in caption
-    assert "approximate randomisation" not in scores[0]
-    assert "p: two-sided, approximate randomisation of dialogues, 100 resamples" in differences[0]
-    assert "m = 3" in differences[0]
+    page = render_leaderboard(found, "latex")
+    ((caption, _, _),) = tables(page)
+    assert "turns of 10 dialogues" in caption
+    assert len(caption) < 200
+    assert "100 bootstrap resamples" in page
+    assert "p: two-sided, approximate randomisation of dialogues, 100 resamples" in page
+    assert "m = 3" in page
+    assert "profile:" in page
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_a_caption_of_correlations_says_what_they_are_over() -> None:
+    for per, unit in (("turn", "turns"), ("dialogue", "dialogues")):
+        page = render_correlations(dstbench.correlate(synthetic(10), per=per), "latex")  # type: ignore[arg-type]
+        ((caption, _, _),) = tables(page)
+        assert f"over {unit} of all runs" in caption
+
+
+def test_pairs_have_a_row_per_pair_and_significant_ones_a_star() -> None:
+    found = dstbench.compare(synthetic(40), metrics="jga,missed", resamples=200)
+    ((_, _, rows),) = tables(latex_page([pairs_table(found)]))
+    shown = [row for row in rows[1:] if len(row) > 1]
+    assert len(shown) == found.differences.height == 6
+    assert sum("{*}" in row for row in shown) == found.differences["significant"].sum()
+
+
+@given(st.lists(st.sampled_from(["one", "two", None]), min_size=3, max_size=3))
+def test_groups_order_runs_and_the_best_of_each_is_underlined(titles: list[str | None]) -> None:
+    scores = dstbench.score(synthetic(20), metrics="jga")
+    names = scores["run"].to_list()
+    groups: dict[str, str] = {
+        str(title): ",".join(name for name, own in zip(names, titles, strict=True) if own == title)
+        for title in ("one", "two")
+        if title in titles
+    }
+    ((_, _, rows),) = tables(render_scores(scores, "latex", groups))
+    values = {row["run"]: row["value"] for row in scores.to_dicts()}
+    of_run = dict(zip(names, titles, strict=True))
+    expected = [
+        name
+        for title in [*groups, None]
+        for name in sorted((n for n in names if of_run[n] == title), key=lambda n: -values[n])
+    ]
+    shown = {row[0]: row[1] for row in rows[1:] if len(row) > 1}
+    assert list(shown) == expected
+    for name, number in shown.items():
+        of_group = [values[other] for other in names if of_run[other] == of_run[name]]
+        is_best = len(of_group) > 1 and values[name] == max(of_group) and of_run[name] is not None and bool(groups)
+        assert (r"\underline" in number) == is_best
+        assert (r"\textbf" in number) == (values[name] == max(values.values()))
+    words = [line.split()[0] for line in render_scores(scores, "text", groups).splitlines() if line.strip()]
+    assert [word for word in words if word in names] == expected
+
+
+def test_groups_that_cannot_be(here: Path) -> None:
+    Path("my_model.json").write_text(formats.gtpr())
+    for words, message in {
+        ("--group", "A=none"): "no run is called 'none'",
+        ("--group", "A=my*", "--group", "B=my_model"): "run 'my_model' is in two groups: 'A' and 'B'",
+        ("--group", "A"): "names no group and its runs",
+        ("--group", "A=my*", "--by", "domain"): "takes scores by run",
+    }.items():
+        code, out, err = run("score", "my_model.json", *words)
+        assert (code, out) == (2, "")
+        assert message in err
+
+
+def test_labels(here: Path) -> None:
+    Path("my_model.json").write_text(formats.gtpr())
+    assert r"\label{tab:score}" in ok("score", "my_model.json", "--format", "latex")
+    assert r"\label{tab:mine}" in ok("score", "my_model.json", "--format", "latex", "--label", "tab:mine")
+    for words, message in {
+        ("--label", "x"): "--label is LaTeX's",
+        ("--format", "latex", "--label", "a}b"): "cannot be a label",
+    }.items():
+        code, out, err = run("score", "my_model.json", *words)
+        assert (code, out) == (2, "")
+        assert message in err
+    table = PaperTable(pl.DataFrame({"a": ["x"]}), r"\label{no}", "tab:a")
+    page = latex_page([table, table])
+    assert re.findall(r"^\\label\{(.*)\}", page, re.MULTILINE) == ["tab:a", "tab:a-2"]
+    assert re.findall(r"^\\label\{(.*)\}", relabelled(page, "b"), re.MULTILINE) == ["b", "b-2"]
 
 
 def test_what_users_write_is_text() -> None:
@@ -130,38 +281,63 @@ def test_what_users_write_is_text() -> None:
 def test_no_text_opens_a_command_of_its_own(text: str) -> None:
     known = r"\\text(?:backslash|asciicircum|asciitilde|less|greater|bar|asciigrave|quotesingle|pm)\{\}|\\char34\{\}"
     rest = re.sub(
-        rf"{known}|\\[{{}}$&#_%]|\$\\(?:rightarrow|infty)\$|\{{[\[\]*]\}}|(?<=[-,])\{{\}}", "", latex_text(text)
+        rf"{known}|\\[{{}}$&#_%]|\$\\(?:rightarrow|infty|lambda|alpha)\$|\{{[\[\]*]\}}|(?<=[-,])\{{\}}",
+        "",
+        latex_text(text),
     )
     assert not set(rest) & set("\\{}$&#_%^~<>|\"`'[]*")
 
 
 def test_numbers_have_minus_signs_and_undefined_a_dash() -> None:
     table = pl.DataFrame({"run": ["a-b"], "d": ["-1.50"], "95 %": ["-2.00 to 1.00"], "p": ["-"]})
-    (found,) = tables(latex_table(table, ["Title", "signature: jga|v:1"]))
+    (found,) = tables(latex_page([PaperTable(table, "Title.", "tab:a")]))
     assert found[1:] == ("lrrr", [["run", "d", r"95 \%", "p"], ["a-b", "$-$1.50", "$-$2.00 to 1.00", "--"]])
 
 
-def test_long_tables_go_on_and_wide_ones_over_both_columns() -> None:
-    long = latex_page([(pl.DataFrame({"n": [str(n) for n in range(50)]}), ["Title"])])
-    assert "longtable" in long.splitlines()[0]
-    assert len(tables(long)[0][2]) == 51
-    wide = latex_table(pl.DataFrame({"text": ["x" * 70]}), ["Title"])
-    assert r"\begin{table*}" in wide
+def test_long_tables_have_parts_and_wide_ones_go_over_both_columns() -> None:
+    long = latex_page([PaperTable(pl.DataFrame({"n": [str(n) for n in range(100)]}), "Title.", "tab:a")])
+    parts = tables(long)
+    assert [row[0] for _, _, rows in parts for row in rows[1:]] == [str(n) for n in range(100)]
+    assert [caption for caption, _, _ in parts] == ["Title.", "Title. (continued)", "Title. (continued)"]
+    assert long.count(r"\label") == 1
+    wide = latex_page([PaperTable(pl.DataFrame({"text": ["x" * 70]}), "Title.", "tab:a")])
     assert tables(wide)[0][1] == "p"
-    assert r"\begin{table}[t]" in latex_table(pl.DataFrame({"text": ["x"]}), ["Title"])
+    many = latex_page([PaperTable(pl.DataFrame({str(n): ["12.34"] for n in range(12)}), "Title.", "tab:a")])
+    assert r"\begin{table*}" in many
+    assert r"\begin{table}[t]" in latex_page([PaperTable(pl.DataFrame({"text": ["x"]}), "Title.", "tab:a")])
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex here: parsed only")
-def test_it_compiles(here: Path) -> None:
-    body = "\n".join(pages().values())
-    Path("all.tex").write_text(
-        r"\documentclass[twocolumn]{article}\usepackage[T1]{fontenc}\usepackage{booktabs,graphicx,longtable}"
-        rf"\begin{{document}}\onecolumn {body}\end{{document}}",
-        encoding="utf-8",
-    )
+def has_tex() -> bool:
+    """Whether there is a pdfTeX with all that the tables and ACL's style need."""
+    if shutil.which("pdflatex") is None:
+        return False
+    needed = ["kpsewhich", "booktabs.sty", "graphicx.sty", "mathptmx.sty", "ptmr8t.tfm"]
+    return subprocess.run(needed, capture_output=True, check=False).returncode == 0  # noqa: S603 (our own)
+
+
+#: As ACL's style sets a page: two columns of 219 pt in a width of 455 pt, Times, 11 pt.
+ACL = r"""\documentclass[11pt,twocolumn]{article}
+\usepackage[T1]{fontenc}\usepackage{mathptmx,booktabs,graphicx}
+\setlength{\textwidth}{455pt}\setlength{\columnsep}{17pt}\setlength{\textheight}{700pt}
+\setlength{\topmargin}{-50pt}\setlength{\oddsidemargin}{0pt}
+\begin{document}
+"""
+
+
+@pytest.mark.skipif(not has_tex(), reason="no pdflatex with booktabs and Times here: parsed only")
+@pytest.mark.parametrize("names", [None, 1, 7, 10], ids=str)
+def test_it_compiles_and_fits_the_columns_of_acl(names: int | None, here: Path) -> None:
+    corpus = synthetic(12)
+    tracked = list(corpus.values())
+    runs = RUNS if names is None else {name: tracked[n % 3] for n, name in enumerate(LONG[:names])}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DstbenchWarning)
+        body = "\\clearpage\n".join(pages(runs).values())
+    Path("all.tex").write_text(f"{ACL}{body}\\end{{document}}\n", encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, encoding="latin-1")  # noqa: S603 (our own)
     assert done.returncode == 0, done.stdout[-2000:]
+    assert not re.findall(r"^(?:Overfull .*|.*too large for page.*)$", done.stdout, re.MULTILINE)
 
 
 def test_a_dialogue_of_the_example_is_a_table_too() -> None:
