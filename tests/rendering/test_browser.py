@@ -476,7 +476,7 @@ def test_an_address_restores_the_view_and_back_closes_a_dialogue(browser: Any, d
     assert view(browser) == deep
 
     opened(browser, demo)
-    found(browser, "nav a[href='#dialogues']")[0].click()
+    found(browser, "nav li a[href='#dialogues']")[0].click()
     first, second, *_ = listed(browser)
     found(browser, "#explorer tbody a")[0].click()
     shows(browser, first)
@@ -487,7 +487,7 @@ def test_an_address_restores_the_view_and_back_closes_a_dialogue(browser: Any, d
     assert view(browser) == plain
     browser.forward()
     shows(browser, second)
-    found(browser, "nav a")[0].click()  # a link to a chapter leaves the dialogue open, and leads to the chapter
+    found(browser, "nav li a")[0].click()  # a link to a chapter leaves the dialogue open, and leads to the chapter
     browser.execute_script("return new Promise(done => setTimeout(done, 100))")
     shows(browser, second)
     assert browser.execute_script("return scrollY < document.getElementById('dialogues').offsetTop - innerHeight")
