@@ -57,7 +57,6 @@ NOT_RUN = {
     ),
     "uv run --with mutmut mutmut run": "takes hours",
     "pip install .": "installs; .ci/versions does",
-    "pip install 'dstbench[report]'": "installs; .ci/versions does",
     "pip install 'dstbench[ray]'": "installs; .ci/run does",
     "ray start --head": "tests/scoring/test_ray.py starts a cluster of its own",
     "ray start --address=first:6379": "the same",
