@@ -71,7 +71,7 @@ def sweep(
             scored.append(rows.drop("exact", strict=False).with_columns(pl.lit(name).alias("profile")))
         if left_out:
             reasons = (f"{', '.join(names)} ({reason})" for reason, names in left_out.items())
-            warn(f"{run.name}: left out {'; '.join(reasons)}")
+            warn(f"left out {'; '.join(reasons)}", run=run.name)
         if scored:
             tables.append(_ordered(pl.concat(scored), str(chosen[0])))
     if not tables:

@@ -1,8 +1,5 @@
 """Commands that analyse runs: diagnose, traits, correlate, show, query."""
 
-import os
-import shutil
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -133,9 +130,6 @@ def correlate(
 
 # --- one dialogue, and queries ----------------------------------------------------------------------------------------
 
-# Utterances are wrapped to lines of at most this many characters.
-_WIDEST = 120
-
 
 @command(app, doing="reading", example="show predictions.json PMUL4648 --against other.json")
 def show(
@@ -170,8 +164,7 @@ def show(
         profile=choices.convention(),
         **runs.reading,
     )
-    width = min(_WIDEST, shutil.get_terminal_size((_WIDEST, 0)).columns)
-    return render_walkthrough(walkthrough, table.form, width=width, colour=table.output is None and _is_coloured())
+    return render_walkthrough(walkthrough, table.form)
 
 
 @command(app, doing="querying", example="query \"SELECT slot, count(*) AS n FROM classes WHERE kind = 'wrong' GROUP BY slot ORDER BY n DESC\" predictions.json")  # fmt: skip  # noqa: E501
@@ -188,8 +181,3 @@ def query(
 
     rows = dstbench.query(sql, runs.paths, metrics=metrics, profile=choices.convention(), **runs.reading)
     return render_answer(rows, table.form)
-
-
-def _is_coloured() -> bool:
-    """Whether standard output is a terminal that shows colours, and the user has not switched them off."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

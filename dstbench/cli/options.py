@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass, fields
@@ -67,7 +68,6 @@ Models = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=RUNS", help="Runs of one model (its seeds), by name or pattern: t5=t5_*. Repeatable."),
 ]
-FormatOption = Annotated[TableFormat, typer.Option("--format", help="Output format of the table.")]
 
 
 class OptionGroup:
@@ -145,10 +145,25 @@ class Runs(_Fields):
 
 
 @dataclass(frozen=True)
-class TableOutput(_Fields):
-    """The format of a command's table, and the file that the table is written to."""
+class Table(_Fields):
+    """The format of a command's table, and whether a terminal shows all of its columns."""
 
-    form: FormatOption = "text"
+    form: Annotated[TableFormat, typer.Option("--format", help="Output format of the table.")] = "text"
+    wide: Annotated[
+        bool, typer.Option("--wide", help="Show all columns also where the terminal is too narrow, in parts.")
+    ] = False
+
+    def active(self) -> AbstractContextManager[object]:
+        """The table is laid out for the terminal, if it goes to one."""
+        from dstbench.rendering.terminal import laid_out_for, screen_of
+
+        return laid_out_for(screen_of(sys.stdout)._replace(all_columns=self.wide))
+
+
+@dataclass(frozen=True)
+class TableOutput(Table):
+    """Likewise, and the file that the table is written to."""
+
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write to this file instead of the terminal.")
     ] = None
@@ -161,7 +176,7 @@ class TableOutput(_Fields):
             from dstbench.errors import warn
 
             warn(f"{self.output} holds {self.form}; --format {promised} writes {promised}")
-        return nullcontext()
+        return super().active() if str(self.output or "-") == "-" else nullcontext()
 
 
 @dataclass(frozen=True)

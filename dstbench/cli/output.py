@@ -7,7 +7,7 @@ import sys
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import typer
 
@@ -16,26 +16,66 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-# The console of each spinner that is shown; notes go through it, or they would stand on the spinner's line.
+    from dstbench.errors import DstbenchWarning
+
+# The console of each spinner that is shown; what is told meanwhile goes through it, or it would stand on its line.
 _spinners: list[Console] = []
+# Seconds after which a bar is drawn for work whose amount is known.
+_SOON: Final = 2
+
+
+class Notes:
+    """The warnings of a command, told as notes on stderr: at once, above its result or below it.
+
+    Args:
+        verbose: Whether to tell each of them; otherwise those of a kind are told in one line.
+    """
+
+    def __init__(self, *, verbose: bool = False) -> None:
+        self._verbose = verbose
+        self._kept: list[DstbenchWarning] = []
+
+    def add(self, warning: DstbenchWarning) -> None:
+        """Keep a warning until its time, or tell it if that is now."""
+        if warning.when == "now":
+            _tell("note", warning)
+        else:
+            self._kept.append(warning)
+
+    def tell(self, when: Literal["before", "after"] | None = None) -> None:
+        """Tell the notes of this time (None: all that are left), those to be read before the result first."""
+        from dstbench.cli.notes import folded
+
+        for time in ("before", "after") if when is None else (when,):
+            due = [warning for warning in self._kept if warning.when == time]
+            self._kept = [warning for warning in self._kept if warning.when != time]
+            for line in dict.fromkeys(map(str, due)) if self._verbose else folded(due):
+                _tell("note", line)
+
+
+def _tell(kind: str, message: object) -> None:
+    from dstbench.errors import shortened
+    from dstbench.io.escape import visible  # so that no text of a file controls the terminal
+    from dstbench.rendering.terminal import screen_of, wrapped
+
+    width = screen_of(sys.stderr).width
+    lines = (visible(shortened(line, 4000)) for line in f"{kind}: {message}".split("\n"))
+    text = "\n".join(wrapped(line, width, " " * (len(kind) + 2)) for line in lines)
+    if _spinners:  # it draws itself again below the text
+        _spinners[-1].print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
+    else:
+        typer.echo(text, err=True)
 
 
 @contextmanager
-def reporting() -> Iterator[None]:
-    """Print warnings to stderr as notes, and turn an error into one message and an exit code."""
-    from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, shortened
+def reporting(notes: Notes | None = None) -> Iterator[None]:
+    """Keep warnings as notes (None: tell them at the end), and turn an error into one message and an exit code."""
+    from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 
-    def tell(kind: str, message: object) -> None:
-        from dstbench.io.escape import visible  # so that no text of a file controls the terminal
-
-        text = "\n".join(visible(shortened(line, 4000)) for line in f"{kind}: {message}".split("\n"))
-        if _spinners:  # it draws itself again below the text
-            _spinners[-1].print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
-        else:
-            typer.echo(text, err=True)
+    kept = notes or Notes()
 
     def note(message: Warning | str, *_: object, **__: object) -> None:
-        tell("note", message)
+        kept.add(message if isinstance(message, DstbenchWarning) else DstbenchWarning(str(message), when="now"))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", DstbenchWarning)
@@ -43,43 +83,86 @@ def reporting() -> Iterator[None]:
         try:
             yield
         except DstbenchError as error:
-            tell("error", error)
+            kept.tell()
+            _tell("error", error)
             raise typer.Exit(2 if isinstance(error, UsageError) else 1) from None
         except MemoryError:
-            tell("error", "there is not enough memory for this\nhint: convert the files to a long table, one by one")
+            kept.tell()
+            _tell("error", "there is not enough memory for this\nhint: convert the files to a long table, one by one")
             raise typer.Exit(1) from None
+        except BaseException:  # interrupted
+            kept.tell()
+            raise
+    if notes is None:
+        kept.tell()
 
 
 @contextmanager
 def progress(doing: str) -> Iterator[None]:
-    """Show a spinner, with what is being done and for how long, if stderr is a terminal."""
+    """Show on stderr, if it is a terminal, what is being done and for how long, and how much of it is done if known.
+
+    Messages of the logger ``dstbench`` say what is being done; one with the attributes `done` and `of` also says how
+    much of it. A bar and the time that is left are shown after some seconds.
+    """
     if not sys.stderr.isatty():
         yield
         return
     import logging
 
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        Task,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.table import Column
+    from rich.text import Text
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    class Bar(BarColumn):
+        def render(self, task: Task) -> Any:
+            return super().render(task) if _is_slow(task) else Text()
+
+    class Remaining(TimeRemainingColumn):
+        max_refresh = 0
+
+        def render(self, task: Task) -> Text:
+            return super().render(task) if _is_slow(task) else Text()
+
+    def _is_slow(task: Task) -> bool:
+        return task.total is not None and (task.elapsed or 0) > _SOON
+
+    doing_column = TextColumn(
+        "{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")
+    )
+    columns = (SpinnerColumn(), doing_column, Bar(20), TimeElapsedColumn(), Remaining())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True) as progress:
         _spinners.append(console)
-        task = progress.add_task(doing)
+        progress.add_task(doing, total=None)
+        (shown,) = progress.tasks
 
         class Show(logging.Handler):
             def emit(self, record: logging.LogRecord) -> None:
-                progress.update(task, description=record.getMessage())
+                done, of = (getattr(record, name, None) for name in ("done", "of"))
+                if of != shown.total:  # other work: its own pace
+                    began = shown.start_time
+                    progress.reset(shown.id, total=of)
+                    shown.total, shown.start_time = of, began
+                progress.update(shown.id, description=record.getMessage(), completed=done)
 
-        log, shown = logging.getLogger("dstbench"), Show()
+        log, handler = logging.getLogger("dstbench"), Show()
         before = log.level
-        log.addHandler(shown)
+        log.addHandler(handler)
         log.setLevel(logging.INFO)
         try:
             yield
         finally:
             _spinners.remove(console)
-            log.removeHandler(shown)
+            log.removeHandler(handler)
             log.setLevel(before)
 
 

@@ -115,10 +115,10 @@ def check(
     choices: ConventionChoices,
 ) -> str:
     """Check runs before you believe their scores. Looks at floors, coverage, slots, values and cumulative states."""
-    from dstbench.rendering.tables import render_rows
+    from dstbench.rendering.tables import render_checks
 
     rows = dstbench.check(runs.paths, profile=choices.convention(), ontology=as_text(ontology), **runs.reading)
-    return render_rows(rows, "checks", table.form)
+    return render_checks(rows, table.form)
 
 
 @command(app, doing="reading", example="signature 'jga|profile:trade@faithful.1|…' 'jga|profile:verbatim.1|…'")

@@ -8,8 +8,10 @@ import polars as pl
 
 from dstbench.rendering.latex import latex_page
 from dstbench.rendering.tables import (
+    IS_COUNT,
     UNDEFINED,
     Page,
+    best_in_bold,
     counts,
     draw,
     escape_lines,
@@ -20,6 +22,7 @@ from dstbench.rendering.tables import (
     signature_lines,
     texts,
 )
+from dstbench.rendering.text_tables import NO_STYLES
 from dstbench.schema.core import SCORES
 from dstbench.typing import TableFormat
 
@@ -58,7 +61,10 @@ def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
     if form == "latex":
         by = " and ".join(name for name in _groups(scores) if name != "run")
         return latex_page([(table, [f"Scores by {by}" if by else "Scores", *below])])
-    return draw(table, form) + ("\n" if form == "md" else "") + escape_lines(below, form)
+    is_value = pl.col("run") != _ERROR
+    shares = [name for name in dict.fromkeys(scores.filter(~IS_COUNT)["metric"]) if name in table.columns]
+    best = best_in_bold(table.select(pl.when(is_value).then(pl.col(*shares))), shares) if shares else NO_STYLES
+    return draw(table, form, best) + ("\n" if form == "md" else "") + escape_lines(below, form)
 
 
 def unit_of(scores: pl.DataFrame) -> str:
@@ -107,15 +113,35 @@ def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
     Args:
         rows: What `dstbench.sweep` returns.
         form: ``json`` and ``csv`` have the rows as they are; the others have a table per run with a column per metric,
-            in percent, and say how far the profiles are apart.
+            in percent, and say how far the profiles are apart. In text, several runs are side by side.
     """
     if form in ("json", "csv"):
         return render_rows(rows, "sweep", form)
     if form == "latex":
         return render_page(sweep_page(rows), form)
     gap = "\n" if form == "md" else ""
-    parts = (f"{draw(table, form)}{gap}{escape_lines([title], form)}" for title, table in sweep_page(rows).sections)
-    return "\n".join(parts)
+    sections = sweep_page(rows).sections
+    if form == "text" and len(sections) > 1:
+        lines = [*(title for title, _ in sections), "what changes between profiles: sweep a single run"]
+        return _profiles_by_runs(rows) + escape_lines(lines, form)
+    return "\n".join(f"{draw(table, form)}{gap}{escape_lines([title], form)}" for title, table in sections)
+
+
+def _profiles_by_runs(rows: pl.DataFrame) -> str:
+    """For each metric, a row per profile and a column per run; profiles with the same scores share a row."""
+    tables, counted = [], counts(rows)
+    for (metric,), of_metric in rows.group_by("metric", maintain_order=True):
+        wide_rows = pivoted(of_metric, "run", "profile", "value")
+        runs = wide_rows.columns[1:]
+        shown = (
+            wide_rows.with_columns(mean=pl.mean_horizontal(runs))
+            .group_by(runs, maintain_order=True)
+            .agg(pl.col("profile").str.join(", "), pl.col("mean").first())
+            .sort("mean", descending=True, nulls_last=True, maintain_order=True)
+            .select("profile", *(_number(run, is_count=metric in counted) for run in runs))
+        )
+        tables.append(f"{metric}\n\n{draw(shown, 'text')}")
+    return "".join(tables)
 
 
 def sweep_page(rows: pl.DataFrame) -> Page:

@@ -238,7 +238,7 @@ def _make_part(piece: _Piece) -> None:
         coverage=aligned.coverage,
         left_out=aligned.left_out,
         only=states.only,
-        warnings=[str(warning.message) for warning in caught if issubclass(warning.category, DstbenchWarning)],
+        warnings=[vars(warning.message) for warning in caught if issubclass(warning.category, DstbenchWarning)],
         made_of=made_of,
     )
     write_table(piece.part, aligned.table, meta, cuts_of(aligned.table, _GROUP))
@@ -281,8 +281,8 @@ def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence
     if index["dialogue"].is_duplicated().any() or scored == 0 or 0 < len(frames) < len(parts):
         raise _DividedError
     for part in parts:
-        for text in part.meta["warnings"]:
-            warn(text)
+        for warning in part.meta["warnings"]:
+            warn(DstbenchWarning(**warning))
     only = parts[0].meta["only"]
     gold = None
     if first.gold is not None:

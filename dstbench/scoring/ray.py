@@ -75,8 +75,9 @@ class Cluster:
         if is_sent and run.name not in self._sent:
             self._sent.add(run.name)
             warn(
-                f"{run.name}: its rows are sent to the workers; from a long table on storage that all machines share "
-                "(dstbench convert) they would read them themselves"
+                "its rows are sent to the workers; from a long table on storage that all machines share "
+                "(dstbench convert) they would read them themselves",
+                run=run.name,
             )
         run.check()
         mark = None if run.path is None else _mark(run.path)

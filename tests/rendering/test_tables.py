@@ -8,7 +8,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstbench.rendering.tables import text_table
+from dstbench.rendering.text_tables import text_table
 
 PAGE = 100
 NUMBERS = ("7", "94 (23.5)", "0.25", "-")
