@@ -29,6 +29,7 @@ Level = Annotated[float, typer.Option(help="Confidence level of the intervals.")
 def diagnose(
     *,
     few: Annotated[int, typer.Option(min=0, help="Count the dialogues with fewer gold slots than this number.")] = 12,
+    everything: Annotated[bool, typer.Option("--all", help="Show all tables also as text.")] = False,
     drawing: Drawing,
     runs: Runs,
     table: TableOutput,
@@ -39,7 +40,9 @@ def diagnose(
     from dstbench.rendering.diagnose import render_diagnosis
 
     diagnosis = dstbench.diagnose(runs.paths, few=few, profile=choices.convention(), **runs.reading)
-    return Result(render_diagnosis(diagnosis, table.form), drawing.write(diagnosis_charts(diagnosis)))
+    return Result(
+        render_diagnosis(diagnosis, table.form, everything=everything), drawing.write(diagnosis_charts(diagnosis))
+    )
 
 
 @command(app, doing="scoring", example="traits predictions.json --disagree fga gca")
@@ -172,6 +175,7 @@ def query(
     *,
     sql: Annotated[str, typer.Argument(metavar="SQL", help="A query of long, classes, turns, dialogues, scores.")],
     metrics: Metrics = None,
+    everything: Annotated[bool, typer.Option("--all", help="Show all rows also as text.")] = False,
     runs: Runs,
     table: TableOutput,
     choices: ConventionChoices,
@@ -180,4 +184,4 @@ def query(
     from dstbench.rendering.tables import render_answer
 
     rows = dstbench.query(sql, runs.paths, metrics=metrics, profile=choices.convention(), **runs.reading)
-    return render_answer(rows, table.form)
+    return render_answer(rows, table.form, everything=everything)

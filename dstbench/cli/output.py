@@ -127,13 +127,11 @@ def progress(doing: str) -> Iterator[None]:
             return super().render(task) if _is_slow(task) else Text()
 
     class Remaining(TimeRemainingColumn):
-        max_refresh = 0
-
         def render(self, task: Task) -> Text:
             return super().render(task) if _is_slow(task) else Text()
 
     def _is_slow(task: Task) -> bool:
-        return task.total is not None and (task.elapsed or 0) > _SOON
+        return task.total is not None and task.completed < task.total and (task.elapsed or 0) > _SOON
 
     doing_column = TextColumn(
         "{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")
@@ -147,8 +145,8 @@ def progress(doing: str) -> Iterator[None]:
 
         class Show(logging.Handler):
             def emit(self, record: logging.LogRecord) -> None:
-                done, of = (getattr(record, name, None) for name in ("done", "of"))
-                if of != shown.total:  # other work: its own pace
+                done, of = getattr(record, "done", shown.completed), getattr(record, "of", shown.total)
+                if of != shown.total or done < shown.completed:  # other work, which has its own pace
                     began = shown.start_time
                     progress.reset(shown.id, total=of)
                     shown.total, shown.start_time = of, began

@@ -29,6 +29,8 @@ _Options = ParamSpec("_Options")
 IS_COUNT: Final = pl.col("unit") == "count"
 # The colour of a check's outcome.
 _COLOURS: Final = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+# The rows of an answer that text shows at first.
+_MOST_ROWS: Final = 50
 # Lines are cut after this many characters; a line may name many runs.
 _LONGEST_LINE: Final = 100_000
 
@@ -125,12 +127,16 @@ def render_checks(checks: pl.DataFrame, form: TableFormat) -> str:
     return render_rows(checks, "checks", form, {"status": [_COLOURS.get(status, "") for status in checks["status"]]})
 
 
-def render_answer(rows: pl.DataFrame, form: TableFormat) -> str:
+def render_answer(rows: pl.DataFrame, form: TableFormat, *, everything: bool = True) -> str:
     """The rows that a query selects, of any types, in one of the formats.
 
     Text, Markdown and LaTeX show six significant digits. Values other than numbers, texts and lists become texts. NaN
-    and infinities, which JSON does not have, become null.
+    and infinities, which JSON does not have, become null. Text has the first rows only, unless it is to have
+    everything.
     """
+    if form == "text" and not everything and rows.height > _MOST_ROWS:
+        shown = render_answer(rows.head(_MOST_ROWS), form)
+        return f"{shown}the first {_MOST_ROWS} of {rows.height:,} rows; --all shows them all\n"
     kept = (pl.String(), pl.Boolean(), pl.Null())
     rows = rows.with_columns(
         pl.col(name).cast(pl.Float64) if dtype.is_decimal() else pl.col(name).cast(pl.String)
@@ -154,7 +160,7 @@ def _as_json(value: Any) -> str | None:
 
 
 def signature_lines(scores: pl.DataFrame) -> list[str]:
-    """The distinct signatures, with all metrics of a run in one line."""
+    """The distinct signatures, all metrics of a run in one line; if few parts of a later one differ, only these."""
     heads_and_settings = pl.col("signature").str.splitn("|", 2).struct.unnest()
     folded = (
         scores.select("run", "metric", heads_and_settings)
@@ -164,11 +170,18 @@ def signature_lines(scores: pl.DataFrame) -> list[str]:
         .group_by("heads", "field_1", maintain_order=True)
         .agg(pl.col("run").str.join(", "))
     )
-    several = folded.height > 1
-    return [
-        f"signature{f' of {runs}' if several else ''}: {heads}|{settings}"
-        for heads, settings, runs in folded.iter_rows()
-    ]
+    if folded.height < 2:
+        return [f"signature: {heads}|{settings}" for heads, settings, _ in folded.iter_rows()]
+    lines: list[str] = []
+    first = folded.row(0)
+    for heads, settings, runs in folded.iter_rows():
+        parts, usual = ([heads, *text.split("|")] for text in (settings, first[1]))
+        usual[0] = first[0]
+        own = [part for part, other in zip(parts, usual, strict=False) if part != other]
+        same_keys = [part.partition(":")[0] for part in parts[1:]] == [part.partition(":")[0] for part in usual[1:]]
+        short = lines and same_keys and 2 * len(own) <= len(parts)
+        lines.append(f"signature of {runs}: {'the same with ' if short else ''}{'|'.join(own if short else parts)}")
+    return lines
 
 
 def counts(rows: pl.DataFrame) -> frozenset[str]:

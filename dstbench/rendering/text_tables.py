@@ -31,8 +31,8 @@ _WIDEST_CELL: Final = 60
 # word is broken, and no text so short.
 _WIDEST_TABLE: Final = 100
 _SHORT_TEXT: Final = 24
-# In a terminal, no text so short is wrapped, and no word so short is broken.
-_SHORTEST_TEXT: Final = 12
+# In a terminal, no text so short is wrapped (an interval is not), and no word so short is broken.
+_SHORTEST_TEXT: Final = 16
 _LONGEST_WORD: Final = 24
 # The spaces between columns.
 _GAP: Final = 3
@@ -173,7 +173,7 @@ def _draw(columns: Sequence[_Column], widths: Sequence[int]) -> str:
     from rich.text import Text
 
     line_below_header = Box("    \n" * 2 + " -- \n" + "    \n" * 5, ascii=True)
-    drawn = Table(box=line_below_header, pad_edge=False)
+    drawn = Table(box=line_below_header, pad_edge=False, header_style="")
     for column, width in zip(columns, widths, strict=True):
         title = column.title
         if column.is_number and _width(title) > width:

@@ -177,7 +177,9 @@ def _make_parts(pieces: Sequence[_Piece], jobs: int | None) -> None:
     jobs = min(jobs, len(pieces))
     if jobs <= 1:
         for number, piece in enumerate(pieces, 1):
-            _LOG.info("%s (file %s of %s)", piece.path, number, len(pieces))
+            _LOG.info(
+                "%s (file %s of %s)", piece.path, number, len(pieces), extra={"done": number - 1, "of": len(pieces)}
+            )
             _make_part(piece)
         return
     try:
@@ -185,7 +187,9 @@ def _make_parts(pieces: Sequence[_Piece], jobs: int | None) -> None:
             try:
                 futures = [pool.submit(_make_part, piece) for piece in pieces]
                 for number, future in enumerate(as_completed(futures), 1):
-                    _LOG.info("%s of %s files have been read", number, len(pieces))
+                    _LOG.info(
+                        "%s of %s files have been read", number, len(pieces), extra={"done": number, "of": len(pieces)}
+                    )
                     if not future.cancelled() and future.exception() is not None:
                         pool.shutdown(wait=False, cancel_futures=True)
             finally:

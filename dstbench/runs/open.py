@@ -107,7 +107,12 @@ def open_runs(
         if isinstance(item, (str, PathLike)):
             File(str(item)).check()
     gold_states = None if gold is None else open_gold(gold, split)
-    return [_open(name, item, gold_states, format, missing, split=split) for name, item in parts]
+    runs = []
+    for number, (name, item) in enumerate(parts):
+        _LOG.info("reading %s", name, extra={"done": number, "of": len(parts)})
+        runs.append(_open(name, item, gold_states, format, missing, split=split))
+    _LOG.info("%d runs have been read", len(parts), extra={"done": len(parts), "of": len(parts)})
+    return runs
 
 
 def read_run(

@@ -138,7 +138,14 @@ class Cluster:
             begun = len(results) + len(waiting)
             for number in range(begun, min(len(tasks), len(results) + max(_SUBMITTED_PER_CPU * cpus, 1))):
                 waiting[start(tasks[number])] = number
-            _LOG.info("%s: %d of %d tasks done, on %d CPUs", name, len(results), len(tasks), cpus)
+            _LOG.info(
+                "%s: %d of %d tasks done, on %d CPUs",
+                name,
+                len(results),
+                len(tasks),
+                cpus,
+                extra={"done": len(results), "of": len(tasks)},
+            )
             done, _ = self._ray.wait(list(waiting), timeout=_SECONDS)
             for task in done:
                 results[waiting.pop(task)] = _outcome(self._ray.get(task))
