@@ -108,19 +108,27 @@ def progress(doing: str) -> Iterator[None]:
         yield
         return
     import logging
+    from datetime import timedelta
+    from time import monotonic
 
     from rich.console import Console
     from rich.progress import (
         BarColumn,
         Progress,
+        ProgressColumn,
         SpinnerColumn,
         Task,
         TextColumn,
-        TimeElapsedColumn,
         TimeRemainingColumn,
     )
     from rich.table import Column
     from rich.text import Text
+
+    began = monotonic()
+
+    class Elapsed(ProgressColumn):
+        def render(self, _: Task) -> Text:
+            return Text(str(timedelta(seconds=int(monotonic() - began))))
 
     class Bar(BarColumn):
         def render(self, task: Task) -> Any:
@@ -131,12 +139,12 @@ def progress(doing: str) -> Iterator[None]:
             return super().render(task) if _is_slow(task) else Text()
 
     def _is_slow(task: Task) -> bool:
-        return task.total is not None and task.completed < task.total and (task.elapsed or 0) > _SOON
+        return task.total is not None and task.completed < task.total and monotonic() - began > _SOON
 
     doing_column = TextColumn(
         "{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")
     )
-    columns = (SpinnerColumn(), doing_column, Bar(20), TimeElapsedColumn(), Remaining())
+    columns = (SpinnerColumn(), doing_column, Bar(20), Elapsed(), Remaining())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True) as progress:
         _spinners.append(console)
@@ -147,9 +155,8 @@ def progress(doing: str) -> Iterator[None]:
             def emit(self, record: logging.LogRecord) -> None:
                 done, of = getattr(record, "done", shown.completed), getattr(record, "of", shown.total)
                 if of != shown.total or done < shown.completed:  # other work, which has its own pace
-                    began = shown.start_time
-                    progress.reset(shown.id, total=of)
-                    shown.total, shown.start_time = of, began
+                    shown.total = of
+                    progress.reset(shown.id)
                 progress.update(shown.id, description=record.getMessage(), completed=done)
 
         log, handler = logging.getLogger("dstbench"), Show()

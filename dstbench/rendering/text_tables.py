@@ -34,6 +34,8 @@ _SHORT_TEXT: Final = 24
 # In a terminal, no text so short is wrapped (an interval is not), and no word so short is broken.
 _SHORTEST_TEXT: Final = 16
 _LONGEST_WORD: Final = 24
+# No title of numbers so short is wrapped.
+_NARROW_TITLE: Final = 10
 # The spaces between columns.
 _GAP: Final = 3
 # A table of at most so many rows has several parts if it is too wide, each of at most so many columns.
@@ -56,7 +58,7 @@ class _Column(NamedTuple):
     def words(self) -> int:
         """The width of the longest word; numbers are words."""
         cells = self.cells if self.is_number else [word for cell in self.cells for word in cell.split()]
-        return max(map(_width, [*_parts(self.title), *cells]), default=1)
+        return max(map(_width, [*(part.rstrip() for part in _parts(self.title)), *cells]), default=1)
 
 
 def is_numeric(texts: pl.Series) -> bool:
@@ -111,7 +113,7 @@ def _width(text: str) -> int:
 
 def _parts(title: str) -> list[str]:
     """The parts of a title that may stand on lines of their own."""
-    return [part.strip() for part in re.split(r"(?<=[ :])", title) if part.strip()]
+    return re.findall(r"[^ :_.-]*[ :_.-]?", title)
 
 
 def _total(widths: Sequence[int]) -> int:
@@ -136,12 +138,13 @@ def _on_page(columns: Sequence[_Column]) -> list[int]:
 def _fitting(columns: Sequence[_Column], width: int) -> list[int] | None:
     """Widths for a terminal, with texts as long as possible; None if the columns do not fit."""
     natural = [column.width() for column in columns]
-    least = [column.words() for column in columns]
+    words = [column.words() for column in columns]
+    least = [min(full, max(_NARROW_TITLE, word)) for full, word in zip(natural, words, strict=True)]
     for numbers in (natural, least):
         for longest in range(_WIDEST_CELL, _SHORTEST_TEXT - 1, -1):
             widths = [
                 number if column.is_number else min(full, max(longest, min(word, _LONGEST_WORD)))
-                for column, number, full, word in zip(columns, numbers, natural, least, strict=True)
+                for column, number, full, word in zip(columns, numbers, natural, words, strict=True)
             ]
             if _total(widths) <= width:
                 return widths
@@ -197,9 +200,8 @@ def _filled(parts: Sequence[str], width: int) -> list[str]:
     """Lines of a title, as long as possible."""
     lines = [""]
     for part in parts:
-        joined = part if not lines[-1] else f"{lines[-1]}{'' if lines[-1].endswith(':') else ' '}{part}"
-        if _width(joined) <= width or not lines[-1]:
-            lines[-1] = joined
+        if _width((lines[-1] + part).rstrip()) <= width:
+            lines[-1] += part
         else:
             lines.append(part)
-    return lines
+    return [line.rstrip() for line in lines]
