@@ -103,8 +103,7 @@ def parse(text: str) -> Signature:
     >>> parse("jga|profile:verbatim.1|d:1000").settings["d"]
     '1000'
     """
-    bare = re.sub(r"\s*\n\s*", "", text.strip())  # where a terminal was narrower
-    bare = re.sub(r"^signature(?: of [^:]*)?: ", "", bare)  # below tables, these words precede it
+    bare = re.sub(r"^signature(?: of [^:]*)?: ", "", text.strip())  # below tables, these words precede it
     metric, *parts = [part for part, _ in re.findall(r"((?:[^|\\]|\\.)*)(\||$)", bare, re.DOTALL)][:-1] or [""]
     settings: dict[str, str] = {}
     for part in parts:

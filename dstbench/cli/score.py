@@ -1,5 +1,6 @@
 """Commands that score: score, compare, pairs, sweep, check, signature."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -130,6 +131,7 @@ def signature(
     from dstbench.io.escape import plain_text
     from dstbench.signature import differences, doubts, explain
 
+    texts = [re.sub(r"\s*\n\s*", "", text) for text in texts]  # as narrow terminals show them
     if len(texts) > 2:
         raise UsageError(f"{len(texts)} signatures", hint="give one to explain, or two to compare")
     if len(texts) == 1:
