@@ -7,7 +7,7 @@ import sys
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 # The console of each spinner that is shown; what is told meanwhile goes through it, or it would stand on its line.
 _spinners: list[Console] = []
-# Seconds after which a bar is drawn for work whose amount is known.
-_SOON: Final = 2
 
 
 class Notes:
@@ -102,62 +100,36 @@ def progress(doing: str) -> Iterator[None]:
     """Show on stderr, if it is a terminal, what is being done and for how long, and how much of it is done if known.
 
     Messages of the logger ``dstbench`` say what is being done; one with the attributes `done` and `of` also says how
-    much of it. A bar and the time that is left are shown after some seconds.
+    much of it, which a bar shows, and the time that is left is estimated.
     """
     if not sys.stderr.isatty():
         yield
         return
     import logging
-    from datetime import timedelta
-    from time import monotonic
 
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        ProgressColumn,
-        SpinnerColumn,
-        Task,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-    from rich.table import Column
-    from rich.text import Text
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    began = monotonic()
-
-    class Elapsed(ProgressColumn):
-        def render(self, _: Task) -> Text:
-            return Text(str(timedelta(seconds=int(monotonic() - began))))
-
-    class Bar(BarColumn):
-        def render(self, task: Task) -> Any:
-            return super().render(task) if _is_slow(task) else Text()
-
-    class Remaining(TimeRemainingColumn):
-        def render(self, task: Task) -> Text:
-            return super().render(task) if _is_slow(task) else Text()
-
-    def _is_slow(task: Task) -> bool:
-        return task.total is not None and task.completed < task.total and monotonic() - began > _SOON
-
-    doing_column = TextColumn(
-        "{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")
-    )
-    columns = (SpinnerColumn(), doing_column, Bar(20), Elapsed(), Remaining())
+    what = TextColumn("{task.description}", markup=False)
+    columns = (SpinnerColumn(), what, TimeElapsedColumn())
+    with_bar = (SpinnerColumn(), what, BarColumn(20), TimeElapsedColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True) as progress:
         _spinners.append(console)
-        progress.add_task(doing, total=None)
-        (shown,) = progress.tasks
+        task = progress.add_task(doing, total=None)
 
         class Show(logging.Handler):
+            total, done = 0, 0
+
             def emit(self, record: logging.LogRecord) -> None:
-                done, of = getattr(record, "done", shown.completed), getattr(record, "of", shown.total)
-                if of != shown.total or done < shown.completed:  # other work, which has its own pace
-                    shown.total = of
-                    progress.reset(shown.id)
-                progress.update(shown.id, description=record.getMessage(), completed=done)
+                total, done = getattr(record, "of", self.total), getattr(record, "done", self.done)
+                if total != self.total or done < self.done:  # other work, which has its own pace
+                    progress.reset(task, total=total)
+                self.total, self.done = total, done
+                progress.columns = with_bar if done < total else columns
+                said, room = record.getMessage(), max(10, console.width - 42)  # beside the bar and the times
+                said = said if len(said) <= room else f"…{said[1 - room :]}"
+                progress.update(task, description=said, completed=done)
 
         log, handler = logging.getLogger("dstbench"), Show()
         before = log.level

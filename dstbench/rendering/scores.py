@@ -42,7 +42,7 @@ def render_scores(scores: pl.DataFrame, form: TableFormat) -> str:
         form: ``json`` (one object, whose `scores` are the rows) and ``csv`` have the rows as they are: shares as
             fractions; null, in CSV empty, if undefined. The other formats have a column per metric, with shares in
             percent; runs are ordered by the first metric, with the standard errors below each, and the signature is
-            below the table. The table is as wide as necessary, on a terminal too: no number is cut.
+            below the table.
     """
     if form in ("json", "csv"):
         return render_rows(scores, "scores", form)

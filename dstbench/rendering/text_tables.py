@@ -44,21 +44,31 @@ _MOST_COLUMNS: Final = 12
 
 
 class _Column(NamedTuple):
-    """A column: its title and its cells, the styles of these, and whether they are numbers."""
+    """A column to draw.
+
+    Attributes:
+        title: Its title.
+        cells: Its texts.
+        styles: Their styles; empty: all are plain.
+        is_number: Whether all are numbers.
+        full: The width without line breaks.
+        least: The width that no word (a number is one) and no part of the title exceeds.
+    """
 
     title: str
     cells: list[str]
     styles: Sequence[str]
     is_number: bool
+    full: int
+    least: int
 
-    def width(self) -> int:
-        """The width without line breaks."""
-        return max(map(_width, (self.title, *self.cells)))
 
-    def words(self) -> int:
-        """The width of the longest word; numbers are words."""
-        cells = self.cells if self.is_number else [word for cell in self.cells for word in cell.split()]
-        return max(map(_width, [*(part.rstrip() for part in _parts(self.title)), *cells]), default=1)
+def _column(cells: pl.Series, styles: Sequence[str]) -> _Column:
+    title, texts, is_number = plain_text(cells.name), [plain_text(text) for text in cells], is_numeric(cells)
+    words = texts if is_number else [word for text in texts for word in text.split()]
+    parts = [part.rstrip() for part in _parts(title)] if is_number else title.split()
+    full, least = (max(map(_width, lines), default=1) for lines in ([title, *texts], [*parts, *words]))
+    return _Column(title, texts, styles, is_number, full, least)
 
 
 def is_numeric(texts: pl.Series) -> bool:
@@ -74,17 +84,12 @@ def text_table(table: pl.DataFrame, styles: Styles = NO_STYLES, *, indent: int =
         styles: The styles of cells, by column; the other columns are plain.
         indent: By how much the caller indents the table.
     """
-    columns = [
-        _Column(
-            plain_text(cells.name), [plain_text(text) for text in cells], styles.get(cells.name, ()), is_numeric(cells)
-        )
-        for cells in table
-    ]
+    columns = [_column(cells, styles.get(cells.name, ())) for cells in table]
     page = screen()
-    if page.width is None:
-        return _draw(columns, _on_page(columns)) + "\n"
-    width = page.width - indent
+    width = _WIDEST_TABLE if page.width is None else page.width - indent
     widths = _fitting(columns, width)
+    if page.width is None and widths is None:
+        widths = [column.full if column.is_number else min(column.full, _WIDEST_CELL) for column in columns]
     if widths is not None:
         return _draw(columns, widths) + "\n"
     has_parts = page.all_columns or table.height <= _FEW_ROWS
@@ -120,31 +125,18 @@ def _total(widths: Sequence[int]) -> int:
     return sum(widths) + _GAP * len(widths) - 1
 
 
-def _on_page(columns: Sequence[_Column]) -> list[int]:
-    """Widths for a page, where no word is broken; if none are narrow enough, the usual."""
-
-    def widths(longest: int) -> list[int]:
-        return [
-            width if column.is_number else min(width, longest) for width, column in zip(natural, columns, strict=True)
-        ]
-
-    natural = [column.width() for column in columns]
-    cells = (text for column in columns for text in (column.title, *column.cells))
-    shortest = max([_SHORT_TEXT, *(_width(word) for text in cells for word in text.split())])
-    lengths = range(_WIDEST_CELL, shortest - 1, -1)
-    return next((w for length in lengths if _total(w := widths(length)) <= _WIDEST_TABLE), widths(_WIDEST_CELL))
-
-
 def _fitting(columns: Sequence[_Column], width: int) -> list[int] | None:
-    """Widths for a terminal, with texts as long as possible; None if the columns do not fit."""
-    natural = [column.width() for column in columns]
-    words = [column.words() for column in columns]
-    least = [min(full, max(_NARROW_TITLE, word)) for full, word in zip(natural, words, strict=True)]
-    for numbers in (natural, least):
-        for longest in range(_WIDEST_CELL, _SHORTEST_TEXT - 1, -1):
+    """Widths for a page or a terminal, with texts as long as possible; None if the columns do not fit."""
+    on_page = screen().width is None
+    full = [column.full for column in columns]
+    narrow = [min(column.full, max(_NARROW_TITLE, column.least)) for column in columns]
+    for numbers in (full,) if on_page else (full, narrow):
+        for longest in range(_WIDEST_CELL, (_SHORT_TEXT if on_page else _SHORTEST_TEXT) - 1, -1):
             widths = [
-                number if column.is_number else min(full, max(longest, min(word, _LONGEST_WORD)))
-                for column, number, full, word in zip(columns, numbers, natural, words, strict=True)
+                number
+                if column.is_number
+                else min(column.full, max(longest, column.least if on_page else min(column.least, _LONGEST_WORD)))
+                for column, number in zip(columns, numbers, strict=True)
             ]
             if _total(widths) <= width:
                 return widths
@@ -153,7 +145,7 @@ def _fitting(columns: Sequence[_Column], width: int) -> list[int] | None:
 
 def _folded(columns: Sequence[_Column], width: int) -> list[int]:
     """Widths with which any columns fit, though words and numbers are broken."""
-    return [min(column.width(), max(1, (width + 1) // len(columns) - _GAP)) for column in columns]
+    return [min(column.full, max(1, (width + 1) // len(columns) - _GAP)) for column in columns]
 
 
 def _keys(columns: list[_Column], width: int) -> tuple[list[_Column], list[_Column]]:
@@ -181,7 +173,7 @@ def _draw(columns: Sequence[_Column], widths: Sequence[int]) -> str:
         title = column.title
         if column.is_number and _width(title) > width:
             title = "\n".join(_filled(_parts(title), width))
-        is_whole = column.is_number and column.words() <= width
+        is_whole = column.is_number and column.least <= width
         justify: Any = "right" if column.is_number else "left"
         drawn.add_column(Text(title), justify=justify, no_wrap=is_whole, overflow="fold", max_width=width)
     cells = [

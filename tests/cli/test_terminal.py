@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import logging
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,7 @@ import pytest
 from rich.cells import cell_len
 
 import dstbench
+from dstbench.cli.output import progress
 from dstbench.demo import synthetic, write_sample
 from tests import planted
 from tests.commands import ok, run
@@ -202,3 +206,34 @@ def test_a_wrapped_signature_can_be_pasted(shown: Callable[[str, int], Shown], f
     assert pasted.count("\n") > 1
     printed = dstbench.score([str(files / run) for run in RUNS], metrics="tla")["signature"][0].partition("|")[2]
     assert ok("signature", pasted, f"jga|{printed}") == ok("signature", pasted.replace("\n  ", ""), f"jga|{printed}")
+
+
+def test_a_sweep_of_several_runs_has_a_column_for_each(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a row for the profiles under which no run has another score."""
+    monkeypatch.chdir(files)
+    table = run("sweep", *RUNS)[1].split("\n\n")[1]
+    assert table.split()[:4] == ["profile", "careful", "eager", "forgetful"]
+    scores: dict[str, list[str]] = {}
+    for row in json.loads(run("sweep", *RUNS, "--format", "json")[1])["sweep"]:
+        scores.setdefault(row["profile"], []).append(f"{100 * row['value']:.2f}")
+    shown = [re.findall(r"\d+\.\d\d", line) for line in table.splitlines()]
+    assert sorted(filter(None, shown)) == sorted(map(list, set(map(tuple, scores.values()))))
+    assert all(profile in table for profile in scores)
+
+
+def test_a_bar_shows_how_much_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    seen = []
+    with progress("working"):
+        for done, of in ((1, 2), (2, 2), (0, 0)):
+            logging.getLogger("dstbench").info("at %d", done, extra={"done": done, "of": of})
+            time.sleep(0.25)  # it is drawn ten times a second
+            seen.append(plain(terminal.getvalue()).split("\n")[-1])
+    assert ["━" in line for line in seen] == [True, False, False]
+    assert ["at 1" in seen[0], "at 2" in seen[1]] == [True, True]
