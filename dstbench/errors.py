@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any, Literal, TypeAlias
+
+When: TypeAlias = Literal["now", "before", "after"]
 
 
 class DstbenchError(ValueError):
@@ -65,15 +69,47 @@ class UsageError(DstbenchError):
 
 
 class DstbenchWarning(UserWarning):
-    """Something that scores depend on is doubtful or was left out."""
+    """Something that scores depend on is doubtful or was left out.
+
+    The command line tells warnings of one kind in one line.
+
+    Args:
+        text: What it is, in a clause without a full stop.
+        file: The file that it is about, which the message begins with.
+        run: Likewise the run (or runs).
+        kind: What it has in common with such warnings about other files or runs; default: the text, whatever the
+            numbers in it.
+        count: How many there are of what `kind` names.
+        when: When to read it: ``before`` the result, if without it the result's numbers would be taken for something
+            else (turns left out, scores not comparable); ``after`` it; or ``now``, while nothing happens.
+
+    >>> print(DstbenchWarning("4 predicted turns without gold", file="p.json"))
+    p.json: 4 predicted turns without gold
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        file: str | None = None,
+        run: str | None = None,
+        kind: str | None = None,
+        count: int | None = None,
+        when: When = "after",
+    ) -> None:
+        self.text, self.file, self.run, self.when = text, file, run, when
+        self.kind, self.count = kind or re.sub(r"\d[\d,.]*", "…", text), count
+        place = file or run
+        super().__init__(f"{place}: {text}" if place else text)
 
 
-def warn(text: str) -> None:
-    """Give a `DstbenchWarning` that points to the line of code outside dstbench that led to it."""
+def warn(what: str | DstbenchWarning, **about: Any) -> None:
+    """Give a warning, or a `DstbenchWarning` of this text, which points to the code outside dstbench that led to it."""
+    warning = what if isinstance(what, DstbenchWarning) else DstbenchWarning(what, **about)
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals["__name__"].split(".")[0] == "dstbench":
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, DstbenchWarning, stacklevel=level)
+    warnings.warn(warning, stacklevel=level)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

@@ -11,7 +11,6 @@ seed beats another says little about their models.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     Models = Mapping[str, Sequence[int]]
     Row = dict[str, Any]
 
-_LOG: Final = logging.getLogger(__name__)
 #: The default is one metric: among many, one that favours a run is easily found.
 DEFAULT: Final = "jga"
 _BETWEEN_RUNS: Final = "approximate randomisation of dialogues"
@@ -154,7 +152,6 @@ def resample(
         models: Model name to the indices of its runs; None: runs are compared.
         baseline: The index of the run (or model) that the others are compared to; None: all pairs.
     """
-    _LOG.info("resampling %s dialogues", f"{paired.sums.shape[1]:,}")
     names = list(paired.runs if models is None else models)
     pairs = [(b, a) if a == baseline else (a, b) for a, b in combinations(range(len(names)), 2)]
     pairs = [pair for pair in pairs if baseline is None or pair[1] == baseline]

@@ -254,7 +254,7 @@ def _warn_of(compared: Compared, what: str) -> None:
     """Warn of two correlations; `what` continues a sentence whose subject they are."""
     place = " and ".join(dict.fromkeys(compared.runs))
     pairs = " and ".join(dict.fromkeys(f"r({', '.join(pair)})" for pair in (compared.first, compared.second)))
-    warn(f"{place}: {pairs} {what}")
+    warn(f"{pairs} {what}", run=place, kind=f"correlations that {what}")
 
 
 def _warn_of_rows(per: Per, signatures: pl.DataFrame) -> None:

@@ -110,7 +110,7 @@ def _warn_of_differences(names: Sequence[str], settings: Sequence[dict[str, str]
     first, *others = (sign("any metric", of_run) for of_run in settings)
     for name, other in zip(names[1:], others, strict=True):
         for clause in differences(first, other):
-            warn(f"{names[0]} and {name} are not scored in the same way: they differ in {clause}")
+            warn(f"{names[0]} and {name} are not scored in the same way: they differ in {clause}", when="before")
 
 
 # --- the error for runs whose turns or gold differ -------------------------------------------------------------------

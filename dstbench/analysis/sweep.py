@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from typing import Final, Unpack
 
@@ -17,6 +18,7 @@ from dstbench.scoring.scope import check_scope, gold_counts, open_under
 from dstbench.scoring.score import score_run
 from dstbench.signature import parse
 
+_LOG: Final = logging.getLogger(__name__)
 # Settings in a signature that are not choices of the convention, but follow from it.
 _FOLLOWING: Final = frozenset({"metric", "profile", "gold"})
 
@@ -63,7 +65,8 @@ def sweep(
         slots = frozenset(gold_counts(run, profile("verbatim"))["slot"])
         for one in {c.scope_name: c for c in conventions.values() if not suits(c, slots)}.values():
             check_scope(run, one)
-        for name, convention in conventions.items():
+        for number, (name, convention) in enumerate(conventions.items()):
+            _LOG.info("%s under %s", run.name, name, extra={"done": number, "of": len(conventions)})
             if reason := suits(convention, slots):
                 left_out.setdefault(reason, []).append(name)
                 continue
@@ -71,7 +74,7 @@ def sweep(
             scored.append(rows.drop("exact", strict=False).with_columns(pl.lit(name).alias("profile")))
         if left_out:
             reasons = (f"{', '.join(names)} ({reason})" for reason, names in left_out.items())
-            warn(f"{run.name}: left out {'; '.join(reasons)}")
+            warn(f"left out {'; '.join(reasons)}", run=run.name)
         if scored:
             tables.append(_ordered(pl.concat(scored), str(chosen[0])))
     if not tables:

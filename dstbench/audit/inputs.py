@@ -109,7 +109,8 @@ class Dialogues:
             )
         if silent.height:
             first = "first: dialogue {}, turn {}".format(*silent.row(0))
-            warn(f"{states.source}: {silent.height:,} turns without utterances ({first})")
+            what = "turns without utterances"
+            warn(f"{silent.height:,} {what} ({first})", file=states.source, kind=what, count=silent.height)
         return cls(gold.turns.select("dialogue", "turn"), cells_of(gold), said, splits)
 
 

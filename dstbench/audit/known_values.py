@@ -44,7 +44,7 @@ def read_content(path: str | PathLike[str]) -> Content:
     try:
         said = contexts(path)
     except DstbenchError as error:
-        warn(f"{error.what}: only its states are searched for values")
+        warn(f"{error.what}: only its states are searched for values", when="before")
         return Content(cells, pl.DataFrame(schema={"dialogue": pl.String, "text": pl.String}))
     texts = said.unpivot(["system", "user"], index="dialogue", value_name="text").drop_nulls()
     return Content(cells, texts.select("dialogue", "text"))

@@ -174,10 +174,13 @@ def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.Da
     counts = parts.agg(summed, pl.col("first").drop_nulls().first())
     without_context, total = counts.select(pl.col("without_context", "n").sum()).row(0)
     if without_context:
-        what = f"{run.name}: {without_context:,} of {total:,} wrong values are in turns that the contexts do not have"
+        what = f"{without_context:,} of {total:,} wrong values are in turns that the contexts do not have"
         if without_context == total:
-            raise DstbenchError(what, hint="--context names files in which the run's dialogues are spoken")
-        warn(f"{what}; they are not searched for")
+            raise DstbenchError(
+                f"{run.name}: {what}", hint="--context names files in which the run's dialogues are spoken"
+            )
+        kind = "wrong values in turns that the contexts do not have, not searched for"
+        warn(f"{what}; they are not searched for", run=run.name, kind=kind, count=without_context, when="before")
     return counts.with_columns(key=squeezed(pl.col("pred"))).unnest("first").sort(_VALUE)
 
 

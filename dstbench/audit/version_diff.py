@@ -157,7 +157,8 @@ def _warn_of_lengths(before: Side, after: Side, before_name: str, after_name: st
         dialogue, earlier, later = different.row(0)
         warn(
             f"{different.height:,} dialogues have more turns in one version (first: {dialogue}, {earlier} in "
-            f"{before_name}, {later} in {after_name}); if turns were renumbered, the wrong ones are compared"
+            f"{before_name}, {later} in {after_name}); if turns were renumbered, the wrong ones are compared",
+            when="before",
         )
 
 

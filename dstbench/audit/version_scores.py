@@ -139,7 +139,13 @@ def _naming_version(version: str) -> Iterator[None]:
         warnings.filterwarnings("ignore", ".*its own gold is not used", DstbenchWarning)
         yield
     for warning in caught:
-        warnings.warn(f"{version}: {warning.message}", warning.category, stacklevel=4)
+        if not isinstance(warning.message, DstbenchWarning):
+            warnings.warn(warning.message, stacklevel=4)
+            continue
+        about = vars(warning.message)
+        place = "file" if about["file"] else "run"
+        name = f"{version}: {about[place]}" if about[place] else version
+        warn(DstbenchWarning(**{**about, place: name}))
 
 
 def _over_common_dialogues(opened: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
@@ -166,7 +172,8 @@ def _over_common_dialogues(opened: Sequence[tuple[str, Run]]) -> list[tuple[str,
         if lacking:
             warn(
                 f"{version}: {len(lost):,} of its {len(of_version):,} dialogues not scored, as not in "
-                f"{', '.join(lacking)}; versions are compared over the {len(common):,} that all have"
+                f"{', '.join(lacking)}; versions are compared over the {len(common):,} that all have",
+                when="before",
             )
     return [(version, only_dialogues(run, common)) for version, run in opened]
 

@@ -1,8 +1,5 @@
 """Commands that analyse runs: diagnose, traits, correlate, show, query."""
 
-import os
-import shutil
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +29,7 @@ Level = Annotated[float, typer.Option(help="Confidence level of the intervals.")
 def diagnose(
     *,
     few: Annotated[int, typer.Option(min=0, help="Count the dialogues with fewer gold slots than this number.")] = 12,
+    everything: Annotated[bool, typer.Option("--all", help="Show all tables also as text.")] = False,
     drawing: Drawing,
     runs: Runs,
     table: TableOutput,
@@ -42,7 +40,8 @@ def diagnose(
     from dstbench.rendering.diagnose import render_diagnosis
 
     diagnosis = dstbench.diagnose(runs.paths, few=few, profile=choices.convention(), **runs.reading)
-    return Result(render_diagnosis(diagnosis, table.form), drawing.write(diagnosis_charts, diagnosis))
+    text = render_diagnosis(diagnosis, table.form, everything=everything)
+    return Result(text, drawing.write(diagnosis_charts, diagnosis))
 
 
 @command(app, doing="scoring", example="traits predictions.json --disagree fga gca")
@@ -133,9 +132,6 @@ def correlate(
 
 # --- one dialogue, and queries ----------------------------------------------------------------------------------------
 
-# Utterances are wrapped to lines of at most this many characters.
-_WIDEST = 120
-
 
 @command(app, doing="reading", example="show predictions.json PMUL4648 --against other.json")
 def show(
@@ -170,8 +166,7 @@ def show(
         profile=choices.convention(),
         **runs.reading,
     )
-    width = min(_WIDEST, shutil.get_terminal_size((_WIDEST, 0)).columns)
-    return render_walkthrough(walkthrough, table.form, width=width, colour=table.output is None and _is_coloured())
+    return render_walkthrough(walkthrough, table.form)
 
 
 @command(app, doing="querying", example="query \"SELECT slot, count(*) AS n FROM classes WHERE kind = 'wrong' GROUP BY slot ORDER BY n DESC\" predictions.json")  # fmt: skip  # noqa: E501
@@ -179,6 +174,7 @@ def query(
     *,
     sql: Annotated[str, typer.Argument(metavar="SQL", help="A query of long, classes, turns, dialogues, scores.")],
     metrics: Metrics = None,
+    everything: Annotated[bool, typer.Option("--all", help="Show all rows also as text.")] = False,
     runs: Runs,
     table: TableOutput,
     choices: ConventionChoices,
@@ -187,9 +183,4 @@ def query(
     from dstbench.rendering.tables import render_answer
 
     rows = dstbench.query(sql, runs.paths, metrics=metrics, profile=choices.convention(), **runs.reading)
-    return render_answer(rows, table.form)
-
-
-def _is_coloured() -> bool:
-    """Whether standard output is a terminal that shows colours, and the user has not switched them off."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return render_answer(rows, table.form, everything=everything)

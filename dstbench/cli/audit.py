@@ -11,12 +11,12 @@ from dstbench.cli.command import Result, command
 from dstbench.cli.options import (
     ConventionChoices,
     Drawing,
-    FormatOption,
     From,
     Metrics,
     MissingOption,
     Models,
     Split,
+    Table,
     TableOutput,
     named_values,
 )
@@ -241,7 +241,7 @@ def inconsistency(
         int, typer.Option(min=0, help="Number of slots for which text shows an annotated turn beside one that is not.")
     ] = 3,
     drawing: Drawing,
-    form: FormatOption = "text",
+    table: Table,
 ) -> Result:
     """Find missing annotations. These are values that are said and not annotated, though they are in similar places."""
     from dstbench.errors import UsageError
@@ -259,6 +259,7 @@ def inconsistency(
     from dstbench.io.escape import csv_text
     from dstbench.rendering.audit_words import render_inconsistency
     from dstbench.rendering.charts.audits import inconsistency_charts
+    from dstbench.rendering.terminal import Screen, laid_out_for, screen
 
     paths = [as_path(path) for path in data]
     missing = dstbench.audit.inconsistency(
@@ -281,7 +282,10 @@ def inconsistency(
         dstbench.audit.write_log(missing, log)
     written = [path for path in (output if apply else None, log, review) if path is not None]
     written += drawing.write(inconsistency_charts, missing, pairs)
-    return Result(render_inconsistency(missing, form, pairs=pairs), written, output=None if apply else output)
+    report = None if apply else output
+    with laid_out_for(screen() if report is None else Screen()):
+        text = render_inconsistency(missing, table.form, pairs=pairs)
+    return Result(text, written, output=report)
 
 
 @command(audits, doing="reading", example="audit review filled.csv")

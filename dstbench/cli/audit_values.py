@@ -8,7 +8,7 @@ import typer
 import dstbench
 from dstbench.cli.audit import SplitOption, audits
 from dstbench.cli.command import Result, command
-from dstbench.cli.options import ConventionChoices, Drawing, FormatOption, Runs, TableOutput, named_values
+from dstbench.cli.options import ConventionChoices, Drawing, Runs, Table, TableOutput, named_values
 from dstbench.cli.output import as_path, as_text
 
 Dataset = Annotated[
@@ -72,7 +72,8 @@ def replace(
     manifest: Annotated[
         Path | None, typer.Option(help="Also list every replacement in this file (.csv or .json).")
     ] = None,
-    form: FormatOption = "text",
+    *,
+    table: Table,
 ) -> Result:
     """Write a test set with names and places unseen in training."""
     from dstbench.errors import UsageError
@@ -98,7 +99,7 @@ def replace(
         with replacing(manifest) as part:
             listed = render_replacement(replacement, "csv" if manifest.suffix == ".csv" else "json", kept=keep)
             part.write_text(listed, encoding="utf-8")
-    return Result(render_replacement(replacement, form, kept=keep), [output, *([manifest] if manifest else [])])
+    return Result(render_replacement(replacement, table.form, kept=keep), [output, *([manifest] if manifest else [])])
 
 
 @command(

@@ -12,16 +12,23 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
-from dstbench.cli.options import OptionGroup
-from dstbench.cli.output import check_outputs, emit, progress, reporting, say
+from dstbench.cli.options import OptionGroup, TableOutput
+from dstbench.cli.output import Notes, check_outputs, emit, progress, reporting, say
 
 # The options that name a file and a folder to write; every other path is read.
 _OUTPUTS: Final = ("output", "log", "review", "manifest")
 _FOLDERS: Final = ("charts", "figures")
+# Every command has it, as any may have notes.
+_VERBOSE: Final = inspect.Parameter(
+    "verbose",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[bool, typer.Option("--verbose", help="Tell every note, not one line for each kind.")],
+)
 
 
 @dataclass(frozen=True)
@@ -84,20 +91,24 @@ def command(
         @functools.wraps(function)
         def run(**options: Any) -> None:
             options = {option: None if value == [] else value for option, value in options.items()}
+            notes = Notes(verbose=options.pop(_VERBOSE.name))
             with ExitStack() as stack:
-                with reporting(), progress(doing):
+                stack.callback(notes.tell)
+                with reporting(notes), progress(doing):
                     check_outputs(*_inputs_and_outputs(options))
                     for parameter, group_options in groups.items():
                         values = {option: options.pop(option) for option in group_options}
                         options[parameter] = group = parameters[parameter].annotation(**values)
                         stack.enter_context(group.active())
                     result = function(**options)
+                notes.tell("before")
                 if isinstance(result, str):
                     result = Result(result)
                 if result.text is not None:
                     table = options.get("table")
-                    text = table.labelled(result.text) if table else result.text
-                    emit(text, result.output or (table and table.output))
+                    text = table.labelled(result.text) if isinstance(table, TableOutput) else result.text
+                    emit(text, result.output or getattr(table, "output", None))
+                notes.tell()
                 for line in [*(f"wrote {path}" for path in result.written), *filter(None, [result.summary])]:
                     say(line)
 
@@ -110,6 +121,7 @@ def command(
                     parameter, {parameter: (declared.annotation, declared.default)}
                 ).items()
             ]
+        expanded += [_VERBOSE] if expanded else []
         run.__signature__ = inspect.Signature(expanded)  # type: ignore[attr-defined] # Typer makes options of it
         run.__annotations__ = {}  # otherwise Typer evaluates the function's own annotations several times
         app.command(name, epilog=f"Example: dstbench {example}")(run)

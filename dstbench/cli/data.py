@@ -10,7 +10,7 @@ import typer
 import dstbench
 from dstbench.cli.app import app
 from dstbench.cli.command import Result, command
-from dstbench.cli.options import FormatOption, From, Gold, MissingOption, Split
+from dstbench.cli.options import From, Gold, MissingOption, Split, Table
 from dstbench.cli.output import as_path, as_text, require_parquet
 from dstbench.typing import Listing
 
@@ -87,7 +87,8 @@ def demo(
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Write the report and the sample to this folder."),
     ] = None,
-    form: FormatOption = "text",
+    *,
+    table: Table,
 ) -> Result:
     """Score a bundled sample and write a report on it. It has three invented trackers and the papers' examples."""
     from dstbench.demo import synthetic, worked_scores, write_sample
@@ -97,8 +98,8 @@ def demo(
 
     corpus = synthetic(dialogues)
     written = write_sample(corpus, output) if output else []
-    text = render_scores(dstbench.score(corpus), form)
-    if form == "text":
+    text = render_scores(dstbench.score(corpus), table.form)
+    if table.form == "text":
         text = (
             f"Three invented trackers on {dialogues:,} invented dialogues\n\n{text}\n"
             "Worked dialogues: the scores that the papers print, and dstbench's\n\n"
@@ -115,11 +116,9 @@ def demo(
 
 
 @command(app, doing="reading", example="ls formats")
-def ls(
-    what: Annotated[Listing, typer.Argument(metavar="WHAT", help="What to list.")], form: FormatOption = "text"
-) -> str:
+def ls(what: Annotated[Listing, typer.Argument(metavar="WHAT", help="What to list.")], table: Table) -> str:
     """List formats, matchers, metrics, profiles, slots or steps."""
     from dstbench.cli.listing import LISTINGS
     from dstbench.rendering.tables import render_rows
 
-    return render_rows(LISTINGS[what](), what, form)
+    return render_rows(LISTINGS[what](), what, table.form)

@@ -1,7 +1,6 @@
 """The command that explains topics; each is a text in Markdown, a file in the folder `topics`."""
 
 import io
-import shutil
 import sys
 from importlib.resources import files
 from typing import Annotated
@@ -49,8 +48,10 @@ def _rendered(text: str) -> str:
     from rich.console import Console
     from rich.markdown import Markdown
 
+    from dstbench.rendering.terminal import screen_of
+
     page = io.StringIO()
-    width = min(_WIDEST, shutil.get_terminal_size().columns)
+    width = min(_WIDEST, screen_of(sys.stdout).width or _WIDEST)
     session = text.replace("```python\n>>>", "```pycon\n>>>")  # with prompts and results
     Console(file=page, force_terminal=True, width=width).print(Markdown(session, code_theme="ansi_dark"))
     return page.getvalue()

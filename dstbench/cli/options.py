@@ -3,6 +3,7 @@
 import functools
 import inspect
 import re
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass, fields
@@ -77,7 +78,6 @@ TestLevel = Annotated[float, typer.Option(help="Confidence level of the interval
 Adjust = Annotated[
     Adjustment, typer.Option(help="How p-values are adjusted for the number of differences of a metric.")
 ]
-FormatOption = Annotated[TableFormat, typer.Option("--format", help="Output format of the table.")]
 
 
 class OptionGroup:
@@ -155,10 +155,25 @@ class Runs(_Fields):
 
 
 @dataclass(frozen=True)
-class TableOutput(_Fields):
-    """The format of a command's table, and the file that the table is written to."""
+class Table(_Fields):
+    """The format of a command's table, and whether a terminal shows all of its columns."""
 
-    form: FormatOption = "text"
+    form: Annotated[TableFormat, typer.Option("--format", help="Output format of the table.")] = "text"
+    wide: Annotated[
+        bool, typer.Option("--wide", help="Show all columns also where the terminal is too narrow, in parts.")
+    ] = False
+
+    def active(self) -> AbstractContextManager[object]:
+        """The table is laid out for the terminal, if it goes to one."""
+        from dstbench.rendering.terminal import laid_out_for, screen_of
+
+        return laid_out_for(screen_of(sys.stdout)._replace(all_columns=self.wide))
+
+
+@dataclass(frozen=True)
+class TableOutput(Table):
+    """Likewise, and the file that the table is written to."""
+
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write to this file instead of the terminal.")
     ] = None
@@ -181,7 +196,7 @@ class TableOutput(_Fields):
             from dstbench.errors import warn
 
             warn(f"{self.output} holds {self.form}; --format {promised} writes {promised}")
-        return nullcontext()
+        return super().active() if str(self.output or "-") == "-" else nullcontext()
 
     def labelled(self, text: str) -> str:
         """The command's text with the label."""

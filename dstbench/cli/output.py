@@ -7,7 +7,7 @@ import sys
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -16,26 +16,64 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-# The console of each spinner that is shown; notes go through it, or they would stand on the spinner's line.
+    from dstbench.errors import DstbenchWarning
+
+# The console of each spinner that is shown; what is told meanwhile goes through it, or it would stand on its line.
 _spinners: list[Console] = []
 
 
-@contextmanager
-def reporting() -> Iterator[None]:
-    """Print warnings to stderr as notes, and turn an error into one message and an exit code."""
-    from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, shortened
+class Notes:
+    """The warnings of a command, told as notes on stderr: at once, above its result or below it.
 
-    def tell(kind: str, message: object) -> None:
-        from dstbench.io.escape import visible  # so that no text of a file controls the terminal
+    Args:
+        verbose: Whether to tell each of them; otherwise those of a kind are told in one line.
+    """
 
-        text = "\n".join(visible(shortened(line, 4000)) for line in f"{kind}: {message}".split("\n"))
-        if _spinners:  # it draws itself again below the text
-            _spinners[-1].print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
+    def __init__(self, *, verbose: bool = False) -> None:
+        self._verbose = verbose
+        self._kept: list[DstbenchWarning] = []
+
+    def add(self, warning: DstbenchWarning) -> None:
+        """Keep a warning until its time, or tell it if that is now."""
+        if warning.when == "now":
+            _tell("note", warning)
         else:
-            typer.echo(text, err=True)
+            self._kept.append(warning)
+
+    def tell(self, when: Literal["before", "after"] | None = None) -> None:
+        """Tell the notes of this time (None: all that are left), those to be read before the result first."""
+        from dstbench.cli.notes import folded
+
+        for time in ("before", "after") if when is None else (when,):
+            due = [warning for warning in self._kept if warning.when == time]
+            self._kept = [warning for warning in self._kept if warning.when != time]
+            for line in dict.fromkeys(map(str, due)) if self._verbose else folded(due):
+                _tell("note", line)
+
+
+def _tell(kind: str, message: object) -> None:
+    from dstbench.errors import shortened
+    from dstbench.io.escape import visible  # so that no text of a file controls the terminal
+    from dstbench.rendering.terminal import screen_of, wrapped
+
+    width = screen_of(sys.stderr).width
+    lines = (visible(shortened(line, 4000)) for line in f"{kind}: {message}".split("\n"))
+    text = "\n".join(wrapped(line, width, " " * (len(kind) + 2)) for line in lines)
+    if _spinners:  # it draws itself again below the text
+        _spinners[-1].print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
+    else:
+        typer.echo(text, err=True)
+
+
+@contextmanager
+def reporting(notes: Notes | None = None) -> Iterator[None]:
+    """Keep warnings as notes (None: tell them at the end), and turn an error into one message and an exit code."""
+    from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+
+    kept = notes or Notes()
 
     def note(message: Warning | str, *_: object, **__: object) -> None:
-        tell("note", message)
+        kept.add(message if isinstance(message, DstbenchWarning) else DstbenchWarning(str(message), when="now"))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", DstbenchWarning)
@@ -43,43 +81,65 @@ def reporting() -> Iterator[None]:
         try:
             yield
         except DstbenchError as error:
-            tell("error", error)
+            kept.tell()
+            _tell("error", error)
             raise typer.Exit(2 if isinstance(error, UsageError) else 1) from None
         except MemoryError:
-            tell("error", "there is not enough memory for this\nhint: convert the files to a long table, one by one")
+            kept.tell()
+            _tell("error", "there is not enough memory for this\nhint: convert the files to a long table, one by one")
             raise typer.Exit(1) from None
+        except BaseException:  # interrupted
+            kept.tell()
+            raise
+    if notes is None:
+        kept.tell()
 
 
 @contextmanager
 def progress(doing: str) -> Iterator[None]:
-    """Show a spinner, with what is being done and for how long, if stderr is a terminal."""
+    """Show on stderr, if it is a terminal, what is being done and for how long, and how much of it is done if known.
+
+    Messages of the logger ``dstbench`` say what is being done; one with the attributes `done` and `of` also says how
+    much of it, which a bar shows, and the time that is left is estimated.
+    """
     if not sys.stderr.isatty():
         yield
         return
     import logging
 
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    what = TextColumn("{task.description}", markup=False)
+    columns = (SpinnerColumn(), what, TimeElapsedColumn())
+    with_bar = (SpinnerColumn(), what, BarColumn(20), TimeElapsedColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True) as progress:
         _spinners.append(console)
-        task = progress.add_task(doing)
+        task = progress.add_task(doing, total=None)
 
         class Show(logging.Handler):
-            def emit(self, record: logging.LogRecord) -> None:
-                progress.update(task, description=record.getMessage())
+            total, done = 0, 0
 
-        log, shown = logging.getLogger("dstbench"), Show()
+            def emit(self, record: logging.LogRecord) -> None:
+                total, done = getattr(record, "of", self.total), getattr(record, "done", self.done)
+                if total != self.total or done < self.done:  # other work, which has its own pace
+                    progress.reset(task, total=total)
+                self.total, self.done = total, done
+                progress.columns = with_bar if done < total else columns
+                said, room = record.getMessage(), max(10, console.width - 42)  # beside the bar and the times
+                said = said if len(said) <= room else f"…{said[1 - room :]}"
+                progress.update(task, description=said, completed=done)
+
+        log, handler = logging.getLogger("dstbench"), Show()
         before = log.level
-        log.addHandler(shown)
+        log.addHandler(handler)
         log.setLevel(logging.INFO)
         try:
             yield
         finally:
             _spinners.remove(console)
-            log.removeHandler(shown)
+            log.removeHandler(handler)
             log.setLevel(before)
 
 

@@ -1,5 +1,6 @@
 """Commands that score: score, compare, pairs, sweep, check, signature."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -138,10 +139,10 @@ def check(
     choices: ConventionChoices,
 ) -> str:
     """Check runs before you believe their scores. Looks at floors, coverage, slots, values and cumulative states."""
-    from dstbench.rendering.tables import render_rows
+    from dstbench.rendering.tables import render_checks
 
     rows = dstbench.check(runs.paths, profile=choices.convention(), ontology=as_text(ontology), **runs.reading)
-    return render_rows(rows.drop("short", "n", "jga"), "checks", table.form)
+    return render_checks(rows.drop("short", "n", "jga"), table.form)
 
 
 @command(app, doing="reading", example="signature 'jga|profile:trade@faithful.1|…' 'jga|profile:verbatim.1|…'")
@@ -153,6 +154,7 @@ def signature(
     from dstbench.io.escape import plain_text
     from dstbench.signature import differences, doubts, explain
 
+    texts = [re.sub(r"\s*\n\s*", "", text) for text in texts]  # as narrow terminals show them
     if len(texts) > 2:
         raise UsageError(f"{len(texts)} signatures", hint="give one to explain, or two to compare")
     if len(texts) == 1:

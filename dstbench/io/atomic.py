@@ -95,7 +95,7 @@ def sharing(folder: Path, path: str | Path) -> Iterator[None]:
         finally:
             _tidy(folder)
         if not (is_ours or waits):
-            warn(f"{path}: another process is writing it; waiting until it is done")
+            warn("another process is writing it; waiting until it is done", file=str(path), when="now")
             waits = True
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from dstbench.errors import DstbenchError
+from dstbench.errors import DstbenchError, warn
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,13 @@ def error_in(states: States, what: str, hint: str | None = None, **where: Any) -
 def with_note(states: States, text: str) -> States:
     """The states with a note before the others."""
     return replace(states, notes=(f"{states.source}: {text}", *states.notes))
+
+
+def warn_of_notes(states: States) -> None:
+    """Give the notes of the states as warnings."""
+    for note in states.notes:
+        text = note.removeprefix(f"{states.source}: ")
+        warn(text, file=states.source if text != note else None)
 
 
 def noting_gaps(cause: str) -> Callable[[States], States]:

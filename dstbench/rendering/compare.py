@@ -21,6 +21,8 @@ from dstbench.rendering.scores import heads_of, named, sign, unit_of
 from dstbench.rendering.tables import (
     UNDEFINED,
     Page,
+    best_in_bold,
+    counts,
     interval_text,
     pivoted,
     renderer,
@@ -51,7 +53,10 @@ def leaderboard_page(leaderboard: Leaderboard, *, pairs: bool = False) -> Page:
     metrics = leaderboard.scores["metric"].unique(maintain_order=True).to_list()
     level = _percent(design["level"])
     models = leaderboard.models.rename({"model": "run"})
-    sections = [(f"Scores and {level} intervals", _standings(leaderboard.scores, metrics, level))]
+    standings = _standings(leaderboard.scores, metrics, level)
+    sections = [(f"Scores and {level} intervals", standings)]
+    shares = [metric for metric in metrics if metric not in counts(leaderboard.scores)]
+    styles = {sections[0][0]: best_in_bold(standings, shares)}
     if models.height:
         title = f"Models: mean and standard deviation over n runs, and {level} intervals of the mean"
         sections.append((title, _standings(models, metrics, level).rename({"run": "model"})))
@@ -64,13 +69,13 @@ def leaderboard_page(leaderboard: Leaderboard, *, pairs: bool = False) -> Page:
     for metric in metrics:
         differences = leaderboard.differences.filter(metric=metric)
         if differences.height:
-            standings = models if models.height else leaderboard.scores
-            ordered = _in_order(differences, standings.filter(metric=metric), design)
+            ranked = models if models.height else leaderboard.scores
+            ordered = _in_order(differences, ranked.filter(metric=metric), design)
             title = f"Differences in {metric}"
             sections.append((title, _pairs(ordered, design)))
             verdicts.append(_verdict(ordered, metric, design))
     paper = pairs_table(leaderboard) if pairs else standings_table(leaderboard)
-    return Page(sections, [*verdicts, *cannot, *scored, *tested, *signatures], paper=[paper])
+    return Page(sections, [*verdicts, *cannot, *scored, *tested, *signatures], paper=[paper], styles=styles)
 
 
 render_leaderboard = renderer(leaderboard_page)

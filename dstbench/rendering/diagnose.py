@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.analysis.associations import POOLED
+from dstbench.rendering.conclusion import conclusion
 from dstbench.rendering.latex import PaperTable, cell
 from dstbench.rendering.tables import (
     UNDEFINED,
     Page,
     counts,
+    escape_lines,
     interval_text,
     paper_table,
     pivoted,
+    render_page,
     renderer,
     share_text,
     side_by_side,
@@ -28,6 +31,7 @@ from dstbench.rendering.tables import (
     value_text,
 )
 from dstbench.schema.names import name_of
+from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
     from dstbench.analysis.correlate import Correlations
@@ -86,7 +90,26 @@ def diagnosis_page(diagnosis: Diagnosis) -> Page:
     return Page(sections, signatures, paper=[_failures(diagnosis, signatures)])
 
 
-render_diagnosis = renderer(diagnosis_page)
+_render_whole = renderer(diagnosis_page)
+
+
+def render_diagnosis(diagnosis: Diagnosis, form: TableFormat, *, everything: bool = True) -> str:
+    """A diagnosis in one of the formats; text begins with its conclusion.
+
+    Args:
+        diagnosis: What `dstbench.diagnose` returned.
+        form: The format.
+        everything: Whether text has all tables; otherwise it has those on failures, and the numbers of errors.
+    """
+    if form != "text":
+        return _render_whole(diagnosis, form)
+    page = diagnosis_page(diagnosis)
+    sections, below = page.sections, page.below
+    if not everything:
+        errors = diagnosis.errors.filter(pl.col("kind") != "correct").select("run", "class", "n")
+        sections = [*sections[:2], ("Slots of turns that are not right, by class", _by_run(errors, "class", "n"))]
+        below = ["by turn, length, domain and slot, and as shares: --all", *below]
+    return f"{escape_lines(conclusion(diagnosis), form)}\n{render_page(Page(sections, below), form)}"
 
 
 def _failures(diagnosis: Diagnosis, signatures: list[str]) -> PaperTable:

@@ -272,9 +272,9 @@ def _noting(notes: list[str], *, pass_on: bool) -> Iterator[None]:
         warnings.simplefilter("always", DstbenchWarning)
         yield
     for warning in caught:
-        if not issubclass(warning.category, DstbenchWarning):
+        if not isinstance(warning.message, DstbenchWarning):
             warnings.warn(warning.message, warning.category, stacklevel=4)
         elif (text := str(warning.message)) not in notes:
             notes.append(text)
             if pass_on:
-                warn(text)
+                warn(warning.message)

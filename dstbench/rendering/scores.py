@@ -13,6 +13,7 @@ from dstbench.rendering.tables import (
     IS_COUNT,
     UNDEFINED,
     Page,
+    best_in_bold,
     counts,
     draw,
     escape_lines,
@@ -24,6 +25,7 @@ from dstbench.rendering.tables import (
     texts,
     value_text,
 )
+from dstbench.rendering.text_tables import NO_STYLES
 from dstbench.schema.core import SCORES
 from dstbench.schema.names import name_of, sign_of
 from dstbench.typing import TableFormat
@@ -46,7 +48,7 @@ def render_scores(scores: pl.DataFrame, form: TableFormat, groups: Mapping[str, 
         form: ``json`` (one object, whose `scores` are the rows) and ``csv`` have the rows as they are: shares as
             fractions; null, in CSV empty, if undefined. The other formats have a column per metric, with shares in
             percent; runs are ordered by the first metric, with the standard errors below each, and the signature is
-            below the table. The table is as wide as necessary, on a terminal too: no number is cut.
+            below the table.
         groups: Titles of groups of runs, each with the names or patterns of its runs, comma-separated. ``text``, ``md``
             and ``latex`` show the groups in this order, and then the runs that are in none.
 
@@ -64,7 +66,10 @@ def render_scores(scores: pl.DataFrame, form: TableFormat, groups: Mapping[str, 
     if sizes := _sizes(scores):  # one line below says it for all rows
         table, units = table.drop("turns", "dialogues"), f"{units}; {sizes}"
     below = [units, *_about_slots(scores), *signature_lines(scores)]
-    return draw(table, form) + ("\n" if form == "md" else "") + escape_lines(below, form)
+    is_value = pl.col("run").str.strip_chars_start() != _ERROR
+    shares = [name for name in dict.fromkeys(scores.filter(~IS_COUNT)["metric"]) if name in table.columns]
+    best = best_in_bold(table.select(pl.when(is_value).then(pl.col(*shares))), shares) if shares else NO_STYLES
+    return draw(table, form, best) + ("\n" if form == "md" else "") + escape_lines(below, form)
 
 
 def _titles(scores: pl.DataFrame, groups: Mapping[str, str]) -> dict[str, str]:
@@ -279,15 +284,35 @@ def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
     Args:
         rows: What `dstbench.sweep` returns.
         form: ``json`` and ``csv`` have the rows as they are; the others have a table per run with a column per metric,
-            in percent, and say how far the profiles are apart.
+            in percent, and say how far the profiles are apart. In text, several runs are side by side.
     """
     if form in ("json", "csv"):
         return render_rows(rows, "sweep", form)
     if form == "latex":
         return latex_page([sweep_table(rows)])
     gap = "\n" if form == "md" else ""
-    parts = (f"{draw(table, form)}{gap}{escape_lines([title], form)}" for title, table in sweep_page(rows).sections)
-    return "\n".join(parts)
+    sections = sweep_page(rows).sections
+    if form == "text" and len(sections) > 1:
+        lines = [*(title for title, _ in sections), "what changes between profiles: sweep a single run"]
+        return _profiles_by_runs(rows) + escape_lines(lines, form)
+    return "\n".join(f"{draw(table, form)}{gap}{escape_lines([title], form)}" for title, table in sections)
+
+
+def _profiles_by_runs(rows: pl.DataFrame) -> str:
+    """For each metric, a row per profile and a column per run; profiles with the same scores share a row."""
+    tables, counted = [], counts(rows)
+    for (metric,), of_metric in rows.group_by("metric", maintain_order=True):
+        wide_rows = pivoted(of_metric, "run", "profile", "value")
+        runs = wide_rows.columns[1:]
+        shown = (
+            wide_rows.with_columns(mean=pl.mean_horizontal(runs))
+            .group_by(runs, maintain_order=True)
+            .agg(pl.col("profile").str.join(", "), pl.col("mean").first())
+            .sort("mean", descending=True, nulls_last=True, maintain_order=True)
+            .select("profile", *(_number(run, is_count=metric in counted) for run in runs))
+        )
+        tables.append(f"{metric}\n\n{draw(shown, 'text')}")
+    return "".join(tables)
 
 
 def sweep_page(rows: pl.DataFrame) -> Page:

@@ -18,16 +18,18 @@ from dstbench.rendering.tables import (
     Page,
     counts,
     draw,
+    escape_lines,
     paper_table,
     pivoted,
     render_frames,
     render_page,
     side_by_side,
     signature_lines,
-    text_table,
     texts,
     value_text,
 )
+from dstbench.rendering.terminal import screen
+from dstbench.rendering.text_tables import Styles, text_table
 from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
@@ -41,22 +43,20 @@ _UNITS: Final = "changes as the GCA authors' code counts them; scores in percent
 _NO_UTTERANCES: Final = "the utterances are not known: --context FILE names their file"
 _UNSCORED: Final = "not scored under this convention"
 _NO_SLOT: Final = "(no prediction)"
-# Utterances are wrapped to lines of at least this many characters, also in a narrower terminal.
-_NARROWEST: Final = 40
+# Utterances are wrapped to lines of at most this many characters, also in a wider terminal.
+_WIDEST: Final = 120
 
 
-def render_walkthrough(walkthrough: Walkthrough, form: TableFormat, *, width: int = 120, colour: bool = False) -> str:
+def render_walkthrough(walkthrough: Walkthrough, form: TableFormat) -> str:
     """A dialogue in one of the formats.
 
     Args:
         walkthrough: What `walk_through` returns.
         form: ``json`` and ``csv`` have the frames; the others have a table of the dialogue's scores, then one per turn.
-        width: Characters per line of utterances.
-        colour: Whether the text may be coloured.
     """
     if form in ("json", "csv"):
         return render_frames(walkthrough, form)
-    width = max(_NARROWEST + 4, width)
+    width = min(screen().width or _WIDEST, _WIDEST)
     walkthrough, runs = _lettered(walkthrough)
     turns = pl.concat([walkthrough.changes["turn"], walkthrough.said["turn"]]).unique().sort().to_list()
     title = f"{walkthrough.changes['dialogue'][0]}: {len(turns)} turn{'s' if len(turns) > 1 else ''}"
@@ -72,16 +72,16 @@ def render_walkthrough(walkthrough: Walkthrough, form: TableFormat, *, width: in
         below = [*above, *signatures]
         paper = [paper_table(title, overview, "show", below), *(paper_table(*table, "show") for table in tables)]
         return render_page(Page([(title, overview), *tables], below, paper=paper), form)
-    text = f"{plain_text(title)}\n\n{draw(overview, form)}" + "".join(f"{line}\n" for line in above)
+    text = f"{escape_lines([title], form)}\n{draw(overview, form)}{escape_lines(above, form)}"
     for head, lines, slots in of_turns:
         wrapped = (textwrap.wrap(plain_text(line), width - 4, subsequent_indent="    ") or [""] for line in lines)
         shown = list(chain.from_iterable(wrapped))
         if slots.height:
-            shown += _slot_table(slots, colour=colour).rstrip("\n").split("\n")
+            shown += text_table(slots, _styles(slots), indent=2).rstrip("\n").split("\n")
         elif _UNSCORED not in lines:
             shown.append("no slot")
         text += f"\n{head}\n" + "".join(f"  {line}\n" for line in shown)
-    return text + "\n" + "".join(f"{plain_text(line)}\n" for line in signatures)
+    return text + "\n" + escape_lines(signatures, form)
 
 
 def _lettered(walkthrough: Walkthrough) -> tuple[Walkthrough, list[str]]:
@@ -156,18 +156,14 @@ def _value(name: str) -> pl.Expr:
     return pl.when(pl.col("slot").is_not_null()).then(quoted).fill_null(UNDEFINED).alias(name)
 
 
-def _slot_table(table: pl.DataFrame, *, colour: bool) -> str:
-    """The slots of a turn as text; if coloured, each run's columns have the colour of its mark."""
-    if not colour:
-        return text_table(table)
+def _styles(table: pl.DataFrame) -> Styles:
+    """The colours of the slots of a turn: each run's columns have that of its mark."""
     colours = dict(_MARKS.values())
-    styles = []
-    for row in table.iter_rows():
-        style, row_styles = "", []
-        for name, text in zip(table.columns, row, strict=True):
-            if not name.strip():  # the mark, which the run's other columns follow
-                dim = "dim " if text.endswith(_CARRIED) else ""
-                style = f"{dim}{colours[text[0]]}" if text else ""
-            row_styles.append("" if name in ("slot", "gold") else style)
-        styles.append(row_styles)
-    return text_table(table, styles)
+    styles: dict[str, list[str]] = {}
+    mark: list[str] = []
+    for cells in table:
+        if not cells.name.strip():  # the mark, which the run's other columns follow
+            mark = [f"{'dim ' * text.endswith(_CARRIED)}{colours[text[0]]}" if text else "" for text in cells]
+        if cells.name not in ("slot", "gold"):
+            styles[cells.name] = mark
+    return styles

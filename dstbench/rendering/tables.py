@@ -6,40 +6,34 @@ JSON and CSV hold the rows of the result as they are.
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import reduce
-from shutil import get_terminal_size
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 import polars as pl
 
 from dstbench.io.escape import csv_text, json_text, markdown_text, plain_text
 from dstbench.rendering.latex import PaperTable, latex_page
+from dstbench.rendering.terminal import screen, wrapped
+from dstbench.rendering.text_tables import NO_STYLES, Styles, is_numeric, text_table
+from dstbench.rendering.text_tables import UNDEFINED as UNDEFINED  # noqa: PLC0414 (other modules have it from here)
 from dstbench.schema.core import LOGGED
 from dstbench.typing import TableFormat
 
 _Result = TypeVar("_Result")
 _Options = ParamSpec("_Options")
 
-#: The text for an undefined number.
-UNDEFINED: Final = "-"
 #: Whether the score of a row with a column `unit` is a count; otherwise it is a share.
 IS_COUNT: Final = pl.col("unit") == "count"
+# The colour of a check's outcome.
+_COLOURS: Final = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+# The rows of an answer that text shows at first.
+_MOST_ROWS: Final = 50
 # Lines are cut after this many characters; a line may name many runs.
 _LONGEST_LINE: Final = 100_000
-# Longer texts in a cell are wrapped; numbers never are.
-_WIDEST_CELL: Final = 60
-# In a table that is wider than the terminal, or than this where there is none, shorter texts are wrapped too, but no
-# word is broken, and no text so short.
-_WIDEST_TABLE: Final = 100
-_SHORT_TEXT: Final = 24
-# Numbers, numbers with their share in percent, and undefined ones.
-_NUMERIC: Final = rf"^(?:[-0-9.]*(?: \([0-9.]+\))?|{UNDEFINED})$"
 
 
 class Page(NamedTuple):
@@ -50,12 +44,14 @@ class Page(NamedTuple):
         below: Lines below the tables.
         label: By which a paper refers to its table.
         paper: The tables of a paper; None: the first of `sections`.
+        styles: For text, title to the styles of the table's cells.
     """
 
     sections: list[tuple[str, pl.DataFrame]]
     below: list[str]
     label: str = "results"
     paper: Sequence[PaperTable] | None = None
+    styles: Mapping[str, Styles] = {}
 
     @property
     def for_paper(self) -> Sequence[PaperTable]:
@@ -109,7 +105,10 @@ def render_page(page: Page, form: TableFormat) -> str:
     if form == "latex" and page.sections:
         return latex_page(page.for_paper)
     mark = "### " if form == "md" else ""
-    parts = [f"{mark}{escape_lines([title], form)}\n{draw(table, form)}" for title, table in page.sections]
+    parts = [
+        f"{mark}{escape_lines([title], form)}\n{draw(table, form, page.styles.get(title, NO_STYLES))}"
+        for title, table in page.sections
+    ]
     return "\n".join([*parts, escape_lines(page.below, form) or "\n"])
 
 
@@ -124,22 +123,31 @@ def render_object(content: dict[str, object]) -> str:
     return json_text(content, allow_nan=False)
 
 
-def render_rows(rows: pl.DataFrame, name: str, form: TableFormat) -> str:
-    """Any frame in one of the formats; in JSON, one object whose key `name` holds the rows."""
+def render_rows(rows: pl.DataFrame, name: str, form: TableFormat, styles: Styles = NO_STYLES) -> str:
+    """Any frame in one of the formats; in JSON, one object whose key `name` holds the rows; only text has styles."""
     if form == "json":
         return render_object({name: rows.to_dicts()})
     if form == "csv":
         return csv_text(rows)
     shown = rows.select(pl.all().cast(pl.String).fill_null(UNDEFINED))
-    return latex_page([paper_table(name, shown, name)]) if form == "latex" else draw(shown, form)
+    return latex_page([paper_table(name, shown, name)]) if form == "latex" else draw(shown, form, styles)
 
 
-def render_answer(rows: pl.DataFrame, form: TableFormat) -> str:
+def render_checks(checks: pl.DataFrame, form: TableFormat) -> str:
+    """What `dstbench.check` returns, in one of the formats; a terminal shows the outcomes in colours."""
+    return render_rows(checks, "checks", form, {"status": [_COLOURS.get(status, "") for status in checks["status"]]})
+
+
+def render_answer(rows: pl.DataFrame, form: TableFormat, *, everything: bool = True) -> str:
     """The rows that a query selects, of any types, in one of the formats.
 
     Text, Markdown and LaTeX show six significant digits. Values other than numbers, texts and lists become texts. NaN
-    and infinities, which JSON does not have, become null.
+    and infinities, which JSON does not have, become null. Text has the first rows only, unless it is to have
+    everything.
     """
+    if form == "text" and not everything and rows.height > _MOST_ROWS:
+        shown = render_answer(rows.head(_MOST_ROWS), form)
+        return f"{shown}the first {_MOST_ROWS} of {rows.height:,} rows; --all shows them all\n"
     kept = (pl.String(), pl.Boolean(), pl.Null())
     rows = rows.with_columns(
         pl.col(name).cast(pl.Float64) if dtype.is_decimal() else pl.col(name).cast(pl.String)
@@ -163,7 +171,7 @@ def _as_json(value: Any) -> str | None:
 
 
 def signature_lines(scores: pl.DataFrame) -> list[str]:
-    """The distinct signatures, with all metrics of a run in one line."""
+    """The distinct signatures, all metrics of a run in one line; if few parts of a later one differ, only these."""
     heads_and_settings = pl.col("signature").str.splitn("|", 2).struct.unnest()
     folded = (
         scores.select("run", "metric", heads_and_settings)
@@ -173,11 +181,18 @@ def signature_lines(scores: pl.DataFrame) -> list[str]:
         .group_by("heads", "field_1", maintain_order=True)
         .agg(pl.col("run").str.join(", "))
     )
-    several = folded.height > 1
-    return [
-        f"signature{f' of {runs}' if several else ''}: {heads}|{settings}"
-        for heads, settings, runs in folded.iter_rows()
-    ]
+    if folded.height < 2:
+        return [f"signature: {heads}|{settings}" for heads, settings, _ in folded.iter_rows()]
+    lines: list[str] = []
+    first = folded.row(0)
+    for heads, settings, runs in folded.iter_rows():
+        parts, usual = ([heads, *text.split("|")] for text in (settings, first[1]))
+        usual[0] = first[0]
+        own = [part for part, other in zip(parts, usual, strict=False) if part != other]
+        same_keys = [part.partition(":")[0] for part in parts[1:]] == [part.partition(":")[0] for part in usual[1:]]
+        short = lines and same_keys and 2 * len(own) <= len(parts)
+        lines.append(f"signature of {runs}: {'the same with ' if short else ''}{'|'.join(own if short else parts)}")
+    return lines
 
 
 def counts(rows: pl.DataFrame) -> frozenset[str]:
@@ -237,71 +252,33 @@ def side_by_side(tables: Iterable[pl.DataFrame], on: str | Sequence[str]) -> pl.
     return reduce(lambda left, right: left.join(right, on=on, how="left", maintain_order="left"), tables)
 
 
+def best_in_bold(table: pl.DataFrame, columns: Iterable[str]) -> Styles:
+    """Styles for a table of texts: in each of these columns the largest number is bold, if there are several."""
+    numbers = table.select(pl.col(*columns).cast(pl.Float64, strict=False))
+    is_best = numbers.select((pl.all() == pl.all().max()) & (pl.all().n_unique() > 1))
+    return {name: ["bold" if best else "" for best in is_best[name]] for name in is_best.columns}
+
+
 # --- drawing ----------------------------------------------------------------------------------------------------------
 
 
 def escape_lines(paragraphs: Iterable[str], form: TableFormat) -> str:
     """Lines of text or Markdown, each with its line break, in which nothing that users wrote becomes markup."""
     escaped = markdown_text if form == "md" else plain_text
-    return "".join(f"{escaped(line, _LONGEST_LINE)}\n" for text in paragraphs for line in text.split("\n"))
+    width = screen().width if form == "text" else None
+    lines = (escaped(line, _LONGEST_LINE) for text in paragraphs for line in text.split("\n"))
+    return "".join(f"{wrapped(line, width)}\n" for line in lines)
 
 
-def draw(table: pl.DataFrame, form: TableFormat) -> str:
-    """A table of texts, as Markdown or as text."""
+def draw(table: pl.DataFrame, form: TableFormat, styles: Styles = NO_STYLES) -> str:
+    """A table of texts, as Markdown or as text; only text has styles."""
     if form != "md":
-        return text_table(table)
+        return text_table(table, styles)
     names = [_markdown_cell(name) for name in table.columns]
-    rows = [names, ["---:" if column.str.contains(_NUMERIC).all() else "---" for column in table]]
+    rows = [names, ["---:" if is_numeric(column) else "---" for column in table]]
     rows += [[_markdown_cell(text) for text in row] for row in table.iter_rows()]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def _markdown_cell(text: str) -> str:
     return markdown_text(text.replace("\n", " ")).replace("|", "\\|")
-
-
-def text_table(table: pl.DataFrame, styles: Sequence[Sequence[str]] | None = None) -> str:
-    """A table for the terminal, drawn by Rich, whose markup is off: a run may be called ``[red]``.
-
-    Args:
-        table: Its texts.
-        styles: The style of every cell, row by row, for a terminal with colours; None: plain text.
-    """
-    from rich.box import Box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    line_below_header = Box("    \n" * 2 + " -- \n" + "    \n" * 5, ascii=True)
-    drawn = Table(box=line_below_header, pad_edge=False)
-    numeric = [table[name].str.contains(_NUMERIC).all() for name in table.columns]
-    longest_line = _longest_line(table, numeric)
-    for name, is_number in zip(table.columns, numeric, strict=True):
-        drawn.add_column(
-            Text(plain_text(name)),
-            justify="right" if is_number else "left",
-            no_wrap=is_number,
-            overflow="fold",
-            max_width=None if is_number else longest_line,
-        )
-    for row, row_styles in zip(table.iter_rows(), styles or [[""] * table.width] * table.height, strict=True):
-        drawn.add_row(*(Text(plain_text(text), style=style) for text, style in zip(row, row_styles, strict=True)))
-    page = io.StringIO()
-    colours: Any = {"color_system": "standard", "force_terminal": True} if styles else {"color_system": None}
-    Console(file=page, width=1_000_000, legacy_windows=False, **colours).print(drawn)
-    return "".join(f"{line.rstrip()}\n" for line in page.getvalue().split("\n") if line.strip()) + "\n"
-
-
-def _longest_line(table: pl.DataFrame, numeric: Sequence[bool]) -> int:
-    """How long the lines in cells may be for the table to fit the terminal (or a page); if none will do, the usual."""
-    texts = [(column.name, *column) for column in table]
-    widths = [max(map(len, cells)) for cells in texts]
-    words = (len(word) for cells in texts for text in cells for word in text.split())
-
-    def width(longest: int) -> int:
-        cells = (n if is_number else min(n, longest) for n, is_number in zip(widths, numeric, strict=True))
-        return sum(cells) + 3 * table.width - 1
-
-    page = get_terminal_size().columns if sys.stdout.isatty() else _WIDEST_TABLE
-    lines = range(_WIDEST_CELL, max(_SHORT_TEXT, *words, 0) - 1, -1)
-    return next((longest for longest in lines if width(longest) <= page), _WIDEST_CELL)

@@ -11,7 +11,7 @@ import polars as pl
 from dstbench.conventions.slots import KNOWN_SLOTS
 from dstbench.errors import DstbenchError, UsageError, shortened, warn
 from dstbench.readers.frames import IS_FRAME, count_frames
-from dstbench.readers.states import Side, States, only_split, only_turns, same_turns
+from dstbench.readers.states import Side, States, only_split, only_turns, same_turns, warn_of_notes
 from dstbench.runs.spread import spread, spread_frames
 from dstbench.typing import Missing
 
@@ -72,8 +72,7 @@ def to_long(
             )
         _gold_of(gold)  # raises if it has no gold
         states = states.complete(gold)
-    for note in states.notes:
-        warn(note)
+    warn_of_notes(states)
     gold_side, pred_side = _sides(states, gold)
     if is_part:
         there = gold_side.turns["dialogue"].is_in(pred_side.turns["dialogue"].unique().implode())
@@ -170,7 +169,7 @@ def _predicted_split(source: str, predicted: pl.Series, gold: States, *, says_so
     if splits.is_empty():  # `to_long` raises an error: no turn is in both sides
         return gold
     if says_so:
-        warn(f"{source}: scored on the split {splits[0]}, the only one of {gold.source} in which it has dialogues")
+        warn(f"scored on the split {splits[0]}, the only one of {gold.source} in which it has dialogues", file=source)
     return only_split(gold, splits[0])
 
 
@@ -191,11 +190,13 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
         return own_gold, states.pred
     gold_side = _gold_of(gold)
     if own_gold is not None:
-        warn(f"{states.source}: its own gold is not used, but that of {gold.source}")
+        warn(f"its own gold is not used, but that of {gold.source}", file=states.source)
     elif states.gold is not None:
         several = int((states.gold.cells["value"] != states.pred.cells["value"]).sum())
         if several:
-            warn(f"{states.source}: {_count(several, 'prediction')} with several values, of which the first is taken")
+            rest = "with several values, of which the first is taken"
+            what = f"{_count(several, 'prediction')} {rest}"
+            warn(what, file=states.source, kind=f"predictions {rest}", count=several, when="before")
     return gold_side, states.pred
 
 
@@ -228,9 +229,12 @@ def _spine(
                 hint="give every turn a gold state (an empty one is {}), or name a gold file: --gold FILE",
             )
         warn(
-            f"{source}: {_count(extra.height, 'predicted turn')} in "
+            f"{_count(extra.height, 'predicted turn')} in "
             f"{_count(extra['dialogue'].n_unique(), 'dialogue')} without gold, left out "
-            f"(first: dialogue {dialogue}, turn {turn})"
+            f"(first: dialogue {dialogue}, turn {turn})",
+            file=source,
+            kind="predicted turns without gold, left out",
+            count=extra.height,
         )
     if absent.height:
         dialogue, turn = absent.select(_KEY).row(0)
@@ -246,7 +250,14 @@ def _spine(
             hint = _hint_at_numbering(gold.turns["turn"], pred.turns["turn"]) or hint
             raise MissingTurnsError(what, file=source, dialogue=dialogue, turn=turn, hint=hint)
         treatment = {"wrong": "counted as wrong", "empty": "scored as empty", "intersect": "left out"}[missing]
-        warn(f"{source}: {what} dialogue {dialogue}, turn {turn}; {treatment} (--missing {missing})")
+        treated = f"{treatment} (--missing {missing})"
+        warn(
+            f"{what} dialogue {dialogue}, turn {turn}; {treated}",
+            file=source,
+            kind=f"gold turns without a prediction, {treated}",
+            count=absent.height,
+            when="before",
+        )
     if missing == "intersect":
         spine = spine.filter("predicted")
     elif missing == "empty":
@@ -275,10 +286,14 @@ def _report_gaps(source: str, spine: pl.DataFrame) -> None:
     is_first = (dialogue != dialogue.shift(1)).fill_null(True)
     gap = spine.filter(turn != pl.when(is_first).then(0).otherwise(turn.shift(1) + 1))
     if gap.height:
+        dialogues = gap["dialogue"].n_unique()
         warn(
-            f"{source}: turn numbers have gaps in {_count(gap['dialogue'].n_unique(), 'dialogue')} "
+            f"turn numbers have gaps in {_count(dialogues, 'dialogue')} "
             f"(first: dialogue {gap['dialogue'][0]} before turn {gap['turn'][0]}); "
-            "the turns that are there are scored"
+            "the turns that are there are scored",
+            file=source,
+            kind="dialogues whose turn numbers have gaps; the turns that are there are scored",
+            count=dialogues,
         )
 
 
@@ -297,7 +312,7 @@ def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
     if unknown.is_empty():
         return
     if unknown.height == counts.height:
-        warn(f"{source}: none of the {_count(counts.height, 'slot')} is MultiWOZ's; their names are kept as written")
+        warn(f"none of the {_count(counts.height, 'slot')} is MultiWOZ's; their names are kept as written", file=source)
         return
     shown = []
     for slot, in_gold, in_pred in unknown.head(5).iter_rows():
@@ -306,8 +321,10 @@ def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
         shown.append(f"{shortened(slot, _LONGEST)} ({in_gold} in gold, {in_pred} predicted{hint})")
     more = f" and {unknown.height - 5} more" if unknown.height > 5 else ""
     warn(
-        f"{source}: {_count(unknown.height, 'slot')} that MultiWOZ does not have, kept as written: "
-        f"{', '.join(shown)}{more}"
+        f"{_count(unknown.height, 'slot')} that MultiWOZ does not have, kept as written: {', '.join(shown)}{more}",
+        file=source,
+        kind="slots that MultiWOZ does not have, kept as written",
+        count=unknown.height,
     )
 
 

@@ -177,7 +177,9 @@ def _make_parts(pieces: Sequence[_Piece], jobs: int | None) -> None:
     jobs = min(jobs, len(pieces))
     if jobs <= 1:
         for number, piece in enumerate(pieces, 1):
-            _LOG.info("%s (file %s of %s)", piece.path, number, len(pieces))
+            _LOG.info(
+                "%s (file %s of %s)", piece.path, number, len(pieces), extra={"done": number - 1, "of": len(pieces)}
+            )
             _make_part(piece)
         return
     try:
@@ -185,7 +187,9 @@ def _make_parts(pieces: Sequence[_Piece], jobs: int | None) -> None:
             try:
                 futures = [pool.submit(_make_part, piece) for piece in pieces]
                 for number, future in enumerate(as_completed(futures), 1):
-                    _LOG.info("%s of %s files have been read", number, len(pieces))
+                    _LOG.info(
+                        "%s of %s files have been read", number, len(pieces), extra={"done": number, "of": len(pieces)}
+                    )
                     if not future.cancelled() and future.exception() is not None:
                         pool.shutdown(wait=False, cancel_futures=True)
             finally:
@@ -238,7 +242,7 @@ def _make_part(piece: _Piece) -> None:
         coverage=aligned.coverage,
         left_out=aligned.left_out,
         only=states.only,
-        warnings=[str(warning.message) for warning in caught if issubclass(warning.category, DstbenchWarning)],
+        warnings=[vars(warning.message) for warning in caught if issubclass(warning.category, DstbenchWarning)],
         made_of=made_of,
     )
     write_table(piece.part, aligned.table, meta, cuts_of(aligned.table, _GROUP))
@@ -281,8 +285,8 @@ def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence
     if index["dialogue"].is_duplicated().any() or scored == 0 or 0 < len(frames) < len(parts):
         raise _DividedError
     for part in parts:
-        for text in part.meta["warnings"]:
-            warn(text)
+        for warning in part.meta["warnings"]:
+            warn(DstbenchWarning(**warning))
     only = parts[0].meta["only"]
     gold = None
     if first.gold is not None:

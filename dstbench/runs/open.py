@@ -18,7 +18,7 @@ import polars as pl
 from dstbench.errors import DstbenchError, UsageError, first_repeated, warn
 from dstbench.io.files import File
 from dstbench.readers.frames import IS_FRAME, count_frames
-from dstbench.readers.states import States, merge_states, only_split
+from dstbench.readers.states import States, merge_states, only_split, warn_of_notes
 from dstbench.runs.align import check_missing, from_long, report_unknown_slots, to_long
 from dstbench.runs.frames import states_only
 from dstbench.runs.parquet import ForeignError, fits, read_footer, write_table
@@ -107,7 +107,12 @@ def open_runs(
         if isinstance(item, (str, PathLike)):
             File(str(item)).check()
     gold_states = None if gold is None else open_gold(gold, split)
-    return [_open(name, item, gold_states, format, missing, split=split) for name, item in parts]
+    runs = []
+    for number, (name, item) in enumerate(parts):
+        _LOG.info("reading %s", name, extra={"done": number, "of": len(parts)})
+        runs.append(_open(name, item, gold_states, format, missing, split=split))
+    _LOG.info("%d runs have been read", len(parts), extra={"done": len(parts), "of": len(parts)})
+    return runs
 
 
 def read_run(
@@ -154,8 +159,7 @@ def open_gold(gold: Data, split: str | None = None) -> States:
     loaded = _load("gold" if name == "states" else name, item, split=split)
     if isinstance(item, (str, PathLike)):
         if isinstance(loaded, States):  # they are already of that split
-            for note in loaded.notes:
-                warn(note)
+            warn_of_notes(loaded)
             return loaded
         name = str(item)
     states = from_long(loaded.read(), name) if isinstance(loaded, Run) else loaded
@@ -276,7 +280,7 @@ def _open(name: str, item: Any, gold: States | None, form: str | None, missing: 
         # Turns that were scored as empty are now turns with an empty state: the signature must still say so.
         return replace(run, meta={**run.meta, "missing": f"{before}+{missing}"}) if before == "empty" else run
     if missing not in ("error", before):
-        warn(f"{name}: --missing {missing} changes nothing; it is a long table, made with --missing {before}")
+        warn(f"--missing {missing} changes nothing; it is a long table, made with --missing {before}", file=name)
     return run
 
 

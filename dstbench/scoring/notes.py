@@ -47,8 +47,9 @@ def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric]
         for metric in resolve(metrics, [sums], convention):
             if isinstance(metric, SA) and 0 < metric.T < sums.most_errors:
                 warn(
-                    f"{run.name}: a turn has {sums.most_errors} wrong slots, more than the T = {metric.T} of {metric}; "
-                    "such turns score below 0"
+                    f"a turn has {sums.most_errors} wrong slots, more than the T = {metric.T} of {metric}; "
+                    "such turns score below 0",
+                    run=run.name,
                 )
     _warn_of_spelling(scored, convention)
 
@@ -61,8 +62,10 @@ def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
     then = _jga(run, replace(convention, multi="any"))
     gain = "" if now is None or then is None else f", which takes jga from {100 * now:.2f} to {100 * then:.2f}"
     warn(
-        f"{run.name}: gold lists alternatives, such as {sums.alternatives!r}, and they are compared as "
-        f"written; --multi any accepts each of them{gain}"
+        f"gold lists alternatives, such as {sums.alternatives!r}, and they are compared as "
+        f"written; --multi any accepts each of them{gain}",
+        run=run.name,
+        kind="gold lists alternatives, which are compared as written; --multi any accepts each of them",
     )
 
 

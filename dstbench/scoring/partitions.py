@@ -6,6 +6,7 @@ all of them: threads of this process by default, or a cluster (`scoring.engines`
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ from dstbench.runs.rules import unsorted
 from dstbench.runs.run import Run
 
 T = TypeVar("T")
+
+_LOG: Final = logging.getLogger(__name__)
 
 # The fewest rows of any partition except the last: its columns fit the processor's cache, and counting it takes much
 # longer than starting it.
@@ -100,4 +103,8 @@ def _in_threads(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
         return [function(run.part(*parts[0]))]
     # One thread more than there are cores, so that one can read while the others count.
     with ThreadPoolExecutor(min(len(parts), pl.thread_pool_size() + 1)) as pool:
-        return list(pool.map(lambda part: function(run.part(*part)), parts))
+        results = []
+        for result in pool.map(lambda part: function(run.part(*part)), parts):
+            results.append(result)
+            _LOG.info("scoring %s", run.name, extra={"done": len(results), "of": len(parts)})
+        return results

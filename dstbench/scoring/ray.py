@@ -75,8 +75,9 @@ class Cluster:
         if is_sent and run.name not in self._sent:
             self._sent.add(run.name)
             warn(
-                f"{run.name}: its rows are sent to the workers; from a long table on storage that all machines share "
-                "(dstbench convert) they would read them themselves"
+                "its rows are sent to the workers; from a long table on storage that all machines share "
+                "(dstbench convert) they would read them themselves",
+                run=run.name,
             )
         run.check()
         mark = None if run.path is None else _mark(run.path)
@@ -137,7 +138,14 @@ class Cluster:
             begun = len(results) + len(waiting)
             for number in range(begun, min(len(tasks), len(results) + max(_SUBMITTED_PER_CPU * cpus, 1))):
                 waiting[start(tasks[number])] = number
-            _LOG.info("%s: %d of %d tasks done, on %d CPUs", name, len(results), len(tasks), cpus)
+            _LOG.info(
+                "%s: %d of %d tasks done, on %d CPUs",
+                name,
+                len(results),
+                len(tasks),
+                cpus,
+                extra={"done": len(results), "of": len(tasks)},
+            )
             done, _ = self._ray.wait(list(waiting), timeout=_SECONDS)
             for task in done:
                 results[waiting.pop(task)] = _outcome(self._ray.get(task))

@@ -75,8 +75,12 @@ def check_scope(run: Run, convention: Convention) -> None:
         drops = ", and turns whose gold has no other values are not scored" if convention.drops_turns else ""
         outcome = f"they are left out{drops}"
     warn(
-        f"{run.name}: {outside.height:,} of gold's {counts.height:,} slots, and {outside['n'].sum():,} of its "
-        f"{counts['n'].sum():,} values, are not in {convention.scope_name}: {examples}{more}; {outcome}"
+        f"{outside.height:,} of gold's {counts.height:,} slots, and {outside['n'].sum():,} of its "
+        f"{counts['n'].sum():,} values, are not in {convention.scope_name}: {examples}{more}; {outcome}",
+        run=run.name,
+        kind=f"slots of gold that are not in {convention.scope_name}; {outcome}",
+        count=outside.height,
+        when="before",
     )
 
 

@@ -202,7 +202,8 @@ def warn_of_frames(runs: Sequence[Run], convention: Convention) -> None:
     if without:
         warn(
             f"{', '.join(without)}: gold does not say which frames there are; those that are empty on both sides, "
-            "which the official evaluation counts, are not counted (a --gold in SGD's layout says which there are)"
+            "which the official evaluation counts, are not counted (a --gold in SGD's layout says which there are)",
+            when="before",
         )
 
 
@@ -236,7 +237,7 @@ def _warn_of_differences(rows: pl.DataFrame) -> None:
                 clauses.setdefault(f"{meaning_of(key)} is {values}", []).append(str(metric))
     for clause, metrics in clauses.items():
         hint = "; name the number of slots: -m sa:T=30" if clause.startswith("the metric is sa(") else ""
-        warn(f"{', '.join(metrics)}: not comparable between all runs: {clause}{hint}")
+        warn(f"{', '.join(metrics)}: not comparable between all runs: {clause}{hint}", when="before")
 
 
 def _warn_of_accuracies(metrics: Sequence[Metric]) -> None:

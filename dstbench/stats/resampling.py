@@ -10,6 +10,7 @@ per random seed, and the number of rows that are drawn at a time changes nothing
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from math import frexp
 from typing import Final, TypeAlias
@@ -23,6 +24,7 @@ from dstbench.errors import UsageError
 #: From sums (B × k) to scores (B); NaN where undefined.
 Score: TypeAlias = Callable[[Floats], Floats]
 
+_LOG: Final = logging.getLogger(__name__)
 # Bytes of a block of draws; while it is drawn, three arrays of this size exist.
 _BLOCK: Final = 2**24
 # A double holds all integers of up to this many bits.
@@ -165,6 +167,7 @@ def _blocks(dialogues: int, resamples: int) -> Iterator[int]:
         raise UsageError(f"{resamples} resamples of {dialogues} dialogues cannot be drawn", hint="at least one of each")
     rows = max(1, _BLOCK // (8 * dialogues))
     for start in range(0, resamples, rows):
+        _LOG.info("resampling %s dialogues", f"{dialogues:,}", extra={"done": start, "of": resamples})
         yield min(rows, resamples - start)
 
 

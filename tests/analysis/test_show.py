@@ -17,6 +17,7 @@ from dstbench.analysis.show import Walkthrough, walk_through
 from dstbench.demo import worked
 from dstbench.errors import DstbenchWarning
 from dstbench.rendering.show import render_walkthrough
+from dstbench.rendering.terminal import Screen, laid_out_for
 from tests import formats
 from tests.commands import ok, run
 from tests.corpora import EXAMPLE
@@ -147,8 +148,9 @@ def test_values_command_no_terminal(here: Path) -> None:
 def test_colours_only_help() -> None:
     found = walk_through({"one": A6, "two": A6}, "PMUL4648")
     plain = render_walkthrough(found, "text")
-    coloured = render_walkthrough(found, "text", colour=True)
-    assert "\x1b[31m" in render_walkthrough(walk_through(EXAMPLE, "MUL7001"), "text", colour=True)  # wrong is red
+    with laid_out_for(Screen(1000, coloured=True)):
+        coloured = render_walkthrough(found, "text")
+        assert "\x1b[31m" in render_walkthrough(walk_through(EXAMPLE, "MUL7001"), "text")  # wrong is red
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured).split() == plain.split()
 
 

@@ -42,8 +42,10 @@ def model(here: Path) -> Path:
 
 
 def test_a_diagnosis_as_text(model: Path) -> None:
-    out = ok("diagnose", "model.json")
-    found = tables(out)
+    out = ok("diagnose", "model.json", "--all")
+    conclusion, _, rest = out.partition("\n\n")
+    assert conclusion.splitlines()[0] == "100.0 % of dialogues fail, half by 60 % of their turns"
+    found = tables(rest)
     (dialogues,) = (table for title, table in found.items() if title.startswith("Dialogues;"))
     assert dialogues[1] == ["model", "1", "2", "1", "100.00", "0", "1", "100.00"]
     (failures,) = (table for title, table in found.items() if title.startswith("First wrong turn"))
@@ -53,6 +55,17 @@ def test_a_diagnosis_as_text(model: Path) -> None:
     assert ["model", "wrong-fresh", "wrong", "1", "7.69", "7.69", "-"] in classes
     assert ["model", "train-leaveat", "1", "1", "1", "0.00", "100.00", "0.00", "0.00"] in found["By slot"]
     assert out.splitlines()[-1].startswith("signature: jga|profile:verbatim.1|")
+
+
+def test_a_diagnosis_shows_the_first_tables(model: Path) -> None:
+    out = ok("diagnose", "model.json")
+    conclusion, _, rest = out.partition("\n\n")
+    assert ok("diagnose", "model.json", "--all").startswith(conclusion)
+    found = tables(rest)
+    assert ["wrong-fresh", "1"] in found["Slots of turns that are not right, by class"]
+    assert "JGA by turn, in percent" not in found
+    assert "by turn, length, domain and slot, and as shares: --all" in out
+    assert ok("diagnose", "model.json", "--all", "--format", "md") == ok("diagnose", "model.json", "--format", "md")
 
 
 def test_traits_as_text(model: Path) -> None:

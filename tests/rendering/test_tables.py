@@ -8,7 +8,9 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstbench.rendering.tables import text_table
+from dstbench.rendering.tables import signature_lines
+from dstbench.rendering.terminal import Screen, laid_out_for
+from dstbench.rendering.text_tables import text_table
 
 PAGE = 100
 NUMBERS = ("7", "94 (23.5)", "0.25", "-")
@@ -51,3 +53,51 @@ def test_a_table_that_is_narrow_enough_or_can_never_be_is_left_alone() -> None:
     assert text_table(narrow).count(text) == 2
     wide = pl.DataFrame({"name": [text], "word": ["w" * 59], **{f"number {n}": ["1.25"] for n in range(9)}})
     assert text in text_table(wide)
+
+
+@given(COLUMNS, st.integers(40, 160), st.booleans(), st.sampled_from([1, 5]))
+def test_in_a_terminal_no_line_is_too_long_and_columns_that_are_left_out_are_counted(
+    columns: list[list[str]], width: int, wide: bool, copies: int
+) -> None:
+    table = pl.DataFrame({f"column{number}": column * copies for number, column in enumerate(columns)})
+    with laid_out_for(Screen(width, all_columns=wide)):
+        lines = text_table(table).splitlines()
+    assert max(map(len, lines)) <= width
+    left_out = [int(line.split()[0]) for line in lines if line.endswith("--wide")]
+    shown = set(re.findall(r"column\d", " ".join(lines)))
+    assert sum(left_out) == len(columns) - len(shown)
+    assert not (left_out and (wide or table.height <= 12))
+
+
+def test_parts_repeat_the_columns_that_name_a_row() -> None:
+    table = pl.DataFrame({"run": ["a", "a"], "slot": ["x", "y"], **{f"number{n}": ["1.0", "2.0"] for n in range(9)}})
+    with laid_out_for(Screen(50)):
+        parts = [part.splitlines()[0].split() for part in text_table(table).strip("\n").split("\n\n")]
+    assert len(parts) > 2
+    assert all(part[:2] == ["run", "slot"] for part in parts)
+    assert [name for part in parts for name in part[2:]] == table.columns[2:]
+
+
+def full(line: str, first: str) -> str:
+    """The whole signature of a line of `signature_lines`, whose first line is `first`."""
+    text = line.partition(": ")[2]
+    if not text.startswith("the same with "):
+        return text
+    parts = first.split("|")
+    for own in text.removeprefix("the same with ").split("|"):
+        key = own.partition(":")[0]
+        at = next((n for n, part in enumerate(parts) if n and part.partition(":")[0] == key), 0)
+        parts[at] = own
+    return "|".join(parts)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["jga", "sa(T=3)"]), st.sampled_from("ab"), st.integers(1, 3)), min_size=1))
+def test_every_runs_signature_can_be_put_together(runs: list[tuple[str, str, int]]) -> None:
+    signed = [f"{head}|profile:verbatim.1|missing:error|gold:{gold}|d:{d}|t:9|v:1" for head, gold, d in runs]
+    names = [f"run{number}" for number in range(len(runs))]
+    lines = signature_lines(pl.DataFrame({"run": names, "metric": "jga", "signature": signed}))
+    assert len(lines) == len(set(signed))
+    first = lines[0].partition(": ")[2]
+    if len(lines) > 1:
+        told = {name: full(line, first) for line in lines for name in line[13:].partition(":")[0].split(", ")}
+        assert told == dict(zip(names, signed, strict=True))

@@ -1,0 +1,81 @@
+"""What a diagnosis comes to, in at most three lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from dstbench.analysis.diagnose import Diagnosis
+
+_KINDS: Final = {"missed": "missed", "wrong": "wrong values", "over": "over-predicted"}
+_NO_PREDICTION: Final = "no-prediction"
+# A line names at most this many runs, or slots.
+_NAMED: Final = 1
+
+
+def conclusion(diagnosis: Diagnosis) -> list[str]:
+    """Which share of dialogues fails and how early, which errors are most frequent, and which slots are worst.
+
+    Args:
+        diagnosis: Of one or several runs, whose errors are counted together.
+    """
+    return [line for line in (_failing(diagnosis), _errors(diagnosis.errors), _slots(diagnosis)) if line]
+
+
+def _failing(diagnosis: Diagnosis) -> str:
+    """The share of dialogues that fail, and the part of a dialogue in which half of them have failed first."""
+    runs = diagnosis.runs.filter(pl.col("dialogues") > 0)
+    if not runs["failing"].sum():
+        return "no dialogue fails"
+    shares = runs.select("run", share=pl.col("failing") / pl.col("dialogues")).sort("share", maintain_order=True)
+    (least, low), (most, high) = shares.row(0), shares.row(-1)
+    of_runs = f"{_percent(low)} ({least}) to {_percent(high)} ({most})" if shares.height > 1 else _percent(low)
+    bins = diagnosis.first_failures.group_by("high").agg(pl.col("dialogues").sum()).sort("high")
+    half = bins.filter(2 * pl.col("dialogues").cum_sum() >= pl.col("dialogues").sum())["high"].item(0)
+    by = f"half by {100 * half:.0f} % of their turns" if half < 1 else "more than half first in their last tenth"
+    return f"{of_runs} of dialogues fail, {by}"
+
+
+def _errors(errors: pl.DataFrame) -> str | None:
+    """The share of each kind among the slots that are not right, and the most frequent class."""
+    classes = errors.filter(~pl.col("kind").eq("correct"), pl.col("class") != _NO_PREDICTION)
+    sums = classes.group_by("class", "kind", maintain_order=True).agg(pl.col("n").sum())
+    total = sums["n"].sum()
+    if not total:
+        return None
+    kinds = sums.group_by("kind", maintain_order=True).agg(pl.col("n").sum()).sort("n", descending=True)
+    shares = ", ".join(f"{_percent(n / total)} {_KINDS[kind]}" for kind, n in kinds.iter_rows() if n)
+    most = sums.filter(pl.col("n") == sums["n"].max())
+    return f"errors: {shares}; most: {' and '.join(most['class'])} ({_percent(most['n'][0] / total)})"
+
+
+def _slots(diagnosis: Diagnosis) -> str | None:
+    """The slot that is right least often where gold has it, and the slots of gold that runs never predict."""
+    slots = diagnosis.errors_by_slot.drop_nulls("slot").group_by("run", "slot", maintain_order=True)
+    counts = slots.agg(
+        pl.col("gold", "predicted").first(), right=pl.col("n").filter(pl.col("kind") == "correct").sum()
+    ).filter(pl.col("gold") > 0)
+    if counts.is_empty():
+        return None
+    predicted = counts.filter(pl.col("predicted") > 0).group_by("slot").agg(pl.col("right", "gold").sum())
+    rates = predicted.with_columns(rate=pl.col("right") / pl.col("gold")).sort("rate", "slot")
+    lines = []
+    if rates.height and rates["rate"][0] < 1:
+        slot, *_, rate = rates.row(0)
+        lines.append(f"worst slot: {slot} (right in {_percent(rate)})")
+    never = counts.filter(pl.col("predicted") == 0).group_by("run", maintain_order=True).agg("slot")
+    never = never.sort(pl.col("slot").list.len(), descending=True, maintain_order=True)
+    clauses = [
+        f"{', '.join(names[:_NAMED])}{f' and {len(names) - _NAMED} more' if len(names) > _NAMED else ''} ({run})"
+        for run, names in never.head(_NAMED).iter_rows()
+    ]
+    if clauses:
+        more = f", and slots of {never.height - _NAMED} more runs" if never.height > _NAMED else ""
+        lines.append(f"never predicted: {'; '.join(clauses)}{more}")
+    return "; ".join(lines) or "every slot that gold has is right"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

@@ -1,0 +1,72 @@
+"""The terminal that a text is laid out for: how wide it is, and whether it shows colours."""
+
+from __future__ import annotations
+
+import os
+import re
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final, NamedTuple, TextIO
+
+# In a narrower terminal, lines are this long.
+_NARROWEST: Final = 40
+
+
+class Screen(NamedTuple):
+    """What a text is laid out for.
+
+    Attributes:
+        width: Columns of the terminal; None: no terminal, and lines may be as long as necessary.
+        coloured: Whether it shows colours, and the user has not switched them off.
+        all_columns: Whether tables that are too wide are shown with all columns all the same, in parts.
+    """
+
+    width: int | None = None
+    coloured: bool = False
+    all_columns: bool = False
+
+
+_NO_TERMINAL: Final = Screen()
+_SCREEN: Final[ContextVar[Screen]] = ContextVar("screen", default=_NO_TERMINAL)
+
+
+def screen() -> Screen:
+    """What texts are laid out for now."""
+    return _SCREEN.get()
+
+
+@contextmanager
+def laid_out_for(page: Screen) -> Iterator[None]:
+    """Lay texts out for this screen within this block."""
+    before = _SCREEN.set(page)
+    try:
+        yield
+    finally:
+        _SCREEN.reset(before)
+
+
+def screen_of(stream: TextIO) -> Screen:
+    """The terminal that a stream writes to, if it does."""
+    if not stream.isatty():
+        return Screen()
+    try:
+        width = int(os.environ.get("COLUMNS") or os.get_terminal_size(stream.fileno()).columns)
+    except (OSError, ValueError):
+        width = 0
+    coloured = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return Screen(max(_NARROWEST, width or 80), coloured)
+
+
+class _Lines(textwrap.TextWrapper):
+    """Breaks lines at spaces, and signatures after their parts."""
+
+    wordsep_simple_re = re.compile(r"(\s+|(?<=[|+,]))")
+
+
+def wrapped(line: str, width: int | None, indent: str = "  ") -> str:
+    """The line, broken into several if it is longer than `width`; the later ones are indented."""
+    if width is None or len(line) <= width:
+        return line
+    return _Lines(width, subsequent_indent=indent, break_on_hyphens=False).fill(line)

@@ -1,0 +1,199 @@
+"""Tables as text, drawn by Rich, whose markup is off: a run may be called ``[red]``.
+
+A table that is wider than the terminal is made narrower: long texts are wrapped, then the titles of numbers. If that is
+not enough, a table of few rows goes on in further parts below; of a longer one, the last columns are left out, and a
+line says how many. Where there is no terminal, all columns are shown.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import polars as pl
+
+from dstbench.io.escape import plain_text
+from dstbench.rendering.terminal import screen
+
+#: Column to the style of each of its cells, for a terminal with colours.
+Styles: TypeAlias = Mapping[str, Sequence[str]]
+NO_STYLES: Final[Styles] = MappingProxyType({})
+#: The text for an undefined number.
+UNDEFINED: Final = "-"
+# Numbers, numbers with their share in percent, and undefined ones.
+_NUMERIC: Final = rf"^(?:[-0-9.]*(?: \([0-9.]+\))?|{UNDEFINED})$"
+# Longer texts in a cell are wrapped; numbers never are.
+_WIDEST_CELL: Final = 60
+# Where there is no terminal, shorter texts are wrapped too if the table is wider than this and can be as narrow; but no
+# word is broken, and no text so short.
+_WIDEST_TABLE: Final = 100
+_SHORT_TEXT: Final = 24
+# In a terminal, no text so short is wrapped (an interval is not), and no word so short is broken.
+_SHORTEST_TEXT: Final = 16
+_LONGEST_WORD: Final = 24
+# No title of numbers so short is wrapped.
+_NARROW_TITLE: Final = 10
+# The spaces between columns.
+_GAP: Final = 3
+# A table of at most so many rows has several parts if it is too wide, each of at most so many columns.
+_FEW_ROWS: Final = 12
+_MOST_COLUMNS: Final = 12
+
+
+class _Column(NamedTuple):
+    """A column to draw.
+
+    Attributes:
+        title: Its title.
+        cells: Its texts.
+        styles: Their styles; empty: all are plain.
+        is_number: Whether all are numbers.
+        full: The width without line breaks.
+        least: The width that no word (a number is one) and no part of the title exceeds.
+    """
+
+    title: str
+    cells: list[str]
+    styles: Sequence[str]
+    is_number: bool
+    full: int
+    least: int
+
+
+def _column(cells: pl.Series, styles: Sequence[str]) -> _Column:
+    title, texts, is_number = plain_text(cells.name), [plain_text(text) for text in cells], is_numeric(cells)
+    words = texts if is_number else [word for text in texts for word in text.split()]
+    parts = [part.rstrip() for part in _parts(title)] if is_number else title.split()
+    full, least = (max(map(_width, lines), default=1) for lines in ([title, *texts], [*parts, *words]))
+    return _Column(title, texts, styles, is_number, full, least)
+
+
+def is_numeric(texts: pl.Series) -> bool:
+    """Whether all texts are numbers, perhaps with a share, or dashes."""
+    return texts.str.contains(_NUMERIC).all()
+
+
+def text_table(table: pl.DataFrame, styles: Styles = NO_STYLES, *, indent: int = 0) -> str:
+    """A table of texts, laid out for the terminal (see `terminal.screen`).
+
+    Args:
+        table: Its texts.
+        styles: The styles of cells, by column; the other columns are plain.
+        indent: By how much the caller indents the table.
+    """
+    columns = [_column(cells, styles.get(cells.name, ())) for cells in table]
+    page = screen()
+    width = _WIDEST_TABLE if page.width is None else page.width - indent
+    widths = _fitting(columns, width)
+    if page.width is None and widths is None:
+        widths = [column.full if column.is_number else min(column.full, _WIDEST_CELL) for column in columns]
+    if widths is not None:
+        return _draw(columns, widths) + "\n"
+    has_parts = page.all_columns or table.height <= _FEW_ROWS
+    keys, rest = _keys(columns, width)
+    parts = []
+    while rest:
+        most = _MOST_COLUMNS - len(keys) if has_parts else len(rest)
+        sizes = range(min(most, len(rest)), 1, -1)
+        size = next((n for n in sizes if _fitting([*keys, *rest[:n]], width)), 1)
+        part, rest = [*keys, *rest[:size]], rest[size:]
+        parts.append(_draw(part, _fitting(part, width) or _folded(part, width)))
+        if not has_parts:
+            break
+    more = f"{len(rest)} more column{'s' if len(rest) > 1 else ''}: --wide\n" if rest else ""
+    return "\n".join(parts) + more + "\n"
+
+
+# --- widths -----------------------------------------------------------------------------------------------------------
+
+
+def _width(text: str) -> int:
+    from rich.cells import cell_len  # here, as other formats do not need it
+
+    return cell_len(text)
+
+
+def _parts(title: str) -> list[str]:
+    """The parts of a title that may stand on lines of their own."""
+    return re.findall(r"[^ :_.-]*[ :_.-]?", title)
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + _GAP * len(widths) - 1
+
+
+def _fitting(columns: Sequence[_Column], width: int) -> list[int] | None:
+    """Widths for a page or a terminal, with texts as long as possible; None if the columns do not fit."""
+    on_page = screen().width is None
+    full = [column.full for column in columns]
+    narrow = [min(column.full, max(_NARROW_TITLE, column.least)) for column in columns]
+    for numbers in (full,) if on_page else (full, narrow):
+        for longest in range(_WIDEST_CELL, (_SHORT_TEXT if on_page else _SHORTEST_TEXT) - 1, -1):
+            widths = [
+                number
+                if column.is_number
+                else min(column.full, max(longest, column.least if on_page else min(column.least, _LONGEST_WORD)))
+                for column, number in zip(columns, numbers, strict=True)
+            ]
+            if _total(widths) <= width:
+                return widths
+    return None
+
+
+def _folded(columns: Sequence[_Column], width: int) -> list[int]:
+    """Widths with which any columns fit, though words and numbers are broken."""
+    return [min(column.full, max(1, (width + 1) // len(columns) - _GAP)) for column in columns]
+
+
+def _keys(columns: list[_Column], width: int) -> tuple[list[_Column], list[_Column]]:
+    """The first columns, as many as say which row is which, to be repeated in every part; and the others."""
+    rows = range(len(columns[0].cells))
+    for n in range(1, len(columns)):
+        is_key = len({tuple(column.cells[row] for column in columns[:n]) for row in rows}) == len(rows)
+        if is_key and _fitting(columns[: n + 1], width):
+            return columns[:n], columns[n:]
+    return columns[:1], columns[1:] or columns[:0]
+
+
+# --- drawing ----------------------------------------------------------------------------------------------------------
+
+
+def _draw(columns: Sequence[_Column], widths: Sequence[int]) -> str:
+    from rich.box import Box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    line_below_header = Box("    \n" * 2 + " -- \n" + "    \n" * 5, ascii=True)
+    drawn = Table(box=line_below_header, pad_edge=False, header_style="")
+    for column, width in zip(columns, widths, strict=True):
+        title = column.title
+        if column.is_number and _width(title) > width:
+            title = "\n".join(_filled(_parts(title), width))
+        is_whole = column.is_number and column.least <= width
+        justify: Any = "right" if column.is_number else "left"
+        drawn.add_column(Text(title), justify=justify, no_wrap=is_whole, overflow="fold", max_width=width)
+    cells = [
+        [Text(text, style) for text, style in zip(column.cells, column.styles or [""] * len(column.cells), strict=True)]
+        for column in columns
+    ]
+    for row in zip(*cells, strict=True):
+        drawn.add_row(*row)
+    page = io.StringIO()
+    colours: Any = {"color_system": "standard", "force_terminal": True} if screen().coloured else {"color_system": None}
+    Console(file=page, width=1_000_000, legacy_windows=False, **colours).print(drawn)
+    return "".join(f"{line.rstrip()}\n" for line in page.getvalue().split("\n") if line.strip())
+
+
+def _filled(parts: Sequence[str], width: int) -> list[str]:
+    """Lines of a title, as long as possible."""
+    lines = [""]
+    for part in parts:
+        if _width((lines[-1] + part).rstrip()) <= width:
+            lines[-1] += part
+        else:
+            lines.append(part)
+    return [line.rstrip() for line in lines]

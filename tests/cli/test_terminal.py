@@ -1,0 +1,239 @@
+"""What commands show in a terminal: lines that fit, notes on lines of their own, colours, conclusions first."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from rich.cells import cell_len
+
+import dstbench
+from dstbench.cli.output import progress
+from dstbench.demo import synthetic, write_sample
+from tests import planted
+from tests.commands import ok, run
+from tests.terminal import Shown, in_terminal, plain
+
+pytest.importorskip("pty", reason="terminals are made by the operating system")
+
+WIDTHS = (80, 100, 160)
+RUNS = ("careful.parquet", "eager.parquet", "forgetful.parquet")
+# Ten runs that lack turns, one more each, have slots of their own, and names of several lengths.
+MANY = tuple(f"a_long_name_of_a_run_{'x' * n}.jsonl" for n in range(10))
+LACKING = (*MANY, "--gold", "gold.jsonl", "--missing", "wrong")
+COMMANDS = {
+    "score": ("score", *RUNS),
+    "score of many": ("score", *LACKING),
+    "score by slot": ("score", *RUNS, "--by", "slot"),
+    "score by slot, wide": ("score", *RUNS, "--by", "slot", "--wide"),
+    "compare": ("compare", *RUNS, "-m", "jga,fga", "--resamples", "200"),
+    "compare of many": ("compare", *LACKING, "--resamples", "200"),
+    "pairs": ("pairs", *RUNS, "--profile", "qian2021"),
+    "sweep": ("sweep", "careful.parquet", "-m", "jga,fga,f1"),
+    "sweep of several": ("sweep", *RUNS),
+    "sweep of many": ("sweep", *LACKING),
+    "check": ("check", *RUNS),
+    "check of many": ("check", *LACKING),
+    "diagnose": ("diagnose", *RUNS),
+    "diagnose of many": ("diagnose", *LACKING),
+    "diagnose --all": ("diagnose", *LACKING, "--all"),
+    "traits": ("traits", *RUNS, "--disagree", "fga", "gca"),
+    "correlate": ("correlate", *RUNS, "--between-runs"),
+    "show": ("show", "careful.parquet", "DEMO0000001", "--against", "eager.parquet"),
+    "query": ("query", "SELECT * FROM turns", *RUNS),
+    "query --all": ("query", "SELECT * FROM long", "careful.parquet", "--all"),
+    **{f"ls {what}": ("ls", what) for what in ("formats", "matchers", "metrics", "profiles", "slots", "steps")},
+    "ls formats --wide": ("ls", "formats", "--wide"),
+    "help": ("help", "conventions"),
+    "demo": ("demo", "--dialogues", "3", "-o", "sample"),
+    "audit bias": ("audit", "bias", "said.jsonl", "less.jsonl", "--train", "said"),
+    "audit diff": ("audit", "diff", "said.jsonl", "less.jsonl", "--wide"),
+    "audit scores": ("audit", "scores", MANY[0], "--version", "old=gold.jsonl", "--version", "new=gold.jsonl"),
+    "audit inconsistency": ("audit", "inconsistency", "less.jsonl"),
+    "audit contradictions": ("audit", "contradictions", "less.jsonl"),
+    "audit memorisation": ("audit", "memorisation", "own.jsonl", "--context", "said.jsonl"),
+    "an error": ("score", *MANY, "--gold", "gold.jsonl", "--missing", "error"),
+}
+
+
+def states_of(table: pl.DataFrame, side: str) -> list[dict[str, Any]]:
+    """The states of one side of a long table, as lines of JSON Lines."""
+    rows = table.with_columns(pl.col("dialogue", "slot", "gold", "pred").cast(pl.String))
+    states = []
+    for (dialogue, turn), cells in rows.group_by("dialogue", "turn", maintain_order=True):
+        filled = cells.drop_nulls(["slot", side])
+        states.append({"dialogue_id": dialogue, "turn": turn, side: dict(filled.select("slot", side).iter_rows())})
+    return states
+
+
+def write_lines(path: Path, states: list[dict[str, Any]]) -> None:
+    told = ({key: value for key, value in state.items() if value is not None} for state in states)
+    path.write_text("".join(f"{json.dumps(state)}\n" for state in told))
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    corpus = synthetic(40)
+    write_sample(corpus, folder)
+    table = corpus["forgetful"]
+    write_lines(folder / "gold.jsonl", states_of(table, "gold"))
+    predicted = states_of(table, "pred")
+    for number, name in enumerate(MANY):
+        own = [dict(state) for state in predicted[: len(predicted) - number]]
+        for at in range(3):
+            own[at]["pred"] = own[at]["pred"] | {f"taxi-odd{at}": "x"}
+        write_lines(folder / name, own)
+    said = planted.consistent(30, 1)
+    write_lines(folder / "said.jsonl", said)
+    write_lines(folder / "less.jsonl", planted.take_out(said, 0.2, 1)[0])
+    write_lines(folder / "own.jsonl", [{**turn, "pred": {**turn["gold"], "hotel-name": "the ritz"}} for turn in said])
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shown(files: Path) -> Callable[[str, int], Shown]:
+    """What a command of `COMMANDS` shows in a terminal of some width; all of a width are run at once."""
+    done: dict[int, dict[str, Shown]] = {}
+
+    def get(name: str, width: int) -> Shown:
+        if width not in done:
+            done[width] = dict(zip(COMMANDS, in_terminal(list(COMMANDS.values()), width, files), strict=True))
+        return done[width][name]
+
+    return get
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_line_is_longer_than_the_window(name: str, width: int, shown: Callable[[str, int], Shown]) -> None:
+    found = shown(name, width)
+    assert found.code == (1 if name == "an error" else 0), plain(found.err)
+    assert found.out.strip() or name == "an error"
+    for line in [*found.lines, *plain(found.err).split("\n")]:
+        assert cell_len(line) <= width, line
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_note_is_on_a_spinners_line(name: str, shown: Callable[[str, int], Shown]) -> None:
+    err = shown(name, 80).err
+    assert err.count("note: ") == len(re.findall(r"(?:^|\n|\r|\x1b\[2K|\x1b\[\?25h)note: ", err))
+
+
+def test_a_note_of_each_kind_above_or_below_the_table(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(files)
+    lines = run("score", *LACKING, "-m", "jga")[2].splitlines()
+    assert lines[0] == (
+        "note: 9 files: gold turns without a prediction, counted as wrong (--missing wrong): "
+        f"9 in {MANY[9]}, 8 in {MANY[8]}, 7 in {MANY[7]}, 21 in 6 more (--verbose lists them)"
+    )
+    assert [line for line in lines if "--verbose" in line] == [
+        lines[0], "note: 10 files: 3 slots that MultiWOZ does not have, kept as written (--verbose lists them)"
+    ]  # fmt: skip
+    told = run("score", *LACKING, "-m", "jga", "--verbose")[2].splitlines()
+    assert sum("without a prediction" in line for line in told) == 9
+    assert sum("MultiWOZ does not have" in line for line in told) == 10
+    assert not any("--verbose" in line for line in told)
+
+
+def test_what_changes_the_meaning_of_a_table_is_above_it(files: Path) -> None:
+    words = [sys.executable, "-m", "dstbench", "score", *LACKING, "-m", "jga"]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True, cwd=files)  # noqa: S603
+    above, _, below = done.stdout.partition(" run ")
+    assert ("without a prediction" in above, "without a prediction" in below) == (True, False)
+    assert ("MultiWOZ does not have" in above, "MultiWOZ does not have" in below) == (False, True)
+
+
+def test_columns_that_do_not_fit_are_counted_and_there_when_asked_for(shown: Callable[[str, int], Shown]) -> None:
+    some, every = (shown(name, 80).lines for name in ("score by slot", "score by slot, wide"))
+    (line,) = (line for line in some if line.endswith("--wide"))
+    assert int(line.split()[0]) > 1
+    assert not any(line.endswith("--wide") for line in every)
+    for column in ("accuracy", "precision:", "error-turns"):
+        assert any(column in line for line in every)
+    assert not any("error-turns" in line for line in some[: some.index(line)])
+
+
+def test_a_file_and_a_pipe_get_all_columns_and_no_colours(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(files)
+    text = ok("check", *RUNS)
+    assert "\x1b" not in text
+    (shown,) = in_terminal([("check", *RUNS, "-o", "checks.txt")], 60, files)
+    assert (shown.out, (files / "checks.txt").read_text()) == ("", text)
+
+
+def test_colours_only_where_wanted(files: Path, shown: Callable[[str, int], Shown]) -> None:
+    found = shown("check of many", 100)
+    for status, colour in (("ok", 32), ("warn", 33)):
+        assert re.search(rf"\x1b\[{colour}m{status} *\x1b\[0m", found.out)
+    (grey,) = in_terminal([COMMANDS["check of many"]], 100, files, NO_COLOR="1")
+    assert "\x1b" not in grey.out
+    assert [line.rstrip() for line in grey.lines] == [line.rstrip() for line in found.lines]
+
+
+def test_the_best_value_of_each_share_is_bold(shown: Callable[[str, int], Shown], files: Path) -> None:
+    scores = dstbench.score([str(files / run) for run in RUNS])
+    best = {f"{100 * value:.2f}" for _, value in scores.group_by("metric").agg(pl.col("value").max()).iter_rows()}
+    assert set(re.findall(r"\x1b\[1m *([0-9.]+)\x1b\[0m", shown("score", 160).out)) == best
+    (jga,) = scores.filter(metric="jga").select(100 * pl.col("value").max()).row(0)
+    assert re.search(rf"\x1b\[1m *{jga:.2f}\x1b", shown("compare", 160).out)
+
+
+def test_a_query_shows_fifty_rows_and_says_how_many_there_are(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(files)
+    n = dstbench.scan("careful.parquet").collect().height
+    words = ("query", "SELECT slot FROM long", "careful.parquet")
+    *rows, last = ok(*words).splitlines()
+    assert (len(rows) - 3, last) == (50, f"the first 50 of {n:,} rows; --all shows them all")
+    assert len(ok(*words, "--all").splitlines()) - 3 == n
+    assert len(json.loads(ok(*words, "--format", "json"))["rows"]) == n
+    assert "--all" not in ok("query", "SELECT slot FROM long LIMIT 50", "careful.parquet")
+
+
+def test_a_wrapped_signature_can_be_pasted(shown: Callable[[str, int], Shown], files: Path) -> None:
+    text = plain(shown("score", 80).out)
+    pasted = text[text.index("signature: ") :].rstrip()
+    assert pasted.count("\n") > 1
+    printed = dstbench.score([str(files / run) for run in RUNS], metrics="tla")["signature"][0].partition("|")[2]
+    assert ok("signature", pasted, f"jga|{printed}") == ok("signature", pasted.replace("\n  ", ""), f"jga|{printed}")
+
+
+def test_a_sweep_of_several_runs_has_a_column_for_each(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a row for the profiles under which no run has another score."""
+    monkeypatch.chdir(files)
+    table = run("sweep", *RUNS)[1].split("\n\n")[1]
+    assert table.split()[:4] == ["profile", "careful", "eager", "forgetful"]
+    scores: dict[str, list[str]] = {}
+    for row in json.loads(run("sweep", *RUNS, "--format", "json")[1])["sweep"]:
+        scores.setdefault(row["profile"], []).append(f"{100 * row['value']:.2f}")
+    shown = [re.findall(r"\d+\.\d\d", line) for line in table.splitlines()]
+    assert sorted(filter(None, shown)) == sorted(map(list, set(map(tuple, scores.values()))))
+    assert all(profile in table for profile in scores)
+
+
+def test_a_bar_shows_how_much_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    seen = []
+    with progress("working"):
+        for done, of in ((1, 2), (2, 2), (0, 0)):
+            logging.getLogger("dstbench").info("at %d", done, extra={"done": done, "of": of})
+            time.sleep(0.25)  # it is drawn ten times a second
+            seen.append(plain(terminal.getvalue()).split("\n")[-1])
+    assert ["━" in line for line in seen] == [True, False, False]
+    assert ["at 1" in seen[0], "at 2" in seen[1]] == [True, True]
