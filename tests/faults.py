@@ -22,8 +22,8 @@ from tests.planted import consistent
 MOMENTS = int(os.environ.get("DSTBENCH_FAULTS", "1"))
 
 _FIGURES = (
-    "by_length", "by_turn", "correlations", "errors", "first_failures", "gold_slots", "nu_paper", "scores",
-    "scores_by_turn", "to_mean",
+    "by_length", "by_turn", "conventions", "correlations", "domains", "errors", "first_failures", "gold_slots",
+    "nu_paper", "scores", "scores_by_turn", "slots", "to_mean", "traits",
 )  # fmt: skip
 #: Commands, and what they write.
 COMMANDS = {

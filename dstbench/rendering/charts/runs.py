@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dstbench.analysis.associations import POOLED
 from dstbench.errors import UsageError
 from dstbench.metrics.exact_sums import exact_sum
 from dstbench.rendering.charts.grammar import (
@@ -83,6 +82,8 @@ def leaderboard_charts(leaderboard: Leaderboard) -> dict[str, Chart]:
 
 def correlation_charts(correlations: Correlations) -> dict[str, Chart]:
     """The figure of correlations: a matrix per run, all runs pooled first (Kim et al. 2022, Figs 3 and A1)."""
+    from dstbench.analysis.associations import POOLED  # not before: it needs the modules of statistics
+
     rows = correlations.matrix.sort(pl.col("run") != POOLED, maintain_order=True)
     return {"correlations": _matrices(with_names(rows, "first", "second"))}
 
