@@ -134,15 +134,18 @@ def sweep(
 def check(
     *,
     ontology: Annotated[Path | None, typer.Option(help="JSON {slot: [values]}; default: gold's values.")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Explain all outcomes of several runs also as text.")
+    ] = False,
     runs: Runs,
     table: TableOutput,
     choices: ConventionChoices,
 ) -> str:
     """Check runs before you believe their scores. Looks at floors, coverage, slots, values and cumulative states."""
-    from dstbench.rendering.tables import render_checks
+    from dstbench.rendering.checks import render_checks
 
     rows = dstbench.check(runs.paths, profile=choices.convention(), ontology=as_text(ontology), **runs.reading)
-    return render_checks(rows.drop("short", "n", "jga"), table.form)
+    return render_checks(rows.drop("short", "n", "jga"), table.form, everything=everything)
 
 
 @command(app, doing="reading", example="signature 'jga|profile:trade@faithful.1|…' 'jga|profile:verbatim.1|…'")

@@ -28,8 +28,6 @@ _Options = ParamSpec("_Options")
 
 #: Whether the score of a row with a column `unit` is a count; otherwise it is a share.
 IS_COUNT: Final = pl.col("unit") == "count"
-# The colour of a check's outcome.
-_COLOURS: Final = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 # The rows of an answer that text shows at first.
 _MOST_ROWS: Final = 50
 # Lines are cut after this many characters; a line may name many runs.
@@ -131,11 +129,6 @@ def render_rows(rows: pl.DataFrame, name: str, form: TableFormat, styles: Styles
         return csv_text(rows)
     shown = rows.select(pl.all().cast(pl.String).fill_null(UNDEFINED))
     return latex_page([paper_table(name, shown, name)]) if form == "latex" else draw(shown, form, styles)
-
-
-def render_checks(checks: pl.DataFrame, form: TableFormat) -> str:
-    """What `dstbench.check` returns, in one of the formats; a terminal shows the outcomes in colours."""
-    return render_rows(checks, "checks", form, {"status": [_COLOURS.get(status, "") for status in checks["status"]]})
 
 
 def render_answer(rows: pl.DataFrame, form: TableFormat, *, everything: bool = True) -> str:

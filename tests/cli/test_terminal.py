@@ -44,6 +44,7 @@ COMMANDS = {
     "sweep of many": ("sweep", *LACKING),
     "check": ("check", *RUNS),
     "check of many": ("check", *LACKING),
+    "check --all": ("check", *LACKING, "--all"),
     "diagnose": ("diagnose", *RUNS),
     "diagnose of many": ("diagnose", *LACKING),
     "diagnose --all": ("diagnose", *LACKING, "--all"),
@@ -170,6 +171,25 @@ def test_a_file_and_a_pipe_get_all_columns_and_no_colours(files: Path, monkeypat
     assert "\x1b" not in text
     (shown,) = in_terminal([("check", *RUNS, "-o", "checks.txt")], 60, files)
     assert (shown.out, (files / "checks.txt").read_text()) == ("", text)
+
+
+def test_checks_of_several_runs_begin_with_the_outcomes(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(files)
+    csv, text, whole = (run("check", *LACKING, *options)[1] for options in (["--format", "csv"], [], ["--all"]))
+    rows = pl.read_csv(csv.encode())
+    outcomes = text.partition("\n\n\n")[0]
+    for check, statuses in rows.group_by("check", maintain_order=True).agg("status").iter_rows():
+        line = next(line for line in outcomes.splitlines() if line.strip().startswith(check))
+        assert line.replace(check, "").split() == statuses
+    for check, status, found in rows.select("check", "status", "found").iter_rows():
+        first = found.split()[0]
+        assert check in whole
+        assert first in whole
+        if status in ("warn", "fail"):
+            assert first in text
+    assert text.count("\n") < whole.count("\n")
+    assert "--all" in text
+    assert "--all" not in whole
 
 
 def test_colours_only_where_wanted(files: Path, shown: Callable[[str, int], Shown]) -> None:
