@@ -204,12 +204,12 @@ def report(
     design = Design(seed=seed, level=level, adjust=adjust)
     convention = as_convention(profile)
     said = None if context is None else contexts(context, reading.get("split"))
-    notes: list[str] = []
+    notes: dict[str, list[str]] = {}
     with _noting(notes, pass_on=True):
         runs = open_under(convention, data, **reading)
         for run in runs:
             run.need_states("reports")
-        with _noting([], pass_on=False):  # scoring them again says it again
+        with _noting({}, pass_on=False):  # scoring them again says it again
             first = score(runs, metrics=parse_all(metrics or CORRELATED)[:1], profile=convention)
         names = [run.name for run in runs]
         of_models = None if models is None else seeds_of(models, names)
@@ -233,7 +233,7 @@ def report(
         said = said_in(runs) if said is None else said
         rows = of_dialogues.dialogues
         explorer = explore(runs, rows, resolved, convention, said=said, contrasted=contrasted_names, most=most)
-    with _noting([], pass_on=False):  # its warnings are about intervals over turns, which the report does not show
+    with _noting({}, pass_on=False):  # its warnings are about intervals over turns, which the report does not show
         resolved_names = [str(metric) for metric in resolved]
         correlated = [*resolved, *(metric for metric in contrasted if str(metric) not in resolved_names)]
         correlations = correlate(runs, metrics=correlated, per="turn", profile=convention)
@@ -244,7 +244,8 @@ def report(
     return Report(
         leaderboard, by_domain, by_slot, by_turn, diagnosis, of_dialogues, correlations, swept, checks,
         findings(leaderboard, by_slot, swept, diagnosis, checks), explorer,
-        [_without(folders, text) for text in notes], title, note,
+        [_without(folders, f"{', '.join(places)}: {text}" if places else text) for text, places in notes.items()],
+        title, note,
     )  # fmt: skip
 
 
@@ -266,15 +267,22 @@ def _without(folders: Iterable[str], text: str) -> str:
 
 
 @contextmanager
-def _noting(notes: list[str], *, pass_on: bool) -> Iterator[None]:
-    """Add the texts of dstbench's warnings to notes, each once; if `pass_on`, warn of them too. Pass on all others."""
+def _noting(notes: dict[str, list[str]], *, pass_on: bool) -> Iterator[None]:
+    """Add dstbench's warnings to notes: their texts, each with the files or runs that it is about.
+
+    Args:
+        notes: Where they are added, each once.
+        pass_on: Whether to warn of what is new, too. Warnings of others are always passed on.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DstbenchWarning)
         yield
     for warning in caught:
-        if not isinstance(warning.message, DstbenchWarning):
-            warnings.warn(warning.message, warning.category, stacklevel=4)
-        elif (text := str(warning.message)) not in notes:
-            notes.append(text)
+        if not isinstance(told := warning.message, DstbenchWarning):
+            warnings.warn(told, warning.category, stacklevel=4)
+            continue
+        place = [place] if (place := told.file or told.run) else []
+        if told.text not in notes or not set(place) <= set(notes[told.text]):
+            notes.setdefault(told.text, []).extend(place)
             if pass_on:
-                warn(warning.message)
+                warn(told)

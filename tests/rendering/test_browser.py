@@ -599,6 +599,15 @@ def test_nothing_is_wider_than_the_window(browser: Any, demo: str, width: int) -
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+def test_the_page_has_the_colours_of_figures(browser: Any, demo: str) -> None:
+    from dstbench.rendering.charts.grammar import COLOURS
+
+    opened(browser, demo)
+    look = "return getComputedStyle(document.documentElement).getPropertyValue(arguments[0]).trim()"
+    shown = [browser.execute_script(look, f"--s{number}") for number in range(len(COLOURS) + 1)]
+    assert [colour if len(colour) > 4 else colour.replace("#333", "#333333") for colour in shown] == [*COLOURS, ""]
+
+
 def test_a_block_is_copied_as_it_is(browser: Any, demo: str) -> None:
     """The clipboard gets LaTeX, CSV with the numbers of the table, and a drawing without the page's variables."""
     opened(browser, demo)

@@ -446,6 +446,13 @@ def test_what_is_warned_of_is_noted_once(here: Path) -> None:
     assert html.escape(note, quote=False) in found.to_html()
 
 
+def test_what_is_true_of_several_runs_is_noted_once_with_their_names(here: Path) -> None:
+    states = [{**s, "pred": {**s["pred"], "hotel-color": "red"}, "dialogue_id": n} for n in "AB" for s in EXAMPLE]
+    found = dstbench.report({"one": states, "two": states})
+    (note,) = (note for note in found.notes if "left out" in note)
+    assert note.startswith("one, two: left out")
+
+
 def test_the_convention_is_that_of_every_part() -> None:
     states = [
         {**s, "pred": {k: v.upper() for k, v in s["pred"].items()}, "dialogue_id": n} for n in "AB" for s in EXAMPLE
