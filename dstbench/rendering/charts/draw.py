@@ -30,6 +30,8 @@ _SPACING: Final = 12
 # The shortest line of a label above a panel, in characters, and the width of a character in points.
 _SHORTEST_LINE: Final = 10
 _LETTER: Final = 4.2
+# The room that labels beside each panel have at least.
+_OWN_LABELS: Final = 48
 _DOTS_PER_INCH: Final = 300
 _VEGA_LITE: Final = "5.20"
 # The width and height in the opening tag of an SVG, with the text before each.
@@ -44,7 +46,7 @@ _CONFIG: Final[Spec] = {
         "gridColor": "#dddddd", "gridWidth": 0.5, "domainWidth": 0.5, "tickWidth": 0.5,
     },
     "axisX": {"labelOverlap": True},
-    "facet": {"spacing": _SPACING},
+    "facet": {"spacing": {"column": _SPACING, "row": 4}},
     "header": {
         "labelFontSize": 8, "titleFontSize": 8, "titleFontWeight": "normal", "labelColor": INK, "labelLimit": 0,
         "labelPadding": 4},
@@ -169,7 +171,8 @@ def _sized(chart: Spec, width: float, columns: int, whole: float) -> Spec:
     sized["config"] = {**_CONFIG, "legend": legend, **sized.get("config", {})}
     if "facet" in sized:
         sized["columns"] = columns
-        sized["facet"]["header"] = {"labelExpr": in_lines(max(_SHORTEST_LINE, int(width / _LETTER)))}
+        room = width + (_OWN_LABELS if _has_own_labels(chart) else 0)
+        sized["facet"]["header"] = {"labelExpr": in_lines(max(_SHORTEST_LINE, int(room / _LETTER)))}
     plot = sized["spec"] if "facet" in sized else sized
     if plot.get("height") == plot.get("width", 0):  # a square plot stays square
         plot["height"] = width
