@@ -148,12 +148,13 @@ class Report:
         return Front(self.title, self.note, facts, sentences, warned, self.notes, chapters.glossary(metrics))
 
     def _chapters(self) -> list[Chapter]:
+        charts = self.charts
         return [
-            chapters.scores_chapter(self.leaderboard),
-            chapters.slots_chapter(self.by_domain, self.by_slot),
-            chapters.errors_chapter(self.diagnosis),
-            chapters.conventions_chapter(self.sweep),
-            chapters.papers_chapter(self.leaderboard, self.diagnosis, self.by_turn, self.traits, self.correlations),
+            chapters.scores_chapter(self.leaderboard, charts),
+            chapters.slots_chapter(self.by_domain, self.by_slot, charts),
+            chapters.errors_chapter(self.diagnosis, charts),
+            chapters.conventions_chapter(self.sweep, charts),
+            chapters.papers_chapter(self.diagnosis, self.by_turn, self.traits, self.correlations, charts),
         ]
 
 
