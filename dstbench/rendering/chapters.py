@@ -16,7 +16,7 @@ from dstbench.rendering.compare import beaten, leaderboard_page, standings_table
 from dstbench.rendering.diagnose import diagnosis_page, traits_page
 from dstbench.rendering.report_page import Block, Chapter
 from dstbench.rendering.scores import wide
-from dstbench.rendering.tables import UNDEFINED, pivoted, share_text, signature_lines, texts, value_text
+from dstbench.rendering.tables import UNDEFINED, counts, pivoted, signature_lines, texts, value_text
 from dstbench.schema.names import name_of
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def slots_chapter(by_domain: pl.DataFrame, by_slot: pl.DataFrame, charts: Charts
         "with a gold slot of it count. By slot: all turns count, and a slot in neither gold nor prediction is right."
     )
     blocks = [
-        Block("Domains", chart=charts["domains"]),
+        *([Block("Domains", chart=charts["domains"])] if "domains" in charts else []),
         Block("Slots", chart=charts["slots"]),
         Block("Scores by domain, in percent", wide(by_domain), folded=True),
         Block("Scores by slot, in percent; counts as they are", wide(by_slot), folded=True),
@@ -92,9 +92,8 @@ def conventions_chapter(rows: pl.DataFrame, charts: Charts) -> Chapter:
     """The same predictions under every profile that suits them."""
     metric = rows["metric"].item(0)
     lead = f"{name_of(metric)} of the same predictions, counted as different papers and repositories do."
-    shares = pivoted(rows, "run", "profile", "value")
-    table = shares.select("profile", *(share_text(run) for run in shares.columns[1:]))
-    title = f"{name_of(metric)} under each profile, in percent"
+    table = pivoted(rows.with_columns(value_text("value")), "run", "profile", "value")
+    title = f"{name_of(metric)} under each profile" + ", in percent" * (not counts(rows))
     blocks = [Block("Conventions", chart=charts["conventions"]), Block(title, table, folded=True)]
     return Chapter("conventions", "Conventions", lead, blocks)
 

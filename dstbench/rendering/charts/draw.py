@@ -200,6 +200,8 @@ _THEME: Final = {
     **{colour: f"var(--s{number})" for number, colour in enumerate(COLOURS)},
 }
 _MORE_DECIMALS: Final = re.compile(r"(\.\d\d)\d+")
+# A share, as screen readers are told it.
+_PERCENT: Final = re.compile(r"\b(\d+\.\d{6})%")
 # What an element of a drawing may be, and what it may have.
 _ELEMENTS: Final = frozenset({"svg", "g", "path", "line", "text", "tspan", "rect"})
 _ATTRIBUTES: Final = frozenset({
@@ -228,4 +230,4 @@ def _clean(element: Xml.Element) -> None:
             if child.tag == "g" and not len(child):
                 element.remove(child)
     if label:
-        Xml.SubElement(element, "title").text = label
+        Xml.SubElement(element, "title").text = _PERCENT.sub(lambda text: f"{float(text[1]):.2f} %", label)
