@@ -83,7 +83,7 @@ def draw_figure(chart: Chart, form: FigureFormat, width: float | None = None) ->
 
 
 def draw_on_page(chart: Chart) -> Markup:
-    """A chart as an element of a page, without colours of its own: page.css has the variables ``--s0`` to ``--s7``."""
+    """A chart as an element of a page, without colours of its own: these are variables (`LIGHT`)."""
     _, drawn = _fit({**chart, "background": None}, _ON_PAGE[_WIDE if _is_wide(chart) else _WIDTH])
     root = Xml.fromstring(drawn)  # noqa: S314 # our own drawing
     _clean(root)
@@ -192,6 +192,8 @@ def _title_once(chart: Spec, plot: Spec) -> None:
 # --- the page ---------------------------------------------------------------------------------------------------------
 
 _SVG: Final = "{http://www.w3.org/2000/svg}"
+#: The style of a page's light screen: the colours of charts; page.css has those of a dark one.
+LIGHT: Final = f":root {{ {' '.join(f'--s{number}: {colour};' for number, colour in enumerate(COLOURS))} }}"
 _THEME: Final = {
     INK: "currentColor",
     "black": "currentColor",
