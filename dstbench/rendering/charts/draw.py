@@ -113,7 +113,7 @@ def _panels(chart: Spec) -> int:
 
 
 def _is_wide(chart: Spec) -> bool:
-    return bool(_panels(chart) >= _MANY_PANELS or "wide" in chart["usermeta"])
+    return _panels(chart) >= _MANY_PANELS or "wide" in chart["usermeta"]
 
 
 def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
@@ -124,7 +124,8 @@ def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
     chart = _legible(chart)
     panels, least = _panels(chart), chart["usermeta"].get("least", _LEAST)
     beside = _width(_svg(_sized(chart, width, 1, width))) - width
-    between = _SPACING + (beside if _has_own_labels(chart) else 0)
+    has_own_labels = chart.get("resolve", {}).get("scale", {}).get("y") == "independent"
+    between = _SPACING + (beside if has_own_labels else 0)
     most = max(1, min(panels, int((width - beside + between) / (least + between))))
     columns = -(-panels // -(-panels // most))  # rows of equal length
     plot = max(_NARROWEST, (width - beside - (columns - 1) * between) / columns)
@@ -156,14 +157,9 @@ def _width(svg: str) -> float:
     return float(size[2]) if size else 0.0
 
 
-def _has_own_labels(chart: Spec) -> bool:
-    """Whether each panel has labels of its own beside it."""
-    return bool(chart.get("resolve", {}).get("scale", {}).get("y") == "independent")
-
-
 def _sized(chart: Spec, width: float, columns: int, whole: float) -> Spec:
     """The chart in our style, with plots of this width in so many columns; the legend as wide as the whole."""
-    sized = copy.deepcopy(dict(chart))
+    sized: Spec = copy.deepcopy(dict(chart))
     sized.pop("title", None)
     legend = {**_CONFIG["legend"], "columns": max(2, int(whole / 105))}
     sized["config"] = {**_CONFIG, "legend": legend, **sized.get("config", {})}
