@@ -45,7 +45,7 @@ def scores_chapter(leaderboard: Leaderboard, charts: Charts) -> Chapter:
     """Scores with intervals, and which runs are significantly better than which others."""
     pairs = leaderboard_page(leaderboard, pairs=True)
     metrics = leaderboard.scores["metric"].unique(maintain_order=True).to_list()
-    lead = f"In percent, with {100 * leaderboard.design['level'].item(0):g} % intervals."
+    lead = f"{_unit(leaderboard.scores).capitalize()}, with {100 * leaderboard.design['level'].item(0):g} % intervals."
     of_models = bool(leaderboard.models.height)
     differences = leaderboard.differences.filter(metric=metrics[0])
     if differences.height:
@@ -72,8 +72,8 @@ def slots_chapter(by_domain: pl.DataFrame, by_slot: pl.DataFrame, charts: Charts
     blocks = [
         *([Block("Domains", chart=charts["domains"])] if "domains" in charts else []),
         Block("Slots", chart=charts["slots"]),
-        Block("Scores by domain, in percent", wide(by_domain), folded=True),
-        Block("Scores by slot, in percent; counts as they are", wide(by_slot), folded=True),
+        Block(f"Scores by domain, {_unit(by_domain)}", wide(by_domain), folded=True),
+        Block(f"Scores by slot, {_unit(by_slot)}", wide(by_slot), folded=True),
     ]
     signatures = signature_lines(pl.concat([by_domain, by_slot], how="diagonal"))
     return Chapter("slots", "Domains and slots", lead, blocks, signatures)
@@ -93,7 +93,7 @@ def conventions_chapter(rows: pl.DataFrame, charts: Charts) -> Chapter:
     metric = rows["metric"].item(0)
     lead = f"{name_of(metric)} of the same predictions, counted as different papers and repositories do."
     table = pivoted(rows.with_columns(value_text("value")), "run", "profile", "value")
-    title = f"{name_of(metric)} under each profile" + ", in percent" * (not counts(rows))
+    title = f"{name_of(metric)} under each profile, {_unit(rows)}"
     blocks = [Block("Conventions", chart=charts["conventions"]), Block(title, table, folded=True)]
     return Chapter("conventions", "Conventions", lead, blocks)
 
@@ -144,6 +144,14 @@ def glossary(metrics: Sequence[str]) -> dict[str, str]:
         if cls is not None:
             meanings[name_of(metric)] = f"{cls.title} ({metric}); {cls.source}"
     return meanings | _WORDS
+
+
+def _unit(rows: pl.DataFrame) -> str:
+    """The unit of scores, in words."""
+    counted = counts(rows)
+    if not counted:
+        return "in percent"
+    return "in percent, counts as they are" if counted < set(rows["metric"]) else "as counts"
 
 
 def _standings(scores: pl.DataFrame, name: str, differences: pl.DataFrame | None) -> pl.DataFrame:
