@@ -85,7 +85,7 @@ def draw_figure(chart: Chart, form: FigureFormat, width: float | None = None) ->
 
 
 def draw_on_page(chart: Chart) -> Markup:
-    """A chart as an element of a page, without colours of its own: page.css has the variables ``--s0`` to ``--s7``."""
+    """A chart as an element of a page, without colours of its own: these are variables (`LIGHT`)."""
     _, drawn = _fit({**chart, "background": None}, _ON_PAGE[_WIDE if _is_wide(chart) else _WIDTH])
     root = Xml.fromstring(drawn)  # noqa: S314 # our own drawing
     _clean(root)
@@ -115,7 +115,7 @@ def _panels(chart: Spec) -> int:
 
 
 def _is_wide(chart: Spec) -> bool:
-    return bool(_panels(chart) >= _MANY_PANELS or "wide" in chart["usermeta"])
+    return _panels(chart) >= _MANY_PANELS or "wide" in chart["usermeta"]
 
 
 def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
@@ -126,7 +126,8 @@ def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
     chart = _legible(chart)
     panels, least = _panels(chart), chart["usermeta"].get("least", _LEAST)
     beside = _width(_svg(_sized(chart, width, 1, width))) - width
-    between = _SPACING + (beside if _has_own_labels(chart) else 0)
+    has_own_labels = chart.get("resolve", {}).get("scale", {}).get("y") == "independent"
+    between = _SPACING + (beside if has_own_labels else 0)
     most = max(1, min(panels, int((width - beside + between) / (least + between))))
     columns = -(-panels // -(-panels // most))  # rows of equal length
     plot = max(_NARROWEST, (width - beside - (columns - 1) * between) / columns)
@@ -158,14 +159,9 @@ def _width(svg: str) -> float:
     return float(size[2]) if size else 0.0
 
 
-def _has_own_labels(chart: Spec) -> bool:
-    """Whether each panel has labels of its own beside it."""
-    return bool(chart.get("resolve", {}).get("scale", {}).get("y") == "independent")
-
-
 def _sized(chart: Spec, width: float, columns: int, whole: float) -> Spec:
     """The chart in our style, with plots of this width in so many columns; the legend as wide as the whole."""
-    sized = copy.deepcopy(dict(chart))
+    sized: Spec = copy.deepcopy(dict(chart))
     sized.pop("title", None)
     legend = {**_CONFIG["legend"], "columns": max(2, int(whole / 105))}
     sized["config"] = {**_CONFIG, "legend": legend, **sized.get("config", {})}
@@ -195,6 +191,8 @@ def _title_once(chart: Spec, plot: Spec) -> None:
 # --- the page ---------------------------------------------------------------------------------------------------------
 
 _SVG: Final = "{http://www.w3.org/2000/svg}"
+#: The style of a page's light screen: the colours of charts; page.css has those of a dark one.
+LIGHT: Final = f":root {{ {' '.join(f'--s{number}: {colour};' for number, colour in enumerate(COLOURS))} }}"
 _THEME: Final = {
     INK: "currentColor",
     "black": "currentColor",
@@ -203,6 +201,8 @@ _THEME: Final = {
     **{colour: f"var(--s{number})" for number, colour in enumerate(COLOURS)},
 }
 _MORE_DECIMALS: Final = re.compile(r"(\.\d\d)\d+")
+# A share, as screen readers are told it.
+_PERCENT: Final = re.compile(r"\b(\d+\.\d{6})%")
 # What an element of a drawing may be, and what it may have.
 _ELEMENTS: Final = frozenset({"svg", "g", "path", "line", "text", "tspan", "rect"})
 _ATTRIBUTES: Final = frozenset({
@@ -231,4 +231,4 @@ def _clean(element: Xml.Element) -> None:
             if child.tag == "g" and not len(child):
                 element.remove(child)
     if label:
-        Xml.SubElement(element, "title").text = label
+        Xml.SubElement(element, "title").text = _PERCENT.sub(lambda text: f"{float(text[1]):.2f} %", label)
