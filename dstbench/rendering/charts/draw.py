@@ -118,6 +118,11 @@ def _is_wide(chart: Spec) -> bool:
     return _panels(chart) >= _MANY_PANELS or "wide" in chart["usermeta"]
 
 
+def _has_own_labels(chart: Spec) -> bool:
+    """Whether each panel has labels of its own beside it."""
+    return "y" in chart.get("resolve", {}).get("scale", {})
+
+
 def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
     """The chart in this width, with as many panels beside each other as there is room for; and its drawing.
 
@@ -126,8 +131,7 @@ def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
     chart = _legible(chart)
     panels, least = _panels(chart), chart["usermeta"].get("least", _LEAST)
     beside = _width(_svg(_sized(chart, width, 1, width))) - width
-    has_own_labels = chart.get("resolve", {}).get("scale", {}).get("y") == "independent"
-    between = _SPACING + (beside if has_own_labels else 0)
+    between = _SPACING + (beside if _has_own_labels(chart) else 0)
     most = max(1, min(panels, int((width - beside + between) / (least + between))))
     columns = -(-panels // -(-panels // most))  # rows of equal length
     plot = max(_NARROWEST, (width - beside - (columns - 1) * between) / columns)
@@ -170,8 +174,6 @@ def _sized(chart: Spec, width: float, columns: int, whole: float) -> Spec:
         room = width + (_OWN_LABELS if _has_own_labels(chart) else 0)
         sized["facet"]["header"] = {"labelExpr": in_lines(max(_SHORTEST_LINE, int(room / _LETTER)))}
     plot = sized["spec"] if "facet" in sized else sized
-    if plot.get("height") == plot.get("width", 0):  # a square plot stays square
-        plot["height"] = width
     plot["width"] = width
     if columns > 1:
         _title_once(sized, plot)
