@@ -13,17 +13,17 @@ from dstbench.metrics.registry import REGISTRY
 from dstbench.rendering.charts.dialogues import diagnosis_charts, trait_charts
 from dstbench.rendering.charts.runs import (
     correlation_charts,
-    heat_map,
     leaderboard_charts,
     scores_along,
+    slot_charts,
     sweep_charts,
 )
 from dstbench.rendering.compare import leaderboard_page, standings_table
 from dstbench.rendering.diagnose import diagnosis_page, traits_page
 from dstbench.rendering.report_page import Block, Chapter
-from dstbench.rendering.scores import wide
-from dstbench.rendering.tables import UNDEFINED, pivoted, share_text, signature_lines, texts, value_text
-from dstbench.schema.names import name_of
+from dstbench.rendering.scores import best_first, named, wide
+from dstbench.rendering.tables import UNDEFINED, pivoted, signature_lines, texts, three_decimals, value_text
+from dstbench.schema.names import name_of, sign_of
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
@@ -52,7 +52,7 @@ def scores_chapter(leaderboard: Leaderboard) -> Chapter:
     order = _ranked(leaderboard.scores, "run", metrics[0])
     compared = leaderboard.models if leaderboard.models.height else leaderboard.scores
     name = "model" if leaderboard.models.height else "run"
-    if leaderboard.differences.height:
+    if leaderboard.differences.height and sign_of(metrics[0]):
         lead += f" Better than: the places of {name}s that are significantly worse in {name_of(metrics[0])}."
         better = [_better_than(_ranked(compared, name, metrics[0]), leaderboard, metrics[0])]
     standings = _standings(leaderboard.scores, "run", order, [] if leaderboard.models.height else better)
@@ -77,8 +77,7 @@ def slots_chapter(by_domain: pl.DataFrame, by_slot: pl.DataFrame) -> Chapter:
         "with a gold slot of it count. By slot: all turns count, and a slot in neither gold nor prediction is right."
     )
     blocks = [
-        Block("Domains", chart=heat_map(by_domain, "domain")),
-        Block("Slots", chart=heat_map(by_slot, "slot")),
+        *(Block(name.capitalize(), chart=chart) for name, chart in slot_charts(by_domain, by_slot).items()),
         Block("Scores by domain, in percent", wide(by_domain), folded=True),
         Block("Scores by slot, in percent; counts as they are", wide(by_slot), folded=True),
     ]
@@ -102,9 +101,8 @@ def conventions_chapter(rows: pl.DataFrame) -> Chapter:
     """The same predictions under every profile that suits them."""
     metric = rows["metric"].item(0)
     lead = f"{name_of(metric)} of the same predictions, counted as different papers and repositories do."
-    shares = pivoted(rows, "run", "profile", "value")
-    table = shares.select("profile", *(share_text(run) for run in shares.columns[1:]))
-    title = f"{name_of(metric)} under each profile, in percent"
+    table = pivoted(rows.with_columns(value_text("value")), "run", "profile", "value").fill_null(UNDEFINED)
+    title = f"{named(rows)} under each profile"
     blocks = [Block("Conventions", chart=sweep_charts(rows)["conventions"]), Block(title, table, folded=True)]
     return Chapter("conventions", "Conventions", lead, blocks)
 
@@ -125,7 +123,7 @@ def papers_chapter(
         ("first_failures", failures), ("gold_slots", slots), ("by_turn", turns), ("by_length", lengths),
     )]  # fmt: skip
     blocks.append(Block("Scores by turn, run by run", wide(by_turn), scores_along(by_turn, "turn"), folded=True))
-    matrix, r = correlations.matrix, pl.col("r").round(3).cast(pl.String).fill_null(UNDEFINED)
+    matrix, r = correlations.matrix, three_decimals("r")
     pairs = matrix.select("run", "first", "second", r, *texts("n"))
     title = "Correlations of metrics over turns (Kim et al. 2022, Figs 3 and A1); for intervals, see dstbench correlate"
     blocks.append(Block(title, pairs, charts["correlations"], folded=True))
@@ -164,8 +162,7 @@ def glossary(metrics: Sequence[str]) -> dict[str, str]:
 
 
 def _ranked(scores: pl.DataFrame, name: str, metric: str) -> list[str]:
-    first = scores.filter(metric=metric).sort("value", descending=True, nulls_last=True, maintain_order=True)
-    return first[name].to_list()
+    return best_first(scores, metric)[name].to_list()
 
 
 def _standings(scores: pl.DataFrame, name: str, order: list[str], better: list[pl.Series]) -> pl.DataFrame:
@@ -178,7 +175,7 @@ def _standings(scores: pl.DataFrame, name: str, order: list[str], better: list[p
         metric=pl.col("metric").replace({metric: name_of(metric) for metric in scores["metric"].unique()}),
     )
     if len(order) == 1:
-        return cells.select("metric", pl.col("cell").alias(order[0]))
+        return pivoted(cells, name, "metric", "cell")
     table = pivoted(cells, "metric", name, "cell")
     place = pl.col(name).replace_strict(order, range(1, len(order) + 1), return_dtype=pl.Int64)
     ranked = table.with_columns(place=place).sort("place")
@@ -190,7 +187,7 @@ def _better_than(order: list[str], leaderboard: Leaderboard, metric: str) -> pl.
     beaten: dict[str, list[int]] = {run: [] for run in order}
     significant = leaderboard.differences.filter(pl.col("significant").fill_null(False), metric=metric)
     for run, other, difference in significant.select("run", "other", "difference").iter_rows():
-        better, worse = (run, other) if difference > 0 else (other, run)
+        better, worse = (run, other) if difference * (sign_of(metric) or 0) > 0 else (other, run)
         beaten[better].append(order.index(worse) + 1)
     return pl.Series("better than", [_spans(sorted(places)) or UNDEFINED for places in beaten.values()])
 

@@ -24,7 +24,7 @@ from dstbench.rendering.charts.grammar import (
     unique,
     with_names,
 )
-from dstbench.rendering.tables import IS_COUNT
+from dstbench.rendering.tables import IS_COUNT, pivoted
 from dstbench.schema.core import SCORES
 from dstbench.schema.names import name_of
 
@@ -75,7 +75,7 @@ def leaderboard_charts(leaderboard: Leaderboard) -> dict[str, Chart]:
     for rows in of_metrics:
         metric = "".join(letter if letter.isalnum() else "-" for letter in rows["metric"].item(0))
         charts[f"differences_{metric}" if len(of_metrics) > 1 else "differences"] = _differences(rows)
-    if leaderboard.scores["run"].n_unique() > 1:
+    if leaderboard.scores.filter(~IS_COUNT)["run"].n_unique() > 1:
         charts["spread"] = _spread(leaderboard.scores)
     return charts
 
@@ -92,6 +92,12 @@ def sweep_charts(rows: pl.DataFrame) -> dict[str, Chart]:
     """The figure of a sweep: the first metric of each run under each profile, from `dstbench.sweep`."""
     metric = rows["metric"].item(0)
     return {"conventions": _slopes(with_names(rows.filter(pl.col("metric") == metric)))}
+
+
+def slot_charts(by_domain: pl.DataFrame, by_slot: pl.DataFrame) -> dict[str, Chart]:
+    """The heat maps of a report: of domains, unless all their scores are counts, and of slots."""
+    rows = {"domain": by_domain, "slot": by_slot}
+    return {f"{by}s": heat_map(scores, by) for by, scores in rows.items() if not scores.select(IS_COUNT.all()).item()}
 
 
 def heat_map(rows: pl.DataFrame, by: str) -> Chart:
@@ -116,9 +122,10 @@ def heat_map(rows: pl.DataFrame, by: str) -> Chart:
     else:
         what = f"Scores {what}"
     shown = with_names(shares.filter(pl.col(by).is_in(groups))).drop_nulls("value")
-    shown = shown.select(
-        "run", by, pl.col("metric").str.replace(r" \(.*", ""), "value", "turns", short=1 - pl.col("value")
-    )
+    short = {metric: metric.partition(" (")[0] for metric in shown["metric"].unique(maintain_order=True)}
+    if len(set(short.values())) < len(short):  # metrics that differ in parameters alone
+        short = {}
+    shown = shown.select("run", by, pl.col("metric").replace(short), "value", "turns", short=1 - pl.col("value"))
     column = "run" if len(runs) > 1 else "metric"
     columns = unique(shown[column])
     top = {"orient": "top", "labelAngle": 0 if len(columns) < 5 else -60, "domain": False, "ticks": False}
@@ -133,7 +140,9 @@ def scores_along(rows: pl.DataFrame, by: str) -> Chart:
     """Scores by turn, by length or by the number of gold slots; several metrics are lines in a panel per run."""
     axes = {
         "x": number(by, title=_ALONG[by], axis={"tickMinStep": 1, "grid": False}),
-        "y": percent("value", scale={"domain": [0, 1]}, title="Score"),
+        "y": number("value", title="Score")
+        if rows.select(IS_COUNT.all()).item()
+        else percent("value", scale={"domain": [0, 1]}, title="Score"),
     }
     rows = with_names(rows)
     metrics, runs = unique(rows["metric"]), unique(rows["run"])
@@ -264,12 +273,13 @@ def _squares(
 
 def _slopes(rows: pl.DataFrame) -> Chart:
     """Scores under each convention, a line per run with its name at its end; equal conventions share a place."""
-    scores = rows.pivot(on="run", index="profile", values="value", maintain_order=True)
     runs = unique(rows["run"])
-    same = scores.group_by(pl.struct(pl.col(runs).round(9)).alias("scores"), maintain_order=True).agg("profile")
+    scores = pivoted(rows, "run", "profile", "value")
+    values = scores.drop("profile").columns
+    same = scores.group_by(pl.struct(pl.col(values).round(9)).alias("scores"), maintain_order=True).agg("profile")
     more = pl.when(pl.col("profile").list.len() > 1).then(pl.format(" +{}", pl.col("profile").list.len() - 1))
     labels = same.with_columns(label=pl.col("profile").list.first() + more.fill_null("")).explode("profile")
-    mean = scores.select("profile", mean=pl.mean_horizontal(runs))
+    mean = scores.select("profile", mean=pl.mean_horizontal(values))
     places = labels.join(mean, on="profile").group_by("label").agg(pl.col("mean").max())
     order = places.sort("mean", "label", descending=[True, False])["label"].to_list()
     shown = rows.join(labels.select("profile", "label"), on="profile").unique(["run", "label"], maintain_order=True)
@@ -279,12 +289,13 @@ def _slopes(rows: pl.DataFrame) -> Chart:
     ends = ends.with_columns(
         at=_apart(ends["value"], shown.select(pl.col("value").max() - pl.col("value").min()).item() or 0)
     )
+    channel = number if rows.select(IS_COUNT.any()).item() else percent
     x = named_axis("label", order, labelAngle=-40, grid=True)
     scale = {"zero": False, "nice": True}
     looks = chart("", "line", shown, {})
-    line = {**looks["encoding"], "x": x, "y": percent("value", title=metric, scale=scale)}
-    for channel in line.values():
-        channel["legend"] = None
+    line = {**looks["encoding"], "x": x, "y": channel("value", title=metric, scale=scale)}
+    for encoded in line.values():
+        encoded["legend"] = None
     for axis in ("x", "y"):
         line[axis].pop("legend")
     text = {"type": "text", "align": "left", "dx": 6, "tooltip": True}
@@ -296,7 +307,7 @@ def _slopes(rows: pl.DataFrame) -> Chart:
                 "data": {"values": ends.to_dicts()},
                 "mark": text,
                 "encoding": {
-                    "x": x, "y": percent("at", title=metric, scale=scale), "text": name("run", runs),
+                    "x": x, "y": channel("at", title=metric, scale=scale), "text": name("run", runs),
                     "color": line["color"],
                 },
             },
