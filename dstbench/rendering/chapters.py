@@ -53,7 +53,7 @@ def scores_chapter(leaderboard: Leaderboard) -> Chapter:
     compared = leaderboard.models if leaderboard.models.height else leaderboard.scores
     name = "model" if leaderboard.models.height else "run"
     if leaderboard.differences.height and sign_of(metrics[0]):
-        lead += f" Better than: the places of {name}s that are significantly worse in {name_of(metrics[0])}."
+        lead += f" Better than: the numbers of {name}s that are significantly worse in {name_of(metrics[0])}."
         better = [_better_than(_ranked(compared, name, metrics[0]), leaderboard, metrics[0])]
     standings = _standings(leaderboard.scores, "run", order, [] if leaderboard.models.height else better)
     blocks = [Block("Scores", standings, badged=True, paper=standings_table(leaderboard))]
@@ -166,7 +166,7 @@ def _ranked(scores: pl.DataFrame, name: str, metric: str) -> list[str]:
 
 
 def _standings(scores: pl.DataFrame, name: str, order: list[str], better: list[pl.Series]) -> pl.DataFrame:
-    """A row per run, with its place, and a column per metric: value and interval; a single run has a row per metric."""
+    """A row per run, numbered (runs may tie), with values and intervals by metric; of one run, a row per metric."""
     cells = scores.with_columns(
         cell=pl.format("{} ({} to {})", *(value_text(column) for column in ("value", "low", "high")))
     )
@@ -177,13 +177,13 @@ def _standings(scores: pl.DataFrame, name: str, order: list[str], better: list[p
     if len(order) == 1:
         return pivoted(cells, name, "metric", "cell")
     table = pivoted(cells, "metric", name, "cell")
-    place = pl.col(name).replace_strict(order, range(1, len(order) + 1), return_dtype=pl.Int64)
-    ranked = table.with_columns(place=place).sort("place")
-    return ranked.select(name, pl.col("place").cast(pl.String), *better, pl.exclude(name, "place"))
+    number = pl.col(name).replace_strict(order, range(1, len(order) + 1), return_dtype=pl.Int64).alias("no.")
+    ranked = table.with_columns(number).sort("no.")
+    return ranked.select(name, pl.col("no.").cast(pl.String), *better, pl.exclude(name, "no."))
 
 
 def _better_than(order: list[str], leaderboard: Leaderboard, metric: str) -> pl.Series:
-    """For each run, the places of the runs that are significantly worse."""
+    """For each run, the numbers of the runs that are significantly worse."""
     beaten: dict[str, list[int]] = {run: [] for run in order}
     significant = leaderboard.differences.filter(pl.col("significant").fill_null(False), metric=metric)
     for run, other, difference in significant.select("run", "other", "difference").iter_rows():

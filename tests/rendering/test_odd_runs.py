@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any
+from xml.etree import ElementTree as Xml
 
 import polars as pl
 import pytest
@@ -18,6 +19,7 @@ from dstbench.metrics.base import divide, turns
 from dstbench.rendering import chapters
 from dstbench.rendering.charts import runs as of_runs
 from dstbench.rendering.charts.dialogues import trait_charts
+from dstbench.rendering.charts.draw import draw_figure
 from dstbench.rendering.compare import render_leaderboard
 from dstbench.rendering.diagnose import render_diagnosis
 from dstbench.rendering.scores import render_scores, render_sweep
@@ -108,7 +110,7 @@ def test_a_report_ranks_by_a_metric_of_errors_from_the_fewest() -> None:
     report = dstbench.report(MISSING, metrics="missed")
     table = chapters.scores_chapter(report.leaderboard).blocks[0].table
     assert table is not None
-    assert table.select("run", "place", "better than").rows() == [
+    assert table.select("run", "no.", "better than").rows() == [
         ("none", "1", "3"),
         ("few", "2", "3"),
         ("most", "3", "-"),
@@ -185,3 +187,21 @@ def test_no_file_has_the_character_nul() -> None:
     with pytest.raises(dstbench.DstbenchError, match="NUL"):
         File("a\0b").read()
     assert dstbench.report({"a\0b": predicting(1)}).explorer.content["runs"] == ["a\0b"]
+
+
+# --- long names -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stem", ["t5", "a_long_name_of_a_tracker_", "a_very_long_name_of_a_tracker_at_a_checkpoint_"])
+def test_names_of_columns_are_whole_and_beside_each_other(stem: str) -> None:
+    runs = {f"{stem}seed{n}": states for n, states in enumerate(RUNS.values())}
+    heat_map = of_runs.heat_map(dstbench.score(runs, by="slot"), "slot")
+    differences = of_runs.leaderboard_charts(dstbench.compare(runs, resamples=200))["differences"]
+    for chart in (heat_map, differences):
+        drawn = Xml.fromstring(draw_figure(chart, "svg"))  # noqa: S314 # our own drawing
+        texts = ["".join(part.itertext()) for part in drawn.iter() if part.tag.endswith("}text")]
+        assert not any("\N{HORIZONTAL ELLIPSIS}" in text for text in texts)
+        assert {f"seed{n}" for n in (1, 2)} <= set(re.findall(r"seed\d", " ".join(texts)))
+    (width,) = {len(name) for name in runs}
+    is_sloping = heat_map["encoding"]["x"]["axis"]["labelAngle"] != 0
+    assert is_sloping == (3 * width > 36)

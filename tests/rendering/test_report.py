@@ -272,7 +272,7 @@ def test_runs_that_are_significantly_worse_are_named(demo: Report) -> None:
     standings = chapter.blocks[0].table
     assert standings is not None
     order = standings["run"].to_list()
-    assert standings["place"].to_list() == ["1", "2", "3"]
+    assert standings["no."].to_list() == ["1", "2", "3"]
     worse = demo.leaderboard.differences.filter(pl.col("significant"), metric="jga")
     pairs = {(r, o) if d > 0 else (o, r) for r, o, d in worse.select("run", "other", "difference").iter_rows()}
     assert pairs

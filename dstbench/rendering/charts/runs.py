@@ -42,6 +42,8 @@ _ALONG: Final = {"turn": "Turn", "length": "Turns of the dialogue", "n_gold": "G
 _CELL: Final = 16
 _LABEL: Final = 7.5
 _HEIGHT: Final = 130
+# Names of columns with more characters in all stand at a slope.
+_BESIDE: Final = 36
 # More runs beside each other need the width of a page.
 _MANY_RUNS: Final = 5
 
@@ -128,7 +130,8 @@ def heat_map(rows: pl.DataFrame, by: str) -> Chart:
     shown = shown.select("run", by, pl.col("metric").replace(short), "value", "turns", short=1 - pl.col("value"))
     column = "run" if len(runs) > 1 else "metric"
     columns = unique(shown[column])
-    top = {"orient": "top", "labelAngle": 0 if len(columns) < 5 else -60, "domain": False, "ticks": False}
+    fit_beside = len(columns) * max(map(len, columns), default=0) <= _BESIDE
+    top = {"orient": "top", "labelAngle": 0 if fit_beside else -60, "domain": False, "ticks": False}
     axes = {"x": named_axis(column, columns, **top), "y": named_axis(by, groups, domain=False, ticks=False)}
     return _squares(
         what, shown, axes, "short", text="format(100 * datum.value, '.0f')", minus="true",
