@@ -147,7 +147,7 @@ def render_answer(rows: pl.DataFrame, form: TableFormat, *, everything: bool = T
     """
     if form == "text" and not everything and rows.height > _MOST_ROWS:
         shown = render_answer(rows.head(_MOST_ROWS), form)
-        return f"{shown}the first {_MOST_ROWS} of {rows.height:,} rows; --all shows them all\n"
+        return shown + escape_lines([f"the first {_MOST_ROWS} of {rows.height:,} rows; --all shows them all"], form)
     kept = (pl.String(), pl.Boolean(), pl.Null())
     rows = rows.with_columns(
         pl.col(name).cast(pl.Float64) if dtype.is_decimal() else pl.col(name).cast(pl.String)

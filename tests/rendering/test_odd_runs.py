@@ -23,7 +23,7 @@ from dstbench.rendering.charts.draw import draw_figure
 from dstbench.rendering.compare import render_leaderboard
 from dstbench.rendering.diagnose import render_diagnosis
 from dstbench.rendering.scores import render_scores, render_sweep
-from dstbench.rendering.tables import apart
+from dstbench.rendering.tables import apart, render_answer
 from dstbench.rendering.terminal import Screen, laid_out_for
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
@@ -187,6 +187,13 @@ def test_no_file_has_the_character_nul() -> None:
     with pytest.raises(dstbench.DstbenchError, match="NUL"):
         File("a\0b").read()
     assert dstbench.report({"a\0b": predicting(1)}).explorer.content["runs"] == ["a\0b"]
+
+
+def test_a_long_answer_fits_a_narrow_terminal() -> None:
+    with laid_out_for(Screen(40)):
+        lines = render_answer(pl.DataFrame({"n": range(1000)}), "text", everything=False).splitlines()
+    assert max(map(len, lines)) <= 40
+    assert "1,000 rows" in " ".join(lines)
 
 
 # --- long names -------------------------------------------------------------------------------------------------------
