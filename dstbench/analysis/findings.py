@@ -103,7 +103,8 @@ def _never(slots: pl.DataFrame, runs: Sequence[str]) -> Finding | None:
 def _worst(slots: pl.DataFrame, runs: Sequence[str]) -> Finding | None:
     """The slots on which runs are never right though they predict them, then those with the lowest F1 over runs."""
     verbs = "is never right on", "are never right on", "is ever right on"
-    text, named = _shared(slots.filter(pl.col("pred") > 0, pl.col("correct") == 0), runs, verbs)
+    never_right = slots.filter(pl.col("pred") > 0, pl.col("correct") == 0)
+    text, named = _shared(never_right, runs, verbs)
     shown = (100 * pl.col("value")).round(1)
     f1 = slots.group_by("slot").agg(median=pl.col("value").median(), low=shown.min(), high=shown.max())
     worst = f1.filter(pl.col("median") > 0, pl.col("low") < 100).sort("median", "slot").head(_FEW)
@@ -113,7 +114,10 @@ def _worst(slots: pl.DataFrame, runs: Sequence[str]) -> Finding | None:
     ]
     if not text and not lowest:
         return None
-    of_others = f"{'The other slots' if text else 'The slots'} with the lowest F1: {listed(lowest)}" if lowest else ""
+    are_others = bool(text) and set(worst["slot"]).isdisjoint(never_right["slot"])
+    of_others = (
+        f"{'The other slots' if are_others else 'The slots'} with the lowest F1: {listed(lowest)}" if lowest else ""
+    )
     sentences = [f"{sentence}." for sentence in (text, of_others) if sentence]
     return Finding("slots", " ".join(sentences), "slots", tuple(runs) if lowest else named)
 

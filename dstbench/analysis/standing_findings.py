@@ -10,7 +10,7 @@ import polars as pl
 from dstbench.analysis.check import SPELLED
 from dstbench.analysis.compare import Leaderboard
 from dstbench.analysis.sentences import SHOWN, Finding, led_by_others, listed, percent, place, ranked
-from dstbench.schema.names import name_of
+from dstbench.schema.names import name_of, sign_of
 
 _FEW: Final = 3  # metrics with a number each
 
@@ -70,7 +70,8 @@ def _verdicts(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: 
         return "all others" if len(rest) == rows.height > 1 else listed(rows["name"].to_list())
 
     clauses = []
-    verdicts = ((True, "significantly better than", "highest"), (False, "not significantly better than", "lowest"))
+    than = "better than" if sign_of(metric) else "above"  # lower scores of the user's own metric may be the better ones
+    verdicts = ((True, f"significantly {than}", "highest"), (False, f"not significantly {than}", "lowest"))
     for better, words, p in verdicts:
         rows = tested.filter(better=better)
         if rows.height:
@@ -82,7 +83,7 @@ def _verdicts(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: 
     for resamples_help, why in ((True, resamples), (False, "too few dialogues differ for a test")):
         rows = tested.filter(pl.col("better").is_null(), resamples_help=resamples_help)
         if rows.height:
-            clauses.append(f"whether it is better than {names_of(rows)} is open, as {why}")
+            clauses.append(f"whether it is {than} {names_of(rows)} is open, as {why}")
     return clauses
 
 

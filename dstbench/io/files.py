@@ -195,3 +195,7 @@ class File:
             raise self.error("a folder, not a file", "name the files in it") from None
         except OSError as error:
             raise self.error(f"cannot be read: {error.strerror}") from None
+        except ValueError:
+            if "\0" not in str(self.path):
+                raise
+            raise self.error("no such file: no name of a file has the character NUL") from None

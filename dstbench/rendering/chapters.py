@@ -15,9 +15,9 @@ from dstbench.rendering.charts.grammar import with_names
 from dstbench.rendering.compare import beaten, leaderboard_page, standings_table
 from dstbench.rendering.diagnose import diagnosis_page, traits_page
 from dstbench.rendering.report_page import Block, Chapter
-from dstbench.rendering.scores import wide
-from dstbench.rendering.tables import UNDEFINED, counts, pivoted, signature_lines, texts, value_text
-from dstbench.schema.names import name_of
+from dstbench.rendering.scores import best_first, wide
+from dstbench.rendering.tables import UNDEFINED, counts, pivoted, signature_lines, texts, three_decimals, value_text
+from dstbench.schema.names import name_of, sign_of
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
@@ -48,9 +48,9 @@ def scores_chapter(leaderboard: Leaderboard, charts: Charts) -> Chapter:
     lead = f"{_unit(leaderboard.scores).capitalize()}, with {100 * leaderboard.design['level'].item(0):g} % intervals."
     of_models = bool(leaderboard.models.height)
     differences = leaderboard.differences.filter(metric=metrics[0])
-    if differences.height:
+    if differences.height and sign_of(metrics[0]):
         what = "models" if of_models else "runs"
-        lead += f" Better than: the places of {what} that are significantly worse in {name_of(metrics[0])}."
+        lead += f" Better than: the numbers of {what} that are significantly worse in {name_of(metrics[0])}."
     standings = _standings(leaderboard.scores, "run", None if of_models else differences)
     blocks = [Block("Scores", standings, badged=True, paper=standings_table(leaderboard))]
     if of_models:
@@ -71,7 +71,7 @@ def slots_chapter(by_domain: pl.DataFrame, by_slot: pl.DataFrame, charts: Charts
     )
     blocks = [
         *([Block("Domains", chart=charts["domains"])] if "domains" in charts else []),
-        Block("Slots", chart=charts["slots"]),
+        *([Block("Slots", chart=charts["slots"])] if "slots" in charts else []),
         Block(f"Scores by domain, {_unit(by_domain)}", wide(by_domain), folded=True),
         Block(f"Scores by slot, {_unit(by_slot)}", wide(by_slot), folded=True),
     ]
@@ -92,7 +92,7 @@ def conventions_chapter(rows: pl.DataFrame, charts: Charts) -> Chapter:
     """The same predictions under every profile that suits them."""
     metric = rows["metric"].item(0)
     lead = f"{name_of(metric)} of the same predictions, counted as different papers and repositories do."
-    table = pivoted(rows.with_columns(value_text("value")), "run", "profile", "value")
+    table = pivoted(rows.with_columns(value_text("value")), "run", "profile", "value").fill_null(UNDEFINED)
     title = f"{name_of(metric)} under each profile, {_unit(rows)}"
     blocks = [Block("Conventions", chart=charts["conventions"]), Block(title, table, folded=True)]
     return Chapter("conventions", "Conventions", lead, blocks)
@@ -109,7 +109,7 @@ def papers_chapter(
         ("first_failures", failures), ("gold_slots", slots), ("by_turn", turns), ("by_length", lengths),
     )]  # fmt: skip
     blocks.append(Block("Scores by turn, run by run", wide(by_turn), charts["scores_by_turn"], folded=True))
-    matrix, r = correlations.matrix, pl.col("r").round(3).cast(pl.String).fill_null(UNDEFINED)
+    matrix, r = correlations.matrix, three_decimals("r")
     pairs = matrix.select("run", "first", "second", r, *texts("n"))
     title = "Correlations of metrics over turns (Kim et al. 2022, Figs 3 and A1); for intervals, see dstbench correlate"
     blocks.append(Block(title, pairs, charts["correlations"], folded=True))
@@ -155,7 +155,7 @@ def _unit(rows: pl.DataFrame) -> str:
 
 
 def _standings(scores: pl.DataFrame, name: str, differences: pl.DataFrame | None) -> pl.DataFrame:
-    """A row per run, and a column per metric: value and interval; a single run has a row per metric.
+    """A row per run, numbered, with values and intervals in a column per metric; of one run, a row per metric.
 
     Args:
         scores: Scores of runs or models.
@@ -168,17 +168,16 @@ def _standings(scores: pl.DataFrame, name: str, differences: pl.DataFrame | None
     cells = with_names(cells).with_columns(
         cell=pl.when(pl.col("low").is_null()).then(value_text("value")).otherwise("cell"),
     )
-    first = scores.filter(metric=scores["metric"][0])
-    places = first.sort("value", descending=True, nulls_last=True, maintain_order=True).select(run=name)
-    if places.height == 1:
-        return cells.select("metric", pl.col("cell").alias(places.item()))
-    places = places.with_row_index("place", offset=1)
-    table = places.join(pivoted(cells, "metric", name, "cell").rename({name: "run"}), on="run", maintain_order="left")
+    runs = best_first(scores, scores["metric"][0]).select(run=name)
+    if runs.height == 1:
+        return pivoted(cells, name, "metric", "cell")
+    runs = runs.with_row_index("no.", offset=1)
+    table = runs.join(pivoted(cells, "metric", name, "cell").rename({name: "run"}), on="run", maintain_order="left")
     better = []
-    if differences is not None and differences.height:
-        worse = dict(beaten(differences, places).select("run", "place").iter_rows())
-        better = [pl.Series("better than", [_spans(worse.get(run, [])) or UNDEFINED for run in places["run"]])]
-    return table.select(pl.col("run").alias(name), pl.col("place").cast(pl.String), *better, pl.exclude("run", "place"))
+    if differences is not None and differences.height and sign_of(scores["metric"][0]):
+        worse = dict(beaten(differences, runs).select("run", "no.").iter_rows())
+        better = [pl.Series("better than", [_spans(worse.get(run, [])) or UNDEFINED for run in runs["run"]])]
+    return table.select(pl.col("run").alias(name), pl.col("no.").cast(pl.String), *better, pl.exclude("run", "no."))
 
 
 def _spans(places: list[int]) -> str:

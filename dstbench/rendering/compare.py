@@ -31,7 +31,7 @@ from dstbench.rendering.tables import (
     texts,
     value_text,
 )
-from dstbench.schema.names import name_of
+from dstbench.schema.names import name_of, sign_of
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
@@ -55,7 +55,7 @@ def leaderboard_page(leaderboard: Leaderboard, *, pairs: bool = False) -> Page:
     models = leaderboard.models.rename({"model": "run"})
     standings = _standings(leaderboard.scores, metrics, level)
     sections = [(f"Scores and {level} intervals", standings)]
-    shares = [metric for metric in metrics if metric not in counts(leaderboard.scores)]
+    shares = [metric for metric in metrics if metric not in counts(leaderboard.scores) and sign_of(metric) == 1]
     styles = {sections[0][0]: best_in_bold(standings, shares)}
     if models.height:
         title = f"Models: mean and standard deviation over n runs, and {level} intervals of the mean"

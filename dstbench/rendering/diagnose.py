@@ -16,6 +16,7 @@ from dstbench.rendering.latex import PaperTable, cell
 from dstbench.rendering.tables import (
     UNDEFINED,
     Page,
+    apart,
     counts,
     escape_lines,
     interval_text,
@@ -144,7 +145,9 @@ def _scores_by_run(rows: pl.DataFrame, by: str) -> pl.DataFrame:
     """A table with two columns per run: scores, and the number of dialogues of each score."""
     shown = rows.sort(by, maintain_order=True).select("run", by, *texts("dialogues"), share_text("value"))
     sizes = _by_run(shown, by, "dialogues").drop(by)
-    return _by_run(shown, by, "value").hstack(sizes.rename(lambda run: f"n of {run}"))
+    scores = _by_run(shown, by, "value")
+    titles = apart(pl.Series([f"n of {run}" for run in sizes.columns], dtype=pl.String), scores.columns)
+    return scores.hstack(sizes.rename(dict(zip(sizes.columns, titles, strict=True))))
 
 
 def _rates(errors: pl.DataFrame, by: str) -> pl.DataFrame:

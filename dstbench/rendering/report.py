@@ -32,17 +32,17 @@ from dstbench.rendering.charts.dialogues import diagnosis_charts, trait_charts
 from dstbench.rendering.charts.grammar import Chart
 from dstbench.rendering.charts.runs import (
     correlation_charts,
-    heat_map,
     leaderboard_charts,
     scores_along,
+    slot_charts,
     sweep_charts,
 )
 from dstbench.rendering.compare import pairs_table, standings_table
 from dstbench.rendering.diagnose import traits_page
 from dstbench.rendering.latex import latex_page
 from dstbench.rendering.report_page import Chapter, Front, render_frame, render_html, render_markdown
-from dstbench.rendering.scores import score_table, unit_of
-from dstbench.rendering.tables import IS_COUNT, as_rows, render_object
+from dstbench.rendering.scores import best_first, score_table, unit_of
+from dstbench.rendering.tables import as_rows, render_object
 from dstbench.runs.open import Data, Reading
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score
@@ -118,8 +118,7 @@ class Report:
         """The figures, as Vega-Lite specifications that a notebook draws, by name."""
         return {
             **leaderboard_charts(self.leaderboard),
-            "slots": heat_map(self.by_slot, "slot"),
-            **({} if self.by_domain.select(IS_COUNT.all()).item() else {"domains": heat_map(self.by_domain, "domain")}),
+            **slot_charts(self.by_domain, self.by_slot),
             **sweep_charts(self.sweep),
             **diagnosis_charts(self.diagnosis),
             "scores_by_turn": scores_along(self.by_turn, "turn"),
@@ -215,7 +214,7 @@ def report(
         names = [run.name for run in runs]
         of_models = None if models is None else seeds_of(models, names)
         compared = None if baseline is None else list(of_models or names)[index_of(baseline, data, names, of_models)]
-        order = first.sort("value", descending=True, nulls_last=True, maintain_order=True)["run"].to_list()
+        order = best_first(first, first["metric"][0])["run"].to_list()
         runs = sorted(runs, key=lambda run: order.index(run.name))
         paired = pair_up(runs, parse_all(metrics or CORRELATED), convention)
         resolved = paired.metrics  # parameters that depend on slots are the same for all runs

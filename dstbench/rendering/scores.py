@@ -68,6 +68,7 @@ def render_scores(scores: pl.DataFrame, form: TableFormat, groups: Mapping[str, 
     below = [units, *_about_slots(scores), *signature_lines(scores)]
     is_value = pl.col("run").str.strip_chars_start() != _ERROR
     shares = [name for name in dict.fromkeys(scores.filter(~IS_COUNT)["metric"]) if name in table.columns]
+    shares = [name for name in shares if sign_of(name) == 1]
     best = best_in_bold(table.select(pl.when(is_value).then(pl.col(*shares))), shares) if shares else NO_STYLES
     return draw(table, form, best) + ("\n" if form == "md" else "") + escape_lines(below, form)
 
@@ -232,8 +233,15 @@ def named(scores: pl.DataFrame) -> str:
     """What the scores are, with their unit."""
     one = scores["metric"].n_unique() == 1
     units = scores["unit"].unique()
-    unit = " (shares in %)" if len(units) > 1 else "" if units[0] == "count" else " (%)"
+    unit = " (shares in %)" if len(units) > 1 else " (%)" if "share" in units else ""
     return f"{name_of(scores['metric'][0]) if one else 'Scores'}{unit}"
+
+
+def best_first(scores: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """The rows of a metric, the best first: the highest, or the lowest of a metric of errors; undefined ones last."""
+    return scores.filter(metric=metric).sort(
+        "value", descending=sign_of(metric) != -1, nulls_last=True, maintain_order=True
+    )
 
 
 def sign(rows: pl.DataFrame) -> pl.Expr:
@@ -305,10 +313,9 @@ def _profiles_by_runs(rows: pl.DataFrame) -> str:
         wide_rows = pivoted(of_metric, "run", "profile", "value")
         runs = wide_rows.columns[1:]
         shown = (
-            wide_rows.with_columns(mean=pl.mean_horizontal(runs))
+            wide_rows.sort(pl.mean_horizontal(runs), descending=True, nulls_last=True, maintain_order=True)
             .group_by(runs, maintain_order=True)
-            .agg(pl.col("profile").str.join(", "), pl.col("mean").first())
-            .sort("mean", descending=True, nulls_last=True, maintain_order=True)
+            .agg(pl.col("profile").str.join(", "))
             .select("profile", *(_number(run, is_count=metric in counted) for run in runs))
         )
         tables.append(f"{metric}\n\n{draw(shown, 'text')}")
@@ -332,8 +339,8 @@ def sweep_page(rows: pl.DataFrame) -> Page:
             .agg(pl.col(metrics).first(), pl.col("profile").str.join(", "), pl.col("changed").first())
             .select(first, *others, "profile", pl.col("changed").alias("changed from the line above"))
         )
-        apart = _spread(table, first, is_count=first in counted)
-        title = f"{run}: the same predictions, {first} {apart} by convention alone"
+        spread = _spread(table, first, is_count=first in counted)
+        title = f"{run}: the same predictions, {first} {spread} by convention alone"
         sections.append((title, shown))
     return Page(sections, [])
 
@@ -343,13 +350,15 @@ def _spread(table: pl.DataFrame, metric: str, *, is_count: bool) -> str:
     defined = table.drop_nulls(metric)
     if defined.is_empty():
         return "undefined under every profile"
-    ends = []
+    ends, unit = [], "apart" if is_count else "points apart"
+
+    def as_text(value: float) -> str:
+        return f"{value:,.0f}" if is_count else f"{100 * value:.2f}"
+
     for score in (defined[metric][-1], defined[metric][0]):
         name, *others = defined.filter(pl.col(metric) == score)["profile"]
-        text = f"{score:,.0f}" if is_count else f"{100 * score:.2f}"
-        ends.append(f"{text} ({name}{f' and {len(others)} more' if others else ''})")
-    gap = defined[metric][0] - defined[metric][-1]
-    return f"{' to '.join(ends)}: {f'{gap:,.0f}' if is_count else f'{100 * gap:.2f} points'} apart"
+        ends.append(f"{as_text(score)} ({name}{f' and {len(others)} more' if others else ''})")
+    return f"{' to '.join(ends)}: {as_text(defined[metric][0] - defined[metric][-1])} {unit}"
 
 
 def _number(metric: str, *, is_count: bool) -> pl.Expr:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import reduce
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
@@ -140,7 +140,7 @@ def render_answer(rows: pl.DataFrame, form: TableFormat, *, everything: bool = T
     """
     if form == "text" and not everything and rows.height > _MOST_ROWS:
         shown = render_answer(rows.head(_MOST_ROWS), form)
-        return f"{shown}the first {_MOST_ROWS} of {rows.height:,} rows; --all shows them all\n"
+        return shown + escape_lines([f"the first {_MOST_ROWS} of {rows.height:,} rows; --all shows them all"], form)
     kept = (pl.String(), pl.Boolean(), pl.Null())
     rows = rows.with_columns(
         pl.col(name).cast(pl.Float64) if dtype.is_decimal() else pl.col(name).cast(pl.String)
@@ -236,8 +236,21 @@ def interval_text(shown: Callable[[str], pl.Expr] = value_text) -> pl.Expr:
 
 def pivoted(rows: pl.DataFrame, on: str, index: str | Sequence[str], values: str | Sequence[str]) -> pl.DataFrame:
     """A long table made wide: a column per value of `on`, in the order in which the values first occur."""
+    keys = {index} if isinstance(index, str) else set(index)
+    rows = rows.with_columns(apart(rows[on], keys))
     columns = rows[on].unique(maintain_order=True).to_list()
     return rows.pivot(on=on, on_columns=columns, index=index, values=values, maintain_order=True)
+
+
+def apart(names: pl.Series, columns: Collection[str]) -> pl.Series:
+    """Names that become columns beside these; a run that is called like one of them gets spaces, which nobody sees."""
+    taken, renamed = {*columns, *names}, {}
+    for name in columns:
+        other = f"{name} "
+        while other in taken:
+            other += " "
+        renamed[name] = other
+    return names.replace(renamed)
 
 
 def side_by_side(tables: Iterable[pl.DataFrame], on: str | Sequence[str]) -> pl.DataFrame:
@@ -247,7 +260,7 @@ def side_by_side(tables: Iterable[pl.DataFrame], on: str | Sequence[str]) -> pl.
 
 def best_in_bold(table: pl.DataFrame, columns: Sequence[str]) -> Styles:
     """Styles for a table of texts: in each of these columns the largest number is bold, if there are several."""
-    numbers = table.select(pl.col(columns).cast(pl.Float64, strict=False))
+    numbers = table.select(pl.col(list(columns)).cast(pl.Float64, strict=False))
     is_best = numbers.select((pl.all() == pl.all().max()) & (pl.all().n_unique() > 1))
     return {name: ["bold" if best else "" for best in is_best[name]] for name in is_best.columns}
 

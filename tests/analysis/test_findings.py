@@ -94,7 +94,7 @@ def test_a_run_without_a_slot() -> None:
 def test_a_slot_that_is_never_right() -> None:
     texts = said({"a": predicted(wrong_in(20)), "b": predicted(wrong_in(5, "train-day"))})
     assert texts["slots"] == (
-        "a is never right on 1 slot of gold: hotel-area. The other slots with the lowest F1: "
+        "a is never right on 1 slot of gold: hotel-area. The slots with the lowest F1: "
         "hotel-area (0.0 to 100.0 %) and train-day (75.0 to 100.0 %)."
     )
     assert "never" not in texts

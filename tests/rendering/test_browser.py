@@ -579,6 +579,20 @@ def test_a_single_run_has_nothing_beside_it(browser: Any, tmp_path: Path) -> Non
     quiet(browser, path.as_uri())
 
 
+def test_long_names_of_runs_do_not_widen_a_phone(browser: Any, tmp_path: Path) -> None:
+    stem = "a_tracker_with_a_name_of_one_word_that_is_longer_than_a_phone_is_wide_"
+    runs = {f"{stem}{n}": states for n, states in enumerate(synthetic(8).values())}
+    path = tmp_path / "long.html"
+    path.write_text(dstbench.report(runs, metrics="jga", title=stem).to_html(), encoding="utf-8")
+    size = {"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        opened(browser, path.as_uri())
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 @pytest.mark.parametrize("width", [390, 1024, 1440])
 def test_nothing_is_wider_than_the_window(browser: Any, demo: str, width: int) -> None:
     """Not with all folds open either; what is wide has a region of its own that scrolls."""

@@ -275,7 +275,7 @@ def test_runs_that_are_significantly_worse_are_named(metric: str) -> None:
     standings = chapter.blocks[0].table
     assert standings is not None
     order = standings["run"].to_list()
-    assert standings["place"].to_list() == ["1", "2", "3"]
+    assert standings["no."].to_list() == ["1", "2", "3"]
     worse = demo.leaderboard.differences.filter(pl.col("significant"))
     pairs = {
         (r, o) if (d > 0) == (metric == "jga") else (o, r)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from dstbench.errors import UsageError
 from dstbench.metrics.base import divide
 from dstbench.metrics.exact_sums import exact_sum
 from dstbench.rendering.charts.grammar import (
@@ -23,6 +24,7 @@ from dstbench.rendering.charts.grammar import (
     unique,
     with_names,
 )
+from dstbench.rendering.tables import IS_COUNT
 from dstbench.schema.names import name_of
 
 if TYPE_CHECKING:
@@ -43,12 +45,15 @@ def diagnosis_charts(diagnosis: Diagnosis) -> dict[str, Chart]:
 
 def trait_charts(traits: Traits) -> dict[str, Chart]:
     """The figures of traits: scores by tail orientation, by non-uniformity, and by both (Aksu & Chen 2024, Fig 1)."""
+    of_shares = traits.bins.filter(pl.col("metric").is_in(traits.signatures.filter(~IS_COUNT)["metric"].to_list()))
+    if of_shares.is_empty() and traits.bins.height:
+        raise UsageError("there is no figure of counts by traits", hint="-m fga,gca")
     charts = {
         str(trait): _along_trait(traits.dialogues, bins)
-        for (trait,), bins in traits.bins.group_by("trait", maintain_order=True)
+        for (trait,), bins in of_shares.group_by("trait", maintain_order=True)
     }
     if len(charts) > 1:
-        charts["traits"] = _both_traits(traits.dialogues, traits.bins)
+        charts["traits"] = _both_traits(traits.dialogues, of_shares)
     return charts
 
 

@@ -31,6 +31,7 @@ _LOOKS: Final[dict[str, tuple[Spec, list[str]]]] = {
 }
 # Labels break after so many characters, so that none is cut: seeds often differ at the end of their names.
 _LABEL: Final = 24
+_SLOPING: Final = 44
 
 
 def in_lines(length: int = _LABEL) -> str:
@@ -116,7 +117,14 @@ def name(field: str, names: list[str], **options: Any) -> Spec:
 def named_axis(field: str, names: list[str], **axis: Any) -> Spec:
     """An axis of names; long ones take several lines (see `row_step`) around the middle of their place, or a slope."""
     if axis.get("labelAngle"):
-        return name(field, names, axis={"labelOverlap": False, "labelLimit": 180, **axis})
+        lines = 1 + max(map(len, names), default=0) // _SLOPING
+        sloping = {
+            "labelExpr": in_lines(_SLOPING),
+            "labelOverlap": False,
+            "labelLimit": 0,
+            "labelPadding": 4 * lines - 2,
+        }
+        return name(field, names, axis={**sloping, **axis})
     tests = {f"length(datum.label) > {most}": -4 * lines for lines, most in ((2, 2 * _LABEL), (1, _LABEL))}
     offset = {"condition": [{"test": test, "value": value} for test, value in tests.items()], "value": 0}
     return name(field, names, axis={"labelExpr": in_lines(), "labelOverlap": False, "labelOffset": offset, **axis})

@@ -24,7 +24,7 @@ from dstbench.rendering.charts.grammar import (
     unique,
     with_names,
 )
-from dstbench.rendering.tables import IS_COUNT
+from dstbench.rendering.tables import IS_COUNT, pivoted
 from dstbench.schema.core import SCORES
 from dstbench.schema.names import name_of
 
@@ -45,6 +45,8 @@ _HEIGHT: Final = 130
 # The opacity of the faintest and the darkest square; black text can be read on both.
 _FAINT: Final = 0.03
 _DARK: Final = 0.7
+# Names of columns with more characters in all stand at a slope.
+_BESIDE: Final = 36
 # More runs beside each other need the width of a page.
 _MANY_RUNS: Final = 5
 
@@ -98,6 +100,12 @@ def sweep_charts(rows: pl.DataFrame) -> dict[str, Chart]:
     return {"conventions": _slopes(with_names(rows.filter(pl.col("metric") == metric)))}
 
 
+def slot_charts(by_domain: pl.DataFrame, by_slot: pl.DataFrame) -> dict[str, Chart]:
+    """The heat maps of a report: of domains, unless all their scores are counts, and of slots."""
+    rows = {"domain": by_domain, "slot": by_slot}
+    return {f"{by}s": heat_map(scores, by) for by, scores in rows.items() if not scores.select(IS_COUNT.all()).item()}
+
+
 def heat_map(rows: pl.DataFrame, by: str) -> Chart:
     """Scores of groups (slots, domains) as squares, darker where lower, the worst groups first.
 
@@ -120,10 +128,14 @@ def heat_map(rows: pl.DataFrame, by: str) -> Chart:
     else:
         what = f"Scores {what}"
     shown = with_names(shares.filter(pl.col(by).is_in(groups))).drop_nulls("value")
-    shown = shown.select("run", by, pl.col("metric").str.replace(r" \(.*", ""), "value", "turns")
+    short = {metric: metric.partition(" (")[0] for metric in unique(shown["metric"])}
+    if len(set(short.values())) < len(short):  # metrics that differ in parameters alone
+        short = {}
+    shown = shown.select("run", by, pl.col("metric").replace(short), "value", "turns")
     column = "run" if len(runs) > 1 else "metric"
     columns = unique(shown[column])
-    top = {"orient": "top", "labelAngle": 0 if len(columns) < 5 else -60, "domain": False, "ticks": False}
+    fit_beside = len(columns) * max(map(len, columns), default=0) <= _BESIDE
+    top = {"orient": "top", "labelAngle": 0 if fit_beside else -60, "domain": False, "ticks": False}
     axes = {"x": named_axis(column, columns, **top), "y": named_axis(by, groups, domain=False, ticks=False)}
     shade = number("value", scale={"domain": [0, 1], "range": [_DARK, _FAINT]})
     text = "format(100 * datum.value, '.0f')"
@@ -260,12 +272,13 @@ def _squares(
 
 def _slopes(rows: pl.DataFrame) -> Chart:
     """Scores under each convention, a line per run with its name at its end; equal conventions share a place."""
-    scores = rows.pivot(on="run", index="profile", values="value", maintain_order=True)
     runs = unique(rows["run"])
-    same = scores.group_by(pl.struct(pl.col(runs).round(9)).alias("scores"), maintain_order=True).agg("profile")
+    scores = pivoted(rows, "run", "profile", "value")
+    values = scores.drop("profile").columns
+    same = scores.group_by(pl.struct(pl.col(values).round(9)).alias("scores"), maintain_order=True).agg("profile")
     more = pl.when(pl.col("profile").list.len() > 1).then(pl.format(" +{}", pl.col("profile").list.len() - 1))
     labels = same.with_columns(label=pl.col("profile").list.first() + more.fill_null("")).explode("profile")
-    mean = scores.select("profile", mean=pl.mean_horizontal(runs))
+    mean = scores.select("profile", mean=pl.mean_horizontal(values))
     places = labels.join(mean, on="profile").group_by("label").agg(pl.col("mean").max())
     order = places.sort("mean", "label", descending=[True, False])["label"].to_list()
     shown = rows.join(labels.select("profile", "label"), on="profile").unique(["run", "label"], maintain_order=True)

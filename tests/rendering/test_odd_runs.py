@@ -1,0 +1,215 @@
+"""Runs with odd names, metrics that are counts or of the user's own, and gold without slots: right numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree as Xml
+
+import polars as pl
+import pytest
+
+import dstbench
+from dstbench.demo import synthetic
+from dstbench.errors import UsageError
+from dstbench.io.files import File
+from dstbench.metrics import Metric
+from dstbench.metrics.base import divide, turns
+from dstbench.rendering import chapters
+from dstbench.rendering.charts import runs as of_runs
+from dstbench.rendering.charts.dialogues import trait_charts
+from dstbench.rendering.charts.draw import draw_figure
+from dstbench.rendering.compare import render_leaderboard
+from dstbench.rendering.diagnose import render_diagnosis
+from dstbench.rendering.scores import render_scores, render_sweep
+from dstbench.rendering.tables import apart, render_answer
+from dstbench.rendering.terminal import Screen, laid_out_for
+
+pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+
+RUNS = synthetic(12)
+PLAIN = ("A", "B", "C")
+#: Names that tables have as columns, or that one of them needs for another run.
+NAMES = [
+    ("profile", "metric", "mean"),
+    ("turn", "n of turn", "n of length"),
+    ("class", "t/n", "slots"),
+    ("profile", "profile ", "profile  "),
+    ("length", "domain", "slot"),
+]
+PROFILES = ("verbatim", "star", "trade")
+
+
+def shown(names: tuple[str, ...]) -> dict[str, str]:
+    runs = dict(zip(names, RUNS.values(), strict=True))
+    swept, diagnosis = dstbench.sweep(runs, profiles=PROFILES), dstbench.diagnose(runs)
+    parts = {f"sweep {form}": render_sweep(swept, form) for form in ("text", "md", "latex")}
+    parts |= {f"diagnose {form}": render_diagnosis(diagnosis, form) for form in ("text", "md", "latex")}
+    chart = of_runs.sweep_charts(swept)["conventions"]
+    values = [row["value"] for layer in chart["layer"] for row in layer.get("data", chart["data"])["values"]]
+    table = chapters.conventions_chapter(swept, {"conventions": chart}).blocks[1].table
+    assert table is not None
+    return {**parts, "chart": str(values), "chapter": str(table.rows())}
+
+
+@pytest.fixture(scope="module")
+def plainly_shown() -> dict[str, str]:
+    return shown(PLAIN)
+
+
+@pytest.mark.parametrize("names", NAMES)
+def test_tables_and_figures_have_the_same_numbers_whatever_runs_are_called(
+    names: tuple[str, ...], plainly_shown: dict[str, str]
+) -> None:
+    for part, text in shown(names).items():
+        assert re.findall(r"\d+\.\d+", text) == re.findall(r"\d+\.\d+", plainly_shown[part]), part
+
+
+@pytest.mark.parametrize("name", ["metric", "run", "value"])
+def test_a_single_run_is_called_like_a_column(name: str) -> None:
+    (states, *_) = RUNS.values()
+    report = dstbench.report({name: states}, metrics="jga")
+    leaderboard = report.leaderboard
+    table = chapters.scores_chapter(leaderboard, report.charts).blocks[0].table
+    assert table is not None
+    assert table.columns[1].strip() == name
+    assert table.row(0)[1].startswith(f"{100 * leaderboard.scores['value'][0]:.2f} (")
+
+
+def test_names_stay_apart() -> None:
+    names = pl.Series(["a", "a ", "b", "a"])
+    changed = apart(names, {"a", "c"})
+    assert not {"a", "c"} & set(changed)
+    assert [text.strip() for text in changed] == [text.strip() for text in names]
+    assert changed.n_unique() == names.n_unique()
+
+
+# --- counts -----------------------------------------------------------------------------------------------------------
+
+
+def predicting(missing: int, dialogues: int = 20) -> list[dict[str, Any]]:
+    """A run that misses the only slot in so many dialogues."""
+    gold = {"hotel-area": "north"}
+    return [
+        {"dialogue_id": f"D{d:02}", "turn": 0, "gold": gold, "pred": {} if d < missing else gold}
+        for d in range(dialogues)
+    ]
+
+
+MISSING = {"most": predicting(15), "few": predicting(1), "none": predicting(0)}
+
+
+def test_counts_alone_are_compared_in_every_format() -> None:
+    leaderboard = dstbench.compare(MISSING, metrics="missed,over", resamples=200)
+    for form in ("text", "md", "latex"):
+        assert "15" in render_leaderboard(leaderboard, form)
+    assert "spread" not in of_runs.leaderboard_charts(leaderboard)
+
+
+def test_a_report_ranks_by_a_metric_of_errors_from_the_fewest() -> None:
+    report = dstbench.report(MISSING, metrics="missed")
+    table = chapters.scores_chapter(report.leaderboard, report.charts).blocks[0].table
+    assert table is not None
+    assert table.select("run", "no.", "better than").rows() == [
+        ("none", "1", "3"),
+        ("few", "2", "3"),
+        ("most", "3", "-"),
+    ]
+    assert "%" not in str(report.charts["conventions"]["layer"])
+    assert "domains" not in report.charts
+    rows = chapters.conventions_chapter(report.sweep, report.charts).blocks[1].table
+    assert rows is not None
+    assert rows.filter(profile="verbatim")["most"].item() == "15.00"
+    report.to_html()
+
+
+def test_a_sweep_of_counts_is_not_in_points() -> None:
+    swept = dstbench.sweep({"most": predicting(15)}, metrics="missed", profiles=PROFILES)
+    assert "missed 15 (verbatim and 2 more) to 15 (verbatim and 2 more): 0 apart" in render_sweep(swept, "text")
+
+
+def test_there_is_no_figure_of_counts_by_traits() -> None:
+    with pytest.raises(UsageError, match="counts"):
+        trait_charts(dstbench.traits(MISSING, metrics="missed"))
+    charts = trait_charts(dstbench.traits(RUNS, metrics="fga,missed"))
+    assert {row["metric"] for chart in charts.values() for row in chart["data"]["values"]} == {"FGA"}
+
+
+# --- metrics ----------------------------------------------------------------------------------------------------------
+
+
+def test_metrics_that_differ_in_parameters_have_columns_of_their_own() -> None:
+    (run, *_) = RUNS.items()
+    scores = dstbench.score(dict([run]), metrics="fga:lam=0.25,fga:lam=0.75", by="domain")
+    rows = of_runs.heat_map(scores, "domain")["data"]["values"]
+    assert len({(row["domain"], row["metric"]) for row in rows}) == len(rows) == scores.height
+
+
+class Lateness(Metric):
+    """The share of turns that are wrong: the lower, the better, which dstbench cannot know."""
+
+    name = "wrong-share"
+
+    def stats(self) -> dict[str, pl.Expr]:
+        return {"wrong": pl.col("n_correct") != pl.col("n_union"), "turns": turns()}
+
+    def score(self, sums: Any) -> pl.Expr:
+        return divide(sums["wrong"], sums["turns"])
+
+
+def test_no_run_is_called_better_by_a_metric_of_the_users_own() -> None:
+    report = dstbench.report(MISSING, metrics=[Lateness()])
+    (best, *_) = report.findings
+    assert "most has the highest wrong-share, 75.0 %" in best.text
+    assert "significantly above" in best.text
+    assert "better" not in best.text
+    table = chapters.scores_chapter(report.leaderboard, report.charts).blocks[0].table
+    assert table is not None
+    assert "better than" not in table.columns
+    with laid_out_for(Screen(100, coloured=True)):
+        assert "\x1b[1m" not in render_scores(dstbench.score(MISSING, metrics=[Lateness()]), "text")
+        assert "\x1b[1m" in render_scores(dstbench.score(MISSING, metrics="jga"), "text")
+
+
+# --- gold, and names of files -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pred", [{}, {"hotel-area": "north"}])
+def test_gold_without_slots(pred: dict[str, str]) -> None:
+    states = [{"dialogue_id": f"D{d}", "turn": t, "gold": {}, "pred": pred} for d in range(3) for t in range(2)]
+    report = dstbench.report({"a": states, "b": states})
+    write: Callable[[], str]
+    for write in (report.to_html, report.to_latex, report.to_markdown, report.to_json):
+        assert write()
+
+
+def test_no_file_has_the_character_nul() -> None:
+    with pytest.raises(dstbench.DstbenchError, match="NUL"):
+        File("a\0b").read()
+    assert dstbench.report({"a\0b": predicting(1)}).explorer.content["runs"] == ["a\0b"]
+
+
+def test_a_long_answer_fits_a_narrow_terminal() -> None:
+    with laid_out_for(Screen(40)):
+        lines = render_answer(pl.DataFrame({"n": range(1000)}), "text", everything=False).splitlines()
+    assert max(map(len, lines)) <= 40
+    assert "1,000 rows" in " ".join(lines)
+
+
+# --- long names -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stem", ["t5", "a_long_name_of_a_tracker_", "a_very_long_name_of_a_tracker_at_a_checkpoint_"])
+def test_names_of_columns_are_whole_and_beside_each_other(stem: str) -> None:
+    runs = {f"{stem}seed{n}": states for n, states in enumerate(RUNS.values())}
+    heat_map = of_runs.heat_map(dstbench.score(runs, by="slot"), "slot")
+    differences = of_runs.leaderboard_charts(dstbench.compare(runs, resamples=200))["differences"]
+    for chart in (heat_map, differences):
+        drawn = Xml.fromstring(draw_figure(chart, "svg"))  # noqa: S314 # our own drawing
+        texts = ["".join(part.itertext()) for part in drawn.iter() if part.tag.endswith("}text")]
+        assert not any("\N{HORIZONTAL ELLIPSIS}" in text for text in texts)
+        assert {f"seed{n}" for n in (1, 2)} <= set(re.findall(r"seed\d", " ".join(texts)))
+    (width,) = {len(name) for name in runs}
+    is_sloping = heat_map["encoding"]["x"]["axis"]["labelAngle"] != 0
+    assert is_sloping == (3 * width > 36)
