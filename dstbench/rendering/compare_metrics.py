@@ -1,0 +1,228 @@
+"""Metrics side by side, as text, Markdown, LaTeX, CSV or JSON.
+
+Text, Markdown and LaTeX show shares in percent. Text and Markdown begin with what the comparison comes to.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from dstbench.rendering.latex import PaperTable, cell
+from dstbench.rendering.tables import (
+    UNDEFINED,
+    Page,
+    escape_lines,
+    interval_text,
+    pivoted,
+    render_page,
+    renderer,
+    side_by_side,
+    signature_lines,
+    texts,
+    value_text,
+)
+from dstbench.schema.names import name_of
+from dstbench.typing import TableFormat
+
+if TYPE_CHECKING:
+    from dstbench.analysis.compare_metrics import MetricComparison
+
+# Text names at most so many pairs of runs in a line, and lists so many pairs of metrics.
+_MOST_RUNS: Final = 3
+_MOST_METRICS: Final = 10
+
+
+def metrics_page(compared: MetricComparison) -> Page:
+    """Spread and pairs told apart, a matrix of tau, the metrics whose orders agree least, and correlations."""
+    runs = compared.scores["run"].n_unique()
+    sections = [(f"Metrics over {_number(runs, 'run')}", _spread(compared))]
+    if compared.agreement.height:
+        title = "Kendall's tau of two metrics' orders; above the diagonal the pairs of runs that they reverse"
+        sections += [(title, _taus(compared)), *_least_alike(compared)]
+    if compared.dependence.height:
+        level = _percent(compared.dependence["level"][0])
+        sections.append(
+            (f"Correlations of dialogues' scores with traits, and {level} intervals", _dependence(compared))
+        )
+    below = [*_about(compared), *signature_lines(compared.scores.drop_nulls("signature"))]
+    return Page(sections, below, paper=[_paper_table(compared, below)])
+
+
+_render_whole = renderer(metrics_page)
+
+
+def render_metrics(compared: MetricComparison, form: TableFormat) -> str:
+    """Metrics side by side in one of the formats; text and Markdown begin with the finding.
+
+    Args:
+        compared: What `dstbench.compare_metrics` returned.
+        form: The format.
+    """
+    if form not in ("text", "md"):
+        return _render_whole(compared, form)
+    lines = finding(compared)
+    return (escape_lines(lines, form) + "\n" if lines else "") + render_page(metrics_page(compared), form)
+
+
+def finding(compared: MetricComparison) -> list[str]:
+    """Which metrics tell most and fewest pairs of runs apart, and whose orders agree least; empty for one run."""
+    lines: list[str] = []
+    power = compared.power.filter(pl.col("pairs") > 0)
+    if power.height:
+        design = compared.design.row(0, named=True)
+        adjusted = "" if design["adjustment"] == "none" else f", adjusted by {design['adjustment']}"
+        rates = power.sort("power_adjusted", descending=True, maintain_order=True)
+        most, fewest = (
+            rates.filter(pl.col("power_adjusted") == rates["power_adjusted"][at]).sort("metric") for at in (0, -1)
+        )
+        at_level = f"at {_percent(1 - design['level'])}{adjusted}"
+        text = f"{_told_apart(most)} of runs apart"
+        if most["power_adjusted"][0] != fewest["power_adjusted"][0]:
+            text += f", {_told_apart(fewest, verb=False)}"
+        lines.append(f"{text} ({at_level})")
+    orders = compared.agreement.drop_nulls("tau").sort("tau", maintain_order=True)
+    return lines + _orders_in_words(compared, orders)
+
+
+def _told_apart(rows: pl.DataFrame, *, verb: bool = True) -> str:
+    """Which metrics tell how many pairs apart."""
+    names, (apart, pairs) = ", ".join(rows["metric"]), rows.select("apart_adjusted", "pairs").row(0)
+    tell = f" {'tells' if rows.height == 1 else 'tell'} {apart} of {_number(pairs, 'pair')}" if verb else f" {apart}"
+    return f"{names}{tell}"
+
+
+def _orders_in_words(compared: MetricComparison, orders: pl.DataFrame) -> list[str]:
+    """The two metrics whose orders agree least, and the pairs of runs that they reverse.
+
+    Args:
+        compared: What `dstbench.compare_metrics` returned.
+        orders: Its `agreement`, where tau is defined, the lowest tau first.
+    """
+    if orders.is_empty():
+        return []
+    least = orders.row(0, named=True)
+    limits = "" if least["low"] is None else f" ({least['low']:.2f} to {least['high']:.2f})"
+    names, tau = f"{least['first']} and {least['second']}", f"tau {least['tau']:.2f}{limits}"
+    if orders["reversed"].sum() == 0:
+        return [f"no two metrics reverse a pair of runs; {names} agree least: {tau}"]
+    line = f"the orders of {names} agree {'least' if orders.height > 1 else 'in part'}: {tau}"
+    return [line, f"they reverse {_pairs(compared, least['first'], least['second'])}"] if least["reversed"] else [line]
+
+
+def _pairs(compared: MetricComparison, first: str, second: str) -> str:
+    """The names of the pairs of runs that two metrics reverse, those with the largest differences first."""
+    rows = compared.reversals.filter(first=first, second=second)
+    size = pl.min_horizontal(pl.col("difference_first").abs(), pl.col("difference_second").abs())
+    named = rows.sort(size, descending=True, maintain_order=True).head(_MOST_RUNS)
+    more = f" and {rows.height - _MOST_RUNS} more" if rows.height > _MOST_RUNS else ""
+    return ", ".join(f"{run}/{other}" for run, other in named.select("run", "other").iter_rows()) + more
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def _spread(compared: MetricComparison) -> pl.DataFrame:
+    """A row per metric: spread, signal to noise, and the pairs that it tells apart."""
+    values = (value_text(name) for name in ("mean", "sd", "lowest", "highest", "range"))
+    noise = pl.col("signal_to_noise").map_elements(lambda ratio: f"{ratio:.1f}", pl.String).fill_null(UNDEFINED)
+    shown = compared.spread.select("metric", *texts("runs"), *values, noise.alias("sd/se"))
+    if compared.spread["signal_to_noise"].count() == 0:
+        shown = shown.drop("sd/se")
+    if compared.spread["runs"].n_unique() == 1:  # the title has their number
+        shown = shown.drop("runs")
+    if compared.power["pairs"].sum() == 0:
+        return shown
+    adjusted = {} if compared.power["adjustment"][0] == "none" else {compared.power["adjustment"][0]: "apart_adjusted"}
+    apart = [pl.col(name).cast(pl.String).alias(title) for title, name in {"apart": "apart", **adjusted}.items()]
+    power = compared.power.select("metric", *texts("pairs"), *apart, value_text("detectable"))
+    return side_by_side([shown, power], on="metric")
+
+
+def _taus(compared: MetricComparison) -> pl.DataFrame:
+    """A square table: tau of two metrics below the diagonal, above it the number of reversed pairs."""
+    names, rows = compared.spread["metric"].to_list(), compared.agreement
+    tau = {(first, second): text for first, second, text in rows.select("first", "second", _two_decimals("tau")).iter_rows()}  # fmt: skip  # noqa: E501
+    turned = {(first, second): str(n) for first, second, n in rows.select("first", "second", "reversed").iter_rows()}
+    columns = {
+        second: [tau.get((second, first)) or turned.get((first, second), "") for first in names] for second in names
+    }
+    return pl.DataFrame({"metric": names} | columns)
+
+
+def _least_alike(compared: MetricComparison) -> list[tuple[str, pl.DataFrame]]:
+    """The pairs of metrics that reverse pairs of runs, those that agree least first."""
+    rows = compared.agreement.filter(pl.col("reversed") > 0).sort("tau", nulls_last=True, maintain_order=True)
+    if rows.is_empty():
+        return []
+    shown = rows.head(_MOST_METRICS)
+    pairs = [_pairs(compared, first, second) for first, second in shown.select("first", "second").iter_rows()]
+    level = rows["level"][0]
+    limits = [] if level is None else [interval_text(_two_decimals).alias(_percent(level))]
+    table = shown.select(
+        pl.format("{}, {}", "first", "second").alias("metrics"), _two_decimals("tau"), *limits,
+        pl.Series("reversed: better by the first/better by the second", pairs, pl.String),
+    )  # fmt: skip
+    of = f", {_MOST_METRICS} of {rows.height}" if rows.height > _MOST_METRICS else ""
+    return [(f"Metrics that reverse pairs of runs, the least alike first{of}", table)]
+
+
+def _dependence(compared: MetricComparison) -> pl.DataFrame:
+    """A row per metric, a column per trait: r and its interval."""
+    limits = pl.format("{} [{}, {}]", *(_two_decimals(name) for name in ("r", "low", "high")))
+    text = pl.when(pl.col("low").is_null()).then(_two_decimals("r")).otherwise(limits)
+    return pivoted(compared.dependence.with_columns(text=text), "trait", "metric", "text")
+
+
+def _two_decimals(name: str) -> pl.Expr:
+    """A column as texts with two decimals; a dash if undefined."""
+    return pl.col(name).map_elements(lambda value: f"{value + 0.0:.2f}", pl.String).fill_null(UNDEFINED)
+
+
+def _about(compared: MetricComparison) -> list[str]:
+    """How the numbers were computed."""
+    lines = ["scores in percent, counts as they are; sd, range: over runs; orders: the best run first"]
+    if compared.design.is_empty():
+        return lines
+    design, sd_by_se = compared.design.row(0, named=True), "sd/se: sd over runs by the mean standard error of a run"
+    if compared.power["pairs"].sum():
+        adjusted = (
+            "" if design["adjustment"] == "none" else f"; {design['adjustment']}: with p adjusted for their number"
+        )
+        lines += [
+            f"{sd_by_se}; apart: pairs of runs with p at most {1 - design['level']:.4g}{adjusted}",
+            f"p: two-sided, {design['test']}, {design['resamples']:,} resamples",
+            "detectable: the difference that one test at 5 % finds in 80 of 100 cases, median over the pairs",
+        ]
+    lines.append(
+        f"intervals: percentiles of {design['resamples']:,} bootstrap resamples of dialogues, seed {design['seed']}"
+    )
+    if compared.dependence.height:
+        lines.append("correlations: Pearson's, over the dialogues of all runs, which are resampled with all their runs")
+    return lines
+
+
+def _paper_table(compared: MetricComparison, notes: list[str]) -> PaperTable:
+    """A row per metric: mean with its standard deviation over runs, range, and the pairs told apart."""
+    deviation = pl.when(pl.col("sd").is_null()).then(pl.lit("")).otherwise(pl.format("±{}", value_text("sd")))
+    mean = compared.spread.select(
+        "metric", cell(value_text("mean"), "mean", small=deviation), value_text("range").alias("range")
+    )
+    others = _spread(compared).drop("mean", "sd", "lowest", "highest", "range", "runs", strict=False)
+    names = {metric: name_of(metric) for metric in mean["metric"]}
+    table = side_by_side([mean, others], on="metric").with_columns(pl.col("metric").replace(names))
+    runs = compared.scores["run"].n_unique()
+    caption = f"Metrics over {_number(runs, 'run')} (%): mean and standard deviation over runs, and range."
+    if "pairs" in table.columns:
+        caption += " Apart: pairs of runs that the metric tells apart."
+    heads = {name: name.capitalize() for name in table.columns} | {"sd/se": "sd/se"}
+    return PaperTable(table, caption, "tab:compare-metrics", notes, (), heads)
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _percent(share: float) -> str:
+    return f"{round(100 * share, 9):g} %"
