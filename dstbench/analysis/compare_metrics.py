@@ -157,10 +157,11 @@ def _power(leaderboard: Leaderboard, alpha: float) -> pl.DataFrame:
         pl.col("detectable").median(),
         pairs=pl.col("p").count(),
         apart_adjusted=pl.col("significant").sum(),
+        untestable=(pl.col("p").is_not_null() & pl.col("significant").is_null()).sum(),
     )
     every = leaderboard.scores.select("metric", "unit").unique(maintain_order=True)
     rows = every.join(rows, on="metric", how="left", maintain_order="left").with_columns(
-        pl.col("pairs", "apart", "apart_adjusted").fill_null(0),
+        pl.col("pairs", "apart", "apart_adjusted", "untestable").fill_null(0),
         adjustment=pl.lit(leaderboard.design["adjustment"].item()),
     )
     some = pl.when(pl.col("pairs") > 0)
@@ -241,10 +242,13 @@ def _warn_of_scores(scores: pl.DataFrame) -> None:
 
 def _warn_of_columns(columns: Columns, metrics: Sequence[str]) -> None:
     """Warn of columns of dialogues that do not vary, and of metrics that are undefined in most of them."""
-    for name, column in columns.items():
-        defined = column[~np.isnan(column)]
-        if len(defined) and np.ptp(defined) == 0:
-            warn(f"{name} is the same in all dialogues, so nothing correlates with it")
-        elif name in metrics and 2 * len(defined) < len(column):
-            lacking = len(column) - len(defined)
-            warn(f"{name} is undefined in {lacking:,} of {len(column):,} dialogues; its correlations are over the rest")
+    defined = {name: column[~np.isnan(column)] for name, column in columns.items()}
+    if constant := [name for name, column in defined.items() if len(column) and np.ptp(column) == 0]:
+        warn(f"the same in all dialogues that have it, so nothing correlates with it: {', '.join(constant)}")
+    for name in metrics:
+        dialogues, lacking = len(columns[name]), len(columns[name]) - len(defined[name])
+        if 2 * lacking > dialogues:
+            rest = (
+                f"its correlations are over the other {dialogues - lacking:,}" if lacking < dialogues else "it has none"
+            )
+            warn(f"{name} is undefined in {lacking:,} of {dialogues:,} dialogues of runs: {rest}")

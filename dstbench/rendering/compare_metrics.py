@@ -68,29 +68,26 @@ def render_metrics(compared: MetricComparison, form: TableFormat) -> str:
 
 def finding(compared: MetricComparison) -> list[str]:
     """Which metrics tell most and fewest pairs of runs apart, and whose orders agree least; empty for one run."""
-    lines: list[str] = []
-    power = compared.power.filter(pl.col("pairs") > 0)
-    if power.height:
-        design = compared.design.row(0, named=True)
-        adjusted = "" if design["adjustment"] == "none" else f", adjusted by {design['adjustment']}"
-        rates = power.sort("power_adjusted", descending=True, maintain_order=True)
-        most, fewest = (
-            rates.filter(pl.col("power_adjusted") == rates["power_adjusted"][at]).sort("metric") for at in (0, -1)
-        )
-        at_level = f"at {_percent(1 - design['level'])}{adjusted}"
-        text = f"{_told_apart(most)} of runs apart"
-        if most["power_adjusted"][0] != fewest["power_adjusted"][0]:
-            text += f", {_told_apart(fewest, verb=False)}"
-        lines.append(f"{text} ({at_level})")
     orders = compared.agreement.drop_nulls("tau").sort("tau", maintain_order=True)
-    return lines + _orders_in_words(compared, orders)
+    return _power_in_words(compared) + _orders_in_words(compared, orders)
 
 
-def _told_apart(rows: pl.DataFrame, *, verb: bool = True) -> str:
-    """Which metrics tell how many pairs apart."""
-    names, (apart, pairs) = ", ".join(rows["metric"]), rows.select("apart_adjusted", "pairs").row(0)
-    tell = f" {'tells' if rows.height == 1 else 'tell'} {apart} of {_number(pairs, 'pair')}" if verb else f" {apart}"
-    return f"{names}{tell}"
+def _power_in_words(compared: MetricComparison) -> list[str]:
+    """The metrics that tell the largest and the smallest share of pairs apart."""
+    ranked = compared.power.drop_nulls("power_adjusted").sort("power_adjusted", descending=True, maintain_order=True)
+    if ranked.is_empty():
+        return []
+    design = compared.design.row(0, named=True)
+    adjusted = "" if design["adjustment"] == "none" else f", adjusted by {design['adjustment']}"
+    counted = ["apart_adjusted", "pairs"]
+    parts = ranked.group_by(counted, maintain_order=True).agg("metric")
+    ends = parts if parts.height == 1 else pl.concat([parts.head(1), parts.tail(1)])
+    clauses: list[str] = []
+    for apart, pairs, metrics in ends.iter_rows():
+        of = f" of {_number(pairs, 'pair')} of runs apart" if not clauses or pairs != ends["pairs"][0] else ""
+        verb = (" tells" if len(metrics) == 1 else " tell") if of else ""
+        clauses.append(f"{', '.join(metrics)}{verb} {apart}{of}")
+    return [f"{'; '.join(clauses)} (at {_percent(1 - design['level'])}{adjusted})"]
 
 
 def _orders_in_words(compared: MetricComparison, orders: pl.DataFrame) -> list[str]:
@@ -104,10 +101,13 @@ def _orders_in_words(compared: MetricComparison, orders: pl.DataFrame) -> list[s
         return []
     least = orders.row(0, named=True)
     limits = "" if least["low"] is None else f" ({least['low']:.2f} to {least['high']:.2f})"
+    if least["tau"] == 1:
+        which = "all metrics" if compared.agreement["tau"].null_count() == 0 else "all metrics that have one"
+        return [f"the orders of {which} agree: tau 1.00"]
     names, tau = f"{least['first']} and {least['second']}", f"tau {least['tau']:.2f}{limits}"
     if orders["reversed"].sum() == 0:
         return [f"no two metrics reverse a pair of runs; {names} agree least: {tau}"]
-    line = f"the orders of {names} agree {'least' if orders.height > 1 else 'in part'}: {tau}"
+    line = f"the orders of {names} agree least: {tau}" if orders.height > 1 else f"the orders of {names}: {tau}"
     return [line, f"they reverse {_pairs(compared, least['first'], least['second'])}"] if least["reversed"] else [line]
 
 
@@ -142,13 +142,14 @@ def _spread(compared: MetricComparison) -> pl.DataFrame:
 
 def _taus(compared: MetricComparison) -> pl.DataFrame:
     """A square table: tau of two metrics below the diagonal, above it the number of reversed pairs."""
-    names, rows = compared.spread["metric"].to_list(), compared.agreement
-    tau = {(first, second): text for first, second, text in rows.select("first", "second", _two_decimals("tau")).iter_rows()}  # fmt: skip  # noqa: E501
-    turned = {(first, second): str(n) for first, second, n in rows.select("first", "second", "reversed").iter_rows()}
-    columns = {
-        second: [tau.get((second, first)) or turned.get((first, second), "") for first in names] for second in names
-    }
-    return pl.DataFrame({"metric": names} | columns)
+    names = compared.spread["metric"].to_list()
+    turned = pl.when(pl.col("tau").is_null()).then(pl.lit(UNDEFINED)).otherwise(pl.col("reversed").cast(pl.String))
+    cells: dict[tuple[str, str], str] = {}  # by row and column
+    for first, second, tau, n in compared.agreement.select("first", "second", _two_decimals("tau"), turned).iter_rows():
+        cells |= {(second, first): tau, (first, second): n}
+    return pl.DataFrame(
+        {"metric": names} | {column: [cells.get((row, column), "") for row in names] for column in names}
+    )
 
 
 def _least_alike(compared: MetricComparison) -> list[tuple[str, pl.DataFrame]]:
@@ -185,21 +186,27 @@ def _about(compared: MetricComparison) -> list[str]:
     lines = ["scores in percent, counts as they are; sd, range: over runs; orders: the best run first"]
     if compared.design.is_empty():
         return lines
-    design, sd_by_se = compared.design.row(0, named=True), "sd/se: sd over runs by the mean standard error of a run"
-    if compared.power["pairs"].sum():
-        adjusted = (
-            "" if design["adjustment"] == "none" else f"; {design['adjustment']}: with p adjusted for their number"
-        )
-        lines += [
-            f"{sd_by_se}; apart: pairs of runs with p at most {1 - design['level']:.4g}{adjusted}",
-            f"p: two-sided, {design['test']}, {design['resamples']:,} resamples",
-            "detectable: the difference that one test at 5 % finds in 80 of 100 cases, median over the pairs",
-        ]
+    design, power = compared.design.row(0, named=True), compared.power
+    if compared.spread["signal_to_noise"].count():
+        lines.append("sd/se: sd over runs by the mean standard error of a run")
+    if power["pairs"].sum():
+        alpha = f"{1 - design['level']:.4g}"
+        lines.append(f"apart: pairs of runs with p at most {alpha}; p: two-sided, {design['test']}")
+        if design["adjustment"] != "none":
+            lines.append(f"{design['adjustment']}: likewise, with p adjusted for the number of pairs")
+        if power["untestable"].sum():
+            names = (
+                power.filter(pl.col("untestable") > 0).select(pl.format("{} ({})", "metric", "untestable")).to_series()
+            )
+            lines.append(f"pairs whose adjusted p cannot reach {alpha} (resamples, dialogues): {', '.join(names)}")
+        lines.append("detectable: the difference that one test at 5 % finds in 80 of 100 cases, median over the pairs")
     lines.append(
-        f"intervals: percentiles of {design['resamples']:,} bootstrap resamples of dialogues, seed {design['seed']}"
+        f"{design['resamples']:,} resamples of dialogues, seed {design['seed']}; intervals: bootstrap percentiles"
     )
     if compared.dependence.height:
-        lines.append("correlations: Pearson's, over the dialogues of all runs, which are resampled with all their runs")
+        lines.append(
+            "correlations: Pearson's, over the dialogues of all runs; a dialogue is resampled with all its runs"
+        )
     return lines
 
 

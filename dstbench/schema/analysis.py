@@ -262,6 +262,7 @@ POWER: Final = Table(
     pairs=count("Pairs of runs that have a p."),
     apart=count("Of these: p is at most 1 - level."),
     apart_adjusted=count("Of these: p adjusted for their number is at most 1 - level."),
+    untestable=count("Of these: the adjusted p cannot be so small, with so few resamples or dialogues that differ."),
     power=number("apart / pairs; null: no pair.", nullable=True),
     power_adjusted=number("apart_adjusted / pairs; likewise.", nullable=True),
     adjustment=text("How p is adjusted."),

@@ -53,6 +53,7 @@ def charts_of(count: int) -> dict[str, Chart]:
     }
     if count > 1:
         charts |= of_runs.leaderboard_charts(dstbench.compare(runs, metrics=metrics, resamples=100))
+        charts |= of_runs.metric_charts(dstbench.compare_metrics(runs, resamples=100))
     return charts
 
 
@@ -85,7 +86,9 @@ def test_figures_fit_on_a_page_and_name_every_run_whole(count: int) -> None:
         assert any(width == pytest.approx(wanted, rel=0.03) for wanted in (COLUMN, PAGE)), name
         assert height <= 700, name
         assert "…" not in shown_texts(svg), name
-        if count > 1 and name != "gold_slots" and name not in ("spread", "traits"):  # these are of no single run
+        if (
+            count > 1 and name != "gold_slots" and name not in ("spread", "orders", "traits")
+        ):  # these are of no single run
             for number in range(count):
                 assert re.search(rf">[^<]*seed_{number}(?: |<)", svg), (name, number)
 
