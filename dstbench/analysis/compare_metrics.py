@@ -154,8 +154,8 @@ def _power(leaderboard: Leaderboard, alpha: float) -> pl.DataFrame:
     )
     rows = pairs.group_by("metric", maintain_order=True).agg(
         pl.col("apart").sum(),
-        pl.col("detectable").median(),
         pairs=pl.col("p").count(),
+        median_detectable=pl.col("detectable").median(),
         apart_adjusted=pl.col("significant").sum(),
         untestable=(pl.col("p").is_not_null() & pl.col("significant").is_null()).sum(),
     )

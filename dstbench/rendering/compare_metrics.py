@@ -46,8 +46,9 @@ def metrics_page(compared: MetricComparison) -> Page:
         sections.append(
             (f"Correlations of dialogues' scores with traits, and {level} intervals", _dependence(compared))
         )
-    below = [*_about(compared), *signature_lines(compared.scores.drop_nulls("signature"))]
-    return Page(sections, below, paper=[_paper_table(compared, below)])
+    about, signatures = _about_spread(compared), signature_lines(compared.scores.drop_nulls("signature"))
+    below = [*about, *_about_others(compared), *signatures]
+    return Page(sections, below, paper=[_paper_table(compared, [*about, *signatures])])
 
 
 _render_whole = renderer(metrics_page)
@@ -136,7 +137,9 @@ def _spread(compared: MetricComparison) -> pl.DataFrame:
         return shown
     adjusted = {} if compared.power["adjustment"][0] == "none" else {compared.power["adjustment"][0]: "apart_adjusted"}
     apart = [pl.col(name).cast(pl.String).alias(title) for title, name in {"apart": "apart", **adjusted}.items()]
-    power = compared.power.select("metric", *texts("pairs"), *apart, value_text("detectable"))
+    power = compared.power.select(
+        "metric", *texts("pairs"), *apart, value_text("median_detectable").alias("detectable")
+    )
     return side_by_side([shown, power], on="metric")
 
 
@@ -181,9 +184,9 @@ def _two_decimals(name: str) -> pl.Expr:
     return pl.col(name).map_elements(lambda value: f"{value + 0.0:.2f}", pl.String).fill_null(UNDEFINED)
 
 
-def _about(compared: MetricComparison) -> list[str]:
-    """How the numbers were computed."""
-    lines = ["scores in percent, counts as they are; sd, range: over runs; orders: the best run first"]
+def _about_spread(compared: MetricComparison) -> list[str]:
+    """How spread and the pairs told apart were computed."""
+    lines = ["scores in percent, counts as they are; sd, range: over runs"]
     if compared.design.is_empty():
         return lines
     design, power = compared.design.row(0, named=True), compared.power
@@ -195,18 +198,25 @@ def _about(compared: MetricComparison) -> list[str]:
         if design["adjustment"] != "none":
             lines.append(f"{design['adjustment']}: likewise, with p adjusted for the number of pairs")
         if power["untestable"].sum():
-            names = (
-                power.filter(pl.col("untestable") > 0).select(pl.format("{} ({})", "metric", "untestable")).to_series()
-            )
-            lines.append(f"pairs whose adjusted p cannot reach {alpha} (resamples, dialogues): {', '.join(names)}")
+            names = power.filter(pl.col("untestable") > 0).select(pl.format("{} ({})", "metric", "untestable"))
+            adjusted = "adjusted p" if design["adjustment"] != "none" else "p"
+            pairs = ", ".join(names.to_series())
+            lines.append(f"pairs whose {adjusted} cannot reach {alpha} (resamples, dialogues): {pairs}")
         lines.append("detectable: the difference that one test at 5 % finds in 80 of 100 cases, median over the pairs")
-    lines.append(
-        f"{design['resamples']:,} resamples of dialogues, seed {design['seed']}; intervals: bootstrap percentiles"
-    )
+    return [*lines, f"{design['resamples']:,} resamples of dialogues, seed {design['seed']}"]
+
+
+def _about_others(compared: MetricComparison) -> list[str]:
+    """How the agreement of orders and the correlations were computed."""
+    lines = []
+    if compared.agreement.height:
+        lines.append("orders: from the best run to the worst")
     if compared.dependence.height:
         lines.append(
             "correlations: Pearson's, over the dialogues of all runs; a dialogue is resampled with all its runs"
         )
+    if compared.design.height:
+        lines.append("intervals: bootstrap percentiles")
     return lines
 
 

@@ -266,7 +266,7 @@ POWER: Final = Table(
     power=number("apart / pairs; null: no pair.", nullable=True),
     power_adjusted=number("apart_adjusted / pairs; likewise.", nullable=True),
     adjustment=text("How p is adjusted."),
-    detectable=number(
+    median_detectable=number(
         "The difference that one test at 5 % finds in 80 % of cases (2.8 se), median over the pairs; null: undefined.",
         nullable=True,
     ),

@@ -189,7 +189,7 @@ def test_the_pairs_told_apart_are_those_of_compare(three: dict[str, Any], found:
         assert adjusted == rows["significant"].sum()
         assert untestable == rows["significant"].null_count()
         assert power == apart / 3
-        assert found.power.filter(metric=metric)["detectable"].item() == rows["detectable"].median()
+        assert found.power.filter(metric=metric)["median_detectable"].item() == rows["detectable"].median()
     assert found.power["apart"].sum() > 0
     spread = found.spread.join(leaderboard.scores.group_by("metric").agg(of_runs=pl.col("se").mean()), on="metric")
     assert spread["se"].to_list() == pytest.approx(spread["of_runs"].to_list())
@@ -329,8 +329,12 @@ def test_the_finding_names_metrics_and_pairs_of_runs(three: dict[str, Any], foun
 
 def test_the_frames_have_their_schemas(found: MetricComparison, here: Path) -> None:
     names = {
-        "spread": "metric_spread", "power": "metric_power", "dependence": "trait_dependence",
-        "agreement": "rank_agreement", "reversals": "reversals", "design": "design",
+        "spread": "metric_spread",
+        "power": "metric_power",
+        "dependence": "trait_dependence",
+        "agreement": "rank_agreement",
+        "reversals": "reversals",
+        "design": "design",
     }
     for key, name in names.items():
         frame = getattr(found, key)
