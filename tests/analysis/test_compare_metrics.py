@@ -23,6 +23,7 @@ from dstbench.analysis.orders import compare_orders, spread_of
 from dstbench.demo import synthetic
 from dstbench.rendering.charts.runs import leaderboard_charts, metric_charts
 from dstbench.rendering.compare_metrics import finding, render_metrics
+from tests import formats
 from tests.commands import run
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* p can (be below|reach) :dstbench.errors.DstbenchWarning")
@@ -305,6 +306,28 @@ def test_what_is_undefined_or_constant_has_no_number() -> None:
     text = render_metrics(left, "text")
     assert text.startswith("jga tells 0 of 3 pairs of runs apart; gca tells 0 of 1 pair of runs apart (at 5 %")
     assert [row.split()[1:] for row in text.splitlines() if row.startswith(" gca ")][1] == ["-", "-"]
+
+
+def test_marks_have_no_traits(here: Path) -> None:
+    dialogue = json.loads(formats.fga_trippy())["MUL7001.json"]
+    Path("a.json").write_text(json.dumps({f"MUL700{n}.json": dialogue for n in range(3)}))
+    code, out, err = run("compare-metrics", "a.json", "--resamples", "100", "--from", "fga-trippy")
+    assert code == 0, err
+    assert "a: no states, so dialogues have no traits to correlate scores with" in " ".join(err.split())
+    assert "Correlations" not in out
+    assert "correlations" not in out
+    assert " jga " in out
+
+
+@given(values, values, st.randoms())
+def test_the_runs_may_stand_in_any_order(one: list[float], other: list[float], random: Any) -> None:
+    rows = scores_of({"a": one, "b": other[: len(one)]})
+    names = sorted(set(rows["run"]))
+    random.shuffle(names)
+    turned = pl.concat([rows.filter(metric=metric, run=name) for metric in ("a", "b") for name in names])
+    (agreement, reversals), (again, also) = compare_orders(rows), compare_orders(turned)
+    assert agreement.equals(again)
+    assert sorted(reversals.rows()) == sorted(also.rows())
 
 
 # --- what is printed and drawn ----------------------------------------------------------------------------------------
