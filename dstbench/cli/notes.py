@@ -17,8 +17,8 @@ def folded(warnings: Iterable[DstbenchWarning]) -> list[str]:
     """A line for each kind of warnings, in the order in which the kinds first occur; one alone is told as it is.
 
     >>> from dstbench.errors import DstbenchWarning
-    >>> told = [(2, "one/a.json"), (5, "one/b.json")]
-    >>> folded(DstbenchWarning(f"{n} extra turns", file=file, kind="extra turns", count=n) for n, file in told)
+    >>> extra = [(2, "one/a.json"), (5, "one/b.json")]
+    >>> folded(DstbenchWarning(f"{n} extra turns", file=file, kind="extra turns", count=n) for n, file in extra)
     ['2 files: extra turns: 5 in b.json, 2 in a.json (--verbose lists them)']
     """
     kinds: dict[str, dict[str, DstbenchWarning]] = {}

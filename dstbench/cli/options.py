@@ -172,7 +172,7 @@ class Table(_Fields):
 
 @dataclass(frozen=True)
 class TableOutput(Table):
-    """Likewise, and the file that the table is written to."""
+    """The format of a command's table, the file that it is written to, and its label in LaTeX."""
 
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write to this file instead of the terminal.")

@@ -53,7 +53,7 @@ def report(
     ] = "html",
     choices: ConventionChoices,
 ) -> Result:
-    """Write a report on runs over one gold. It has scores, tests, failures, errors, conventions and dialogues."""
+    """Write a report on runs over one gold. It says what matters most, then has scores, slots, errors and dialogues."""
     from dstbench.errors import UsageError
 
     ending = "tex" if form == "latex" else form

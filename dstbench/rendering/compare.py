@@ -74,7 +74,7 @@ def leaderboard_page(leaderboard: Leaderboard, *, pairs: bool = False) -> Page:
             title = f"Differences in {metric}"
             sections.append((title, _pairs(ordered, design)))
             verdicts.append(_verdict(ordered, metric, design))
-    paper = pairs_table(leaderboard) if pairs else standings_table(leaderboard)
+    paper = pairs_table(leaderboard) if pairs and verdicts else standings_table(leaderboard)
     return Page(sections, [*verdicts, *cannot, *scored, *tested, *signatures], paper=[paper], styles=styles)
 
 
@@ -209,12 +209,13 @@ def standings_table(leaderboard: Leaderboard) -> PaperTable:
     letters = ascii_lowercase if names.height <= len(ascii_lowercase) else [f"{n + 1}," for n in range(names.height)]
     lettered = names.select("run", pl.Series("letter", letters[: names.height], pl.String))
     deviation = pl.when(pl.col("sd").is_not_null()).then(pl.format("±{} ", value_text("sd"))).otherwise(pl.lit(""))
-    marked = rows.join(_beaten(differences, lettered), on=["metric", "run"], how="left", maintain_order="left")
+    better = beaten(differences, lettered).with_columns(pl.col("letter").list.join(""))
+    marked = rows.join(better, on=["metric", "run"], how="left", maintain_order="left")
     marked = marked.with_columns(
         value_text("value").alias("text"),
         merit=sign(rows) * pl.col("value"),
         small=pl.concat_str(deviation, _brackets()) if "sd" in rows.columns else _brackets(),
-        raised=pl.col("letters").str.strip_chars_end(",").fill_null(""),
+        raised=pl.col("letter").str.strip_chars_end(",").fill_null(""),
     )
     marks = {"small": pl.col("small"), "raised": pl.col("raised"), "bold": is_best("metric")}
     cells = marked.select("run", "metric", cell(pl.col("text"), "cell", **marks))
@@ -255,8 +256,16 @@ def _compared(leaderboard: Leaderboard) -> tuple[pl.DataFrame, str]:
     return leaderboard.models.rename({"model": "run"}), "model"
 
 
-def _beaten(differences: pl.DataFrame, lettered: pl.DataFrame) -> pl.DataFrame:
-    """Per metric and run, the letters of the runs that it is significantly better than, in their order."""
+def beaten(differences: pl.DataFrame, marked: pl.DataFrame) -> pl.DataFrame:
+    """Per metric and run, the runs that it is significantly better than.
+
+    Args:
+        differences: Those of a `Leaderboard`.
+        marked: The runs in order, each with its mark (a letter, a place).
+
+    Returns:
+        The columns metric, run, and the one of the marks: a list of them, in their order.
+    """
     is_better = sign(differences) * pl.col("difference") > 0
     better, worse = (
         pl.when(is_better).then(one).otherwise(other) for one, other in (("run", "other"), ("other", "run"))
@@ -264,10 +273,10 @@ def _beaten(differences: pl.DataFrame, lettered: pl.DataFrame) -> pl.DataFrame:
     return (
         differences.filter(pl.col("significant").fill_null(value=False), sign(differences).is_not_null())
         .select("metric", run=better, worse=worse)
-        .join(lettered.with_row_index("place"), left_on="worse", right_on="run")
-        .sort("place")
+        .join(marked.with_row_index("index"), left_on="worse", right_on="run")
+        .sort("index")
         .group_by("metric", "run", maintain_order=True)
-        .agg(letters=pl.col("letter").str.join(""))
+        .agg(pl.exclude("worse", "index"))
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.analysis.associations import POOLED
-from dstbench.rendering.conclusion import conclusion
+from dstbench.analysis.conclusion import conclusion
 from dstbench.rendering.latex import PaperTable, cell
 from dstbench.rendering.tables import (
     UNDEFINED,

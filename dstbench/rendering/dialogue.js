@@ -195,7 +195,7 @@ function draw() {
   drawDialogue();
 }
 
-document.querySelector("header").prepend(el("a", { class: "skip", href: "#dialogues" }, "Skip to the dialogues"));
+document.querySelector("nav").prepend(el("a", { class: "skip", href: "#dialogues" }, "Skip to the dialogues"));
 document.getElementById("explorer").append(notice, presets, controls, count, list, more);
 addEventListener("hashchange", follow);
 follow();

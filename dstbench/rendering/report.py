@@ -42,7 +42,7 @@ from dstbench.rendering.diagnose import traits_page
 from dstbench.rendering.latex import latex_page
 from dstbench.rendering.report_page import Chapter, Front, render_frame, render_html, render_markdown
 from dstbench.rendering.scores import score_table, unit_of
-from dstbench.rendering.tables import as_rows, render_object
+from dstbench.rendering.tables import IS_COUNT, as_rows, render_object
 from dstbench.runs.open import Data, Reading
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score
@@ -119,7 +119,7 @@ class Report:
         return {
             **leaderboard_charts(self.leaderboard),
             "slots": heat_map(self.by_slot, "slot"),
-            "domains": heat_map(self.by_domain, "domain"),
+            **({} if self.by_domain.select(IS_COUNT.all()).item() else {"domains": heat_map(self.by_domain, "domain")}),
             **sweep_charts(self.sweep),
             **diagnosis_charts(self.diagnosis),
             "scores_by_turn": scores_along(self.by_turn, "turn"),
@@ -148,12 +148,13 @@ class Report:
         return Front(self.title, self.note, facts, sentences, warned, self.notes, chapters.glossary(metrics))
 
     def _chapters(self) -> list[Chapter]:
+        charts = self.charts
         return [
-            chapters.scores_chapter(self.leaderboard),
-            chapters.slots_chapter(self.by_domain, self.by_slot),
-            chapters.errors_chapter(self.diagnosis),
-            chapters.conventions_chapter(self.sweep),
-            chapters.papers_chapter(self.leaderboard, self.diagnosis, self.by_turn, self.traits, self.correlations),
+            chapters.scores_chapter(self.leaderboard, charts),
+            chapters.slots_chapter(self.by_domain, self.by_slot, charts),
+            chapters.errors_chapter(self.diagnosis, charts),
+            chapters.conventions_chapter(self.sweep, charts),
+            chapters.papers_chapter(self.diagnosis, self.by_turn, self.traits, self.correlations, charts),
         ]
 
 

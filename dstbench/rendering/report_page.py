@@ -17,7 +17,7 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any, Final
 
-from dstbench.rendering.charts.draw import draw_on_page
+from dstbench.rendering.charts.draw import LIGHT, draw_on_page
 from dstbench.rendering.html import Markup, element, join, json_text, table
 from dstbench.rendering.latex import PaperTable, latex_page
 from dstbench.rendering.tables import draw, escape_lines
@@ -131,7 +131,7 @@ def render_html(front: Front, chapters: Sequence[Chapter], explorer: tuple[str, 
     words = (part for word, text in front.glossary.items() for part in (element("dt", word), element("dd", text)))
     sections["glossary"] = ("Glossary", [element("dl", *words, class_="glossary")])
     order = [name for name in _ORDER if name in sections]
-    style, script = _file("page.css"), _file(*_SCRIPTS, *(_EXPLORER if explorer else ()))
+    style, script = f"{LIGHT}\n{_file('page.css')}", _file(*_SCRIPTS, *(_EXPLORER if explorer else ()))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
         f"trusted-types 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'"

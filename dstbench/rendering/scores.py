@@ -332,12 +332,13 @@ def sweep_page(rows: pl.DataFrame) -> Page:
             .agg(pl.col(metrics).first(), pl.col("profile").str.join(", "), pl.col("changed").first())
             .select(first, *others, "profile", pl.col("changed").alias("changed from the line above"))
         )
-        title = f"{run}: the same predictions, {first} {_spread(table, first)} by convention alone"
+        apart = _spread(table, first, is_count=first in counted)
+        title = f"{run}: the same predictions, {first} {apart} by convention alone"
         sections.append((title, shown))
     return Page(sections, [])
 
 
-def _spread(table: pl.DataFrame, metric: str) -> str:
+def _spread(table: pl.DataFrame, metric: str, *, is_count: bool) -> str:
     """The lowest and the highest score with their profiles; the table is sorted by score, the highest first."""
     defined = table.drop_nulls(metric)
     if defined.is_empty():
@@ -345,9 +346,10 @@ def _spread(table: pl.DataFrame, metric: str) -> str:
     ends = []
     for score in (defined[metric][-1], defined[metric][0]):
         name, *others = defined.filter(pl.col(metric) == score)["profile"]
-        ends.append(f"{100 * score:.2f} ({name}{f' and {len(others)} more' if others else ''})")
-    gap = 100 * (defined[metric][0] - defined[metric][-1])
-    return f"{' to '.join(ends)}: {gap:.2f} points apart"
+        text = f"{score:,.0f}" if is_count else f"{100 * score:.2f}"
+        ends.append(f"{text} ({name}{f' and {len(others)} more' if others else ''})")
+    gap = defined[metric][0] - defined[metric][-1]
+    return f"{' to '.join(ends)}: {f'{gap:,.0f}' if is_count else f'{100 * gap:.2f} points'} apart"
 
 
 def _number(metric: str, *, is_count: bool) -> pl.Expr:

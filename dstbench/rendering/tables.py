@@ -245,9 +245,9 @@ def side_by_side(tables: Iterable[pl.DataFrame], on: str | Sequence[str]) -> pl.
     return reduce(lambda left, right: left.join(right, on=on, how="left", maintain_order="left"), tables)
 
 
-def best_in_bold(table: pl.DataFrame, columns: Iterable[str]) -> Styles:
+def best_in_bold(table: pl.DataFrame, columns: Sequence[str]) -> Styles:
     """Styles for a table of texts: in each of these columns the largest number is bold, if there are several."""
-    numbers = table.select(pl.col(*columns).cast(pl.Float64, strict=False))
+    numbers = table.select(pl.col(columns).cast(pl.Float64, strict=False))
     is_best = numbers.select((pl.all() == pl.all().max()) & (pl.all().n_unique() > 1))
     return {name: ["bold" if best else "" for best in is_best[name]] for name in is_best.columns}
 

@@ -275,7 +275,7 @@ def test_one_run_has_traits_alone(three: dict[str, Any]) -> None:
     assert (one.agreement.height, one.reversals.height, one.dependence.height) == (0, 0, 8)
     assert finding(one) == []
     assert render_metrics(one, "text").startswith("Metrics over 1 run\n")
-    with pytest.raises(dstbench.UsageError, match="no figure of metrics over one run"):
+    with pytest.raises(dstbench.UsageError, match="no figure of one run"):
         metric_charts(one)
 
 

@@ -27,6 +27,7 @@ from dstbench.schema.names import name_of
 from dstbench.stats import compare_independent, compare_nonoverlapping, compare_overlapping
 from tests import formats, oracle
 from tests.analysis.test_diagnose import by_dialogue
+from tests.cli.test_diagnose import fields_of
 from tests.commands import ok, run
 from tests.corpora import States, corpora
 from tests.schemas import FOLDER
@@ -458,7 +459,7 @@ def test_the_figure_holds_both_halves(models: list[str]) -> None:
     halves = {(row["run"], row["first"], row["second"]): row["r"] for row in values}
     assert len(halves) == len(values) == 2 * matrix.height
     assert all(halves[name, second, first] == r for (name, first, second), r in halves.items())
-    assert {part["field"] for part in (chart["facet"], *chart["spec"]["encoding"].values())} <= set(values[0])
+    assert fields_of(chart) - {"text"} <= set(values[0])
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from dstbench.demo import synthetic
 from dstbench.rendering.charts.runs import leaderboard_charts
 from dstbench.rendering.compare import render_leaderboard
 from dstbench.typing import TableFormat
+from tests.cli.test_diagnose import fields_of
 from tests.commands import ok, run, tables
 from tests.corpora import States
 from tests.schemas import FOLDER
@@ -183,8 +184,27 @@ def test_figures_are_written_with_their_data(runs: list[str]) -> None:
     assert run(*words, "--model", "ours=best,middle")[0] == 0
     for name, used in (("scores", "run"), ("models", "model"), ("differences_jga", "other")):
         chart = json.loads(Path(f"figures/{name}.vl.json").read_text(encoding="utf-8"))
-        assert {"low", "high", used} <= set(chart["data"]["values"][0])
+        assert {"low", "high", used} | fields_of(chart) - {"text"} <= set(chart["data"]["values"][0])
         assert name[:11] == "differences" or chart["facet"]["sort"] == ["JGA", "GCA"]
+
+
+@pytest.mark.filterwarnings("ignore:.* left out:dstbench.DstbenchWarning")
+@pytest.mark.parametrize("command", ["score", "score --by domain", "compare", "compare --pairs", "sweep", "report"])
+def test_counts_alone_are_no_shares(command: str, runs: list[str]) -> None:
+    """A metric that is a count, without another beside it: nothing is in percent, and no share is missed."""
+    name, *options = command.split()
+    for form in ("text", "md", "latex", "csv", "json") if name != "report" else ("html", "md", "latex", "json"):
+        code, out, _ = run(name, *runs, *options, "-m", "missed", "--format", form, *["-o", "-"] * (name == "report"))
+        assert code == 0
+        if name == "sweep" and form in ("text", "md"):
+            counts = dstbench.sweep(runs, metrics="missed")["value"]
+            told = {int(n) for ends in re.findall(r"missed (\d+) \(.*?\) to (\d+) \(", out) for n in ends}
+            assert {counts.min(), counts.max()} <= told <= set(counts)
+    if name in ("compare", "sweep"):
+        assert run(name, *runs, "-m", "missed", "--figures", "figures")[0] == 0
+        drawn = [path.read_text() for path in Path("figures").iterdir()]
+        assert drawn
+        assert not any("%<" in text for text in drawn)
 
 
 def test_charts_hold_the_frames() -> None:

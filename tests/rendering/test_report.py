@@ -267,14 +267,20 @@ def test_what_was_said_comes_from_gold_or_runs_or_where_it_is_said_to_be(here: P
 # --- tables and figures ----------------------------------------------------------------------------------------------
 
 
-def test_runs_that_are_significantly_worse_are_named(demo: Report) -> None:
+@pytest.mark.parametrize("metric", ["jga", "missed"])
+def test_runs_that_are_significantly_worse_are_named(metric: str) -> None:
+    """Of two runs, the one with the lower JGA, or with more missed slots."""
+    demo = dstbench.report(synthetic(60), metrics=metric, most=1)
     (chapter, *_) = demo._chapters()
     standings = chapter.blocks[0].table
     assert standings is not None
     order = standings["run"].to_list()
     assert standings["place"].to_list() == ["1", "2", "3"]
-    worse = demo.leaderboard.differences.filter(pl.col("significant"), metric="jga")
-    pairs = {(r, o) if d > 0 else (o, r) for r, o, d in worse.select("run", "other", "difference").iter_rows()}
+    worse = demo.leaderboard.differences.filter(pl.col("significant"))
+    pairs = {
+        (r, o) if (d > 0) == (metric == "jga") else (o, r)
+        for r, o, d in worse.select("run", "other", "difference").iter_rows()
+    }
     assert pairs
     for run_, text in standings.select("run", "better than").iter_rows():
         spans = [span.split("\N{EN DASH}") for span in text.split(", ") if text != "-"]

@@ -47,14 +47,20 @@ def bias_charts(bias: Bias, top: int, sort: SlotOrder = "slot") -> dict[str, Cha
     counting = pl.format(", {}", "counting") if measures["counting"].n_unique() > 1 else pl.lit("")
     measures = measures.with_columns(measure=measure + counting)
     per_slot = {"x": number("value", title=None, scale={"domain": [0, 1]}), "y": named_axis("slot", order)}
-    evenness = chart("How evenly values are distributed", "point", measures, per_slot, by="split")
+    evenness = chart("How evenly values are distributed", "point", measures, per_slot, by="split", height={"step": 10})
     frequent = frequent_values(bias, top).sort(pl.col("slot").cast(pl.Enum(order)), maintain_order=True)
-    per_value = {
-        "x": percent("share", title="Share of the slot's values"),
-        "y": {**named_axis("value", []), "sort": None},
+    per_value: Spec = {
+        "x": percent("share", 2, title="Share of the slot's values"),
+        "y": {
+            "field": "value",
+            "type": "nominal",
+            "sort": None,
+            "title": None,
+            "axis": {"labelLimit": 80, "minExtent": 80},
+        },
     }
-    del per_value["y"]["scale"]
     values = _bars("Most frequent values", frequent, per_value, by="split")
+    values["usermeta"]["least"] = 40  # the values of 30 slots fit on a page
     return {
         "bias": in_panels(evenness, "measure", unique(measures["measure"])),
         "values": in_panels(values, "slot", unique(frequent["slot"]), y="independent"),
@@ -158,6 +164,7 @@ def _side_by_side(pairs: pl.DataFrame) -> Chart:
                 (side, at + 1 + line, text, "gold" if is_gold else "said") for line, (text, is_gold) in enumerate(lines)
             ]
         at += max(map(len, wrapped)) + 2
+        rows.append(("annotated", at - 1, "", "said"))  # a blank line
     schema = {"side": pl.String, "line": pl.UInt16, "text": pl.String, "part": pl.String}
     looks = {"slot": COLOURS[6], "gold": COLOURS[0], "said": INK}
     encoding = {

@@ -30,6 +30,8 @@ _SPACING: Final = 12
 # The shortest line of a label above a panel, in characters, and the width of a character in points.
 _SHORTEST_LINE: Final = 10
 _LETTER: Final = 4.2
+# The room that labels beside each panel have at least.
+_OWN_LABELS: Final = 48
 _DOTS_PER_INCH: Final = 300
 _VEGA_LITE: Final = "5.20"
 # The width and height in the opening tag of an SVG, with the text before each.
@@ -44,7 +46,7 @@ _CONFIG: Final[Spec] = {
         "gridColor": "#dddddd", "gridWidth": 0.5, "domainWidth": 0.5, "tickWidth": 0.5,
     },
     "axisX": {"labelOverlap": True},
-    "facet": {"spacing": _SPACING},
+    "facet": {"spacing": {"column": _SPACING, "row": 4}},
     "header": {
         "labelFontSize": 8, "titleFontSize": 8, "titleFontWeight": "normal", "labelColor": INK, "labelLimit": 0,
         "labelPadding": 4},
@@ -83,7 +85,7 @@ def draw_figure(chart: Chart, form: FigureFormat, width: float | None = None) ->
 
 
 def draw_on_page(chart: Chart) -> Markup:
-    """A chart as an element of a page, without colours of its own: page.css has the variables ``--s0`` to ``--s7``."""
+    """A chart as an element of a page, without colours of its own: these are variables (`LIGHT`)."""
     _, drawn = _fit({**chart, "background": None}, _ON_PAGE[_WIDE if _is_wide(chart) else _WIDTH])
     root = Xml.fromstring(drawn)  # noqa: S314 # our own drawing
     _clean(root)
@@ -113,7 +115,12 @@ def _panels(chart: Spec) -> int:
 
 
 def _is_wide(chart: Spec) -> bool:
-    return bool(_panels(chart) >= _MANY_PANELS or "wide" in chart["usermeta"])
+    return _panels(chart) >= _MANY_PANELS or "wide" in chart["usermeta"]
+
+
+def _has_own_labels(chart: Spec) -> bool:
+    """Whether each panel has labels of its own beside it."""
+    return "y" in chart.get("resolve", {}).get("scale", {})
 
 
 def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
@@ -156,23 +163,17 @@ def _width(svg: str) -> float:
     return float(size[2]) if size else 0.0
 
 
-def _has_own_labels(chart: Spec) -> bool:
-    """Whether each panel has labels of its own beside it."""
-    return bool(chart.get("resolve", {}).get("scale", {}).get("y") == "independent")
-
-
 def _sized(chart: Spec, width: float, columns: int, whole: float) -> Spec:
     """The chart in our style, with plots of this width in so many columns; the legend as wide as the whole."""
-    sized = copy.deepcopy(dict(chart))
+    sized: Spec = copy.deepcopy(dict(chart))
     sized.pop("title", None)
     legend = {**_CONFIG["legend"], "columns": max(2, int(whole / 105))}
     sized["config"] = {**_CONFIG, "legend": legend, **sized.get("config", {})}
     if "facet" in sized:
         sized["columns"] = columns
-        sized["facet"]["header"] = {"labelExpr": in_lines(max(_SHORTEST_LINE, int(width / _LETTER)))}
+        room = width + (_OWN_LABELS if _has_own_labels(chart) else 0)
+        sized["facet"]["header"] = {"labelExpr": in_lines(max(_SHORTEST_LINE, int(room / _LETTER)))}
     plot = sized["spec"] if "facet" in sized else sized
-    if plot.get("height") == plot.get("width", 0):  # a square plot stays square
-        plot["height"] = width
     plot["width"] = width
     if columns > 1:
         _title_once(sized, plot)
@@ -192,6 +193,8 @@ def _title_once(chart: Spec, plot: Spec) -> None:
 # --- the page ---------------------------------------------------------------------------------------------------------
 
 _SVG: Final = "{http://www.w3.org/2000/svg}"
+#: The style of a page's light screen: the colours of charts; page.css has those of a dark one.
+LIGHT: Final = f":root {{ {' '.join(f'--s{number}: {colour};' for number, colour in enumerate(COLOURS))} }}"
 _THEME: Final = {
     INK: "currentColor",
     "black": "currentColor",
@@ -200,6 +203,8 @@ _THEME: Final = {
     **{colour: f"var(--s{number})" for number, colour in enumerate(COLOURS)},
 }
 _MORE_DECIMALS: Final = re.compile(r"(\.\d\d)\d+")
+# A share, as screen readers are told it.
+_PERCENT: Final = re.compile(r"\b(\d+\.\d{6})%")
 # What an element of a drawing may be, and what it may have.
 _ELEMENTS: Final = frozenset({"svg", "g", "path", "line", "text", "tspan", "rect"})
 _ATTRIBUTES: Final = frozenset({
@@ -228,4 +233,4 @@ def _clean(element: Xml.Element) -> None:
             if child.tag == "g" and not len(child):
                 element.remove(child)
     if label:
-        Xml.SubElement(element, "title").text = label
+        Xml.SubElement(element, "title").text = _PERCENT.sub(lambda text: f"{float(text[1]):.2f} %", label)

@@ -63,7 +63,7 @@ def specification(
     return Chart({
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "config": {"range": {"category": list(COLOURS)}},
-        "usermeta": {**({"least": least} if least else {}), **({"wide": True} if wide else {})},
+        "usermeta": {key: value for key, value in (("least", least), ("wide", wide)) if value},
         "title": title,
         "data": {"values": rows.to_dicts()},
         **content,

@@ -43,6 +43,9 @@ _ALONG: Final = {"turn": "Turn", "length": "Turns of the dialogue", "n_gold": "G
 _CELL: Final = 16
 _LABEL: Final = 7.5
 _HEIGHT: Final = 130
+# The opacity of the faintest and the darkest square; black text can be read on both.
+_FAINT: Final = 0.03
+_DARK: Final = 0.7
 # More runs beside each other need the width of a page.
 _MANY_RUNS: Final = 5
 
@@ -76,8 +79,9 @@ def leaderboard_charts(leaderboard: Leaderboard) -> dict[str, Chart]:
     for rows in of_metrics:
         metric = "".join(letter if letter.isalnum() else "-" for letter in rows["metric"].item(0))
         charts[f"differences_{metric}" if len(of_metrics) > 1 else "differences"] = _differences(rows)
-    if leaderboard.scores["run"].n_unique() > 1:
-        charts["spread"] = _spread(leaderboard.scores)
+    shares = leaderboard.scores.filter(~IS_COUNT)
+    if shares["run"].n_unique() > 1:
+        charts["spread"] = _spread(shares)
     return charts
 
 
@@ -93,14 +97,16 @@ def metric_charts(compared: MetricComparison) -> dict[str, Chart]:
     """The figures of metrics side by side: how far they spread runs, and how alike their orders are.
 
     Raises:
-        UsageError: There is one run.
+        UsageError: There is one run, or one metric, a count.
     """
-    if compared.scores["run"].n_unique() < 2:
-        raise UsageError("there is no figure of metrics over one run", hint="give two runs or more")
-    charts = {} if compared.scores.filter(~IS_COUNT)["value"].count() == 0 else {"spread": _spread(compared.scores)}
+    charts, shares = {}, compared.scores.filter(~IS_COUNT)
+    if shares["run"].n_unique() > 1:
+        charts["spread"] = _spread(shares)
     if compared.agreement.height:
         rows = with_names(compared.agreement, "first", "second").with_columns(run=pl.lit(""), n="runs")
         charts["orders"] = _matrices(rows, "tau", "Kendall's tau of the orders of metrics")
+    if not charts:
+        raise UsageError("there is no figure of one run, or of one count", hint="give two runs or more, and a share")
     return charts
 
 
@@ -132,44 +138,40 @@ def heat_map(rows: pl.DataFrame, by: str) -> Chart:
     else:
         what = f"Scores {what}"
     shown = with_names(shares.filter(pl.col(by).is_in(groups))).drop_nulls("value")
-    shown = shown.select(
-        "run", by, pl.col("metric").str.replace(r" \(.*", ""), "value", "turns", short=1 - pl.col("value")
-    )
+    shown = shown.select("run", by, pl.col("metric").str.replace(r" \(.*", ""), "value", "turns")
     column = "run" if len(runs) > 1 else "metric"
     columns = unique(shown[column])
     top = {"orient": "top", "labelAngle": 0 if len(columns) < 5 else -60, "domain": False, "ticks": False}
     axes = {"x": named_axis(column, columns, **top), "y": named_axis(by, groups, domain=False, ticks=False)}
-    return _squares(
-        what, shown, axes, "short", text="format(100 * datum.value, '.0f')", minus="true",
-        wide=len(columns) > _MANY_RUNS, height=row_step(groups),
-    )  # fmt: skip
+    shade = number("value", scale={"domain": [0, 1], "range": [_DARK, _FAINT]})
+    text = "format(100 * datum.value, '.0f')"
+    height, is_wide = row_step(groups), len(columns) > _MANY_RUNS
+    return _squares(what, shown, axes, shade, text=text, minus="true", height=height, wide=is_wide)
 
 
 def scores_along(rows: pl.DataFrame, by: str) -> Chart:
     """Scores by turn, by length or by the number of gold slots; several metrics are lines in a panel per run."""
-    axes = {
-        "x": number(by, title=_ALONG[by], axis={"tickMinStep": 1, "grid": False}),
-        "y": percent("value", scale={"domain": [0, 1]}, title="Score"),
-    }
-    rows = with_names(rows)
-    metrics, runs = unique(rows["metric"]), unique(rows["run"])
-    shown = rows.select("run", by, "metric", "value", "turns")
-    title = f"Scores by {by.replace('_', ' ')}"
+    shown = with_names(rows).select("run", by, "metric", "value", "turns")
+    metrics = unique(shown["metric"])
+    x = number(by, title=_ALONG[by], axis={"tickMinStep": 1, "grid": False})
+    y = number("value") if rows.select(IS_COUNT.any()).item() else percent("value", scale={"domain": [0, 1]})
     if len(metrics) == 1:
-        axes["y"]["title"] = metrics[0]
-        return chart(f"{metrics[0]} by {by}", "line", shown, axes)
-    return in_panels(chart(title, "line", shown, axes, by="metric"), "run", runs)
+        return chart(f"{metrics[0]} by {by}", "line", shown, {"x": x, "y": {**y, "title": metrics[0]}})
+    axes = {"x": x, "y": {**y, "title": "Score"}}
+    whole = chart(f"Scores by {by.replace('_', ' ')}", "line", shown, axes, by="metric")
+    return in_panels(whole, "run", unique(shown["run"]))
 
 
 def _intervals(rows: pl.DataFrame, by: str, title: str) -> Chart:
     """A forest plot: a point and its interval per row, a panel per metric."""
-    shown = with_names(rows).select(by, "metric", "value", "low", "high")
-    counted = with_names(rows.filter(IS_COUNT))["metric"].unique().to_list()
+    named, ticks = with_names(rows), {"format": "~%"}
+    if rows.select(IS_COUNT.any()).item():  # the axes of all panels have one format
+        named, ticks = named.with_columns(pl.col("value", "low", "high") * (1 + 99 * ~IS_COUNT)), {}
+        named = named.with_columns(pl.when(IS_COUNT).then("metric").otherwise(pl.col("metric") + " (%)"))
+    shown = named.select(by, "metric", "value", "low", "high")
     metrics, names = unique(shown["metric"]), unique(shown[by])
     scale: Spec = {"zero": False, "nice": False, "padding": 4}
-    ticks: Spec = {"tickCount": 3}
-    format_of = {"labelExpr": "datum.label"} if counted else {"format": "~%"}
-    x = {"title": None, "scale": scale, "axis": {**ticks, **format_of}}
+    x = {"title": None, "scale": scale, "axis": {"tickCount": 3, **ticks}}
     y = named_axis(by, names)
     layers: list[Spec] = [
         {"mark": "rule", "encoding": {"y": y, "x": number("low", **x), "x2": {"field": "high"}}},
@@ -188,20 +190,19 @@ def _differences(rows: pl.DataFrame) -> Chart:
     rows = rows.select("metric", "run", "other", "difference", "low", "high", "p_adjusted", "significant")
     runs, others = unique(rows["run"]), unique(rows["other"])
     text = "datum.difference === null ? '-' : format(datum.difference, '.1f') + (datum.significant ? '*' : '')"
-    rows = rows.with_columns(strength=(pl.col("difference").abs() / pl.col("difference").abs().max()).fill_nan(0))
+    largest = rows.select(pl.col("difference").abs().max()).item() or 1
+    shade = number("difference", scale={"domain": [-largest, 0, largest], "range": [_DARK, _FAINT, _DARK]})
     axes = {"x": named_axis("other", others, labelAngle=-60), "y": named_axis("run", runs)}
     title = f"Differences in {rows['metric'].item(0)}, in points: row less column; * significant"
-    many = len(others) > _MANY_RUNS
-    return _squares(
-        title, rows, axes, "strength", text=text, minus="datum.difference < 0", height=row_step(runs), wide=many
-    )
+    height, is_wide = row_step(runs), len(others) > _MANY_RUNS
+    return _squares(title, rows, axes, shade, text=text, minus="datum.difference < 0", height=height, wide=is_wide)
 
 
 def _spread(scores: pl.DataFrame) -> Chart:
     """Mean and standard deviation of the runs' scores, by metric, on one axis (Kim et al. 2022, Fig 4)."""
     from dstbench.analysis.orders import spread_of  # not before: it needs the modules of statistics
 
-    shares = scores.filter(~IS_COUNT).drop_nulls("value")
+    shares = scores.drop_nulls("value")
     spread = with_names(spread_of(shares)).with_columns(
         low=pl.col("mean") - pl.col("sd"), high=pl.col("mean") + pl.col("sd")
     )
@@ -230,18 +231,12 @@ def _matrices(rows: pl.DataFrame, value: str = "r", title: str = "Correlations")
     both = pl.concat([rows, rows.rename({"first": "second", "second": "first"}).select(rows.columns)])
     names = unique(pl.concat([rows["first"], rows["second"]]))
     axes = {"x": named_axis("first", names, labelAngle=-60), "y": named_axis("second", names)}
-    shown = both.select("run", "first", "second", value, "low", "high", "n").with_columns(strength=pl.col(value).abs())
+    shown = both.select("run", "first", "second", value, "low", "high", "n")
+    shade = number(value, scale={"domain": [-1, 0, 1], "range": [_DARK, _FAINT, _DARK]})
     text = f"datum.{value} === null ? '-' : replace(format(datum.{value}, '.2f'), '0.', '.')"
-    whole = _squares(
-        title,
-        shown,
-        axes,
-        "strength",
-        text=text,
-        minus=f"datum.{value} < 0",
-        least=_CELL * len(names),
-        height=row_step(names),
-    )
+    height, least = row_step(names), _CELL * len(names)
+    minus = f"datum.{value} < 0"
+    whole = _squares(title, shown, axes, shade, text=text, minus=minus, height=height, least=least)
     return in_panels(whole, "run", unique(rows["run"]))
 
 
@@ -249,7 +244,7 @@ def _squares(
     title: str,
     rows: pl.DataFrame,
     axes: Spec,
-    strength: str,
+    shade: Spec,
     *,
     text: str,
     minus: str,
@@ -263,7 +258,7 @@ def _squares(
         title: What they show.
         rows: A row per square.
         axes: Their places.
-        strength: The field by which they are dark: 0 to 1.
+        shade: The channel of how dark they are, `_FAINT` to `_DARK`.
         text: The expression of their texts.
         minus: Where this expression holds, they are orange, otherwise blue.
         height: The height of a row.
@@ -271,11 +266,15 @@ def _squares(
         wide: Likewise.
     """
     colour = {"condition": {"test": minus, "value": COLOURS[1]}, "value": COLOURS[0]}
-    opacity = number(strength, scale={"domain": [0, 1], "range": [0.03, 0.7]}, legend=None)
-    squares: Spec = {"mark": {"type": "rect", "tooltip": True}, "encoding": {"fillOpacity": opacity, "color": colour}}
-    texts: Spec = {"mark": "text", "transform": [{"calculate": text, "as": "text"}]}
-    written: Spec = {"text": {"field": "text", "type": "nominal"}}
-    layers = [squares, {**texts, "encoding": written}]
+    looks = {"fillOpacity": {**shade, "legend": None}, "color": colour}
+    layers = [
+        {"mark": {"type": "rect", "tooltip": True}, "encoding": looks},
+        {
+            "mark": "text",
+            "transform": [{"calculate": text, "as": "text"}],
+            "encoding": {"text": {"field": "text", "type": "nominal"}},
+        },
+    ]
     return specification(title, rows, encoding=axes, layer=layers, height=height, least=least, wide=wide)
 
 
@@ -299,11 +298,9 @@ def _slopes(rows: pl.DataFrame) -> Chart:
     x = named_axis("label", order, labelAngle=-40, grid=True)
     scale = {"zero": False, "nice": True}
     looks = chart("", "line", shown, {})
-    line = {**looks["encoding"], "x": x, "y": percent("value", title=metric, scale=scale)}
-    for channel in line.values():
-        channel["legend"] = None
-    for axis in ("x", "y"):
-        line[axis].pop("legend")
+    y = number if rows.select(IS_COUNT.any()).item() else percent
+    line = {**{channel: {**look, "legend": None} for channel, look in looks["encoding"].items()}, "x": x}
+    line["y"] = y("value", title=metric, scale=scale)
     text = {"type": "text", "align": "left", "dx": 6, "tooltip": True}
     return specification(
         f"{metric} of the same predictions under {scores.height} conventions", shown, wide=True, height=_HEIGHT,
@@ -313,7 +310,7 @@ def _slopes(rows: pl.DataFrame) -> Chart:
                 "data": {"values": ends.to_dicts()},
                 "mark": text,
                 "encoding": {
-                    "x": x, "y": percent("at", title=metric, scale=scale), "text": name("run", runs),
+                    "x": x, "y": y("at", title=metric, scale=scale), "text": name("run", runs),
                     "color": line["color"],
                 },
             },

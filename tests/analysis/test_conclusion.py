@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.rendering.conclusion import conclusion
+from dstbench.analysis.conclusion import conclusion
 
 GOLD = [{"hotel-area": "north"}, {"hotel-area": "north", "hotel-name": "ashley"}]
 

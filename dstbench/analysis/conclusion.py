@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from dstbench.analysis.sentences import listed, number, percent
+
 if TYPE_CHECKING:
     from dstbench.analysis.diagnose import Diagnosis
 
 _KINDS: Final = {"missed": "missed", "wrong": "wrong values", "over": "over-predicted"}
 _NO_PREDICTION: Final = "no-prediction"
-# A line names at most this many runs, or slots.
-_NAMED: Final = 1
 
 
 def conclusion(diagnosis: Diagnosis) -> list[str]:
@@ -31,7 +31,9 @@ def _failing(diagnosis: Diagnosis) -> str:
         return "no dialogue fails"
     shares = runs.select("run", share=pl.col("failing") / pl.col("dialogues")).sort("share", maintain_order=True)
     (least, low), (most, high) = shares.row(0), shares.row(-1)
-    of_runs = f"{_percent(low)} ({least}) to {_percent(high)} ({most})" if shares.height > 1 else _percent(low)
+    of_runs = (
+        f"{percent(100 * low)} ({least}) to {percent(100 * high)} ({most})" if shares.height > 1 else percent(100 * low)
+    )
     bins = diagnosis.first_failures.group_by("high").agg(pl.col("dialogues").sum()).sort("high")
     half = bins.filter(2 * pl.col("dialogues").cum_sum() >= pl.col("dialogues").sum())["high"].item(0)
     by = f"half by {100 * half:.0f} % of their turns" if half < 1 else "more than half first in their last tenth"
@@ -46,9 +48,9 @@ def _errors(errors: pl.DataFrame) -> str | None:
     if not total:
         return None
     kinds = sums.group_by("kind", maintain_order=True).agg(pl.col("n").sum()).sort("n", descending=True)
-    shares = ", ".join(f"{_percent(n / total)} {_KINDS[kind]}" for kind, n in kinds.iter_rows() if n)
+    shares = ", ".join(f"{percent(100 * n / total)} {_KINDS[kind]}" for kind, n in kinds.iter_rows() if n)
     most = sums.filter(pl.col("n") == sums["n"].max())
-    return f"errors: {shares}; most: {' and '.join(most['class'])} ({_percent(most['n'][0] / total)})"
+    return f"errors: {shares}; most: {' and '.join(most['class'])} ({percent(100 * most['n'][0] / total)})"
 
 
 def _slots(diagnosis: Diagnosis) -> str | None:
@@ -64,18 +66,11 @@ def _slots(diagnosis: Diagnosis) -> str | None:
     lines = []
     if rates.height and rates["rate"][0] < 1:
         slot, *_, rate = rates.row(0)
-        lines.append(f"worst slot: {slot} (right in {_percent(rate)})")
+        lines.append(f"worst slot: {slot} (right in {percent(100 * rate)})")
     never = counts.filter(pl.col("predicted") == 0).group_by("run", maintain_order=True).agg("slot")
     never = never.sort(pl.col("slot").list.len(), descending=True, maintain_order=True)
-    clauses = [
-        f"{', '.join(names[:_NAMED])}{f' and {len(names) - _NAMED} more' if len(names) > _NAMED else ''} ({run})"
-        for run, names in never.head(_NAMED).iter_rows()
-    ]
-    if clauses:
-        more = f", and slots of {never.height - _NAMED} more runs" if never.height > _NAMED else ""
-        lines.append(f"never predicted: {'; '.join(clauses)}{more}")
+    if never.height:
+        run, names = never.row(0)
+        more = f", and slots of {number(never.height - 1, 'more run')}" if never.height > 1 else ""
+        lines.append(f"never predicted: {listed(names, 1)} ({run}){more}")
     return "; ".join(lines) or "every slot that gold has is right"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
