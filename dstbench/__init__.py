@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from dstbench import stats as stats
     from dstbench.analysis.check import check as check
     from dstbench.analysis.compare import compare as compare
+    from dstbench.analysis.compare_metrics import compare_metrics as compare_metrics
     from dstbench.analysis.correlate import correlate as correlate
     from dstbench.analysis.diagnose import diagnose as diagnose
     from dstbench.analysis.fuzzy_pairs import fuzzy_pairs as fuzzy_pairs
@@ -51,6 +52,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
 _DEFINED_IN = {
     "analysis.check": ["check"],
     "analysis.compare": ["compare"],
+    "analysis.compare_metrics": ["compare_metrics"],
     "analysis.correlate": ["correlate"],
     "analysis.diagnose": ["diagnose"],
     "analysis.fuzzy_pairs": ["fuzzy_pairs"],

@@ -191,6 +191,7 @@ def test_every_function_refuses_gold_without_a_slot_of_the_set() -> None:
     asked: dict[str, Callable[[], object]] = {
         "score": lambda: dstbench.score(states, profile="star"),
         "compare": lambda: dstbench.compare({"a": states, "b": states}, profile="star"),
+        "compare-metrics": lambda: dstbench.compare_metrics({"a": states, "b": states}, profile="star"),
         "check": lambda: dstbench.check(states, profile="star"),
         "report": lambda: dstbench.report(states, profile="star"),
         "diagnose": lambda: dstbench.diagnose(states, profile="star"),

@@ -113,6 +113,7 @@ def test_every_command_runs_or_has_a_reason_not_to(here: Path) -> None:
     several = {**dialogues, **{f"{name}9": turns for name, turns in dialogues.items()}}  # `compare` needs two
     for name in ("predictions.json", "model_a.json", "model_b.json"):
         Path(name).write_text(json.dumps(several))
+    Path("table.csv").write_text("model,metric,value\na,JGA,.5\nb,JGA,.6\na,GCA,.7\nb,GCA,.6\n")
     Path("bare.json").write_text(formats.mwzeval())
     for name in ("test.tsv", "train.tsv"):
         Path(name).write_text(formats.star_tsv())

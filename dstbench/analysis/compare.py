@@ -142,7 +142,12 @@ def compare(
 
 
 def resample(
-    paired: Paired, design: Design, *, models: Models | None = None, baseline: int | None = None
+    paired: Paired,
+    design: Design,
+    *,
+    models: Models | None = None,
+    baseline: int | None = None,
+    bootstrap: Bootstrap | None = None,
 ) -> Leaderboard:
     """Compare paired runs; see `compare`.
 
@@ -151,11 +156,12 @@ def resample(
         design: How they are compared.
         models: Model name to the indices of its runs; None: runs are compared.
         baseline: The index of the run (or model) that the others are compared to; None: all pairs.
+        bootstrap: The design's resamples of the runs' sums, if they are drawn already.
     """
     names = list(paired.runs if models is None else models)
     pairs = [(b, a) if a == baseline else (a, b) for a, b in combinations(range(len(names)), 2)]
     pairs = [pair for pair in pairs if baseline is None or pair[1] == baseline]
-    bootstrap = stats.Bootstrap.draw(paired.sums, design.resamples, design.seed)
+    bootstrap = bootstrap or stats.Bootstrap.draw(paired.sums, design.resamples, design.seed)
     randomisation = stats.Randomisation.draw(paired.sums, design.resamples, design.seed) if models is None else None
     scores = paired.scores.to_dicts()  # run by run, each with all metrics
     means: list[Row] = []

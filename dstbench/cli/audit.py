@@ -25,7 +25,7 @@ from dstbench.typing import Preset, SlotOrder
 
 audits = typer.Typer(
     name="audit",
-    help="Audit a dataset: measure and mend what distorts every score.",
+    help="Audit a dataset: measure and mend what distorts scores.",
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -7,6 +7,7 @@ every start, and would have to compile them from strings.
 import functools
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -124,7 +125,8 @@ def command(
         expanded += [_VERBOSE] if expanded else []
         run.__signature__ = inspect.Signature(expanded)  # type: ignore[attr-defined] # Typer makes options of it
         run.__annotations__ = {}  # otherwise Typer evaluates the function's own annotations several times
-        app.command(name, epilog=f"Example: dstbench {example}")(run)
+        sentence = re.split(r"(?<=\.)\s", function.__doc__ or "", maxsplit=1)[0]  # which Typer would cut
+        app.command(name, short_help=sentence, epilog=f"Example: dstbench {example}")(run)
         return run
 
     return add

@@ -239,6 +239,80 @@ DESIGN: Final = Table(
     baseline=text("The run or model that all others are compared with; null: all pairs are compared.", nullable=True),
 )
 
+# --- metrics side by side ---------------------------------------------------------------------------------------------
+
+SPREAD: Final = Table(
+    "spread of metrics",
+    "One row per metric: how far it spreads the runs (Kim et al. 2022, Fig 4).",
+    **SCORES.only("metric", "unit"),
+    runs=count("Number of runs that have a score."),
+    mean=number("Mean of their scores; null: no run has one.", nullable=True),
+    sd=number("Standard deviation over the runs (n - 1); null: fewer than two have a score.", nullable=True),
+    lowest=number("The lowest score; null as `mean`.", nullable=True),
+    highest=number("The highest score; null as `mean`.", nullable=True),
+    range=number("highest minus lowest; null as `sd`.", nullable=True),
+    se=number("Mean standard error of a run's score, over dialogues; null: unknown.", nullable=True),
+    signal_to_noise=number("sd / se; null: one of them is, or se is 0.", nullable=True),
+)
+
+POWER: Final = Table(
+    "discriminative power",
+    "One row per metric: how many pairs of runs its test tells apart (Sakai 2006).",
+    **SCORES.only("metric", "unit"),
+    pairs=count("Pairs of runs that have a p."),
+    apart=count("Of these: p is at most 1 - level."),
+    apart_adjusted=count("Of these: p adjusted for their number is at most 1 - level."),
+    untestable=count("Of these: the adjusted p cannot be so small, with so few resamples or dialogues that differ."),
+    power=number("apart / pairs; null: no pair.", nullable=True),
+    power_adjusted=number("apart_adjusted / pairs; likewise.", nullable=True),
+    adjustment=text("How p is adjusted."),
+    median_detectable=number(
+        "The difference that one test at 5 % finds in 80 % of cases (2.8 se), median over the pairs; null: undefined.",
+        nullable=True,
+    ),
+)
+
+RANK_AGREEMENT: Final = Table(
+    "agreement of orders",
+    "One row per pair of metrics: how alike the orders are in which they put the runs, the best first.",
+    first=text("A metric."),
+    second=text("Another one."),
+    runs=count("Number of runs that both have a score for."),
+    tau=number("Kendall's tau-b; null: one of them ties all runs.", nullable=True),
+    low=number("Lower end of its percentile interval, by resampling dialogues; null: unknown.", nullable=True),
+    high=number("Upper end, likewise.", nullable=True),
+    undefined=count("Resamples left out because tau is undefined in them; null: none are drawn.", nullable=True),
+    reversed=count("Pairs of runs that they put in opposite orders."),
+    level=number("Confidence level of the interval; null: there is none.", nullable=True),
+)
+
+REVERSALS: Final = Table(
+    "reversed pairs",
+    "One row per (pair of metrics, pair of runs that they put in opposite orders).",
+    **RANK_AGREEMENT.only("first", "second"),
+    run=text("The run that is better by `first`."),
+    other=text("The run that is better by `second`."),
+    difference_first=number("Score of run minus score of other, by `first`."),
+    difference_second=number("The same by `second`."),
+)
+
+DEPENDENCE: Final = Table(
+    "dependence on traits",
+    "One row per (metric, trait): Pearson's correlation over the dialogues of all runs.",
+    **SCORES.only("metric"),
+    trait=text("A column of the dialogues' table: turns, n_gold_max, to_mean, nu_paper."),
+    r=number("Their correlation; null: one of them does not vary.", nullable=True),
+    n=count("Dialogues of runs in which both are defined: a dialogue counts once for each run."),
+    low=number(
+        "Lower end of its percentile interval, by resampling dialogues, each with all its runs; null: r is null, or "
+        "fewer than 4 dialogues have both.",
+        nullable=True,
+    ),
+    high=number("Upper end, likewise.", nullable=True),
+    undefined=count("Resamples left out because r is undefined in them."),
+    level=number("Confidence level of the interval."),
+)
+
 # --- single turns and slots ------------------------------------------------------------------------------------------
 
 _TURN: Final = {**SCORES.only("run"), **LONG.only("dialogue", "turn")}

@@ -38,6 +38,8 @@ COMMANDS = {
     "score by slot, wide": ("score", *RUNS, "--by", "slot", "--wide"),
     "compare": ("compare", *RUNS, "-m", "jga,fga", "--resamples", "200"),
     "compare of many": ("compare", *LACKING, "--resamples", "200"),
+    "compare-metrics": ("compare-metrics", *RUNS, "-m", "jga,sa,fga,gca", "--resamples", "200"),
+    "compare-metrics of many": ("compare-metrics", *LACKING, "--resamples", "200"),
     "pairs": ("pairs", *RUNS, "--profile", "qian2021"),
     "sweep": ("sweep", "careful.parquet", "-m", "jga,fga,f1"),
     "sweep of several": ("sweep", *RUNS),

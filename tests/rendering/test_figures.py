@@ -53,6 +53,7 @@ def charts_of(count: int) -> dict[str, Chart]:
     }
     if count > 1:
         charts |= of_runs.leaderboard_charts(dstbench.compare(runs, metrics=metrics, resamples=100))
+        charts |= of_runs.metric_charts(dstbench.compare_metrics(runs, resamples=100))
     return charts
 
 
@@ -86,7 +87,8 @@ def test_figures_fit_on_a_page_and_name_every_run_whole(count: int) -> None:
         assert any(width == pytest.approx(wanted, rel=0.03) for wanted in (COLUMN, PAGE)), name
         assert height <= 700, name
         assert "…" not in shown_texts(svg) or name == "values", name  # names of hotels may be cut
-        if count > 1 and name not in ("gold_slots", "spread", "traits", "bias", "values"):  # these are of no single run
+        of_no_run = ("gold_slots", "spread", "orders", "traits", "bias", "values")
+        if count > 1 and name not in of_no_run:
             for number in range(count):
                 assert re.search(rf">[^<]*seed_{number}(?: |<)", svg), (name, number)
 
@@ -257,15 +259,16 @@ def test_the_spread_of_runs_is_that_of_kim_s_figure_4() -> None:
     jga = [0.5446, 0.6131, 0.5242, 0.5605, 0.5357, 0.4939, 0.4879, 0.5483, 0.5178, 0.4699]
     sa = [0.9748, 0.9707, 0.9735, 0.9761, 0.9749, 0.9700, 0.9652, 0.9754, 0.9690, 0.9666]
     rows = [
-        {"run": f"m{n}", "metric": metric, "unit": "share", "value": value}
+        {"model": f"m{n}", "metric": metric, "value": value}
         for metric, column in (("jga", jga), ("sa", sa))
         for n, value in enumerate(column)
     ]
-    drawn = {row["metric"]: row for row in values(of_runs._spread(pl.DataFrame(rows)))}
+    charts = of_runs.metric_charts(dstbench.compare_metrics(table=pl.DataFrame(rows)))
+    drawn = {row["metric"]: row for row in values(charts["spread"])}
     for metric, mean, sd, span in (("JGA", 0.5296, 0.0412, 0.1432), ("Slot accuracy", 0.9716, 0.0039, 0.0109)):
         row = drawn[metric]
         assert (row["mean"], row["sd"]) == (pytest.approx(mean, abs=1e-4), pytest.approx(sd, abs=1e-4))
-        assert row["most"] - row["least"] == pytest.approx(span, abs=1e-4)
+        assert row["range"] == pytest.approx(span, abs=1e-4)
 
 
 def test_pairs_of_runs_are_squares_with_their_difference_in_points() -> None:

@@ -19,6 +19,7 @@ from dstbench.errors import DstbenchWarning
 from dstbench.io.escape import latex_text, visible
 from dstbench.metrics import Metric
 from dstbench.rendering.compare import pairs_table, render_leaderboard, standings_table
+from dstbench.rendering.compare_metrics import render_metrics
 from dstbench.rendering.diagnose import render_correlations, render_diagnosis, render_traits
 from dstbench.rendering.latex import PaperTable, latex_page, relabelled
 from dstbench.rendering.scores import render_scores, render_sweep, score_table
@@ -76,6 +77,7 @@ def pages(runs: dict[str, pl.DataFrame]) -> dict[str, str]:
         "many": render_leaderboard(many, "latex"),
         "models": render_leaderboard(of_models, "latex"),
         "pairs": render_leaderboard(many, "latex", pairs=True),
+        "metrics": render_metrics(dstbench.compare_metrics(runs, resamples=200), "latex"),
         "disagree": render_traits(dstbench.traits(runs, disagree=["jga", "gca"]), "latex"),
         "versus": render_correlations(dstbench.correlate(runs, differences=["jga,fga,gca"]), "latex"),
         "report": dstbench.report(runs, most=1).to_latex(),

@@ -31,8 +31,9 @@ EVIL = TERMINAL + MARKUP
 UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 FORMS = ("text", "json", "csv", "md", "latex")
-TABLES = ("score", "score --by slot", "score --by dialogue", "compare", "diagnose", "traits", "correlate", "sweep",
-          "check", "pairs --match levenshtein", "report", "query long", "query classes", "show")  # fmt: skip
+TABLES = ("score", "score --by slot", "score --by dialogue", "compare", "compare-metrics --resamples 200", "diagnose",
+          "traits", "correlate", "sweep", "check", "pairs --match levenshtein", "report", "query long", "query classes",
+          "show")  # fmt: skip
 
 
 def states() -> list[dict[str, Any]]:

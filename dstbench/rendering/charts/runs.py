@@ -30,6 +30,7 @@ from dstbench.schema.names import name_of
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
+    from dstbench.analysis.compare_metrics import MetricComparison
     from dstbench.analysis.correlate import Correlations
 
 # The metric of slots that a heat map shows, if it is among the scores; otherwise the first one.
@@ -92,6 +93,23 @@ def correlation_charts(correlations: Correlations) -> dict[str, Chart]:
 
     rows = correlations.matrix.sort(pl.col("run") != POOLED, maintain_order=True)
     return {"correlations": _matrices(with_names(rows, "first", "second"))}
+
+
+def metric_charts(compared: MetricComparison) -> dict[str, Chart]:
+    """The figures of metrics side by side: how far they spread runs, and how alike their orders are.
+
+    Raises:
+        UsageError: There is one run, or one metric, a count.
+    """
+    charts, shares = {}, compared.scores.filter(~IS_COUNT)
+    if shares["run"].n_unique() > 1:
+        charts["spread"] = _spread(shares)
+    if compared.agreement.height:
+        rows = with_names(compared.agreement, "first", "second").with_columns(run=pl.lit(""), n="runs")
+        charts["orders"] = _matrices(rows, "tau", "Kendall's tau of the orders of metrics")
+    if not charts:
+        raise UsageError("there is no figure of one run, or of one count", hint="give two runs or more, and a share")
+    return charts
 
 
 def sweep_charts(rows: pl.DataFrame) -> dict[str, Chart]:
@@ -192,15 +210,16 @@ def _differences(rows: pl.DataFrame) -> Chart:
     return _squares(title, rows, axes, shade, text=text, minus="datum.difference < 0", height=height, wide=is_wide)
 
 
-def _spread(rows: pl.DataFrame) -> Chart:
+def _spread(scores: pl.DataFrame) -> Chart:
     """Mean and standard deviation of the runs' scores, by metric, on one axis (Kim et al. 2022, Fig 4)."""
-    shares = with_names(rows).select("run", "metric", "value").drop_nulls("value")
-    metrics = unique(shares["metric"])
-    value = pl.col("value")
-    spread = shares.group_by("metric", maintain_order=True).agg(
-        mean=value.mean(), sd=value.std(), least=value.min(), most=value.max(), runs=pl.len()
+    from dstbench.analysis.orders import spread_of  # not before: it needs the modules of statistics
+
+    shares = scores.drop_nulls("value")
+    spread = with_names(spread_of(shares)).with_columns(
+        low=pl.col("mean") - pl.col("sd"), high=pl.col("mean") + pl.col("sd")
     )
-    spread = spread.with_columns(low=pl.col("mean") - pl.col("sd"), high=pl.col("mean") + pl.col("sd"))
+    shares = with_names(shares).select("run", "metric", "value")
+    metrics = unique(shares["metric"])
     y = named_axis("metric", metrics)
     scale: Spec = {"scale": {"domain": [0, 1]}, "title": "Mean ± standard deviation; a mark per run"}
     tick = {"type": "tick", "thickness": 0.5, "size": 6, "color": COLOURS[0], "tooltip": True}
@@ -219,16 +238,17 @@ def _spread(rows: pl.DataFrame) -> Chart:
     )  # fmt: skip
 
 
-def _matrices(rows: pl.DataFrame) -> Chart:
-    """Correlations as squares, a panel per run; both halves are drawn, and those below zero in another colour."""
+def _matrices(rows: pl.DataFrame, value: str = "r", title: str = "Correlations") -> Chart:
+    """Correlations (the column `value`) as squares, a panel per run, in both halves; below zero in another colour."""
     both = pl.concat([rows, rows.rename({"first": "second", "second": "first"}).select(rows.columns)])
     names = unique(pl.concat([rows["first"], rows["second"]]))
     axes = {"x": named_axis("first", names, labelAngle=-60), "y": named_axis("second", names)}
-    shown = both.select("run", "first", "second", "r", "low", "high", "n")
-    shade = number("r", scale={"domain": [-1, 0, 1], "range": [_DARK, _FAINT, _DARK]})
-    text = "datum.r === null ? '-' : replace(format(datum.r, '.2f'), '0.', '.')"
+    shown = both.select("run", "first", "second", value, "low", "high", "n")
+    shade = number(value, scale={"domain": [-1, 0, 1], "range": [_DARK, _FAINT, _DARK]})
+    text = f"datum.{value} === null ? '-' : replace(format(datum.{value}, '.2f'), '0.', '.')"
     height, least = row_step(names), _CELL * len(names)
-    whole = _squares("Correlations", shown, axes, shade, text=text, minus="datum.r < 0", height=height, least=least)
+    minus = f"datum.{value} < 0"
+    whole = _squares(title, shown, axes, shade, text=text, minus=minus, height=height, least=least)
     return in_panels(whole, "run", unique(rows["run"]))
 
 

@@ -1,0 +1,254 @@
+"""Metrics side by side: how far each spreads runs, how many pairs it tells apart, and whether their orders agree.
+
+Conventions: dialogues are resampled, never turns, and all metrics share the draws. Pairs of runs are tested as
+`compare` tests them. A correlation with a trait is over the dialogues of all runs; its interval resamples dialogues,
+each with all its runs, because the runs of one dialogue are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Final, Unpack
+
+import numpy as np
+import polars as pl
+
+from dstbench.analysis.associations import Columns, as_columns
+from dstbench.analysis.compare import Design, Leaderboard, resample
+from dstbench.analysis.dialogues import per_dialogue
+from dstbench.analysis.orders import compare_orders, spread_of
+from dstbench.analysis.paired import pair_up
+from dstbench.analysis.score_table import read_score_table
+from dstbench.arrays import Floats
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.profiles import as_convention
+from dstbench.errors import UsageError, warn
+from dstbench.metrics import Metric, parse_all
+from dstbench.runs.open import Data, Reading
+from dstbench.runs.run import Run
+from dstbench.schema.analysis import DEPENDENCE, DESIGN, POWER
+from dstbench.scoring.scope import open_under
+from dstbench.scoring.score import choose_metrics
+from dstbench.stats import Bootstrap, as_exact_floats, pearson
+from dstbench.stats.attainable import at_most
+from dstbench.typing import Adjustment
+
+#: The traits of dialogues: length, gold slots, tail orientation, non-uniformity.
+TRAITS: Final = ("turns", "n_gold_max", "to_mean", "nu_paper")
+# Fewer dialogues give no interval of a correlation.
+_FEWEST: Final = 4
+# A variance below this part of the mean square is 0, apart from rounding.
+_CONSTANT: Final = 1e-9
+
+
+@dataclass(frozen=True)
+class MetricComparison:
+    """Metrics side by side, as frames (schemas in `dstbench.schema.analysis`).
+
+    Attributes:
+        spread: Per metric, mean and standard deviation over the runs, range, and signal to noise.
+        power: Per metric, the pairs of runs that it tells apart, and the difference that it needs.
+        agreement: Per pair of metrics, Kendall's tau-b of their orders of the runs.
+        reversals: The pairs of runs that two metrics put in opposite orders.
+        dependence: Per metric and trait of dialogues, their correlation.
+        scores: (run, metric, unit, value, se, signature): what all this is computed from.
+        design: How runs were compared, as `compare` has it.
+    """
+
+    spread: pl.DataFrame
+    power: pl.DataFrame
+    agreement: pl.DataFrame
+    reversals: pl.DataFrame
+    dependence: pl.DataFrame
+    scores: pl.DataFrame
+    design: pl.DataFrame
+
+
+def compare_metrics(
+    data: Data | None = None,
+    *,
+    table: str | Path | pl.DataFrame | None = None,
+    metrics: str | Iterable[str | Metric] | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
+    level: float = 0.95,
+    adjust: Adjustment = "holm",
+    profile: str | Convention = "verbatim",
+    **reading: Unpack[Reading],
+) -> MetricComparison:
+    """Compare metrics over the same runs: which of them tells runs apart, and where their orders differ.
+
+    Args:
+        data: Several paths, a frame with a column `run`, or a mapping from run name to data.
+        table: In place of `data`: scores that exist only as a table, a CSV file or a frame with the columns `model`,
+            `metric` (any name) and `value` (a share). It gives spread and orders, without intervals.
+        metrics: Metrics in dstbench's notation, or those of the table; None: the default metrics, or all of the table.
+        resamples: Number of bootstrap resamples, and of randomisations.
+        seed: Random seed.
+        level: Confidence level of the intervals; two runs are told apart if p is at most 1 − level.
+        adjust: How p-values are adjusted for the number of pairs of one metric.
+        profile: The convention, or its name.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
+
+    Raises:
+        DstbenchError: Data or the table cannot be used; runs do not have the same turns and gold; a metric, adjustment
+            or profile is unknown.
+
+    Source: Sakai 2006 (discriminative power); Kim et al. 2022, Fig 4 (spread).
+
+    >>> from dstbench.demo import synthetic
+    >>> found = compare_metrics(synthetic(50), metrics="jga,sa", resamples=500)
+    >>> found.power.select("metric", "pairs", "apart").rows(), found.agreement["tau"].to_list()
+    ([('jga', 3, 3), ('sa', 3, 3)], [1.0])
+    """
+    design = Design(resamples, seed, level, adjust)
+    if (data is None) == (table is None):
+        raise UsageError("metrics are compared over runs or over a table of scores", hint="give one of the two")
+    if table is not None:
+        return _of_table(read_score_table(table, metrics))
+    convention = as_convention(profile)
+    requested = None if metrics is None else parse_all(metrics)
+    if requested == []:
+        raise UsageError("no metric to compare", hint="omit -m to compare the default metrics")
+    runs = open_under(convention, data, **reading)
+    paired = pair_up(runs, choose_metrics(requested, runs, convention), convention)
+    bootstrap = Bootstrap.draw(paired.sums, resamples, seed)
+    leaderboard = resample(paired, design, bootstrap=bootstrap)
+    scores = leaderboard.scores
+    drawn = {
+        str(metric): np.column_stack([of_run.resampled for of_run in bootstrap.replicates(paired.score(metric))])
+        for metric in paired.metrics
+    }
+    _warn_of_scores(scores)
+    return MetricComparison(
+        spread_of(scores),
+        _power(leaderboard, 1 - level),
+        *compare_orders(scores, drawn, level),
+        _dependence(runs, paired.metrics, convention, design),
+        scores.select("run", "metric", "unit", "value", "se", "signature"),
+        leaderboard.design,
+    )
+
+
+def _of_table(scores: pl.DataFrame) -> MetricComparison:
+    """What scores alone say of their metrics."""
+    warn("a table has no dialogues: what is left is spread and orders, without intervals and tests", when="before")
+    _warn_of_scores(scores)
+    return MetricComparison(
+        spread_of(scores),
+        pl.DataFrame(schema=POWER.schema),
+        *compare_orders(scores),
+        pl.DataFrame(schema=DEPENDENCE.schema),
+        scores.with_columns(signature=pl.lit(None, pl.String)),
+        pl.DataFrame(schema=DESIGN.schema),
+    )
+
+
+def _power(leaderboard: Leaderboard, alpha: float) -> pl.DataFrame:
+    """The pairs that each metric tells apart, as rows of `schema.analysis.POWER`."""
+    pairs = leaderboard.differences.with_columns(
+        apart=pl.Series(at_most(leaderboard.differences["p"].cast(pl.Float64).to_numpy(), alpha), dtype=pl.Boolean)
+    )
+    rows = pairs.group_by("metric", maintain_order=True).agg(
+        pl.col("apart").sum(),
+        pairs=pl.col("p").count(),
+        median_detectable=pl.col("detectable").median(),
+        apart_adjusted=pl.col("significant").sum(),
+        untestable=(pl.col("p").is_not_null() & pl.col("significant").is_null()).sum(),
+    )
+    every = leaderboard.scores.select("metric", "unit").unique(maintain_order=True)
+    rows = every.join(rows, on="metric", how="left", maintain_order="left").with_columns(
+        pl.col("pairs", "apart", "apart_adjusted", "untestable").fill_null(0),
+        adjustment=pl.lit(leaderboard.design["adjustment"].item()),
+    )
+    some = pl.when(pl.col("pairs") > 0)
+    shares = {f"power{of}": some.then(pl.col(f"apart{of}") / pl.col("pairs")) for of in ("", "_adjusted")}
+    return POWER.conform(rows.with_columns(**shares))
+
+
+# --- traits -----------------------------------------------------------------------------------------------------------
+
+
+def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention, design: Design) -> pl.DataFrame:
+    """Correlations of scores with traits over the dialogues of all runs, as rows of `schema.analysis.DEPENDENCE`."""
+    if without := [run.name for run in runs if run.meta.get("only")]:
+        warn(f"{', '.join(without)}: no states, so dialogues have no traits to correlate scores with", when="before")
+        return pl.DataFrame(schema=DEPENDENCE.schema)
+    names = [str(metric) for metric in metrics]
+    every = pl.concat([per_dialogue(run, metrics, convention)[0] for run in runs])
+    columns = as_columns(every, [*names, *TRAITS])
+    dialogues = every.select(pl.col("dialogue").cast(pl.String).rank("dense") - 1).to_series().to_numpy()
+    pairs = list(product(names, TRAITS))
+    sums = np.stack([_moments(columns[name], columns[trait], dialogues) for name, trait in pairs])
+    replicates = Bootstrap.draw(as_exact_floats(sums), design.resamples, design.seed).replicates(_r_of_sums)
+    rows = []
+    for (name, trait), of_dialogues, drawn in zip(pairs, sums, replicates, strict=True):
+        r, n = pearson(columns[name], columns[trait])
+        estimate = drawn.estimate(design.level)
+        has_interval = not np.isnan(r) and np.count_nonzero(of_dialogues[:, 0]) >= _FEWEST
+        limits = estimate.percentile if has_interval else (None, None)
+        rows.append((name, trait, r, n, *limits, estimate.undefined, design.level))
+    _warn_of_columns(columns, names)
+    return pl.DataFrame(rows, schema=DEPENDENCE.schema, orient="row").fill_nan(None)
+
+
+def _moments(x: Floats, y: Floats, dialogues: Floats) -> Floats:
+    """Per dialogue the sums over its runs of 1, x, y, x², y² and xy, where both are defined; x, y standardised."""
+    is_defined = ~np.isnan(x) & ~np.isnan(y)
+    at, size = dialogues[is_defined].astype(np.int64), int(dialogues.max()) + 1
+    x, y = (_standardised(column[is_defined]) for column in (x, y))
+    terms = (np.ones(len(x)), x, y, x * x, y * y, x * y)
+    return np.column_stack([np.bincount(at, weights=term, minlength=size) for term in terms])
+
+
+def _standardised(column: Floats) -> Floats:
+    """A column with mean 0 and standard deviation 1, so that sums of its squares lose no digits; or with zeros."""
+    if not len(column) or np.ptp(column) == 0:
+        return np.zeros(len(column))
+    centred: Floats = (column - column.mean()) / column.std()
+    return centred
+
+
+def _r_of_sums(sums: Floats) -> Floats:
+    """Pearson's r of sums as `_moments` gives them; NaN where a column does not vary."""
+    n, x, y, xx, yy, xy = sums.T
+    variances = [np.where(n * ss - s * s > _CONSTANT * n * ss, n * ss - s * s, np.nan) for s, ss in ((x, xx), (y, yy))]
+    r: Floats = np.clip((n * xy - x * y) / np.sqrt(variances[0] * variances[1]), -1, 1)
+    return r
+
+
+# --- what is left -----------------------------------------------------------------------------------------------------
+
+
+def _warn_of_scores(scores: pl.DataFrame) -> None:
+    """Warn of what cannot be computed, of few runs or where a metric is undefined or the same for all runs."""
+    runs = scores["run"].n_unique()
+    if runs == 1:
+        warn("one run has no spread, and no pair to tell apart or to order: two or more have", when="before")
+        return
+    if runs == 2:
+        warn("two runs have two orders only, so each tau is 1 or -1; orders of five runs or more say more")
+    for (metric,), rows in scores.group_by("metric", maintain_order=True):
+        lacking, left = rows.filter(pl.col("value").is_null())["run"].to_list(), rows.drop_nulls("value")
+        if lacking:
+            of = f"its spread and orders are of the other {left.height}" if left.height else "nothing of it is left"
+            warn(f"{metric} is undefined for {', '.join(lacking)}: {of}", when="before")
+        if left.height > 1 and left["value"].n_unique() == 1:
+            warn(f"{metric} gives all runs the same score, so they have no order by it, and there is no tau")
+
+
+def _warn_of_columns(columns: Columns, metrics: Sequence[str]) -> None:
+    """Warn of columns of dialogues that do not vary, and of metrics that are undefined in most of them."""
+    defined = {name: column[~np.isnan(column)] for name, column in columns.items()}
+    if constant := [name for name, column in defined.items() if len(column) and np.ptp(column) == 0]:
+        warn(f"the same in all dialogues that have it, so nothing correlates with it: {', '.join(constant)}")
+    for name in metrics:
+        dialogues, lacking = len(columns[name]), len(columns[name]) - len(defined[name])
+        if 2 * lacking > dialogues:
+            rest = (
+                f"its correlations are over the other {dialogues - lacking:,}" if lacking < dialogues else "it has none"
+            )
+            warn(f"{name} is undefined in {lacking:,} of {dialogues:,} dialogues of runs: {rest}")

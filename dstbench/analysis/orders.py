@@ -1,0 +1,133 @@
+"""What scores of several runs say of their metrics: how far each spreads the runs, and how alike their orders are.
+
+Conventions: an order goes from the best run to the worst: the highest score first, or, where a metric counts errors,
+the lowest. Two scores tie if they differ by no more than rounding (`stats.differences.TIE`). Two orders are compared
+over the runs that both metrics have a score for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from dstbench.arrays import Floats
+from dstbench.schema.analysis import RANK_AGREEMENT, REVERSALS, SPREAD
+from dstbench.schema.names import sign_of
+from dstbench.stats import Replicates
+from dstbench.stats.differences import TIE
+
+_VALUE: Final = pl.col("value")
+
+
+def spread_of(scores: pl.DataFrame) -> pl.DataFrame:
+    """How far each metric spreads runs, as rows of `schema.analysis.SPREAD` (Kim et al. 2022, Fig 4).
+
+    Args:
+        scores: (run, metric, unit, value, se): a row per run and metric; null: undefined. Runs without a score, and
+            standard errors that are undefined, are left out.
+    """
+    # Sorted, so that the order of the runs does not change the last bits of sums.
+    value, se = (pl.col(name).drop_nulls().sort() for name in ("value", "se"))
+    rows = scores.group_by("metric", "unit", maintain_order=True).agg(
+        runs=_VALUE.count(), mean=value.mean(), sd=value.std(), lowest=value.first(), highest=value.last(), se=se.mean()
+    )
+    several = pl.col("runs") > 1
+    shown = rows.with_columns(
+        range=pl.when(several).then(pl.col("highest") - pl.col("lowest")),
+        signal_to_noise=pl.when(pl.col("se") > 0).then(pl.col("sd") / pl.col("se")),
+    )
+    return SPREAD.conform(shown)
+
+
+class Orders(NamedTuple):
+    """How alike the orders of metrics are (rows of `RANK_AGREEMENT`), and the pairs that they reverse (`REVERSALS`)."""
+
+    agreement: pl.DataFrame
+    reversals: pl.DataFrame
+
+
+def compare_orders(scores: pl.DataFrame, resampled: Mapping[str, Floats] | None = None, level: float = 0.95) -> Orders:
+    """Kendall's tau-b of the orders that each two metrics give, and the pairs of runs that they order differently.
+
+    Args:
+        scores: (run, metric, value); null: undefined.
+        resampled: Metric to its scores in each resample, resamples × runs, the runs in the order of `scores`; NaN:
+            undefined. A resample in which one of the compared runs has no score is left out. None: no intervals.
+        level: Confidence level of the intervals.
+
+    Source: Kendall 1945 (Biometrika 33:239).
+    """
+    runs, metrics = (scores[name].unique(maintain_order=True).to_list() for name in ("run", "metric"))
+    values = {metric: _of_runs(scores.filter(metric=metric), runs) for metric in metrics}
+    pairs = list(combinations(range(len(runs)), 2))
+    observed = {metric: signs(_merit(metric, of_runs)) for metric, of_runs in values.items()}
+    drawn = {metric: signs(_merit(metric, of_runs)) for metric, of_runs in (resampled or {}).items()}
+    agreement: list[dict[str, Any]] = []
+    reversals: list[dict[str, Any]] = []
+    for names in combinations(metrics, 2) if pairs else ():
+        scored = ~(np.isnan(values[names[0]]) | np.isnan(values[names[1]]))
+        of_scored = np.array([scored[one] and scored[other] for one, other in pairs])
+        first, second = (observed[name][of_scored] for name in names)
+        row = {"first": names[0], "second": names[1], "runs": int(scored.sum()), "tau": float(tau_b(first, second))}
+        if resampled is not None:
+            taus = tau_b(*(drawn[name][:, of_scored] for name in names))
+            taus[np.isnan([resampled[name][:, scored] for name in names]).any(axis=(0, 2))] = np.nan
+            estimate = Replicates(row["tau"], taus, None, 1.0).estimate(level)
+            row |= {"low": estimate.percentile[0], "high": estimate.percentile[1], "undefined": estimate.undefined}
+        turned = np.flatnonzero(of_scored)[first * second < 0].tolist()
+        agreement.append({**row, "reversed": len(turned), "level": None if resampled is None else level})
+        for at in turned:
+            better, worse = pairs[at][:: int(observed[names[0]][at])]
+            gap, other_gap = (float(values[name][better] - values[name][worse]) for name in names)
+            turned_pair = {"first": names[0], "second": names[1], "run": runs[better], "other": runs[worse]}
+            reversals.append({**turned_pair, "difference_first": gap, "difference_second": other_gap})
+    return Orders(
+        pl.DataFrame(agreement, schema=RANK_AGREEMENT.schema).fill_nan(None),
+        pl.DataFrame(reversals, schema=REVERSALS.schema),
+    )
+
+
+def signs(scores: Floats) -> Any:
+    """For each pair of runs 1 if the first is higher, -1 if the second is, 0 if they tie or one is undefined.
+
+    Args:
+        scores: … × runs.
+
+    Returns:
+        … × pairs, as int8.
+
+    >>> signs(np.array([0.5, 0.7, 0.5])).tolist()
+    [-1, 0, 1]
+    """
+    first, second = np.triu_indices(scores.shape[-1], 1)
+    one, other = scores[..., first], scores[..., second]
+    gap = one - other
+    is_apart = np.abs(gap) > TIE * np.maximum(np.abs(one), np.abs(other))  # not if undefined
+    return np.where(is_apart, np.sign(gap), 0).astype(np.int8)
+
+
+def tau_b(first: Any, second: Any) -> Floats:
+    """Kendall's tau-b of two orders (… × pairs, as `signs` gives them); NaN if one of them ties all runs.
+
+    >>> float(tau_b(signs(np.array([1.0, 2.0, 3.0])), signs(np.array([1.0, 3.0, 2.0]))).round(3))
+    0.333
+    """
+    untied = np.count_nonzero(first, axis=-1) * np.count_nonzero(second, axis=-1)
+    with np.errstate(invalid="ignore"):  # 0 / 0
+        taus: Floats = np.asarray((first * second).sum(axis=-1, dtype=np.int64) / np.sqrt(untied))
+    return taus
+
+
+def _of_runs(rows: pl.DataFrame, runs: list[str]) -> Floats:
+    """The values of one metric in the order of the runs; NaN where undefined."""
+    of_run = dict(rows.select("run", "value").iter_rows())
+    return np.array([of_run.get(run) for run in runs], np.float64)
+
+
+def _merit(metric: str, scores: Floats) -> Floats:
+    """Scores that are higher for better runs."""
+    return -scores if sign_of(metric) == -1 else scores

@@ -1,0 +1,399 @@
+"""Metrics side by side: Kim's Table 1; laws of spread and orders; resamples by hand; what is left of too little."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dstbench
+from data_schemas.write import TABLES
+from dstbench import stats
+from dstbench.analysis.compare_metrics import TRAITS, MetricComparison
+from dstbench.analysis.orders import compare_orders, spread_of
+from dstbench.demo import synthetic
+from dstbench.rendering.charts.runs import leaderboard_charts, metric_charts
+from dstbench.rendering.compare_metrics import finding, render_metrics
+from tests import formats
+from tests.commands import run
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* p can (be below|reach) :dstbench.errors.DstbenchWarning")
+NO_DIALOGUES = "ignore:a table has no dialogues:dstbench.errors.DstbenchWarning"
+
+#: Kim et al. 2022, Table 1: JGA, SA, F1 and RSA of each model.
+KIM = {
+    "Transformer-DST": (0.5446, 0.9748, 0.9229, 0.8759), "TripPy": (0.6131, 0.9707, 0.8573, 0.8432),
+    "SOM-DST": (0.5242, 0.9735, 0.9179, 0.8695), "Simple-TOD": (0.5605, 0.9761, 0.9276, 0.8797),
+    "SAVN": (0.5357, 0.9749, 0.9246, 0.8769), "TRADE": (0.4939, 0.9700, 0.9033, 0.8520),
+    "COMER": (0.4879, 0.9652, 0.8800, 0.8250), "DST-STAR": (0.5483, 0.9754, 0.9253, 0.8780),
+    "L4P4K2-DSGraph": (0.5178, 0.9690, 0.9189, 0.8570), "SUMBT": (0.4699, 0.9666, 0.8934, 0.8380),
+}  # fmt: skip
+KIM_METRICS = ("JGA", "SA", "F1", "RSA")
+
+
+def kim() -> pl.DataFrame:
+    rows = [(model, name, value) for model, row in KIM.items() for name, value in zip(KIM_METRICS, row, strict=True)]
+    return pl.DataFrame(rows, ["model", "metric", "value"], orient="row")
+
+
+def scores_of(values: Mapping[str, Sequence[float | None]]) -> pl.DataFrame:
+    """Metric to the scores of runs, as rows of scores."""
+    rows = [(f"run{n}", metric, "share", value, None) for metric, row in values.items() for n, value in enumerate(row)]
+    schema = {"run": pl.String, "metric": pl.String, "unit": pl.String, "value": pl.Float64, "se": pl.Float64}
+    return pl.DataFrame(rows, schema, orient="row")
+
+
+@pytest.fixture(scope="module")
+def three() -> dict[str, Any]:
+    return synthetic(40)
+
+
+@pytest.fixture(scope="module")
+def found(three: dict[str, Any]) -> MetricComparison:
+    return dstbench.compare_metrics(three, metrics="jga,sa,wrong,gca", resamples=300, seed=3)
+
+
+# --- Kim et al. 2022, and tables --------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings(NO_DIALOGUES)
+def test_the_spread_of_kims_table() -> None:
+    spread = dstbench.compare_metrics(table=kim()).spread
+    rounded = spread.select("metric", "runs", pl.col("mean", "sd", "range").round(4))
+    assert rounded.rows() == [
+        ("JGA", 10, 0.5296, 0.0412, 0.1432),
+        ("SA", 10, 0.9716, 0.0039, 0.0109),
+        ("F1", 10, 0.9071, 0.0235, 0.0703),
+        ("RSA", 10, 0.8595, 0.0194, 0.0547),
+    ]
+
+
+def test_a_table_in_a_file_has_spread_and_orders_alone(here: Path) -> None:
+    kim().write_csv("kim.csv")
+    code, out, err = run("compare-metrics", "--table", "kim.csv", "-m", "SA,RSA")
+    assert code == 0
+    assert err.startswith("note: a table has no dialogues: what is left is spread and orders, without intervals")
+    assert out.startswith("the orders of SA and RSA: tau 0.87\nthey reverse ")
+    assert " RSA      85.95   1.94    82.50     87.97    5.47\n" in out
+    assert "apart" not in out
+    assert "%" not in out.partition("scores in percent")[0]
+    whole = json.loads(run("compare-metrics", "--table", "kim.csv", "--format", "json")[1])
+    assert [whole[name] for name in ("power", "dependence", "design")] == [[], [], []]
+    assert {row["low"] for row in whole["agreement"]} == {None}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("model,metric,value\na,JGA,52.9\n", "row 1 has a value above 1: values are shares, so divide percents by 100"),
+        ("model,metric,value\na,JGA,.5\nb,JGA,high\n", "row 2 has a value that is not a number (b, JGA, high)"),
+        ("model,metric,value\na,JGA,nan\n", "not a number"),
+        ("model,metric,value\na,JGA,.5\na,JGA,.6\n", "two values for JGA of a"),
+        ("model,metric,value\n,JGA,.5\n", "row 1 names no model or no metric"),
+        ("run,metric,value\na,JGA,.5\n", "no column model"),
+        ("model,metric,value\n", "no score in it"),
+        ("", "not a CSV file"),
+        ("model,metric,value\na,JGA,.5,7\n", "not a CSV file"),
+    ],
+)
+def test_a_table_that_cannot_be_used(content: str, message: str, here: Path) -> None:
+    Path("table.csv").write_text(content)
+    code, out, err = run("compare-metrics", "--table", "table.csv")
+    assert (code, out) == (1, "")
+    assert f"error: table.csv: {message}" in " ".join(err.split()) or message in err
+
+
+def test_runs_or_a_table(here: Path) -> None:
+    kim().write_csv("kim.csv")
+    for words in ([], ["run.json", "--table", "kim.csv"]):
+        code, _, err = run("compare-metrics", *words)
+        assert (code, "over runs or over a table" in err) == (2, True)
+    code, _, err = run("compare-metrics", "--table", "kim.csv", "-m", "jga")
+    assert (code, "the table has no metric 'jga'" in err) == (2, True)
+
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+values = st.lists(st.sampled_from([0.0, 0.1, 0.25, 1 / 3, 0.5, 0.7, 1.0]), min_size=2, max_size=7)
+
+
+@given(values)
+def test_an_order_agrees_with_itself_and_not_with_its_reverse(row: list[float]) -> None:
+    up = [1 - value for value in row]
+    agreement, reversals = compare_orders(scores_of({"a": row, "b": row, "c": up}))
+    tied = all(value == row[0] for value in row)
+    assert agreement["tau"].to_list() == ([None] * 3 if tied else [1, -1, -1])
+    untied = sum(one != other for one, other in combinations(row, 2))
+    assert agreement["reversed"].to_list() == [0, untied, untied]
+    assert reversals.height == 2 * untied
+    assert (reversals["difference_first"] > 0).all()
+    assert (reversals["difference_second"] < 0).all()
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=8))
+def test_tau_b_of_ties_is_that_of_scipy(pairs: list[tuple[int, int]]) -> None:
+    from scipy.stats import kendalltau
+
+    first, second = ([value / 4 for value in column] for column in zip(*pairs, strict=True))
+    tau = compare_orders(scores_of({"a": first, "b": second})).agreement["tau"].item()
+    expected = kendalltau(first, second).statistic
+    assert (tau is None) == bool(np.isnan(expected))
+    assert tau is None or tau == pytest.approx(expected, abs=1e-12)
+
+
+def test_scores_that_differ_by_rounding_tie() -> None:
+    rows = compare_orders(scores_of({"a": [0.1 + 0.2, 0.3, 0.5], "b": [0.1, 0.2, 0.3]})).agreement
+    assert rows["tau"].item() == pytest.approx(2 / np.sqrt(6))
+
+
+def test_an_order_goes_from_the_best_run_to_the_worst() -> None:
+    rows = compare_orders(scores_of({"jga": [0.1, 0.2, 0.3], "wrong": [30.0, 20.0, 10.0]})).agreement
+    assert rows.select("tau", "reversed").row(0) == (1, 0)
+
+
+def test_runs_without_a_score_are_in_no_order() -> None:
+    agreement, reversals = compare_orders(scores_of({"a": [0.1, None, 0.3, 0.4], "b": [0.2, 0.9, 0.1, 0.4]}))
+    assert agreement.select("runs", "reversed").row(0) == (3, 1)
+    assert agreement["tau"].item() == pytest.approx(1 / 3)
+    assert reversals.select("run", "other").rows() == [("run2", "run0")]
+
+
+@given(values, st.randoms())
+def test_the_spread_is_of_runs_in_any_order(row: list[float], random: Any) -> None:
+    turned = [*row]
+    random.shuffle(turned)
+    one, other = (spread_of(scores_of({"a": each})) for each in (row, turned))
+    assert one.equals(other)
+    mean, sd, span = one.select("mean", "sd", "range").row(0)
+    assert (mean, sd, span) == pytest.approx((np.mean(row), np.std(row, ddof=1), max(row) - min(row)))
+
+
+# --- pairs, and resamples by hand -------------------------------------------------------------------------------------
+
+
+def test_the_pairs_told_apart_are_those_of_compare(three: dict[str, Any], found: MetricComparison) -> None:
+    leaderboard = dstbench.compare(three, metrics="jga,sa,wrong,gca", resamples=300, seed=3)
+    for metric, unit, pairs, apart, adjusted, untestable, power, *_ in found.power.iter_rows():
+        rows = leaderboard.differences.filter(metric=metric)
+        assert unit == rows["unit"][0]
+        assert pairs == 3 == rows["p"].count()
+        assert apart == sum(p <= 0.05 for p in rows["p"])
+        assert adjusted == rows["significant"].sum()
+        assert untestable == rows["significant"].null_count()
+        assert power == apart / 3
+        assert found.power.filter(metric=metric)["median_detectable"].item() == rows["detectable"].median()
+    assert found.power["apart"].sum() > 0
+    spread = found.spread.join(leaderboard.scores.group_by("metric").agg(of_runs=pl.col("se").mean()), on="metric")
+    assert spread["se"].to_list() == pytest.approx(spread["of_runs"].to_list())
+    assert spread["signal_to_noise"].to_list() == pytest.approx((spread["sd"] / spread["se"]).to_list())
+
+
+def test_few_resamples_tell_nothing_apart(three: dict[str, Any]) -> None:
+    few = dstbench.compare_metrics(three, metrics="jga", resamples=10)
+    assert few.power.select("apart", "apart_adjusted", "untestable").row(0) == (0, 0, 3)
+    assert "pairs whose adjusted p cannot reach 0.05 (resamples, dialogues): jga (3)" in render_metrics(few, "text")
+
+
+def slow_tau(one: list[float], other: list[float]) -> float:
+    """Kendall's tau-b by its definition."""
+    sign = [(np.sign(one[i] - one[j]), np.sign(other[i] - other[j])) for i, j in combinations(range(len(one)), 2)]
+    untied = sum(a != 0 for a, _ in sign) * sum(b != 0 for _, b in sign)
+    return sum(a * b for a, b in sign) / np.sqrt(untied) if untied else np.nan
+
+
+def test_intervals_are_those_of_resamples_by_hand() -> None:
+    """Every resample as a corpus of its own, in which turns of a dialogue, and its scores in all runs, are repeated."""
+    times, seed, metrics = 40, 4, ("jga", "gca")
+    runs = synthetic(12)
+    found = dstbench.compare_metrics(runs, metrics=metrics, resamples=times, seed=seed)
+    turns = dstbench.turns(runs).cast({"dialogue": pl.String})
+    of_dialogue = {
+        (run_name, dialogue): rows
+        for (run_name, dialogue), rows in turns.group_by("run", "dialogue", maintain_order=True)
+    }
+    names = sorted(turns["dialogue"].unique())
+    scored = {
+        row[:3]: row[3]
+        for row in dstbench.score(runs, metrics=metrics, by="dialogue")
+        .select("run", "metric", pl.col("dialogue").cast(pl.String), "value")
+        .iter_rows()
+    }
+    taus, slopes = [], []
+    for counts in np.concatenate(list(stats.weights(len(names), times, seed))).astype(int):
+        drawn = [name for name, n in zip(names, counts, strict=True) for _ in range(n)]
+        whole = [pl.concat([of_dialogue[run_name, name] for name in drawn]) for run_name in runs]
+        orders = [[table.select(dstbench.parse(m).expr()).item() for table in whole] for m in metrics]
+        taus.append(slow_tau(*orders))
+        pairs = [
+            (value, of_dialogue[run_name, name].height)
+            for run_name in runs
+            for name in drawn
+            if (value := scored[run_name, "gca", name]) is not None
+        ]
+        slopes.append(np.corrcoef(pairs, rowvar=False)[0, 1])
+    expected = np.nanquantile(taus, [0.025, 0.975])
+    assert found.agreement.select("low", "high").row(0) == pytest.approx(tuple(expected))
+    assert len(set(taus)) > 1
+    assert found.agreement["undefined"].item() == np.isnan(taus).sum()
+    row = found.dependence.filter(metric="gca", trait="turns")
+    assert row.select("low", "high").row(0) == pytest.approx(tuple(np.quantile(slopes, [0.025, 0.975])))
+
+
+def test_correlations_with_traits_are_those_of_correlate(three: dict[str, Any], found: MetricComparison) -> None:
+    matrix = dstbench.correlate(three, metrics=["jga,sa,wrong,gca", *TRAITS]).matrix.filter(run="pooled")
+    expected = {row["first"] + row["second"]: row for row in matrix.iter_rows(named=True)}
+    assert found.dependence.height == 16
+    for row in found.dependence.iter_rows(named=True):
+        other = expected[row["metric"] + row["trait"]]
+        assert (row["n"], row["r"]) == (other["n"], pytest.approx(other["r"]))
+        assert row["low"] <= row["r"] <= row["high"]
+
+
+# --- too little -------------------------------------------------------------------------------------------------------
+
+
+def emptied(turns: int, *, predicted: bool) -> list[dict[str, Any]]:
+    """Dialogues of so many turns whose gold is empty."""
+    pred = {"hotel-area": "north"} if predicted else {}
+    return [{"dialogue_id": f"D{n}", "turn": t, "gold": {}, "pred": pred} for n in range(5) for t in range(turns)]
+
+
+def test_one_run_has_traits_alone(three: dict[str, Any]) -> None:
+    with pytest.warns(dstbench.DstbenchWarning, match="one run has no spread, and no pair to tell apart or to order"):
+        one = dstbench.compare_metrics({"eager": three["eager"]}, metrics="jga,gca", resamples=100)
+    assert one.spread.select("runs", "sd", "range", "signal_to_noise").rows() == [(1, None, None, None)] * 2
+    assert one.power.select("pairs", "power").rows() == [(0, None)] * 2
+    assert (one.agreement.height, one.reversals.height, one.dependence.height) == (0, 0, 8)
+    assert finding(one) == []
+    assert render_metrics(one, "text").startswith("Metrics over 1 run\n")
+    with pytest.raises(dstbench.UsageError, match="no figure of one run"):
+        metric_charts(one)
+
+
+def test_two_runs_have_two_orders(three: dict[str, Any]) -> None:
+    runs = {name: three[name] for name in ("eager", "careful")}
+    with pytest.warns(dstbench.DstbenchWarning, match="two runs have two orders only, so each tau is 1 or -1"):
+        two = dstbench.compare_metrics(runs, metrics="jga,sa", resamples=100)
+    assert abs(two.agreement["tau"].item()) == 1
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_what_is_undefined_or_constant_has_no_number() -> None:
+    runs = {"a": emptied(2, predicted=False), "b": emptied(2, predicted=True), "c": emptied(2, predicted=True)}
+    with pytest.warns(dstbench.DstbenchWarning) as warned:
+        left = dstbench.compare_metrics(runs, metrics="jga,aga,gca", resamples=100)
+    said = [str(each.message) for each in warned]
+    assert "aga is undefined for a, b, c: nothing of it is left" in said
+    assert "gca is undefined for a: its spread and orders are of the other 2" in said
+    assert "gca gives all runs the same score, so they have no order by it, and there is no tau" in said
+    assert "aga is undefined in 15 of 15 dialogues of runs: it has none" in said
+    (constant,) = (line for line in said if line.startswith("the same in all dialogues"))
+    assert constant.partition(": ")[2] == "gca, turns, n_gold_max, to_mean"
+    assert left.spread["runs"].to_list() == [3, 0, 2]
+    assert left.spread.filter(metric="aga").select("mean", "sd", "range").row(0) == (None,) * 3
+    assert left.power["pairs"].to_list() == [3, 0, 1]
+    assert left.agreement["tau"].null_count() == 3
+    assert left.dependence.filter(trait="turns")["r"].null_count() == 3
+    text = render_metrics(left, "text")
+    assert text.startswith("jga tells 0 of 3 pairs of runs apart; gca tells 0 of 1 pair of runs apart (at 5 %")
+    assert [row.split()[1:] for row in text.splitlines() if row.startswith(" gca ")][1] == ["-", "-"]
+
+
+def test_marks_have_no_traits(here: Path) -> None:
+    dialogue = json.loads(formats.fga_trippy())["MUL7001.json"]
+    Path("a.json").write_text(json.dumps({f"MUL700{n}.json": dialogue for n in range(3)}))
+    code, out, err = run("compare-metrics", "a.json", "--resamples", "100", "--from", "fga-trippy")
+    assert code == 0, err
+    assert "a: no states, so dialogues have no traits to correlate scores with" in " ".join(err.split())
+    assert "Correlations" not in out
+    assert "correlations" not in out
+    assert " jga " in out
+
+
+@given(values, values, st.randoms())
+def test_the_runs_may_stand_in_any_order(one: list[float], other: list[float], random: Any) -> None:
+    rows = scores_of({"a": one, "b": other[: len(one)]})
+    names = sorted(set(rows["run"]))
+    random.shuffle(names)
+    turned = pl.concat([rows.filter(metric=metric, run=name) for metric in ("a", "b") for name in names])
+    (agreement, reversals), (again, also) = compare_orders(rows), compare_orders(turned)
+    assert agreement.equals(again)
+    assert sorted(reversals.rows()) == sorted(also.rows())
+
+
+# --- what is printed and drawn ----------------------------------------------------------------------------------------
+
+
+def test_the_finding_names_metrics_and_pairs_of_runs(three: dict[str, Any], found: MetricComparison) -> None:
+    first, *others = finding(found)
+    counts = dict(found.power.select("metric", "apart_adjusted").iter_rows())
+    most, fewest = max(counts.values()), min(counts.values())
+    named = re.findall(r"\w+", first.partition("(")[0])
+    for metric, count in counts.items():
+        assert (metric in named) == (count in (most, fewest)), first
+    least = found.agreement.sort("tau").row(0, named=True)
+    if least["reversed"]:
+        assert f"{least['first']} and {least['second']} agree least: tau {least['tau']:.2f}" in others[0]
+        better, worse = others[1].removeprefix("they reverse ").split(", ")[0].split("/")
+        rows = found.reversals.filter(first=least["first"], second=least["second"])
+        assert (better, worse) in rows.select("run", "other").rows()
+    else:
+        assert others == ["the orders of all metrics agree: tau 1.00"]
+
+
+def test_the_frames_have_their_schemas(found: MetricComparison, here: Path) -> None:
+    names = {
+        "spread": "metric_spread",
+        "power": "metric_power",
+        "dependence": "trait_dependence",
+        "agreement": "rank_agreement",
+        "reversals": "reversals",
+        "design": "design",
+    }
+    for key, name in names.items():
+        frame = getattr(found, key)
+        assert frame.schema == TABLES[name].schema, key
+        for column, meaning in TABLES[name].columns.items():
+            assert meaning.nullable or not frame[column].null_count(), (key, column)
+    printed = json.loads(render_metrics(found, "json"))
+    assert printed.keys() == {*names, "scores"}
+    assert printed["spread"] == found.spread.to_dicts()
+
+
+def test_one_computation_draws_the_spread_of_runs_and_of_metrics(
+    three: dict[str, Any], found: MetricComparison
+) -> None:
+    leaderboard = dstbench.compare(three, metrics="jga,sa,wrong,gca", resamples=300, seed=3)
+    charts = metric_charts(found)
+    assert sorted(charts) == ["orders", "spread"]
+    rows = charts["spread"]["data"]["values"]
+    assert [row["metric"] for row in rows] == ["JGA", "Slot accuracy", "GCA"]  # the others are counts
+    assert [row["sd"] for row in rows] == found.spread.filter(unit="share")["sd"].to_list()
+    drawn = leaderboard_charts(leaderboard)["spread"]["data"]["values"]
+    assert [row["sd"] for row in drawn] == [row["sd"] for row in rows]
+
+
+def test_the_figures_and_the_formats(here: Path) -> None:
+    from dstbench.demo import write_sample
+
+    write_sample(synthetic(20), Path())
+    words = ["compare-metrics", *sorted(str(path) for path in Path().glob("*.parquet")), "--resamples", "200"]
+    code, out, err = run(*words, "-m", "jga,sa,fga,gca", "--figures", "figures")
+    assert code == 0
+    assert sorted(path.name for path in Path("figures").iterdir()) == ["orders.svg", "spread.svg"]
+    assert err.splitlines()[-1].startswith("wrote figures")
+    lines = [line for line in out.splitlines() if not line.startswith("signature")]
+    assert max(map(len, lines)) <= 100
+    assert "tab:compare-metrics" in run(*words, "--format", "latex")[1]
+    assert run(*words, "--format", "md")[1].startswith(
+        finding(dstbench.compare_metrics(words[1:4], resamples=200))[0][:3]
+    )
