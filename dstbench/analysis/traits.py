@@ -7,7 +7,7 @@ correlations, and by the dialogues on which two metrics disagree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Unpack, get_args
@@ -61,7 +61,9 @@ class Traits:
             pooled, over the dialogues in which all of them are defined.
         differences: For each trait, the difference between its correlations with the first two metrics, with Zou's
             interval.
-        disagreements: The dialogues on which two metrics differ most, in each direction; empty if none were named.
+        disagreements: In each run, the dialogues on which two metrics differ most, in each direction; empty if none
+            were named.
+        pooled_disagreements: The same over the dialogues of all runs, each with its run (Aksu & Chen 2024, §6.2).
         signatures: (run, metric, unit, signature) of the scores.
     """
 
@@ -70,6 +72,7 @@ class Traits:
     correlations: pl.DataFrame
     differences: pl.DataFrame
     disagreements: pl.DataFrame
+    pooled_disagreements: pl.DataFrame
     signatures: pl.DataFrame
 
 
@@ -148,12 +151,8 @@ def traits(
         pl.concat([_binned(dialogues, trait, scores) for trait in both]),
         pl.concat([correlations(run, columns, level, taken) for run, columns in correlated]),
         difference_rows(compared, level, taken),
-        pl.concat(
-            [
-                pl.DataFrame(schema=DISAGREEMENTS.schema),
-                *_disagreements(dialogues, [str(metric) for metric in pair], most),
-            ]
-        ),
+        pl.concat([_disagreements(table, [str(metric) for metric in pair], most) for table in tables]),
+        _disagreements(dialogues, [str(metric) for metric in pair], most),
         pl.concat(signatures),
     )
 
@@ -207,20 +206,19 @@ def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.Da
     )
 
 
-def _disagreements(dialogues: pl.DataFrame, pair: Sequence[str], most: int) -> Iterator[pl.DataFrame]:
-    """Each run's dialogues on which two metrics differ most, in each direction; ties are ordered by dialogue."""
-    if not pair:
-        return
-    for (run,), table in dialogues.group_by("run", maintain_order=True):
-        for higher, lower in (pair, pair[::-1]):
-            named = table.select(
-                "dialogue", "turns", "mistakes", high=higher, low=lower, difference=pl.col(higher) - pl.col(lower)
-            )
-            first = (
-                named.filter(pl.col("difference") > 0)
-                .sort("difference", "dialogue", descending=[True, False])
-                .head(most)
-                .with_row_index("place", offset=1)
-                .with_columns(run=pl.lit(run), higher=pl.lit(higher), lower=pl.lit(lower))
-            )
-            yield DISAGREEMENTS.conform(first)
+def _disagreements(dialogues: pl.DataFrame, pair: Sequence[str], most: int) -> pl.DataFrame:
+    """The dialogues on which two metrics differ most, in each direction; ties are ordered by dialogue, then run."""
+    lists = [pl.DataFrame(schema=DISAGREEMENTS.schema)]
+    for higher, lower in [pair, pair[::-1]] if pair else []:
+        named = dialogues.select(
+            "run", "dialogue", "turns", "mistakes", high=higher, low=lower, difference=pl.col(higher) - pl.col(lower)
+        )
+        first = (
+            named.filter(pl.col("difference") > 0)
+            .sort("difference", "dialogue", descending=[True, False], maintain_order=True)
+            .head(most)
+            .with_row_index("place", offset=1)
+            .with_columns(higher=pl.lit(higher), lower=pl.lit(lower))
+        )
+        lists.append(DISAGREEMENTS.conform(first))
+    return pl.concat(lists)

@@ -158,8 +158,8 @@ class ValueMatcher:
 
     def similarity(self, slot: str, gold: str, pred: str) -> float:
         """The similarity to the most similar gold alternative, from 0 to 1, whatever the threshold."""
-        if not self.matcher.is_fuzzy and self.accepts(slot, gold, pred):
-            return 1.0
+        if not self.matcher.is_fuzzy:
+            return float(self.accepts(slot, gold, pred))
         return max(self._similarity(slot, one, pred) for one in self._golds(slot, gold))
 
     def _golds(self, slot: str, gold: str) -> Sequence[str]:

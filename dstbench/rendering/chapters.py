@@ -88,12 +88,12 @@ def slots_chapter(by_domain: pl.DataFrame, by_slot: pl.DataFrame) -> Chapter:
 
 def errors_chapter(diagnosis: Diagnosis) -> Chapter:
     """Kinds of errors."""
-    runs, *_, classes, domains, slots = diagnosis_page(diagnosis).sections
+    runs, *_, classes, timing, domains, slots, timing_by_slot = diagnosis_page(diagnosis).sections
     lead = "Each slot that gold or the prediction has in a turn is in one class; an error counts in each turn it lasts."
     blocks = [
         Block("Kinds of errors", chart=diagnosis_charts(diagnosis)["errors"]),
         Block(*runs, folded=True),
-        *(Block(*section, folded=True) for section in (classes, domains, slots)),
+        *(Block(*section, folded=True) for section in (classes, timing, domains, slots, timing_by_slot)),
     ]
     return Chapter("errors", "Errors", lead, blocks)
 

@@ -31,6 +31,7 @@ from dstbench.rendering.tables import (
     value_text,
 )
 from dstbench.schema.names import name_of
+from dstbench.scoring.timing import TIMING
 from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
@@ -83,8 +84,13 @@ def diagnosis_page(diagnosis: Diagnosis) -> Page:
         ("JGA by turn, in percent", _scores_by_run(diagnosis.by_turn, "turn")),
         ("JGA by number of turns, in percent", _scores_by_run(diagnosis.by_length, "length")),
         ("Slots of turns by class; percent of gold slots, of predicted slots, of slots not in gold", classes),
+        (
+            "Timing of errors; late: missed, and predicted later; early: over-predicted, and gold's next value",
+            _timing(diagnosis.timing, "run"),
+        ),
         ("By domain: slots of turns, and percent by kind of error", _rates(diagnosis.errors_by_domain, "domain")),
         ("By slot", _rates(diagnosis.errors_by_slot, "slot")),
+        ("Timing by slot", _timing(diagnosis.timing_by_slot, "run", "slot")),
     ]
     signatures = signature_lines(diagnosis.runs.with_columns(metric=pl.lit("jga")))
     return Page(sections, signatures, paper=[_failures(diagnosis, signatures)])
@@ -108,7 +114,7 @@ def render_diagnosis(diagnosis: Diagnosis, form: TableFormat, *, everything: boo
     if not everything:
         errors = diagnosis.errors.filter(pl.col("kind") != "correct").select("run", "class", "n")
         sections = [*sections[:2], ("Slots of turns that are not right, by class", _by_run(errors, "class", "n"))]
-        below = ["by turn, length, domain and slot, and as shares: --all", *below]
+        below = ["by turn, length, domain and slot, as shares, and timing of errors: --all", *below]
     return f"{escape_lines(conclusion(diagnosis), form)}\n{render_page(Page(sections, below), form)}"
 
 
@@ -162,6 +168,16 @@ def _rates(errors: pl.DataFrame, by: str) -> pl.DataFrame:
     )
 
 
+def _timing(errors: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    """A row per run (and slot): missed and over-predicted slots, and those of them that are late or early."""
+    columns = [
+        column
+        for kind, timed in TIMING.items()
+        for column in (*texts(kind, timed), share_text(f"{timed}_share", f"% {timed}"))
+    ]
+    return errors.select(pl.col(keys).fill_null(UNDEFINED), *columns)
+
+
 # --- traits -----------------------------------------------------------------------------------------------------------
 
 
@@ -177,16 +193,20 @@ def traits_page(traits: Traits) -> Page:
     ]
     sections += [*_matrices(traits.correlations), *_differences(traits.differences)]
     listed = len(sections)
-    for (higher, lower), dialogues in traits.disagreements.group_by("higher", "lower", maintain_order=True):
-        shown = dialogues.select(
-            "run",
-            *texts("place"),
-            "dialogue",
-            value_text("high", is_count=higher in counted),
-            value_text("low", is_count=lower in counted),
-            *texts("turns", "mistakes"),
-        )
-        sections.append((f"Dialogues that {higher} scores highest above {lower}", shown))
+    lists = [(traits.disagreements, "")]
+    if traits.dialogues["run"].n_unique() > 1:
+        lists = [(traits.pooled_disagreements, ", of all runs"), (traits.disagreements, ", by run")]
+    for disagreements, of in lists:
+        for (higher, lower), dialogues in disagreements.group_by("higher", "lower", maintain_order=True):
+            shown = dialogues.select(
+                "run",
+                *texts("place"),
+                "dialogue",
+                value_text("high", is_count=higher in counted),
+                value_text("low", is_count=lower in counted),
+                *texts("turns", "mistakes"),
+            )
+            sections.append((f"Dialogues that {higher} scores highest above {lower}{of}", shown))
     below = ["shares in percent; --format csv or json lists every dialogue", *_about_intervals(traits.correlations)]
     below += signature_lines(traits.signatures)
     paper = [paper_table(*section, "traits", below) for section in sections[listed:]]
