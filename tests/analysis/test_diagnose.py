@@ -173,37 +173,28 @@ def timed(data: Any, **options: Any) -> dict[str | None, list[int]]:
 @pytest.mark.parametrize(
     ("gold", "pred", "wanted"),
     [
-        ("aaa", "--a", [2, 2, 0, 0]),  # two turns late
-        ("aaa", "-ba", [1, 1, 0, 0]),  # wrong in between
-        ("aaa", "---", [3, 0, 0, 0]),
-        ("aab", "--a", [2, 0, 0, 0]),  # gold has another value by then
-        ("a-a", "--a", [1, 0, 0, 0]),  # gold had dropped it in between
-        ("aaa", "a-a", [1, 1, 0, 0]),  # lost and found
-        ("--a", "aaa", [0, 0, 2, 2]),
-        ("--a", "a--", [1, 0, 1, 1]),  # not kept until then
-        ("-ba", "aaa", [0, 0, 1, 0]),  # gold's next value is another one
-        ("a--", "aaa", [0, 0, 2, 0]),  # not deleted, which is no matter of timing
-        ("a-a", "aaa", [0, 0, 1, 1]),
-        ("a", "-", [1, 0, 0, 0]),
+        ("111", "--1", [2, 2, 0, 0]),  # two turns late
+        ("111", "-21", [1, 1, 0, 0]),  # wrong in between
+        ("111", "---", [3, 0, 0, 0]),
+        ("112", "--1", [2, 0, 0, 0]),  # gold has another value by then
+        ("1-1", "--1", [1, 0, 0, 0]),  # gold had dropped it in between
+        ("111", "1-1", [1, 1, 0, 0]),  # lost and found
+        ("--1", "111", [0, 0, 2, 2]),
+        ("--1", "1--", [1, 0, 1, 1]),  # not kept until then
+        ("-21", "111", [0, 0, 1, 0]),  # gold's next value is another one
+        ("1--", "111", [0, 0, 2, 0]),  # not deleted, which is no matter of timing
+        ("1-1", "111", [0, 0, 1, 1]),
+        ("1", "-", [1, 0, 0, 0]),
     ],
 )
 def test_timing_by_hand(gold: str, pred: str, wanted: list[int]) -> None:
-    """A letter is the slot's value in a turn, a dash none. The same slot of the next dialogue changes nothing."""
+    """A digit is the slot's value in a turn, a dash none. The same slot of the next dialogue changes nothing."""
     states = []
-    for name, sides in (("A", (gold, pred)), ("B", ("aaa", "aaa"))):
-        states += dialogue(
-            name, *(({AREA: g}, {AREA: p}) for g, p in zip(*(s.replace("-", " ") for s in sides), strict=True))
-        )
-    present = [
-        {
-            **s,
-            "gold": {k: v for k, v in s["gold"].items() if v != " "},
-            "pred": {k: v for k, v in s["pred"].items() if v != " "},
-        }
-        for s in states
-    ]
-    assert timed(present) == {AREA: wanted}
-    found = dstbench.diagnose(present).timing.row(0, named=True)
+    for name, *sides in (("A", gold, pred), ("B", "111", "111")):
+        values = zip(*([value.strip("-") for value in side] for side in sides), strict=True)
+        states += dialogue(name, *(({AREA: g}, {AREA: p}) for g, p in values))
+    assert timed(states) == {AREA: wanted}
+    found = dstbench.diagnose(states).timing.row(0, named=True)
     assert [found[name] for name in ("missed", "late", "over", "early")] == wanted
     assert found["late_share"] == (wanted[1] / wanted[0] if wanted[0] else None)
     assert found["early_share"] == (wanted[3] / wanted[2] if wanted[2] else None)
@@ -231,8 +222,8 @@ def test_timing_by_plain_loops(states: States) -> None:
 
 @given(corpora())
 def test_timing_by_plain_loops_where_a_matcher_decides(states: States) -> None:
-    """Half of the letters suffice: north is south, centre is neither."""
-    fuzzy = dstbench.profile("verbatim", match="levenshtein:least=0.5", fuzzy="all")
+    """Three letters of five suffice: north matches south, and no other value."""
+    fuzzy = dstbench.profile("verbatim", match="levenshtein:least=0.55", fuzzy="all")
 
     def similar(one: str, other: str) -> bool:
         return one == other or {one, other} == {"north", "south"}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import dstbench
 import dstbench.runs.open as longtable
+from dstbench.conventions.matching import Matcher, ValueMatcher
 from dstbench.demo import synthetic
 from dstbench.scoring import partitions as partition
 from tests import oracle
@@ -103,6 +104,19 @@ def test_partial_credit_lies_between_none_and_all(states: States) -> None:
         assert (value is None) == (low is None) == (high is None)
         if low is not None and high is not None and value is not None:
             assert low - 1e-12 <= value <= high + 1e-12, soft
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", "a b", "c d", "3"]), min_size=1, max_size=3),
+    st.lists(st.sampled_from(["a", "b", "a b", "c d", "3"]), min_size=1, max_size=3),
+    st.sampled_from(["literal", "first", "any", "overlap", "all"]),
+    st.sampled_from(["exact", "contain", "levenshtein:least=0.5", "token-sort"]),
+)
+def test_a_value_is_right_if_it_is_similar_enough(gold: list[str], pred: list[str], multi: Any, match: str) -> None:
+    matcher = Matcher.parse(match)
+    rule = ValueMatcher(matcher, multi)
+    found = rule.similarity("hotel-name", "|".join(gold), "|".join(pred))
+    assert rule.accepts("hotel-name", "|".join(gold), "|".join(pred)) == (found >= matcher.threshold)
 
 
 def test_partial_credit_by_hand() -> None:
