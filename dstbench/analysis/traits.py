@@ -40,6 +40,8 @@ from dstbench.typing import NonUniformity, Protocol, TailOrientation
 _BINS: Final = 10
 # Traits whose bins span these bounds; the bins of others span the values that occur.
 _BOUNDS: Final = {"to_mean": (0.0, 1.0)}
+# Traits whose bins are equal in the square root: few dialogues have large values, and one may have a very large one.
+ROOT: Final = ("nu_paper", "nu_released")
 #: The default metrics, tail orientation and non-uniformity of each protocol.
 PROTOCOLS: Final[Mapping[Protocol, tuple[str, TailOrientation, NonUniformity]]] = {
     "plain": ("fga,gca", "mean", "paper"),
@@ -185,16 +187,17 @@ def _standard(numbers: Floats) -> Floats:
 
 
 def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.DataFrame:
-    """Mean scores by equal bins of a trait, with empty bins."""
+    """Mean scores by bins of a trait, with empty bins."""
     low, high = _BOUNDS.get(trait) or dialogues.select(pl.col(trait).min(), pl.col(trait).max().alias("high")).row(0)
     if low is None:  # nowhere defined
         return pl.DataFrame(schema=TRAIT_BINS.schema)
     count = _BINS if high > low else 1
-    number = ((pl.col(trait) - low) * count / ((high - low) or 1)).floor().clip(0, count - 1).cast(pl.UInt32)
-    edges = low + np.arange(count + 1) * (high - low) / count
+    edges = low + (np.arange(count + 1) / count) ** (2 if trait in ROOT else 1) * (high - low)
     bins = pl.DataFrame({"low": edges[:-1], "high": edges[1:]}).with_row_index("bin")
     grid = dialogues.select(pl.col("run").unique(maintain_order=True)).join(bins, how="cross", maintain_order="left")
-    listed = dialogues.drop_nulls(trait).select("run", number.alias("bin"), *scores)
+    defined = dialogues.drop_nulls(trait)
+    number = np.searchsorted(edges[:-1], defined[trait].to_numpy(), side="right") - 1
+    listed = defined.select("run", pl.Series("bin", number, pl.UInt32), *scores)
     long = listed.unpivot(on=scores, index=["run", "bin"], variable_name="metric").drop_nulls("value")
     means = long.group_by("run", "bin", "metric").agg(
         value=divide(exact_sum(pl.col("value")), pl.len()), dialogues=pl.len()

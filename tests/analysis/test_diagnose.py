@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -362,6 +363,17 @@ def test_bins_by_hand() -> None:
     assert bins["dialogues"].to_list() == [0, 0, 0, 1, 0, 0, 0, 0, 0, 1]
     assert bins["value"].to_list() == [None, None, None, 10 / 11, None, None, None, None, None, 10 / 11]
     assert bins["low"].to_list() == pytest.approx([n / 10 for n in range(10)])
+
+
+def test_bins_of_non_uniformity_are_equal_in_the_root() -> None:
+    """Squares: most dialogues have small ones, and one may have a very large one."""
+    found = dstbench.traits({"a": pattern("A", "0000"), "b": pattern("B", "1011")}, metrics="jga", nu="paper")
+    bins = found.bins.filter(trait="nu_paper", run="a")
+    low, high = found.dialogues["nu_paper"].min(), found.dialogues["nu_paper"].max()
+    edges = [*bins["low"], bins["high"][-1]]
+    assert (edges[0], edges[-1]) == (low, high)
+    roots = [math.sqrt(edge - edges[0]) for edge in edges]
+    assert roots == pytest.approx([n / 10 * roots[-1] for n in range(11)])
 
 
 def test_runs_share_their_bins() -> None:
