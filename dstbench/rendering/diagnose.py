@@ -192,28 +192,33 @@ def traits_page(traits: Traits) -> Page:
         for (trait,), bins in traits.bins.group_by("trait", maintain_order=True)
     ]
     sections += [*_matrices(traits.correlations), *_differences(traits.differences)]
-    listed = len(sections)
-    lists = [(traits.disagreements, "")]
+    lists = [_disagreements(traits.disagreements, counted)]
     if traits.dialogues["run"].n_unique() > 1:
-        lists = [(traits.pooled_disagreements, ", of all runs"), (traits.disagreements, ", by run")]
-    for disagreements, of in lists:
-        for (higher, lower), dialogues in disagreements.group_by("higher", "lower", maintain_order=True):
-            shown = dialogues.select(
-                "run",
-                *texts("place"),
-                "dialogue",
-                value_text("high", is_count=higher in counted),
-                value_text("low", is_count=lower in counted),
-                *texts("turns", "mistakes"),
-            )
-            sections.append((f"Dialogues that {higher} scores highest above {lower}{of}", shown))
+        lists = [_disagreements(traits.pooled_disagreements, counted, ", of all runs"), *lists]
+    sections += [section for listed in lists for section in listed]
     below = ["shares in percent; --format csv or json lists every dialogue", *_about_intervals(traits.correlations)]
     below += signature_lines(traits.signatures)
-    paper = [paper_table(*section, "traits", below) for section in sections[listed:]]
+    paper = [paper_table(*section, "traits", below) for section in lists[0]]
     return Page(sections, below, paper=paper or [_trait_table(traits, below[1:])])
 
 
 render_traits = renderer(traits_page)
+
+
+def _disagreements(rows: pl.DataFrame, counted: Collection[str], of: str = "") -> list[tuple[str, pl.DataFrame]]:
+    """A table per direction: the dialogues on which two metrics differ most; `of` says among which dialogues."""
+    sections = []
+    for (higher, lower), dialogues in rows.group_by("higher", "lower", maintain_order=True):
+        shown = dialogues.select(
+            "run",
+            *texts("place"),
+            "dialogue",
+            value_text("high", is_count=higher in counted),
+            value_text("low", is_count=lower in counted),
+            *texts("turns", "mistakes"),
+        )
+        sections.append((f"Dialogues that {higher} scores highest above {lower}{of}", shown))
+    return sections
 
 
 def _trait_table(traits: Traits, notes: list[str]) -> PaperTable:
