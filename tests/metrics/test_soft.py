@@ -15,6 +15,7 @@ import dstbench.runs.open as longtable
 from dstbench.conventions.matching import Matcher, ValueMatcher
 from dstbench.demo import synthetic
 from dstbench.scoring import partitions as partition
+from dstbench.stats import jackknife_se
 from tests import oracle
 from tests.corpora import SLOTS, States, corpora, dialogues
 
@@ -133,6 +134,20 @@ def test_the_signature_names_the_similarity() -> None:
     for match in ("levenshtein:least=0.9", "token-sort:least=0.9"):
         rows = dstbench.score(states, metrics="soft-rsa,soft-gca", profile=dstbench.profile("verbatim", match=match))
         assert all(f"|match:{match}|" in signature for signature in rows["signature"])
+
+
+def test_standard_errors_of_partial_credit_are_about_those_of_the_jackknife() -> None:
+    """The sum of similarities is in two statistics, a whole number and the rest, which vary together."""
+    table = synthetic(40, trackers=["eager"])["eager"]
+    fuzzy = dstbench.profile("verbatim", match="levenshtein")
+    rows = dstbench.score({"all": table}, metrics="soft-rsa,soft-gca", profile=fuzzy)
+    names = table["dialogue"].cast(pl.String)
+    without = [
+        dstbench.score({"rest": table.filter(names != name)}, metrics="soft-rsa,soft-gca", profile=fuzzy)["value"]
+        for name in names.unique(maintain_order=True)
+    ]
+    for number, (metric, se) in enumerate(rows.select("metric", "se").iter_rows()):
+        assert se == pytest.approx(jackknife_se([values[number] for values in without]), rel=0.05), metric
 
 
 def test_sums_of_similarities_have_the_same_bits_in_any_cut_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
