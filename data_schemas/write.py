@@ -29,6 +29,7 @@ TABLES = {
     "first_failures": analysis.FIRST_FAILURES,
     "gold_slots": analysis.GOLD_SLOTS,
     "errors": analysis.ERRORS,
+    "timing": analysis.TIMING,
     "trait_bins": analysis.TRAIT_BINS,
     "disagreements": analysis.DISAGREEMENTS,
     "correlations": analysis.CORRELATIONS,

@@ -219,9 +219,12 @@ def tla(ts: list[Turn]) -> float | None:
 # --- granular change accuracy --------------------------------------------------------------------------------------
 
 
-def released(t: Turn) -> Counts:
-    """C, W, M, O of a turn as the authors' code counts them."""
-    counts = dict.fromkeys("CWMO", 0)
+Events = list[tuple[str, str]]
+
+
+def released(t: Turn) -> Events:
+    """The changes of a turn as the authors' code counts them: C, W, M or O, and the slot."""
+    events: Events = []
     g_old, p_old = (t.before.gold_named, t.before.pred_named) if t.before else ({}, {})
     g, p = t.gold_named, t.pred_named
     for slot in {**g, **p}:
@@ -235,50 +238,58 @@ def released(t: Turn) -> Counts:
                 counted = "O"
             else:
                 counted = "W"
-            counts[counted] += 1
+            events.append((counted, slot))
         if slot in p and (slot not in p_old or p_old[slot] != p[slot]):
             if slot not in g:
-                counts["C" if p[slot] == "none" else "O"] += 1
+                events.append(("C" if p[slot] == "none" else "O", slot))
             elif p[slot] == g[slot] and counted != "C":
-                counts["C"] += 1
+                events.append(("C", slot))
             elif p[slot] == "none":
-                counts["M"] += 1
+                events.append(("M", slot))
             elif p[slot] != g[slot] and counted != "W":
-                counts["W"] += 1
-    return counts
+                events.append(("W", slot))
+    return events
 
 
-def paper(t: Turn) -> Counts:
-    """C, W, M, O of a turn as Algorithm 1 counts them, its slips mended."""
-    counts = dict.fromkeys("CWMO", 0)
+def paper(t: Turn) -> Events:
+    """The changes of a turn as Algorithm 1 counts them, its slips mended."""
+    events: Events = []
     g_old, p_old = (t.before.gold, t.before.pred) if t.before else ({}, {})
     correct, wrong = set(), set()
     for slot, value in t.gold.items():
         if (slot, value) in g_old.items():
             continue
         if slot not in t.pred:
-            counts["M"] += 1
+            events.append(("M", slot))
         elif t.pred[slot] != value:
-            counts["W"] += 1
+            events.append(("W", slot))
             wrong.add(slot)
         else:
-            counts["C"] += 1
+            events.append(("C", slot))
             correct.add(slot)
     for slot, value in t.pred.items():
         if (slot, value) in p_old.items():
             continue
         if slot not in t.gold:
-            counts["O"] += 1
+            events.append(("O", slot))
         elif t.gold[slot] != value and slot not in wrong:
-            counts["W"] += 1
+            events.append(("W", slot))
         elif t.gold[slot] == value and slot not in correct:
-            counts["C"] += 1
-    return counts
+            events.append(("C", slot))
+    return events
 
 
-def gca(ts: list[Turn], counting: Callable[[Turn], Counts] = released, alpha: float = 10 / 11) -> float | None:
-    counts = [counting(t) for t in ts]
-    C, W, M, O = (sum(count[kind] for count in counts) for kind in "CWMO")  # noqa: E741
+def total(ts: list[Turn], counting: Callable[[Turn], Events] = released) -> Counts:
+    """C, W, M, O of turns."""
+    kinds = [kind for t in ts for kind, _ in counting(t)]
+    return {kind: kinds.count(kind) for kind in "CWMO"}
+
+
+def gca(ts: list[Turn], counting: Callable[[Turn], Events] = released, alpha: float = 10 / 11) -> float | None:
+    return _gca(**total(ts, counting), alpha=alpha)
+
+
+def _gca(C: float, W: float, M: float, O: float, alpha: float = 10 / 11) -> float | None:  # noqa: E741
     P, G = C + W + O, C + W + M
     if P + G == 0:
         return None
@@ -286,6 +297,51 @@ def gca(ts: list[Turn], counting: Callable[[Turn], Counts] = released, alpha: fl
         return 0.0
     VP, VR, LP, LR = C / P, C / G, (C + W) / P, (C + W) / G
     return (P + G) / (P * alpha / VP + G * alpha / VR + P * (1 - alpha) / LP + G * (1 - alpha) / LR)
+
+
+def gca_parts(ts: list[Turn], counting: Callable[[Turn], Events] = released) -> dict[str, float | None]:
+    """VP, VR, LP, LR."""
+    C, W, M, O = total(ts, counting).values()  # noqa: E741
+    P, G = C + W + O, C + W + M
+    return {
+        "gca-vp": C / P if P else None,
+        "gca-vr": C / G if G else None,
+        "gca-lp": (C + W) / P if P else None,
+        "gca-lr": (C + W) / G if G else None,
+    }
+
+
+# --- partial credit ------------------------------------------------------------------------------------------------
+
+Similarity = Callable[[str, str], float]
+
+
+def equality(gold: str, pred: str) -> float:
+    return 1.0 if gold == pred else 0.0
+
+
+def soft_rsa(ts: list[Turn], similarity: Similarity = equality) -> float | None:
+    values = []
+    for t in ts:
+        slots = set(t.gold) | set(t.pred)
+        credit = sum(similarity(t.gold[slot], t.pred[slot]) for slot in slots if slot in t.gold and slot in t.pred)
+        values.append(credit / len(slots) if slots else 0.0)
+    return _mean(values)
+
+
+def soft_gca(
+    ts: list[Turn], counting: Callable[[Turn], Events] = released, similarity: Similarity = equality
+) -> float | None:
+    """GCA where what is compared counts its similarity in C, and the rest in W."""
+    C = W = 0.0
+    counts = total(ts, counting)
+    for t in ts:
+        for kind, slot in counting(t):
+            gold, pred = t.gold.get(slot), t.pred.get(slot)
+            if kind in "CW":
+                credit = similarity(gold, pred) if gold and pred else float(gold == pred)
+                C, W = C + credit, W + 1 - credit
+    return _gca(C, W, counts["M"], counts["O"])
 
 
 # --- all of them ---------------------------------------------------------------------------------------------------
@@ -316,6 +372,11 @@ def all_metrics(ts: list[Turn], T: int) -> dict[str, float | None]:
         "f1:empty=0:wrong=missed": refpydst_f1(ts),
         "soft-jga": jga(ts),
         "soft-aga": aga(ts),
+        "soft-rsa": soft_rsa(ts),
+        "soft-gca": soft_gca(ts),
+        "soft-gca:counting=paper": soft_gca(ts, paper),
+        **gca_parts(ts),
+        **{f"{name}:counting=paper": value for name, value in gca_parts(ts, paper).items()},
         "fga:lam=0.25": fga(ts, 0.25),
         "gca:counting=paper": gca(ts, paper),
         "gca:alpha=0.5": gca(ts, alpha=0.5),
@@ -377,6 +438,27 @@ def error_classes(ts: list[Turn]) -> dict[tuple[str, str], int]:
     return dict(counts)
 
 
+def timing(ts: list[Turn], similar: Callable[[str, str], bool] = str.__eq__) -> dict[str, list[int]]:
+    """Per slot: how often it is missed, of these late, over-predicted, of these early."""
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    for t in ts:
+        later = [u for u in ts if u.dialogue == t.dialogue and u.turn > t.turn]
+        for slot in {**t.gold, **t.pred}:
+            if slot not in t.pred:
+                counts[slot][0] += 1
+                for u in later:
+                    if u.gold.get(slot) != t.gold[slot]:
+                        break
+                    if slot in u.pred and similar(t.gold[slot], u.pred[slot]):
+                        counts[slot][1] += 1
+                        break
+            elif slot not in t.gold:
+                counts[slot][2] += 1
+                coming = [u.gold[slot] for u in later if slot in u.gold]
+                counts[slot][3] += bool(coming) and similar(coming[0], t.pred[slot])
+    return {slot: n for slot, n in counts.items() if n[0] or n[2]}
+
+
 # --- dialogues -----------------------------------------------------------------------------------------------------
 
 
@@ -406,8 +488,7 @@ def non_uniformity(ts: list[Turn], variant: str) -> float | None:
 
 
 def _mistakes(t: Turn) -> int:
-    counts = released(t)
-    return counts["W"] + counts["M"] + counts["O"]
+    return sum(kind != "C" for kind, _ in released(t))
 
 
 def failure(ts: list[Turn]) -> tuple[int, bool] | None:

@@ -217,6 +217,7 @@ NOT_MONOTONE: Final = {
     "tla": "as fga: the next wrong turn is no error of its own any more",
     "gca": "a value that is missed in one turn only is one change less on both sides",
     "gca:counting=paper": "likewise",
+    **dict.fromkeys(("soft-gca", "gca-vp", "gca-vr", "gca-lp", "gca-lr"), "as gca"),
 }
 MONOTONE: Final = [
     metric for metric in ALL.split(",") if metric.partition(":")[0] in SHARES and metric not in NOT_MONOTONE

@@ -1,4 +1,4 @@
-"""Where a tracker fails (Kim et al. 2022): first failures, gold slots, JGA by turn and length, kinds of errors."""
+"""Where a tracker fails (Kim et al. 2022): first failures, gold slots, JGA by turn and length, errors."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from dstbench.errors import UsageError
 from dstbench.metrics import parse
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
-from dstbench.schema.analysis import ERRORS, FAILURES, FIRST_FAILURES, GOLD_SLOTS
+from dstbench.schema.analysis import ERRORS, FAILURES, FIRST_FAILURES, GOLD_SLOTS, TIMING
 from dstbench.schema.core import LENGTH
 from dstbench.scoring.error_classes import count_classes, rate_classes
 from dstbench.scoring.notes import warn_of_alternatives
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score_run
+from dstbench.scoring.timing import rate_timing
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Diagnosis:
         errors: The classes of errors, with their rates.
         errors_by_domain: The same per domain.
         errors_by_slot: The same per slot.
+        timing: How many missed slots are late, and how many over-predicted ones are early.
+        timing_by_slot: The same per slot.
     """
 
     runs: pl.DataFrame
@@ -47,6 +50,8 @@ class Diagnosis:
     errors: pl.DataFrame
     errors_by_domain: pl.DataFrame
     errors_by_slot: pl.DataFrame
+    timing: pl.DataFrame
+    timing_by_slot: pl.DataFrame
 
 
 def diagnose(
@@ -88,7 +93,8 @@ def _of_run(run: Run, convention: Convention, few: int) -> list[pl.DataFrame]:
     counts, turns = count_classes(run, convention)
     rows, sums = score_run(run, jga, [], convention)
     warn_of_alternatives(run, sums, convention)
-    errors = (rate_classes(counts, turns, by) for by in (None, "domain", "slot"))
+    tables = [(ERRORS, rate_classes(counts, turns, by)) for by in (None, "domain", "slot")]
+    tables += [(TIMING, rate_timing(counts, by)) for by in (None, "slot")]
     return [
         _summary(dialogues, few, run.name, rows["signature"].item()),
         _first_failures(dialogues, run.name),
@@ -96,8 +102,8 @@ def _of_run(run: Run, convention: Convention, few: int) -> list[pl.DataFrame]:
         score_run(run, jga, ["turn"], convention)[0],
         score_run(run, jga, [LENGTH], convention)[0],
         *(
-            table.select(pl.lit(run.name).alias("run"), pl.exclude(*ERRORS.columns), *list(ERRORS.columns)[1:])
-            for table in errors
+            table.select(pl.lit(run.name).alias("run"), pl.exclude(*schema.columns), *list(schema.columns)[1:])
+            for schema, table in tables
         ),
     ]
 

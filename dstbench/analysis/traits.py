@@ -7,7 +7,7 @@ correlations, and by the dialogues on which two metrics disagree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Unpack, get_args
@@ -40,6 +40,8 @@ from dstbench.typing import NonUniformity, Protocol, TailOrientation
 _BINS: Final = 10
 # Traits whose bins span these bounds; the bins of others span the values that occur.
 _BOUNDS: Final = {"to_mean": (0.0, 1.0)}
+# Traits whose bins are equal in the square root: few dialogues have large values, and one may have a very large one.
+ROOT: Final = ("nu_paper", "nu_released")
 #: The default metrics, tail orientation and non-uniformity of each protocol.
 PROTOCOLS: Final[Mapping[Protocol, tuple[str, TailOrientation, NonUniformity]]] = {
     "plain": ("fga,gca", "mean", "paper"),
@@ -61,7 +63,9 @@ class Traits:
             pooled, over the dialogues in which all of them are defined.
         differences: For each trait, the difference between its correlations with the first two metrics, with Zou's
             interval.
-        disagreements: The dialogues on which two metrics differ most, in each direction; empty if none were named.
+        disagreements: In each run, the dialogues on which two metrics differ most, in each direction; empty if none
+            were named.
+        pooled_disagreements: The same over the dialogues of all runs, each with its run (Aksu & Chen 2024, §6.2).
         signatures: (run, metric, unit, signature) of the scores.
     """
 
@@ -70,6 +74,7 @@ class Traits:
     correlations: pl.DataFrame
     differences: pl.DataFrame
     disagreements: pl.DataFrame
+    pooled_disagreements: pl.DataFrame
     signatures: pl.DataFrame
 
 
@@ -148,12 +153,8 @@ def traits(
         pl.concat([_binned(dialogues, trait, scores) for trait in both]),
         pl.concat([correlations(run, columns, level, taken) for run, columns in correlated]),
         difference_rows(compared, level, taken),
-        pl.concat(
-            [
-                pl.DataFrame(schema=DISAGREEMENTS.schema),
-                *_disagreements(dialogues, [str(metric) for metric in pair], most),
-            ]
-        ),
+        pl.concat([_disagreements(table, [str(metric) for metric in pair], most) for table in tables]),
+        _disagreements(dialogues, [str(metric) for metric in pair], most),
         pl.concat(signatures),
     )
 
@@ -186,16 +187,17 @@ def _standard(numbers: Floats) -> Floats:
 
 
 def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.DataFrame:
-    """Mean scores by equal bins of a trait, with empty bins."""
+    """Mean scores by bins of a trait, with empty bins."""
     low, high = _BOUNDS.get(trait) or dialogues.select(pl.col(trait).min(), pl.col(trait).max().alias("high")).row(0)
     if low is None:  # nowhere defined
         return pl.DataFrame(schema=TRAIT_BINS.schema)
     count = _BINS if high > low else 1
-    number = ((pl.col(trait) - low) * count / ((high - low) or 1)).floor().clip(0, count - 1).cast(pl.UInt32)
-    edges = low + np.arange(count + 1) * (high - low) / count
+    edges = low + (np.arange(count + 1) / count) ** (2 if trait in ROOT else 1) * (high - low)
     bins = pl.DataFrame({"low": edges[:-1], "high": edges[1:]}).with_row_index("bin")
     grid = dialogues.select(pl.col("run").unique(maintain_order=True)).join(bins, how="cross", maintain_order="left")
-    listed = dialogues.drop_nulls(trait).select("run", number.alias("bin"), *scores)
+    defined = dialogues.drop_nulls(trait)
+    number = np.searchsorted(edges[:-1], defined[trait].to_numpy(), side="right") - 1
+    listed = defined.select("run", pl.Series("bin", number, pl.UInt32), *scores)
     long = listed.unpivot(on=scores, index=["run", "bin"], variable_name="metric").drop_nulls("value")
     means = long.group_by("run", "bin", "metric").agg(
         value=divide(exact_sum(pl.col("value")), pl.len()), dialogues=pl.len()
@@ -207,20 +209,19 @@ def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.Da
     )
 
 
-def _disagreements(dialogues: pl.DataFrame, pair: Sequence[str], most: int) -> Iterator[pl.DataFrame]:
-    """Each run's dialogues on which two metrics differ most, in each direction; ties are ordered by dialogue."""
-    if not pair:
-        return
-    for (run,), table in dialogues.group_by("run", maintain_order=True):
-        for higher, lower in (pair, pair[::-1]):
-            named = table.select(
-                "dialogue", "turns", "mistakes", high=higher, low=lower, difference=pl.col(higher) - pl.col(lower)
-            )
-            first = (
-                named.filter(pl.col("difference") > 0)
-                .sort("difference", "dialogue", descending=[True, False])
-                .head(most)
-                .with_row_index("place", offset=1)
-                .with_columns(run=pl.lit(run), higher=pl.lit(higher), lower=pl.lit(lower))
-            )
-            yield DISAGREEMENTS.conform(first)
+def _disagreements(dialogues: pl.DataFrame, pair: Sequence[str], most: int) -> pl.DataFrame:
+    """The dialogues on which two metrics differ most, in each direction; ties are ordered by dialogue, then run."""
+    lists = [pl.DataFrame(schema=DISAGREEMENTS.schema)]
+    for higher, lower in [pair, pair[::-1]] if pair else []:
+        named = dialogues.select(
+            "run", "dialogue", "turns", "mistakes", high=higher, low=lower, difference=pl.col(higher) - pl.col(lower)
+        )
+        first = (
+            named.filter(pl.col("difference") > 0)
+            .sort("difference", "dialogue", descending=[True, False], maintain_order=True)
+            .head(most)
+            .with_row_index("place", offset=1)
+            .with_columns(higher=pl.lit(higher), lower=pl.lit(lower))
+        )
+        lists.append(DISAGREEMENTS.conform(first))
+    return pl.concat(lists)

@@ -35,7 +35,7 @@ def diagnose(
     table: TableOutput,
     choices: ConventionChoices,
 ) -> Result:
-    """Find out where runs fail. Shows first failures, gold slots, JGA by turn and length, and kinds of errors."""
+    """Find out where runs fail. Shows first failures, gold slots, JGA by turn and length, errors by kind and timing."""
     from dstbench.rendering.charts.dialogues import diagnosis_charts
     from dstbench.rendering.diagnose import render_diagnosis
 

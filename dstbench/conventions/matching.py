@@ -148,26 +148,31 @@ class ValueMatcher:
         """Whether the prediction is right."""
         if gold == pred:
             return True
-        if self.multi == "literal":
-            return gold.count(BETWEEN) == pred.count(BETWEEN) and self._matches(slot, gold, pred)
-        preds = alternatives(pred) if self.multi in ("overlap", "all") else [pred]
-        matches = [[self._matches(slot, one, other) for other in preds] for one in self._golds(slot, gold)]
+        golds, preds = self._sides(slot, gold, pred)
+        matches = [[self._matches(slot, one, other) for other in preds] for one in golds]
         if self.multi == "all":  # each value of either side matches one of the other side
             return all(map(any, matches)) and all(map(any, zip(*matches, strict=True)))
         return any(map(any, matches))
 
     def similarity(self, slot: str, gold: str, pred: str) -> float:
-        """The similarity to the most similar gold alternative, from 0 to 1, whatever the threshold."""
-        if not self.matcher.is_fuzzy and self.accepts(slot, gold, pred):
+        """The similarity that decides whether the prediction is right, from 0 to 1, whatever the threshold."""
+        if gold == pred:
             return 1.0
-        return max(self._similarity(slot, one, pred) for one in self._golds(slot, gold))
+        golds, preds = self._sides(slot, gold, pred)
+        similarities = [[self._similarity(slot, one, other) for other in preds] for one in golds]
+        nearest = [max(row) for row in similarities]
+        if self.multi == "all":  # the least similar value of either side decides
+            nearest += [max(column) for column in zip(*similarities, strict=True)]
+            return min(nearest)
+        return max(nearest, default=0.0)
 
-    def _golds(self, slot: str, gold: str) -> Sequence[str]:
-        """The gold values that count."""
+    def _sides(self, slot: str, gold: str, pred: str) -> tuple[Sequence[str], Sequence[str]]:
+        """The gold and the predicted values that are compared with each other; none if only one side is a list."""
         if self.multi == "literal":
-            return [gold]
+            return ([gold], [pred]) if gold.count(BETWEEN) == pred.count(BETWEEN) else ([], [])
         only_first = self.multi == "first" or (self.multi == "by-kind" and slot in self.exact_slots)
-        return alternatives(gold)[: 1 if only_first else None]
+        preds = alternatives(pred) if self.multi in ("overlap", "all") else [pred]
+        return alternatives(gold)[: 1 if only_first else None], preds
 
     def _similarity(self, slot: str, gold: str, pred: str) -> float:
         if self._are_equal(gold, pred):

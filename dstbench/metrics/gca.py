@@ -1,22 +1,26 @@
 """Granular change accuracy (Aksu & Chen 2024).
 
-GCA is computed from summed counts of changes, never as a mean over turns. It is undefined without any change, and 0
-without a correct one. The released code (which gives the published numbers) counts a slot that both sides drop in one
-turn as correct and as missed, so gold with deletions scores below 1 against itself; by the printed formula it scores 1.
+GCA and its four parts are computed from summed counts of changes, never as a mean over turns. GCA is undefined without
+any change, and 0 without a correct one; a part is undefined where its denominator is 0. The released code (which gives
+the published numbers) counts a slot that both sides drop in one turn as correct and as missed, so gold with deletions
+scores below 1 against itself; by the printed formula it scores 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 import polars as pl
 
 from dstbench.errors import UsageError
-from dstbench.metrics.base import Metric, count
+from dstbench.metrics.base import Metric, count, divide
 
-_PREFIX: Final = {"released": "gca", "paper": "gca_paper"}
+#: How changes are counted: by the authors' code, which gives the published numbers, or by Algorithm 1.
+Counting = Literal["released", "paper"]
+#: What the names of each counting's columns in the turn table begin with.
+PREFIX: Final[Mapping[Counting, str]] = {"released": "gca", "paper": "gca_paper"}
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class GCA(Metric):
     """
 
     alpha: float = 10 / 11
-    counting: Literal["released", "paper"] = "released"
+    counting: Counting = "released"
 
     name = "gca"
     title = "granular change accuracy"
@@ -40,18 +44,85 @@ class GCA(Metric):
         if not 0 <= self.alpha <= 1:
             raise UsageError(f"metric 'gca': alpha is {self.alpha}, not a number from 0 to 1")
 
-    def _names(self) -> list[str]:
-        return [f"{_PREFIX[self.counting]}_{kind}" for kind in ("correct", "wrong", "missed", "over")]
-
     def stats(self) -> dict[str, pl.Expr]:
-        return {name: count(name) for name in self._names()}
+        return _counts(self.counting)
+
+    def correct(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        """C, computed from the sums."""
+        return sums[f"{PREFIX[self.counting]}_correct"].cast(pl.Float64)
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        correct, wrong, missed, over = (sums[name].cast(pl.Float64) for name in self._names())
-        labelled = correct + wrong
+        names = list(_counts(self.counting))
+        all_correct, wrong, missed, over = (sums[name].cast(pl.Float64) for name in names)
+        correct, labelled = self.correct(sums), all_correct + wrong
         pred, gold = labelled + over, labelled + missed
         # P·α/VP + G·α/VR + P·(1−α)/LP + G·(1−α)/LR, with VP = C/P and so on.
         squares = pred * pred + gold * gold
         cost = self.alpha * squares / correct + (1 - self.alpha) * squares / labelled
         score = pl.when(correct > 0).then((pred + gold) / cost).otherwise(0.0)
         return pl.when(pred + gold > 0).then(score)
+
+
+@dataclass(frozen=True)
+class _Part(Metric):
+    """Correct changes (of values or of labels) among those of one side.
+
+    Attributes:
+        counting: As of `GCA`.
+    """
+
+    counting: Counting = "released"
+
+    source = "Aksu & Chen 2024"
+    #: The changes that are right, and those that only this side has.
+    right: ClassVar[tuple[str, ...]]
+    alone: ClassVar[str]
+
+    def stats(self) -> dict[str, pl.Expr]:
+        return _counts(self.counting, "correct", "wrong", self.alone)
+
+    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        right = pl.sum_horizontal(sums[name] for name in _counts(self.counting, *self.right))
+        return divide(right, pl.sum_horizontal(sums[name] for name in self.stats()))
+
+
+@dataclass(frozen=True)
+class ValuePrecision(_Part):
+    """VP: the share of predicted changes that have gold's value, C / (C + W + O)."""
+
+    name = "gca-vp"
+    title = "predicted changes with gold's value"
+    right, alone = ("correct",), "over"
+
+
+@dataclass(frozen=True)
+class ValueRecall(_Part):
+    """VR: the share of gold's changes that are predicted with their value, C / (C + W + M)."""
+
+    name = "gca-vr"
+    title = "changes of gold that are predicted with their value"
+    right, alone = ("correct",), "missed"
+
+
+@dataclass(frozen=True)
+class LabelPrecision(_Part):
+    """LP: the share of predicted changes whose slot gold changes, whatever the value, (C + W) / (C + W + O)."""
+
+    name = "gca-lp"
+    title = "predicted changes of slots that gold changes"
+    right, alone = ("correct", "wrong"), "over"
+
+
+@dataclass(frozen=True)
+class LabelRecall(_Part):
+    """LR: the share of gold's changes whose slot is predicted, whatever the value, (C + W) / (C + W + M)."""
+
+    name = "gca-lr"
+    title = "changes of gold whose slots are predicted"
+    right, alone = ("correct", "wrong"), "missed"
+
+
+def _counts(counting: Counting, *kinds: str) -> dict[str, pl.Expr]:
+    """Counts of changes, by their columns in the turn table; all four of them if none is named."""
+    names = [f"{PREFIX[counting]}_{kind}" for kind in kinds or ("correct", "wrong", "missed", "over")]
+    return {name: count(name) for name in names}

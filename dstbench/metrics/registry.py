@@ -15,15 +15,17 @@ from dstbench.metrics.base import Metric, check_own
 from dstbench.metrics.counts import Correct, ErrorTurns, Missed, Over, Wrong
 from dstbench.metrics.f1 import F1, Precision, Recall
 from dstbench.metrics.fga import FGA, TLA
-from dstbench.metrics.gca import GCA
+from dstbench.metrics.gca import GCA, LabelPrecision, LabelRecall, ValuePrecision, ValueRecall
 from dstbench.metrics.goal_accuracy import AGA, IAGA, JGA, RSA, SA
 from dstbench.metrics.sgd import Intent, RequestedF1, SoftAGA, SoftJGA
+from dstbench.metrics.soft import SoftGCA, SoftRSA
 
 #: The metrics by name, in the order in which they are listed.
 REGISTRY: Final[dict[str, type[Metric]]] = {
     metric.name: metric
     for metric in (
         JGA, SA, RSA, AGA, F1, FGA, GCA, TLA, Precision, Recall, IAGA, SoftJGA, SoftAGA,
+        SoftRSA, SoftGCA, ValuePrecision, ValueRecall, LabelPrecision, LabelRecall,
         Intent, RequestedF1,
         Correct, Wrong, Missed, Over, ErrorTurns,
     )

@@ -81,9 +81,9 @@ def slots_chapter(by_domain: pl.DataFrame, by_slot: pl.DataFrame, charts: Charts
 
 def errors_chapter(diagnosis: Diagnosis, charts: Charts) -> Chapter:
     """Kinds of errors."""
-    runs, *_, classes, domains, slots = diagnosis_page(diagnosis).sections
+    runs, *_, classes, timing, domains, slots, timing_by_slot = diagnosis_page(diagnosis).sections
     lead = "Each slot that gold or the prediction has in a turn is in one class; an error counts in each turn it lasts."
-    tables = (Block(*section, folded=True) for section in (runs, classes, domains, slots))
+    tables = (Block(*section, folded=True) for section in (runs, classes, timing, domains, slots, timing_by_slot))
     blocks = [Block("Kinds of errors", chart=charts["errors"]), *tables]
     return Chapter("errors", "Errors", lead, blocks)
 

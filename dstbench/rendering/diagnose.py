@@ -32,6 +32,7 @@ from dstbench.rendering.tables import (
     value_text,
 )
 from dstbench.schema.names import name_of
+from dstbench.scoring.timing import TIMING
 from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
@@ -84,8 +85,13 @@ def diagnosis_page(diagnosis: Diagnosis) -> Page:
         ("JGA by turn, in percent", _scores_by_run(diagnosis.by_turn, "turn")),
         ("JGA by number of turns, in percent", _scores_by_run(diagnosis.by_length, "length")),
         ("Slots of turns by class; percent of gold slots, of predicted slots, of slots not in gold", classes),
+        (
+            "Timing of errors; late: missed, and predicted later; early: over-predicted, and gold's next value",
+            _timing(diagnosis.timing, "run"),
+        ),
         ("By domain: slots of turns, and percent by kind of error", _rates(diagnosis.errors_by_domain, "domain")),
         ("By slot", _rates(diagnosis.errors_by_slot, "slot")),
+        ("Timing by slot", _timing(diagnosis.timing_by_slot, "run", "slot")),
     ]
     signatures = signature_lines(diagnosis.runs.with_columns(metric=pl.lit("jga")))
     return Page(sections, signatures, paper=[_failures(diagnosis, signatures)])
@@ -109,7 +115,7 @@ def render_diagnosis(diagnosis: Diagnosis, form: TableFormat, *, everything: boo
     if not everything:
         errors = diagnosis.errors.filter(pl.col("kind") != "correct").select("run", "class", "n")
         sections = [*sections[:2], ("Slots of turns that are not right, by class", _by_run(errors, "class", "n"))]
-        below = ["by turn, length, domain and slot, and as shares: --all", *below]
+        below = ["by turn, length, domain and slot, as shares, and timing of errors: --all", *below]
     return f"{escape_lines(conclusion(diagnosis), form)}\n{render_page(Page(sections, below), form)}"
 
 
@@ -165,6 +171,16 @@ def _rates(errors: pl.DataFrame, by: str) -> pl.DataFrame:
     )
 
 
+def _timing(errors: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    """A row per run (and slot): missed and over-predicted slots, and those of them that are late or early."""
+    columns = [
+        column
+        for kind, timed in TIMING.items()
+        for column in (*texts(kind, timed), share_text(f"{timed}_share", f"% {timed}"))
+    ]
+    return errors.select(pl.col(keys).fill_null(UNDEFINED), *columns)
+
+
 # --- traits -----------------------------------------------------------------------------------------------------------
 
 
@@ -179,8 +195,23 @@ def traits_page(traits: Traits) -> Page:
         for (trait,), bins in traits.bins.group_by("trait", maintain_order=True)
     ]
     sections += [*_matrices(traits.correlations), *_differences(traits.differences)]
-    listed = len(sections)
-    for (higher, lower), dialogues in traits.disagreements.group_by("higher", "lower", maintain_order=True):
+    lists = [_disagreements(traits.disagreements, counted)]
+    if traits.dialogues["run"].n_unique() > 1:
+        lists = [_disagreements(traits.pooled_disagreements, counted, ", of all runs"), *lists]
+    sections += [section for listed in lists for section in listed]
+    below = ["shares in percent; --format csv or json lists every dialogue", *_about_intervals(traits.correlations)]
+    below += signature_lines(traits.signatures)
+    paper = [paper_table(*section, "traits", below) for section in lists[0]]
+    return Page(sections, below, paper=paper or [_trait_table(traits, below[1:])])
+
+
+render_traits = renderer(traits_page)
+
+
+def _disagreements(rows: pl.DataFrame, counted: Collection[str], of: str = "") -> list[tuple[str, pl.DataFrame]]:
+    """A table per direction: the dialogues on which two metrics differ most; `of` says among which dialogues."""
+    sections = []
+    for (higher, lower), dialogues in rows.group_by("higher", "lower", maintain_order=True):
         shown = dialogues.select(
             "run",
             *texts("place"),
@@ -189,14 +220,8 @@ def traits_page(traits: Traits) -> Page:
             value_text("low", is_count=lower in counted),
             *texts("turns", "mistakes"),
         )
-        sections.append((f"Dialogues that {higher} scores highest above {lower}", shown))
-    below = ["shares in percent; --format csv or json lists every dialogue", *_about_intervals(traits.correlations)]
-    below += signature_lines(traits.signatures)
-    paper = [paper_table(*section, "traits", below) for section in sections[listed:]]
-    return Page(sections, below, paper=paper or [_trait_table(traits, below[1:])])
-
-
-render_traits = renderer(traits_page)
+        sections.append((f"Dialogues that {higher} scores highest above {lower}{of}", shown))
+    return sections
 
 
 def _trait_table(traits: Traits, notes: list[str]) -> PaperTable:

@@ -81,6 +81,19 @@ ERRORS: Final = OpenTable(
     inactive=large("Slots of turns that gold does not have, among the slots that either side ever has."),
 )
 
+TIMING: Final = OpenTable(
+    "timing of errors",
+    "One row per run, or per (run, slot): errors that are values predicted too late or too early. The table by slot "
+    "has that column after `run`; it is null for turns without a prediction (--missing wrong).",
+    **SCORES.only("run"),
+    missed=large("Slots of turns that only gold has."),
+    late=large("Of these: the prediction has gold's value in a later turn, while gold still has it."),
+    late_share=number("late / missed; null: none is missed.", nullable=True),
+    over=large("Slots of turns that only the prediction has."),
+    early=large("Of these: the next value that gold has for the slot is the predicted one."),
+    early_share=number("early / over; null: none is over-predicted.", nullable=True),
+)
+
 TRAIT_BINS: Final = Table(
     "trait bins",
     "One row per (run, trait, bin, metric): mean scores of the dialogues whose trait lies in the bin.",
@@ -96,7 +109,8 @@ TRAIT_BINS: Final = Table(
 
 DISAGREEMENTS: Final = Table(
     "disagreements",
-    "One row per (run, higher metric, place): the dialogues on which two metrics differ most.",
+    "One row per (run, higher metric, place), or per (higher metric, place) over all runs: the dialogues on which two "
+    "metrics differ most.",
     **SCORES.only("run"),
     higher=text("The metric that gives the dialogue the higher score."),
     lower=text("The other one."),

@@ -114,6 +114,8 @@ TURNS: Final = Table(
     gca_paper_wrong=count("W, likewise."),
     gca_paper_missed=count("M, likewise."),
     gca_paper_over=count("O, likewise."),
+    soft_gca_correct=number("Sum of similarities over the changes of which C and W consist."),
+    soft_gca_paper_correct=number("The same, of Algorithm 1."),
 )
 
 #: A slot, in tables that hold it as text.

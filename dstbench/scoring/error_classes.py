@@ -8,7 +8,8 @@ n_union − n_gold, ``wrong`` to the rest of n_union.
 An error without a known cause is *fresh* if gold's value or the predicted one has changed since the turn before;
 otherwise it is *stale*, that is, carried over. A cause is named only in the turn in which it acts: a value that is not
 updated is not-updated in the turn in which gold changes, and wrong-stale from then on. Swapped values may be chance;
-values that do not tell their slot (yes, no, dontcare) are never taken for swapped.
+values that do not tell their slot (yes, no, dontcare) are never taken for swapped. Whether an error is one of timing is
+counted beside the classes (`scoring.timing`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from dstbench.scoring.changes import find_changes
 from dstbench.scoring.compare_values import comparison
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scored_turns import TURN, columns_of_scored, scored_turns
+from dstbench.scoring.timing import find_timing
 from dstbench.scoring.turn_table import to_turns
 
 if TYPE_CHECKING:
@@ -63,20 +65,26 @@ def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
     """How often each slot is in each class, over the turns that the convention scores.
 
     Returns:
-        (slot: String, null for ``no-prediction``; class: String; n: Int64, above 0), in no particular order; and the
-        number of scored turns.
+        (slot: String, null for ``no-prediction``; class: String; kind: String; n: Int64, above 0; timed: Int64, how
+        many of these are late or early), in no particular order; and the number of scored turns.
     """
 
     def count_partition(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         rows = lay_out(table)
         classes, at, turns = _scored_classes(rows, convention)
-        counted = pl.DataFrame({"slot": to_column(rows.slot[at]), "number": classes})
-        return counted.group_by("slot", "number").agg(n=pl.len().cast(pl.Int64)), turns
+        timed = find_timing(rows, convention)[at]
+        counted = pl.DataFrame({"slot": to_column(rows.slot[at]), "number": classes, "timed": timed})
+        sizes = {"n": pl.len().cast(pl.Int64), "timed": pl.col("timed").sum().cast(pl.Int64)}
+        return counted.group_by("slot", "number").agg(**sizes), turns
 
     parts = over_partitions(run, count_partition)
-    counts = pl.concat([counted for counted, _ in parts]).group_by("slot", "number").agg(pl.col("n").sum())
-    name = pl.col("number").replace_strict(list(_NUMBER.values()), list(_NUMBER), return_dtype=pl.String)
-    return counts.select(pl.col("slot").cast(pl.String), name.alias("class"), "n"), sum(turns for _, turns in parts)
+    counts = pl.concat([counted for counted, _ in parts]).group_by("slot", "number").agg(pl.col("n", "timed").sum())
+    names = pl.DataFrame(
+        {"number": list(_NUMBER.values()), "class": list(CLASSES), "kind": [kind for kind, _ in CLASSES.values()]},
+        schema_overrides={"number": pl.UInt8},
+    )
+    named = counts.join(names, on="number").with_columns(pl.col("slot").cast(pl.String))
+    return named.select("slot", "class", "kind", "n", "timed"), sum(turns for _, turns in parts)
 
 
 def list_classes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:

@@ -40,6 +40,10 @@ _GCA_RELEASED: Final = frozenset({"gca_correct", "gca_wrong", "gca_missed", "gca
 _OF_EVENTS: Final = frozenset(
     {"n_fresh_errors", "gca_paper_correct", "gca_paper_wrong", "gca_paper_missed", "gca_paper_over", *_GCA_RELEASED}
 )
+# For each sum of similarities of changes: the counts of the changes that are compared.
+_SOFT_CHANGES: Final = {
+    f"soft_{prefix}_correct": (f"{prefix}_correct", f"{prefix}_wrong") for prefix in ("gca", "gca_paper")
+}
 # Columns that are computed from other columns, and from which; each precedes those that it is computed from.
 _DERIVED: Final = {"error_age": ("local_error",), "local_error": ("n_correct", "n_union", "n_fresh_errors")}
 # Functions of what gold and prediction say of a frame: whether they agree on the intent, F1 of the requested slots.
@@ -91,8 +95,8 @@ def to_turns(
         turns |= _count(rows, changes, needed)
         if "local_error" in needed:
             turns |= _local_errors(turns, begins=row_changes(rows.group))
-        if needed & {"soft_correct", "soft_joint"}:
-            turns |= _similarities(rows, changes)
+        if needed & {"soft_correct", "soft_joint", *_SOFT_CHANGES}:
+            turns |= _similarities(rows, changes, needed)
         if "gold_hash" in needed:
             turns["gold_hash"] = gold_hashes(rows, changes.place, changes.first, changes.slot, changes.compared.gold)
     if "dialogue" in wanted:
@@ -212,8 +216,11 @@ def _local_errors(counts: dict[str, Any], begins: Flags) -> dict[str, Any]:
     return {"local_error": local, "error_age": age.zip_with(pl.Series(wrong & ~local), nothing)}
 
 
-def _similarities(rows: Layout, changes: Changes) -> dict[str, Any]:
-    """`soft_correct` and `soft_joint`: the sum and the product of a turn's similarities; 0 for a slot of one side."""
+def _similarities(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, Any]:
+    """Sums and products of a turn's similarities, where a slot of one side has similarity 0.
+
+    `soft_correct` and `soft_joint` are of the state; of the changes (`_SOFT_CHANGES`), two absent values are equal.
+    """
     g, p = changes.compared.gold, changes.compared.pred
     both = (g != ABSENT) & (p != ABSENT)
     changed = ((g == ABSENT) & (p == ABSENT)).astype(np.float64)
@@ -225,4 +232,11 @@ def _similarities(rows: Layout, changes: Changes) -> dict[str, Any]:
     unequal = np.flatnonzero(similarity != 1)
     joint = np.ones(rows.total)
     np.multiply.at(joint, rows.row_place[unequal], similarity[unequal])
-    return {"soft_correct": rows.of_turns(correct), "soft_joint": rows.of_turns(joint)}
+    columns = {"soft_correct": rows.of_turns(correct), "soft_joint": rows.of_turns(joint)}
+    for name in needed & _SOFT_CHANGES.keys():
+        # A slot is at most once C or W in a turn, so what is compared has the similarity that its row has.
+        correct_or_wrong = _SOFT_CHANGES[name]
+        adds = _adds(**_flags(rows, changes, set(correct_or_wrong)))
+        weights = np.where(np.logical_or(*(adds[count] for count in correct_or_wrong)), changed, 0.0)
+        columns[name] = rows.of_turns(np.bincount(changes.place, weights=weights, minlength=rows.total))
+    return columns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -163,12 +164,72 @@ def test_what_a_matcher_accepts_is_right_here_too() -> None:
     assert found == {(NAME, "correct"): 1, (NAME, "not-updated"): 1}
 
 
+def timed(data: Any, **options: Any) -> dict[str | None, list[int]]:
+    """Slot to how often it is missed, late, over-predicted, early."""
+    rows = dstbench.diagnose(data, **options).timing_by_slot
+    found = {slot: n for slot, *n in rows.select("slot", "missed", "late", "over", "early").iter_rows()}
+    return {slot: n for slot, n in found.items() if n[0] or n[2]}
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "wanted"),
+    [
+        ("111", "--1", [2, 2, 0, 0]),  # two turns late
+        ("111", "-21", [1, 1, 0, 0]),  # wrong in between
+        ("111", "---", [3, 0, 0, 0]),
+        ("112", "--1", [2, 0, 0, 0]),  # gold has another value by then
+        ("1-1", "--1", [1, 0, 0, 0]),  # gold had dropped it in between
+        ("111", "1-1", [1, 1, 0, 0]),  # lost and found
+        ("--1", "111", [0, 0, 2, 2]),
+        ("--1", "1--", [1, 0, 1, 1]),  # not kept until then
+        ("-21", "111", [0, 0, 1, 0]),  # gold's next value is another one
+        ("1--", "111", [0, 0, 2, 0]),  # not deleted, which is no matter of timing
+        ("1-1", "111", [0, 0, 1, 1]),
+        ("1", "-", [1, 0, 0, 0]),
+    ],
+)
+def test_timing_by_hand(gold: str, pred: str, wanted: list[int]) -> None:
+    """A digit is the slot's value in a turn, a dash none. The same slot of the next dialogue changes nothing."""
+    states = []
+    for name, *sides in (("A", gold, pred), ("B", "111", "111")):
+        values = zip(*([value.strip("-") for value in side] for side in sides), strict=True)
+        states += dialogue(name, *(({AREA: g}, {AREA: p}) for g, p in values))
+    assert timed(states) == {AREA: wanted}
+    found = dstbench.diagnose(states).timing.row(0, named=True)
+    assert [found[name] for name in ("missed", "late", "over", "early")] == wanted
+    assert found["late_share"] == (wanted[1] / wanted[0] if wanted[0] else None)
+    assert found["early_share"] == (wanted[3] / wanted[2] if wanted[2] else None)
+
+
+def test_a_turn_without_a_prediction_is_not_early() -> None:
+    gold = [{"dialogue_id": "D", "turn": t, "gold": {AREA: "east"}} for t in range(2)]
+    pred = [{"dialogue_id": "D", "turn": 1, "pred": {AREA: "east"}}]
+    with pytest.warns(dstbench.DstbenchWarning):
+        assert timed(pred, gold=gold, missing="wrong") == {AREA: [1, 1, 0, 0], None: [0, 0, 1, 0]}
+
+
 # --- by plain loops ------------------------------------------------------------------------------------------------
 
 
 @given(corpora())
 def test_classes_by_plain_loops(states: States) -> None:
     assert classes(states) == oracle.error_classes(oracle.turns(states))
+
+
+@given(corpora())
+def test_timing_by_plain_loops(states: States) -> None:
+    assert timed(states) == oracle.timing(oracle.turns(states))
+
+
+@given(corpora())
+def test_timing_by_plain_loops_where_a_matcher_decides(states: States) -> None:
+    """Three letters of five suffice: north matches south, and no other value."""
+    fuzzy = dstbench.profile("verbatim", match="levenshtein:least=0.55", fuzzy="all")
+
+    def similar(one: str, other: str) -> bool:
+        return one == other or {one, other} == {"north", "south"}
+
+    assert timed(states, profile=fuzzy) == oracle.timing(oracle.turns(states), similar)
 
 
 @given(corpora())
@@ -246,6 +307,14 @@ def test_classes_add_up_to_the_turn_table_under_any_convention(
 
     whole = dstbench.score(runs, metrics=kinds, profile=convention, **missing)
     found = dstbench.diagnose(runs, profile=convention, **missing)
+    timing = found.timing.row(0, named=True)
+    assert {kind: timing[kind] for kind in ("missed", "over")} == {
+        kind: whole.filter(metric=kind)["value"].item() for kind in ("missed", "over")
+    }
+    assert found.timing_by_slot.select("missed", "late", "over", "early").sum().row(0) == tuple(
+        timing[name] for name in ("missed", "late", "over", "early")
+    )
+    assert convention.turns != "last" or timing["late"] == timing["early"] == 0
     sums = dict(found.errors.group_by("kind").agg(pl.col("n").sum()).iter_rows())
     assert sums == dict(whole.select("metric", "value").iter_rows())
 
@@ -296,6 +365,17 @@ def test_bins_by_hand() -> None:
     assert bins["low"].to_list() == pytest.approx([n / 10 for n in range(10)])
 
 
+def test_bins_of_non_uniformity_are_equal_in_the_root() -> None:
+    """Squares: most dialogues have small ones, and one may have a very large one."""
+    found = dstbench.traits({"a": pattern("A", "0000"), "b": pattern("B", "1011")}, metrics="jga", nu="paper")
+    bins = found.bins.filter(trait="nu_paper", run="a")
+    low, high = found.dialogues["nu_paper"].min(), found.dialogues["nu_paper"].max()
+    edges = [*bins["low"], bins["high"][-1]]
+    assert (edges[0], edges[-1]) == (low, high)
+    roots = [math.sqrt(edge - edges[0]) for edge in edges]
+    assert roots == pytest.approx([n / 10 * roots[-1] for n in range(11)])
+
+
 def test_runs_share_their_bins() -> None:
     many, few = pattern("A", "000"), pattern("A", "110")
     bins = dstbench.traits({"many": many, "few": few}, to="sum").bins
@@ -313,6 +393,27 @@ def test_disagreements_by_plain_loops(states: States, most: int) -> None:
         wanted = sorted((row[low] - row[high], row["dialogue"]) for row in rows if row[high] > row[low])[:most]
         shown = found.disagreements.filter(higher=high, lower=low)
         assert list(zip(shown["difference"], shown["dialogue"], strict=True)) == [(-d, name) for d, name in wanted]
+        assert shown["place"].to_list() == list(range(1, len(wanted) + 1))
+    assert found.pooled_disagreements.equals(found.disagreements)
+
+
+@settings(max_examples=30)
+@given(corpora(max_dialogues=8), st.integers(1, 3), st.permutations(["one", "other"]))
+@pytest.mark.filterwarnings("ignore:.*not comparable:dstbench.errors.DstbenchWarning")
+def test_disagreements_of_all_runs_by_plain_loops(states: States, most: int, names: list[str]) -> None:
+    runs = {
+        names[0]: states,
+        names[1]: [{**state, "pred": state["gold"] if n % 2 else {}} for n, state in enumerate(states)],
+    }
+    found = dstbench.traits(runs, metrics=[], disagree=["fga", "gca"], most=most)
+    rows = [row for row in found.dialogues.to_dicts() if row["fga"] is not None and row["gca"] is not None]
+    for high, low in (("fga", "gca"), ("gca", "fga")):
+        wanted = sorted(
+            (row[low] - row[high], row["dialogue"], names.index(row["run"])) for row in rows if row[high] > row[low]
+        )[:most]
+        shown = found.pooled_disagreements.filter(higher=high, lower=low)
+        listed = zip(shown["difference"], shown["dialogue"], shown["run"], strict=True)
+        assert list(listed) == [(-d, dialogue, names[run]) for d, dialogue, run in wanted]
         assert shown["place"].to_list() == list(range(1, len(wanted) + 1))
 
 

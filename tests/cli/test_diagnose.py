@@ -29,6 +29,7 @@ from tests.schemas import FOLDER
 SCHEMAS = {
     "runs": "runs", "first_failures": "first_failures", "gold_slots": "gold_slots", "by_turn": "score_rows",
     "by_length": "score_rows", "errors": "errors", "errors_by_domain": "errors", "errors_by_slot": "errors",
+    "timing": "timing", "timing_by_slot": "timing", "pooled_disagreements": "disagreements",
     "dialogues": "dialogues", "bins": "trait_bins", "disagreements": "disagreements",
     "correlations": "correlations", "differences": "differences",
 }  # fmt: skip
@@ -64,7 +65,7 @@ def test_a_diagnosis_shows_the_first_tables(model: Path) -> None:
     found = tables(rest)
     assert ["wrong-fresh", "1"] in found["Slots of turns that are not right, by class"]
     assert "JGA by turn, in percent" not in found
-    assert "by turn, length, domain and slot, and as shares: --all" in out
+    assert "by turn, length, domain and slot, as shares, and timing of errors: --all" in out
     assert ok("diagnose", "model.json", "--all", "--format", "md") == ok("diagnose", "model.json", "--format", "md")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dstbench
@@ -26,6 +26,7 @@ from dstbench.rendering.charts.grammar import COLOURS, Chart
 from dstbench.schema.names import name_of
 from tests import formats
 from tests.commands import run
+from tests.corpora import States, corpora
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 
@@ -314,6 +315,31 @@ def test_traits_are_drawn_with_their_distribution() -> None:
             assert row["lower"] == scores.quantile(0.25, "linear")
             assert row["upper"] == scores.quantile(0.75, "linear")
             assert row["mean"] == pytest.approx(scores.mean(), abs=1e-12)
+
+
+@given(corpora(max_dialogues=6), st.sampled_from(["mean", "sum", "released"]), st.sampled_from(["paper", "released"]))
+@settings(max_examples=30)
+@example(
+    # Four turns, the second wrong: 0.333; eleven, the fourth wrong: 0.3, exactly where a bin begins.
+    [
+        {
+            "dialogue_id": name,
+            "turn": turn,
+            "gold": {"a-b": f"{turn}"},
+            "pred": {"a-b": "x" if turn == wrong else f"{turn}"},
+        }
+        for name, turns, wrong in (("A", 4, 1), ("B", 11, 3))
+        for turn in range(turns)
+    ],
+    "mean",
+    "paper",
+)
+def test_a_dialogue_is_in_the_same_bin_in_the_table_and_in_the_figure(states: States, to: Any, nu: Any) -> None:
+    found = dstbench.traits(states, to=to, nu=nu)
+    for trait, chart in list(trait_charts(found).items())[:2]:
+        drawn = {(row["low"], row["metric"]): row["dialogues"] for row in values(chart) if row["dialogues"]}
+        counted = found.bins.filter(pl.col("dialogues") > 0, trait=trait).select("low", "metric", "dialogues").rows()
+        assert drawn == {(low, name_of(metric)): n for low, metric, n in counted}
 
 
 def test_both_traits_count_every_dialogue_once() -> None:

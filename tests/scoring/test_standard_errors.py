@@ -17,7 +17,7 @@ from dstbench.scoring import partitions as partition
 from dstbench.stats import jackknife_se, linearised_se
 from tests.corpora import States, corpora
 
-SHARES = "jga,sa:T=30,rsa,aga,f1,f1:avg=micro,fga,gca,tla,precision,recall,soft-jga"
+SHARES = "jga,sa:T=30,rsa,aga,f1,f1:avg=micro,fga,gca,tla,precision,recall,soft-jga,soft-rsa,soft-gca,gca-vp,gca-lr"
 
 
 def test_a_ratio_has_the_standard_error_of_a_cluster_sample() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from dstbench.analysis.traits import ROOT
 from dstbench.errors import UsageError
 from dstbench.metrics.base import divide
 from dstbench.metrics.exact_sums import exact_sum
@@ -106,7 +107,10 @@ def _kinds_of_errors(rows: pl.DataFrame) -> Chart:
 
 
 def _along_trait(dialogues: pl.DataFrame, bins: pl.DataFrame) -> Chart:
-    """The distribution of dialogues' scores in each bin of one trait: mean and quartiles, a panel per run."""
+    """The distribution of dialogues' scores in each bin of one trait: mean and quartiles, a panel per run.
+
+    The more dialogues are in a bin, the larger is its point.
+    """
     trait, metrics = bins["trait"].item(0), unique(bins["metric"])
     rows = _binned(dialogues, bins, trait)
     long = rows.unpivot(on=metrics, index=["run", "low", "high"], variable_name="metric").drop_nulls("value")
@@ -116,16 +120,23 @@ def _along_trait(dialogues: pl.DataFrame, bins: pl.DataFrame) -> Chart:
     )
     means = bins.select("run", "metric", "low", "high", mean="value")
     shown = with_names(middles(means.join(spread, on=["run", "metric", "low", "high"], maintain_order="left")))
-    x = number("middle", title=name_of(trait), axis={"grid": False, "tickCount": 4})
+    x = number("middle", title=name_of(trait), axis={"grid": False, "tickCount": 4}, scale=_scale(trait))
     y: Spec = {"title": "Mean and quartiles", "scale": {"zero": True}}
-    looks = chart("", "line", shown, {}, by="metric")
+    looks = chart("", "line", shown, {}, by="metric")["encoding"]
+    line = {channel: looks[channel] for channel in ("color", "strokeDash")}
+    sizes = shown.select(pl.col("dialogues").min(), pl.col("dialogues").max().alias("most")).row(0)
+    legend = {"values": unique(pl.Series([size for size in sizes if size is not None]))}
+    size = number("dialogues", scale={"range": [4, 60]}, title="Dialogues in a bin", legend=legend)
+    point = {channel: looks[channel] for channel in ("color", "shape")} | {"size": size}
+    mean = {"x": x, "y": percent("mean", **y)}
     band = {"type": "area", "opacity": 0.18}
-    band_encoding = {"x": x, "y": percent("lower", **y), "y2": {"field": "upper"}, "color": looks["encoding"]["color"]}
+    band_encoding = {"x": x, "y": percent("lower", **y), "y2": {"field": "upper"}, "color": looks["color"]}
     whole = specification(
         f"Scores by {name_of(trait).lower()}", shown,
         layer=[
             {"mark": band, "encoding": band_encoding},
-            {"mark": looks["mark"], "encoding": {**looks["encoding"], "x": x, "y": percent("mean", **y)}},
+            {"mark": "line", "encoding": {**line, **mean}},
+            {"mark": {"type": "point", "filled": True, "opacity": 1, "tooltip": True}, "encoding": {**point, **mean}},
         ],
     )  # fmt: skip
     return in_panels(whole, "run", unique(shown["run"]))
@@ -138,16 +149,27 @@ def _both_traits(dialogues: pl.DataFrame, bins: pl.DataFrame) -> Chart:
     for channel, ((trait,), of_trait) in zip("xy", bins.group_by("trait", maintain_order=True), strict=True):
         rows = _binned(rows, of_trait, str(trait)).rename({"low": f"{channel}_low", "high": f"{channel}_high"})
         axes[channel] = number(f"{channel}_low", bin={"binned": True}, title=name_of(str(trait)))
+        axes[channel]["scale"] = _scale(str(trait))
         axes[channel]["axis"] = {"tickCount": 4, "grid": False}
         axes[f"{channel}2"] = {"field": f"{channel}_high"}
     edges = ["x_low", "x_high", "y_low", "y_high"]
     long = rows.unpivot(on=metrics, index=edges, variable_name="metric").drop_nulls("value")
     means = long.group_by("metric", *edges).agg(mean=divide(exact_sum(pl.col("value")), pl.len()), dialogues=pl.len())
     shown = with_names(means.sort("metric", *edges))
-    opacity = number("mean", scale={"domain": [0, 1], "range": [0.05, 1]}, title="Mean score", legend={"format": "%"})
+    opacity = number(
+        "mean",
+        scale={"domain": [0, 1], "range": [0.05, 1]},
+        title="Mean score",
+        legend={"format": "%", "values": [0.2, 1]},
+    )
     mark = {"type": "rect", "color": COLOURS[0], "tooltip": True}
-    whole = specification("Scores by both traits", shown, mark=mark, encoding={**axes, "fillOpacity": opacity})
+    whole = specification("Scores by both traits", shown, mark=mark, encoding={**axes, "opacity": opacity})
     return in_panels(whole, "metric", [name_of(metric) for metric in metrics])
+
+
+def _scale(trait: str) -> Spec:
+    """The scale on which a trait's bins are equally wide."""
+    return {"type": "sqrt"} if trait in ROOT else {}
 
 
 def _binned(dialogues: pl.DataFrame, bins: pl.DataFrame, trait: str) -> pl.DataFrame:
