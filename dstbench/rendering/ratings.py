@@ -86,8 +86,7 @@ def rated_sections(correlations: Correlations) -> list[tuple[str, pl.DataFrame]]
             "test",
             pl.col("n_first").cast(pl.String).alias("n"),
         )
-        title = f"{run}: by how much {best} correlates more with the ratings, over {rows['per'][0]}s in which both are "
-        title += "defined; p adjusted by Holm's method"
+        title = f"{run}: r of {best} with the ratings less r of others, where both are defined; p adjusted by Holm"
         sections.append((title, shown.rename({"p_adjusted": "p, adjusted"}).fill_null(UNDEFINED)))
     return sections
 
