@@ -21,6 +21,7 @@ WORK = {
     "traits": "traits(synthetic(300), disagree=['fga', 'gca'], to='released', nu='released')",
     "diagnose": "diagnose(synthetic(300))",
     "correlate": "correlate(synthetic(300), differences=['jga,fga,gca'], between_runs=True, test='all')",
+    "correlate, turns": "correlate(synthetic(300), per='turn', differences=['jga,rsa,sa'], resamples=300)",
     "inconsistency": "find(take_out(consistent(150, 1), 0.2, 1)[0])",
     "inconsistency, lists": "find(take_out(consistent(150, 1), 0.4, 1)[0], rules='qian2021')",
     "resampling": "[Bootstrap.draw(SUMS, 500).resampled, Randomisation.draw(SUMS, 500).swapped]",

@@ -171,6 +171,25 @@ def test_a_rating_that_is_a_metric_correlates_perfectly(by: tuple[str, ...]) -> 
     assert found.rated.filter(metric="jga")["high"].max() < 1  # type: ignore[operator]
 
 
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_the_claim_of_kim_et_al_on_seven_systems(data: Path) -> None:
+    """That JGA correlates less with RSA than with SA, over turns: what `dstbench help diagnosis` says of it."""
+    runs = sorted((data / "predictions" / "mwzeval").glob("*.json"))
+    found = dstbench.correlate(
+        runs,
+        gold=data / "multiwoz21" / "test.tsv",
+        missing="wrong",
+        metrics="jga,rsa",
+        per="turn",
+        differences=["jga,rsa,sa"],
+        resamples=2000,
+    )
+    of_runs = found.differences.join(found.tests.select("run", "p"), on="run").filter(pl.col("run") != "pooled")
+    is_less = [None if p > 0.05 else less < 0 for less, p in of_runs.select("difference", "p").iter_rows()]
+    assert (is_less.count(True), is_less.count(False), is_less.count(None)) == (1, 3, 3)
+    assert of_runs.filter(run="pptod")["difference"].item() == pytest.approx(-0.070, abs=0.0006)
+
+
 # --- what is left, and why -------------------------------------------------------------------------------------------
 
 
