@@ -171,6 +171,8 @@ def correlate(
             _warn_of(each, f"cannot be compared: {each.why_not}")
         elif test not in (None, ALL_TESTS, *each.outcomes) and BOOTSTRAP not in each.outcomes:
             _warn_of(each, f"are {each.kind}, and {test} does not test such correlations")
+    if judged is not None:
+        _warn_of_resamples([each for each in compared if each.first[0] == RATING], resamples, level)
     matrices = [correlations(*each, level, sample=sample) for each, sample in zip(named, samples, strict=True)]
     matrix = pl.concat(matrices)
     _warn_of_intervals(matrix)
@@ -371,6 +373,16 @@ def _warn_of_intervals(matrix: pl.DataFrame) -> None:
             f"r({first}, {second}) has no interval: there are too few dialogues, or too few in which a column varies",
             run=run,
             kind="correlations without an interval: too few dialogues, or too few in which a column varies",
+        )
+
+
+def _warn_of_resamples(compared: Sequence[Compared], resamples: int, level: float) -> None:
+    """Warn if no p of differences of correlations with the rating, adjusted for their number, can be significant."""
+    drawn = [each.runs for each in compared if BOOTSTRAP in each.outcomes]
+    most = max(map(drawn.count, drawn), default=0)
+    if most / (resamples + 1) > 1 - level:
+        warn(
+            f"{resamples:,} resamples are too few for {most} differences: no adjusted p can be {1 - level:.2g} or less"
         )
 
 

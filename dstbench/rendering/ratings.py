@@ -69,7 +69,7 @@ def rated_sections(correlations: Correlations) -> list[tuple[str, pl.DataFrame]]
     sizes = rows.select("n", "dialogues", "per").unique()
     same = sizes.height == 1
     n = f"n = {_over(*sizes.row(0))}" if same else f"n: rated {rows['per'][0]}s"
-    title = f"{run}: correlations with the ratings, and their {percent} intervals; {n}"
+    title = f"{run}: correlations with the ratings, with {percent} intervals; {n}"
     counts = [] if same else [pl.col("n").cast(pl.String)]
     sections = [(title, table.select("metric", *_COEFFICIENTS, *counts).rename(_COEFFICIENTS))]
     if rated["run"].n_unique() > 1:
@@ -109,7 +109,7 @@ def _over(n: int, dialogues: int, per: str) -> str:
     """What correlations are over, in words."""
     if n == dialogues:
         return f"{n:,} {per}s"
-    return f"{n:,} turns of {dialogues:,} dialogues" if per == "turn" else f"{n:,} ({dialogues:,} different dialogues)"
+    return f"{n:,} turns of {dialogues:,} dialogues" if per == "turn" else f"{n:,} dialogues ({dialogues:,} different)"
 
 
 def _best(correlations: Correlations) -> str | None:

@@ -254,6 +254,17 @@ def test_too_few_or_equal_ratings_leave_nothing_defined() -> None:
     assert found.differences["low"].null_count() == 1
 
 
+def test_too_few_resamples_are_told() -> None:
+    data = {"careful": RUNS["careful"]}
+    turns = invented(data, "dialogue", "turn")
+    with pytest.warns(
+        dstbench.DstbenchWarning, match="50 resamples are too few for 3 differences: no adjusted p can be 0.05"
+    ):
+        found = dstbench.correlate(data, metrics=NAMES, ratings=turns, resamples=50)
+    assert found.tests["p_adjusted"].min() > 0.05  # type: ignore[operator]
+    dstbench.correlate(data, metrics=NAMES, ratings=turns, resamples=60)
+
+
 def test_a_column_that_seldom_varies_has_no_interval() -> None:
     """One dialogue of ten is wrong, so a third of the resamples have none that is."""
     area = {"hotel-area": "north"}
