@@ -220,6 +220,10 @@ def agreement(run: str, columns: Columns, matrix: pl.DataFrame, sample: Sample, 
             "spearman": (*spearman(x, y, dialogues[1], level=level), "linearised"),
             "kendall": (*kendall(x, y, dialogues[1], level=level), "linearised"),
         }
+        if size < LEAST <= len(np.unique(clusters)):
+            warn(f"{metric} is defined in {size} rated dialogues only, and a correlation needs {LEAST}", run=run)
+        elif size >= LEAST and x.min() == x.max():
+            warn(f"{metric} is the same in all that is rated, so it does not correlate with the ratings", run=run)
         for coefficient, (value, low, high, interval) in values.items():
             shown = (value, low, high) if size >= LEAST else (None, None, None)
             rows.append((run, sample.per, metric, coefficient, *shown, interval, len(x), size, level))

@@ -261,9 +261,8 @@ _render_correlations = renderer(correlations_page)
 def render_correlations(correlations: Correlations, form: TableFormat) -> str:
     """Correlations in one of the formats; text with ratings begins with what they come to."""
     text = _render_correlations(correlations, form)
-    if form != "text" or correlations.rated.is_empty():
-        return text
-    return f"{escape_lines(finding(correlations), form)}\n{text}"
+    lines = finding(correlations) if form == "text" and correlations.rated.height else []
+    return f"{escape_lines(lines, form)}\n{text}" if lines else text
 
 
 def _matrices(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:

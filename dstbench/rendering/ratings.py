@@ -30,7 +30,7 @@ def finding(correlations: Correlations) -> list[str]:
     """Which metric agrees best with the ratings, and whether it is better than the others by more than chance."""
     best = _best(correlations)
     if best is None:
-        return ["no metric's correlation with the ratings is defined"]
+        return ["no score has a correlation with the ratings"] if _scores(correlations) else []
     row = correlations.rated.row(
         by_predicate=(pl.col("metric") == best)
         & (pl.col("coefficient") == "pearson")
@@ -113,15 +113,19 @@ def _over(n: int, dialogues: int, per: str) -> str:
 
 
 def _best(correlations: Correlations) -> str | None:
-    """The metric, of those of which a higher score is the better one, whose r with the ratings is highest."""
-    metrics = [name for name in correlations.signatures["metric"].unique() if sign_of(name) != -1]
+    """The score whose r with the ratings is highest."""
     rows = correlations.rated.filter(
-        pl.col("metric").is_in(metrics),
+        pl.col("metric").is_in(_scores(correlations)),
         pl.col("value").is_not_null(),
         run=shown_run(correlations),
         coefficient="pearson",
     )
     return None if rows.is_empty() else rows.sort("value", descending=True, maintain_order=True)["metric"].item(0)
+
+
+def _scores(correlations: Correlations) -> list[str]:
+    """The metrics of which a higher score is the better one."""
+    return [name for name in correlations.signatures["metric"].unique() if sign_of(name) != -1]
 
 
 def _differences_of(correlations: Correlations, best: str) -> pl.DataFrame:

@@ -254,6 +254,26 @@ def test_too_few_or_equal_ratings_leave_nothing_defined() -> None:
     assert found.differences["low"].null_count() == 1
 
 
+def test_metrics_that_cannot_correlate_are_told(here: Path) -> None:
+    """GCA is undefined where nothing happens, and no slot is over-predicted."""
+    area = {"hotel-area": "north"}
+    states = [{"dialogue_id": f"D{n}", "turn": 0, "gold": area if n < 3 else {}, "pred": {}} for n in range(8)]
+    ratings = pl.DataFrame({"dialogue": [f"D{n}" for n in range(8)], "rating": range(8)})
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
+        found = dstbench.correlate(states, metrics="gca,over,missed", ratings=ratings)
+    told = [str(warning.message) for warning in caught]
+    assert "states: gca is defined in 3 rated dialogues only, and a correlation needs 4" in told
+    assert "states: over is the same in all that is rated, so it does not correlate with the ratings" in told
+    assert found.rated.drop_nulls("value")["metric"].unique().to_list() == ["missed"]
+    Path("model.jsonl").write_text("".join(json.dumps(state) + "\n" for state in states))
+    ratings.write_csv("ratings.csv")
+    code, out, _ = run("correlate", "model.jsonl", "-m", "missed,over", "--ratings", "ratings.csv")
+    assert code == 0
+    assert out.startswith("model: correlations with the ratings")
+    _, out, _ = run("correlate", "model.jsonl", "-m", "gca,missed", "--ratings", "ratings.csv")
+    assert out.startswith("no score has a correlation with the ratings\n")
+
+
 def test_too_few_resamples_are_told() -> None:
     data = {"careful": RUNS["careful"]}
     turns = invented(data, "dialogue", "turn")
