@@ -125,7 +125,7 @@ def correlate(
     table: TableOutput,
     choices: ConventionChoices,
 ) -> Result:
-    """Correlate metrics, traits and people's ratings, and compare correlations."""
+    """Correlate metrics, traits and ratings, and compare correlations."""
     from dstbench.rendering.charts.runs import correlation_charts
     from dstbench.rendering.diagnose import render_correlations
 
