@@ -35,6 +35,7 @@ TABLES = {
     "correlations": analysis.CORRELATIONS,
     "differences": analysis.CORRELATION_DIFFERENCES,
     "correlation_tests": analysis.CORRELATION_TESTS,
+    "rated": analysis.RATED,
     "standings": analysis.STANDINGS,
     "models": analysis.MODELS,
     "run_differences": analysis.RUN_DIFFERENCES,

@@ -38,7 +38,7 @@ NonUniformity = Literal["paper", "released"]
 #: Yekutieli, or Bonferroni; by Westfall & Young's max T (`stats.max_t`); or not at all.
 Adjustment = Literal["holm", "hochberg", "bh", "by", "bonferroni", "max-t", "none"]
 
-#: Whether scores per dialogue are correlated, or per turn (turns are not independent of each other).
+#: Whether scores per dialogue are correlated, or per turn (then whole dialogues are resampled).
 Per = Literal["dialogue", "turn"]
 
 #: The dialogues of which traits are correlated: all in which traits and scores are defined (``plain``), or those that

@@ -125,6 +125,7 @@ def test_every_command_runs_or_has_a_reason_not_to(here: Path) -> None:
     for folder, text in (("predictions", formats.sgd_pred()), ("sgd/test", formats.sgd_gold())):
         Path(folder).mkdir(parents=True)
         Path(folder, "dialogues_001.json").write_text(text)
+    Path("ratings.csv").write_text("".join(["dialogue,rating\n", *(f"{name},{len(name)}\n" for name in several)]))
     Path("db").mkdir()
     Path("db/hotel_db.json").write_text('[{"name": "the copper kettle", "area": "centre"}]')
     ran = set()

@@ -22,6 +22,7 @@ WORK = {
     "diagnose": "diagnose(synthetic(300))",
     "correlate": "correlate(synthetic(300), differences=['jga,fga,gca'], between_runs=True, test='all')",
     "compare_metrics": "compare_metrics(synthetic(60), resamples=300)",
+    "correlate, turns": "correlate(synthetic(300), per='turn', differences=['jga,rsa,sa'], resamples=300)",
     "inconsistency": "find(take_out(consistent(150, 1), 0.2, 1)[0])",
     "inconsistency, lists": "find(take_out(consistent(150, 1), 0.4, 1)[0], rules='qian2021')",
     "resampling": "[Bootstrap.draw(SUMS, 500).resampled, Randomisation.draw(SUMS, 500).swapped]",

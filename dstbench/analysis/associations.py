@@ -2,7 +2,8 @@
 
 Conventions: correlations are Pearson's r. A correlation uses the rows in which both of its columns are defined.
 Correlations that are compared use the rows in which all of their columns are defined. Pooling runs puts their rows
-below each other: a dialogue counts once for each run that has it, so intervals are too narrow.
+below each other: a dialogue counts once for each run that has it. Intervals and tests take rows as independent (then
+those of pooled runs are too narrow), or resample the clusters that rows are in: all rows of a dialogue together.
 """
 
 from __future__ import annotations
@@ -14,17 +15,20 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from dstbench.arrays import Floats
+from dstbench.arrays import Flags, Floats, Integers
 from dstbench.errors import UsageError
 from dstbench.schema.analysis import CORRELATION_DIFFERENCES, CORRELATION_TESTS, CORRELATIONS
 from dstbench.stats import (
-    Comparison,
+    Estimate,
+    Outcome,
     compare_independent,
     compare_nonoverlapping,
     compare_overlapping,
     matrix,
     pearson,
+    resampled_correlations,
 )
+from dstbench.typing import Per
 
 Pair: TypeAlias = tuple[str, str]
 #: Columns by name, NaN where undefined.
@@ -43,10 +47,30 @@ TESTS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 #: The name that stands for all tests of a kind.
 ALL_TESTS: Final = "all"
+#: What stands in place of a test where clusters are resampled.
+BOOTSTRAP: Final = "bootstrap"
 # Scores and traits are rounded to this many decimals before they are correlated.
 _DECIMALS: Final = 12
 # Correlations above this are 1, apart from rounding errors.
 _EXACT: Final = 1 - 1e-9
+# With fewer rows, or clusters, there is no interval.
+_LEAST: Final = 4
+# An interval leaves out the resamples in which a correlation is undefined; if these are more, there is none.
+_MOST_UNDEFINED: Final = 0.05
+# Why correlations cannot be compared.
+_CONSTANT: Final = "a column does not vary"
+
+
+class Sample(NamedTuple):
+    """What a row is, and which rows are drawn together."""
+
+    per: Per = "dialogue"
+    clusters: Integers | None = None  # each row's cluster, from 0; None: rows are independent
+    resamples: int = 10_000
+    seed: int = 0
+
+
+_INDEPENDENT: Final = Sample()
 
 
 def with_pooled(tables: Sequence[tuple[str, pl.DataFrame]], variables: Sequence[str]) -> list[tuple[str, Columns]]:
@@ -71,15 +95,42 @@ def as_columns(table: pl.DataFrame, variables: Sequence[str]) -> Columns:
     return {v: table[v].cast(pl.Float64).fill_null(float("nan")).to_numpy().round(_DECIMALS) for v in variables}
 
 
-def correlations(run: str, columns: Columns, level: float, rows_taken: str = "pairwise") -> pl.DataFrame:
+def correlations(
+    run: str, columns: Columns, level: float, rows_taken: str = "pairwise", sample: Sample = _INDEPENDENT
+) -> pl.DataFrame:
     """The correlation of each pair of columns, as rows of `schema.analysis.CORRELATIONS` (`rows_taken`: its `rows`)."""
     m = matrix(columns, level)
     names = list(columns)
+    pairs = list(combinations(range(len(names)), 2))
+    limits = {(i, j): (m.lo[i, j], m.hi[i, j]) for i, j in pairs}
+    if sample.clusters is not None:
+        both = [(columns[names[i]], columns[names[j]]) for i, j in pairs]
+        limits = dict(zip(pairs, _resampled_limits(both, sample.clusters, sample, level), strict=True))
+    by = "fisher" if sample.clusters is None else BOOTSTRAP
     rows = [
-        (run, rows_taken, names[i], names[j], m.r[i, j], int(m.n[i, j]), m.lo[i, j], m.hi[i, j], level)
-        for i, j in combinations(range(len(names)), 2)
+        (run, rows_taken, sample.per, names[i], names[j], m.r[i, j], int(m.n[i, j]), *limits[i, j], by, level)
+        for i, j in pairs
     ]
     return _frame(rows, CORRELATIONS.schema)
+
+
+def _resampled_limits(
+    pairs: Sequence[tuple[Floats, Floats]], clusters: Integers, sample: Sample, level: float
+) -> list[tuple[float, float]]:
+    """The interval of each pair's correlation, NaN if it has none."""
+    enough = [len(np.unique(clusters[~np.isnan(pair).any(axis=0)])) >= _LEAST for pair in pairs]
+    if not any(enough):
+        return [(np.nan, np.nan)] * len(pairs)
+    replicates = resampled_correlations(pairs, clusters, sample.resamples, sample.seed)
+    estimates = [each.estimate(level) for each in replicates]
+    return [
+        each.percentile if is_enough and not _too_often_undefined(each, sample) else (np.nan, np.nan)
+        for each, is_enough in zip(estimates, enough, strict=True)
+    ]
+
+
+def _too_often_undefined(estimate: Estimate, sample: Sample) -> bool:
+    return estimate.undefined > _MOST_UNDEFINED * sample.resamples
 
 
 class Compared(NamedTuple):
@@ -91,12 +142,13 @@ class Compared(NamedTuple):
     kind: str  # a key of `TESTS`
     r: tuple[float, float]
     n: tuple[int, int]
-    comparison: Comparison | None  # None: the correlations cannot be compared
+    limits: tuple[float, float] | None  # the interval of the difference; None: they cannot be compared
+    outcomes: Mapping[str, Outcome]  # by test, the default one first
     why_not: str | None  # why they cannot be compared
 
 
 def compare_pairs(runs: Pair, columns: Sequence[Floats], first: Pair, second: Pair, level: float) -> Compared:
-    """Compare two correlations over the rows in which all four columns are defined.
+    """Compare two correlations over the rows in which all four columns are defined; these are independent.
 
     A column of the first pair that equals one of the second is shared, whatever their names.
 
@@ -107,52 +159,121 @@ def compare_pairs(runs: Pair, columns: Sequence[Floats], first: Pair, second: Pa
         second: Names of the second pair.
         level: Confidence level of the interval.
     """
-    defined = ~np.isnan(columns).any(axis=0)
-    j, k, h, m = (column[defined] for column in columns)
-    n = len(j)
-    (r_first, _), (r_second, _) = pearson(j, k), pearson(h, m)
+    j, k, h, m = (column[_defined(columns)] for column in columns)
+    unshared = _unshared(j, k, h, m)
+    compared = _observed(runs, (j, k, h, m), first, second)
+    (r_first, r_second), (n, _) = compared.r, compared.n
+    if why_not := _why_not(compared.r, compared.n):
+        return compared._replace(why_not=why_not)
+    try:
+        if unshared:
+            comparison = compare_overlapping(r_first, r_second, pearson(*unshared[0])[0], n, level=level)
+        else:
+            r_jh, r_jm, r_kh, r_km = (pearson(a, b)[0] for a in (j, k) for b in (h, m))
+            comparison = compare_nonoverlapping(r_first, r_second, r_jh, r_jm, r_kh, r_km, n, level=level)
+    except UsageError:  # it is about the correlations: the level and the number of rows have been checked
+        return compared._replace(why_not="one of the columns follows from the others")
+    outcomes = {name: comparison.tests[name] for name in TESTS[compared.kind]}
+    return compared._replace(limits=comparison.zou, outcomes=outcomes)
+
+
+def compare_resampled(
+    run: str, columns: Columns, contrasts: Iterable[tuple[Pair, Pair]], level: float, sample: Sample
+) -> list[Compared]:
+    """Compare pairs of correlations by resampling clusters, each over the rows in which its four columns are defined.
+
+    Args:
+        run: The run's name.
+        columns: Its columns.
+        contrasts: The names of each first and second pair.
+        level: Confidence level of the intervals.
+        sample: The clusters.
+    """
+    clusters = np.asarray(sample.clusters)
+    pairs: dict[tuple[Pair, bytes], tuple[Floats, Floats]] = {}  # each once, however many contrasts have it
+    results: list[tuple[Compared, bytes]] = []
+    for first, second in contrasts:
+        four = [columns[name] for name in (*first, *second)]
+        rows = _defined(four)
+        compared = _observed((run, run), [column[rows] for column in four], first, second)
+        if (dialogues := len(np.unique(clusters[rows]))) < _LEAST:
+            compared = compared._replace(why_not=_too_few(dialogues))
+        elif np.isnan(compared.r).any():
+            compared = compared._replace(why_not=_CONSTANT)
+        else:
+            j, k, h, m = (np.where(rows, column, np.nan) for column in four)
+            pairs |= {(first, rows.tobytes()): (j, k), (second, rows.tobytes()): (h, m)}
+        results.append((compared, rows.tobytes()))
+    drawn = resampled_correlations(list(pairs.values()), clusters, sample.resamples, sample.seed) if pairs else []
+    replicates = dict(zip(pairs, drawn, strict=True))
+    for at, (compared, rows_taken) in enumerate(results):
+        if compared.why_not:
+            continue
+        difference = replicates[compared.first, rows_taken] - replicates[compared.second, rows_taken]
+        estimate = difference.estimate(level)
+        if _too_often_undefined(estimate, sample):
+            why_not = f"a column does not vary in {estimate.undefined:,} of {sample.resamples:,} resamples"
+            results[at] = compared._replace(why_not=why_not), rows_taken
+        else:
+            outcomes = {BOOTSTRAP: Outcome(np.nan, None, difference.p())}
+            results[at] = compared._replace(limits=estimate.percentile, outcomes=outcomes), rows_taken
+    return [compared for compared, _ in results]
+
+
+def _defined(columns: Sequence[Floats]) -> Flags:
+    """The rows in which all columns are defined."""
+    defined: Flags = np.logical_and.reduce([~np.isnan(column) for column in columns])
+    return defined
+
+
+def _unshared(j: Floats, k: Floats, h: Floats, m: Floats) -> list[tuple[Floats, Floats]]:
+    """The columns beside a shared one, for each shared column."""
     orders = (((j, k), (h, m)), ((j, k), (m, h)), ((k, j), (h, m)), ((k, j), (m, h)))
-    # The columns beside a shared one, for each shared column.
-    unshared = [(one[1], other[1]) for one, other in orders if np.array_equal(one[0], other[0])]
-    kind = "overlapping" if unshared else "nonoverlapping"
-    comparison: Comparison | None = None
-    why_not = _why_not((r_first, r_second), (n, n))
-    if not why_not:
-        try:
-            if unshared:
-                comparison = compare_overlapping(r_first, r_second, pearson(*unshared[0])[0], n, level=level)
-            else:
-                r_jh, r_jm, r_kh, r_km = (pearson(a, b)[0] for a in (j, k) for b in (h, m))
-                comparison = compare_nonoverlapping(r_first, r_second, r_jh, r_jm, r_kh, r_km, n, level=level)
-        except UsageError:  # it is about the correlations: the level and the number of rows have been checked
-            why_not = "one of the columns follows from the others"
-    return Compared(runs, first, second, kind, (r_first, r_second), (n, n), comparison, why_not)
+    return [(one[1], other[1]) for one, other in orders if np.array_equal(one[0], other[0])]
+
+
+def _observed(runs: Pair, columns: Sequence[Floats], first: Pair, second: Pair) -> Compared:
+    """Two correlations of four columns without gaps, not yet compared."""
+    j, k, h, m = columns
+    kind = "overlapping" if _unshared(j, k, h, m) else "nonoverlapping"
+    r, n = (pearson(j, k)[0], pearson(h, m)[0]), (len(j), len(h))
+    return Compared(runs, first, second, kind, r, n, None, {}, None)
 
 
 def compare_separate_runs(runs: Pair, one: Columns, other: Columns, pair: Pair, level: float) -> Compared:
     """Compare one correlation between two runs that share no dialogue."""
     (r_first, n_first), (r_second, n_second) = (pearson(*(columns[name] for name in pair)) for columns in (one, other))
     r, n = (r_first, r_second), (n_first, n_second)
-    why_not = _why_not(r, n)
-    comparison = None if why_not else compare_independent(r_first, n_first, r_second, n_second, level=level)
-    return Compared(runs, pair, pair, "independent", r, n, comparison, why_not)
+    compared = Compared(runs, pair, pair, "independent", r, n, None, {}, _why_not(r, n))
+    if compared.why_not:
+        return compared
+    comparison = compare_independent(r_first, n_first, r_second, n_second, level=level)
+    return compared._replace(limits=comparison.zou, outcomes=comparison.tests)
 
 
 def _why_not(r: tuple[float, float], n: tuple[int, int]) -> str | None:
     """Why two correlations cannot be compared, as far as r and n show; None: they can."""
-    if min(n) < 4:
-        return f"all of their columns are defined in {min(n)} dialogues only, and a correlation needs 4"
+    if min(n) < _LEAST:
+        return _too_few(min(n))
     if np.isnan(r).any():
-        return "a column does not vary"
+        return _CONSTANT
     return "two columns correlate perfectly" if max(map(abs, r)) > _EXACT else None
 
 
-def difference_rows(compared: Iterable[Compared], level: float, rows_taken: str = "complete") -> pl.DataFrame:
+def _too_few(dialogues: int) -> str:
+    return f"all of their columns are defined in {dialogues} dialogues only, and a correlation needs {_LEAST}"
+
+
+def difference_rows(
+    compared: Iterable[Compared], level: float, rows_taken: str = "complete", per: Per = "dialogue"
+) -> pl.DataFrame:
     """Differences as rows of `schema.analysis.CORRELATION_DIFFERENCES`; `rows_taken`: see `correlations`."""
     rows = []
     for each in compared:
-        difference, zou = (each.comparison.difference, each.comparison.zou) if each.comparison else (None, (None, None))
-        rows.append((*_keys(each), rows_taken, each.kind, *each.r, difference, *zou, *each.n, level))
+        difference = None if each.limits is None else each.r[0] - each.r[1]
+        by = None if each.limits is None else BOOTSTRAP if BOOTSTRAP in each.outcomes else "zou2007"
+        limits = each.limits or (None, None)
+        rows.append((*_keys(each), rows_taken, per, each.kind, *each.r, difference, *limits, by, *each.n, level))
     return _frame(rows, CORRELATION_DIFFERENCES.schema)
 
 
@@ -161,18 +282,16 @@ def outcome_rows(compared: Iterable[Compared], test: str | None, level: float) -
 
     Args:
         compared: The differences.
-        test: A test's name, `ALL_TESTS`, or None: the default test of the kind of difference.
+        test: A test's name, `ALL_TESTS`, or None: the default test of the kind of difference. Where clusters are
+            resampled, there is one p, by `BOOTSTRAP`, whatever the test.
         level: Confidence level of the intervals that tests have.
     """
     rows = []
     for each in compared:
-        default = TESTS[each.kind][0]
-        for name in TESTS[each.kind]:
-            if each.comparison is None or (test or default) not in (name, ALL_TESTS):
-                continue
-            outcome = each.comparison.tests[name]
-            limits = outcome.interval or (None, None)
-            rows.append((*_keys(each), name, outcome.statistic, outcome.df, outcome.p, *limits, level))
+        for rank, (name, outcome) in enumerate(each.outcomes.items()):
+            if name == BOOTSTRAP or test in (name, ALL_TESTS) or (test is None and rank == 0):
+                limits = outcome.interval or (None, None)
+                rows.append((*_keys(each), name, outcome.statistic, outcome.df, outcome.p, None, *limits, level))
     return _frame(rows, CORRELATION_TESTS.schema)
 
 

@@ -1,7 +1,8 @@
 """Correlations of metrics and traits (Kim et al. 2022, Figs 3 and A1), and differences between correlations.
 
-Conventions: see `associations`. Correlations are over dialogues. They can also be computed over turns, as papers print
-them, but turns of one dialogue are not independent: the intervals are too narrow, and differences are not compared.
+Conventions: see `associations`. Correlations are over dialogues, or over turns, as papers print them. Turns of one
+dialogue are not independent, so intervals and tests over turns resample whole dialogues. Several runs' ratings of one
+dialogue are not independent either, so those of all runs pooled are resampled likewise.
 """
 
 from __future__ import annotations
@@ -9,17 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Final, NamedTuple, Unpack, get_args
+from typing import Any, Final, NamedTuple, Unpack, get_args
 
 import polars as pl
 
 from dstbench.analysis.associations import (
     ALL_TESTS,
+    BOOTSTRAP,
     TESTS,
+    Columns,
     Compared,
     Pair,
+    Sample,
     as_columns,
     compare_pairs,
+    compare_resampled,
     compare_separate_runs,
     correlations,
     difference_rows,
@@ -27,6 +32,7 @@ from dstbench.analysis.associations import (
     with_pooled,
 )
 from dstbench.analysis.dialogues import per_dialogue, with_scores
+from dstbench.analysis.ratings import RATING, Ratings, agreement, rated_rows, read_ratings, warn_of_runs
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, did_you_mean, warn
@@ -34,12 +40,14 @@ from dstbench.metrics import REGISTRY, Metric, parse, parse_all
 from dstbench.metrics.registry import split
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
-from dstbench.schema.analysis import DIALOGUES
+from dstbench.schema.analysis import DIALOGUES, RATED
 from dstbench.schema.core import TURNS
+from dstbench.schema.names import sign_of
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
 from dstbench.scoring.turn_table import to_turns
+from dstbench.stats.adjust import holm
 from dstbench.stats.normal import check_level
 from dstbench.typing import Per
 
@@ -58,26 +66,32 @@ class Correlations:
 
     Attributes:
         matrix: A row per pair of columns and run; if there are several runs, also of all runs pooled.
-        differences: The differences that were asked for, with Zou's interval.
+        differences: The differences that were asked for, and with ratings, those between metrics' correlations with
+            the rating; with intervals.
         tests: The tests of these differences.
         signatures: (run, metric, unit, signature) of the scores.
+        rated: How much each metric agrees with the ratings; empty without ratings.
     """
 
     matrix: pl.DataFrame
     differences: pl.DataFrame
     tests: pl.DataFrame
     signatures: pl.DataFrame
+    rated: pl.DataFrame
 
 
 def correlate(
     data: Data,
     *,
     metrics: str | Iterable[str | Metric] | None = None,
-    per: Per = "dialogue",
+    per: Per | None = None,
     differences: Iterable[str | Sequence[str | Metric]] = (),
     between_runs: bool = False,
+    ratings: Any = None,
     test: str | None = None,
     level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
     profile: str | Convention = "verbatim",
     **reading: Unpack[Reading],
 ) -> Correlations:
@@ -87,21 +101,27 @@ def correlate(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: Metrics in dstbench's notation, and columns of `schema.analysis.DIALOGUES` (over turns: of
             `schema.core.TURNS`), such as ``to_mean`` or ``turns``; None: the usual metrics.
-        per: Correlate scores of dialogues or of turns.
+        per: Correlate scores of dialogues or of turns; None: of what the ratings are of, else of dialogues.
         differences: Correlations to compare, each as four metrics or columns, A,B,C,D: r(A, B) less r(C, D); or as
             three, A,B,C: r(A, B) less r(A, C). The metrics and columns that they name are correlated too.
         between_runs: Compare each correlation between each two runs. Two runs must have the same dialogues, or no
-            dialogue in common.
+            dialogue in common. Not over turns.
+        ratings: People's ratings, as a path (CSV or Parquet) or a frame: the columns dialogue, rating, and, if turns
+            are rated, turn, and, if runs are rated, run. Only what is rated is correlated. The correlations of any two
+            metrics with the rating are compared, if of both the higher score is the better one.
         test: The test of the differences, by its name in cocor, or ``all``; None: Williams' if the correlations share
             a column, Steiger's if they do not, Fisher's between runs that share no dialogue. Choose before you look at
-            the results: with nine tests of one difference, one is more likely to be significant by chance.
+            the results: with nine tests of one difference, one is more likely to be significant by chance. Over turns,
+            p comes from resampled dialogues.
         level: Confidence level of all intervals.
+        resamples: How many times dialogues are resampled, where they are.
+        seed: Random seed.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Raises:
-        DstbenchError: Data cannot be used; two runs share only a part of their dialogues; or a metric, test or profile
-            is unknown.
+        DstbenchError: Data or ratings cannot be used; two runs share only a part of their dialogues; or a metric, test
+            or profile is unknown.
 
     >>> area = {"hotel-area": "north"}
     >>> states = [{"dialogue_id": f"D{n}", "turn": t, "gold": area, "pred": area if t < n else {}}
@@ -109,16 +129,16 @@ def correlate(
     >>> correlate(states, metrics="jga,wrong_turns").matrix.select("first", "second", pl.col("r").round(9), "n").rows()
     [('jga', 'wrong_turns', -1.0, 4)]
     """
-    if per not in get_args(Per):
-        raise UsageError(f"per={per!r} is none of {', '.join(get_args(Per))}")
     check_level(level)
     _check_test(test)
+    judged = None if ratings is None else read_ratings(ratings)
+    per = _unit(per, judged)
     contrasts = [_contrast(each, per) for each in differences]
-    if per == "turn" and (contrasts or between_runs):
+    if per == "turn" and (between_runs or test is not None):
+        what = "one run's correlations are compared with another's" if between_runs else "a test is named"
         raise UsageError(
-            "correlations are compared over dialogues: turns of one dialogue are not independent, and tests over them "
-            "find differences where there are none",
-            hint="omit --per turn",
+            f"{what}, which needs independent rows, and turns of one dialogue are not independent",
+            hint="omit --per turn" if between_runs else "omit --test: p over turns comes from resampled dialogues",
         )
     variables = None if metrics is None else _variables(metrics, per)
     convention = as_convention(profile)
@@ -126,30 +146,47 @@ def correlate(
     if variables is None:
         variables = _variables(next((run.meta["only"] for run in runs if run.meta.get("only")), CORRELATED), per)
     chosen = variables | {name: metric for each in contrasts for name, metric in each.variables.items()}
-    if len(chosen) < 2:
+    if len(chosen) + (judged is not None) < 2:
         raise UsageError("a correlation is between two metrics", hint="-m jga,fga")
     if between_runs and len(runs) < 2:
         raise UsageError("only one run is given: there is none to compare it with")
-    tables, signatures = zip(*(_of_run(run, chosen, per, convention) for run in runs), strict=True)
-    names_and_columns = with_pooled([(run.name, table) for run, table in zip(runs, tables, strict=True)], list(chosen))
-    _warn_of_rows(per, pl.concat(signatures))
-    compared = [
-        compare_pairs((name, name), [columns[c] for c in (*each.first, *each.second)], each.first, each.second, level)
-        for each in contrasts
-        for name, columns in names_and_columns
-    ]
+    names = list(chosen)
+    results = [(run, *_of_run(run, chosen, per, convention)) for run in runs]
+    if judged is not None:
+        results = _rated(results, judged)
+        contrasts += [_Contrast((RATING, a), (RATING, b), {}) for a, b in combinations(_scores(chosen), 2)]
+        names.append(RATING)
+    runs, tables, signatures = (list(part) for part in zip(*results, strict=True))
+    _warn_of_parameters(pl.concat(signatures))
+    named = with_pooled([(run.name, table) for run, table in zip(runs, tables, strict=True)], names)
+    dialogues = [table["dialogue"] for table in tables]
+    dialogues += [pl.concat(dialogues)] * (len(named) - len(tables))
+    samples = [_sample(each, per, judged, resamples, seed) for each in dialogues]
+    of_runs = [_compare(*each, contrasts, level, sample) for each, sample in zip(named, samples, strict=True)]
+    compared = [each for of_contrast in zip(*of_runs, strict=True) for each in of_contrast]
     if between_runs:
-        compared += _between(runs, tables, list(chosen), level)
+        compared += _between(runs, tables, names, level)
     for each in compared:
         if each.why_not:
             _warn_of(each, f"cannot be compared: {each.why_not}")
-        elif test not in (None, ALL_TESTS, *TESTS[each.kind]):
+        elif test not in (None, ALL_TESTS, *each.outcomes) and BOOTSTRAP not in each.outcomes:
             _warn_of(each, f"are {each.kind}, and {test} does not test such correlations")
+    if judged is not None:
+        _warn_of_resamples([each for each in compared if each.first[0] == RATING], resamples, level)
+    matrices = [correlations(*each, level, sample=sample) for each, sample in zip(named, samples, strict=True)]
+    matrix = pl.concat(matrices)
+    _warn_of_intervals(matrix)
+    rated = RATED.schema.to_frame()
+    if judged is not None:
+        rated = pl.concat(
+            agreement(*each, rows, sample, level) for each, rows, sample in zip(named, matrices, samples, strict=True)
+        )
     return Correlations(
-        pl.concat([correlations(name, columns, level) for name, columns in names_and_columns]),
-        difference_rows(compared, level),
-        outcome_rows(compared, test, level),
+        matrix,
+        difference_rows(compared, level, per=per),
+        _with_adjusted(outcome_rows(compared, test, level)),
         pl.concat(signatures),
+        rated,
     )
 
 
@@ -199,6 +236,63 @@ def _contrast(notations: str | Sequence[str | Metric], per: Per) -> _Contrast:
     return _Contrast(first, second, dict(parts))
 
 
+def _unit(per: Per | None, ratings: Ratings | None) -> Per:
+    """What is correlated."""
+    if per not in (None, *get_args(Per)):
+        raise UsageError(f"per={per!r} is none of {', '.join(get_args(Per))}")
+    if ratings is None:
+        return per or "dialogue"
+    if per not in (None, ratings.per):
+        raise UsageError(f"{ratings.name} rates {ratings.per}s, not {per}s", hint=f"--per {ratings.per}")
+    return ratings.per
+
+
+def _rated(
+    results: Sequence[tuple[Run, pl.DataFrame, pl.DataFrame]], ratings: Ratings
+) -> list[tuple[Run, pl.DataFrame, pl.DataFrame]]:
+    """The runs of which something is rated, with what is, and its rating."""
+    every = [(run, rated_rows(ratings, table, run.name), signatures) for run, table, signatures in results]
+    warn_of_runs(ratings, [run.name for run, *_ in every])
+    kept = [result for result in every if result[1].height]
+    if not kept:
+        run, table, _ = results[0]
+        first = ", ".join(table["dialogue"].head(1))
+        raise DstbenchError(
+            f"it rates no {ratings.per} of the runs",
+            file=ratings.name,
+            hint=f"its first dialogue is {ratings.rows['dialogue'][0]}, that of {run.name} is {first or 'none'}",
+        )
+    for run, table, _ in every:
+        if table.is_empty():
+            warn(f"none of its {ratings.per}s is rated, so it is left out", run=run.name, when="before")
+    return kept
+
+
+def _scores(variables: Mapping[str, Metric | None]) -> list[str]:
+    """The metrics of which the higher score is the better one, as far as is known."""
+    return [name for name, metric in variables.items() if metric is not None and sign_of(name) != -1]
+
+
+def _sample(dialogues: pl.Series, per: Per, ratings: Ratings | None, resamples: int, seed: int) -> Sample:
+    """Which rows are drawn together, given their dialogues."""
+    clusters = None
+    if per == "turn" or (ratings is not None and dialogues.is_duplicated().any()):
+        ids = pl.Enum(dialogues.unique().sort())
+        clusters = dialogues.cast(ids).to_physical().to_numpy().astype("int64")
+    return Sample(per, clusters, resamples, seed)
+
+
+def _with_adjusted(tests: pl.DataFrame) -> pl.DataFrame:
+    """Tests with the p, adjusted, of those that are about the rating, for each run and test by itself."""
+    is_of_rating = pl.all_horizontal(pl.col("first", "second").str.starts_with(f"{RATING},"))
+    adjusted = pl.col("p").map_batches(lambda p: pl.Series(holm(p.to_numpy())), pl.Float64)
+    of_rating = tests.filter(is_of_rating)
+    if of_rating.is_empty():
+        return tests
+    of_rating = of_rating.with_columns(p_adjusted=adjusted.over("run", "test"))
+    return pl.concat([tests.filter(~is_of_rating), of_rating])
+
+
 def _check_test(test: str | None) -> None:
     tests = dict.fromkeys(name for names in TESTS.values() for name in names)
     if test is not None and test not in (*tests, ALL_TESTS):
@@ -220,7 +314,21 @@ def _of_run(
         needed = {"dialogue", "turn", "number", *columns, *columns_of_scored(convention)}
         parts = over_partitions(run, lambda part: scored_turns(to_turns(part, convention, columns=needed), convention))
         table, signatures = with_scores(pl.concat(parts), ["dialogue", "turn"], run, metrics, convention)
-    return table.select("dialogue", *variables), signatures
+    keys = ("dialogue", "turn")[: 1 + (per == "turn")]
+    return table.select(*dict.fromkeys((*keys, *variables))), signatures
+
+
+def _compare(
+    run: str, columns: Columns, contrasts: Sequence[_Contrast], level: float, sample: Sample
+) -> list[Compared]:
+    """The contrasts in one run, or in all together."""
+    pairs = [(first, second) for first, second, _ in contrasts]
+    if sample.clusters is not None:
+        return compare_resampled(run, columns, pairs, level, sample)
+    return [
+        compare_pairs((run, run), [columns[c] for c in (*first, *second)], first, second, level)
+        for first, second in pairs
+    ]
 
 
 def _between(
@@ -257,10 +365,29 @@ def _warn_of(compared: Compared, what: str) -> None:
     warn(f"{pairs} {what}", run=place, kind=f"correlations that {what}")
 
 
-def _warn_of_rows(per: Per, signatures: pl.DataFrame) -> None:
-    """Warn if intervals are too narrow, and if a metric has other parameters in one of the pooled runs."""
-    if per == "turn":
-        warn("turns of one dialogue are not independent: intervals over turns are too narrow")
+def _warn_of_intervals(matrix: pl.DataFrame) -> None:
+    """Warn of correlations whose interval would need resamples in which both columns vary."""
+    lacking = matrix.filter(pl.col("r").is_not_null() & pl.col("low").is_null(), interval=BOOTSTRAP)
+    for run, first, second in lacking.select("run", "first", "second").iter_rows():
+        warn(
+            f"r({first}, {second}) has no interval: there are too few dialogues, or too few in which a column varies",
+            run=run,
+            kind="correlations without an interval: too few dialogues, or too few in which a column varies",
+        )
+
+
+def _warn_of_resamples(compared: Sequence[Compared], resamples: int, level: float) -> None:
+    """Warn if no p of differences of correlations with the rating, adjusted for their number, can be significant."""
+    drawn = [each.runs for each in compared if BOOTSTRAP in each.outcomes]
+    most = max(map(drawn.count, drawn), default=0)
+    if most / (resamples + 1) > 1 - level:
+        warn(
+            f"{resamples:,} resamples are too few for {most} differences: no adjusted p can be {1 - level:.2g} or less"
+        )
+
+
+def _warn_of_parameters(signatures: pl.DataFrame) -> None:
+    """Warn if a metric has other parameters in one of the pooled runs."""
     heads = signatures.group_by("metric", maintain_order=True).agg(
         pl.col("signature").str.split("|").list.first().unique(maintain_order=True)
     )

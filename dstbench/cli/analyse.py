@@ -16,6 +16,7 @@ from dstbench.cli.options import (
     Metrics,
     MissingOption,
     Runs,
+    Seed,
     Split,
     TableOutput,
 )
@@ -95,7 +96,9 @@ def correlate(
         list[str] | None,
         typer.Option("-m", "--metrics", help="Metrics, and traits such as turns, n_gold_max, to_mean, nu_paper."),
     ] = None,
-    per: Annotated[Per, typer.Option(help="Correlate the scores of dialogues, or of turns.")] = "dialogue",
+    per: Annotated[
+        Per | None, typer.Option(help="Correlate the scores of dialogues (the default), or of turns.")
+    ] = None,
     versus: Annotated[
         list[str] | None,
         typer.Option(metavar="A,B,C[,D]", help="Compare r(A, B) with r(A, C), or r(A, B) with r(C, D); repeatable."),
@@ -103,16 +106,26 @@ def correlate(
     between_runs: Annotated[
         bool, typer.Option("--between-runs", help="Compare each correlation of one run with that of another.")
     ] = False,
+    ratings: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="People's ratings to correlate with: CSV or Parquet; dialogue, rating[, turn][, run]."
+        ),
+    ] = None,
     test: Annotated[
         str | None, typer.Option(metavar="NAME", help="The test of differences, by its name in cocor, or all.")
     ] = None,
     level: Level = 0.95,
+    resamples: Annotated[
+        int, typer.Option(min=1, help="How many times dialogues are resampled, over turns or pooled ratings.")
+    ] = 10_000,
+    seed: Seed = 0,
     drawing: Drawing,
     runs: Runs,
     table: TableOutput,
     choices: ConventionChoices,
 ) -> Result:
-    """Correlate metrics and traits, and compare correlations."""
+    """Correlate metrics, traits and ratings, and compare correlations."""
     from dstbench.rendering.charts.runs import correlation_charts
     from dstbench.rendering.diagnose import render_correlations
 
@@ -122,8 +135,11 @@ def correlate(
         per=per,
         differences=versus or [],
         between_runs=between_runs,
+        ratings=as_text(ratings),
         test=test,
         level=level,
+        resamples=resamples,
+        seed=seed,
         profile=choices.convention(),
         **runs.reading,
     )

@@ -13,6 +13,7 @@ import polars as pl
 from dstbench.analysis.associations import POOLED
 from dstbench.analysis.conclusion import conclusion
 from dstbench.rendering.latex import PaperTable, cell
+from dstbench.rendering.ratings import OF_RATING, finding, rated_sections, rated_table, shown_run
 from dstbench.rendering.tables import (
     UNDEFINED,
     Page,
@@ -262,25 +263,40 @@ def _binned(bins: pl.DataFrame, counted: Collection[str]) -> pl.DataFrame:
 
 
 def correlations_page(correlations: Correlations) -> Page:
-    """A matrix per run, and the differences of correlations with their tests."""
-    sections = [*_matrices(correlations.matrix), *_differences(correlations.differences, correlations.tests)]
-    below = _about_intervals(correlations.matrix)
-    if correlations.tests.height > 1:
+    """A matrix per run, and the differences of correlations with their tests; with ratings, these first."""
+    tests, matrix = correlations.tests.filter(~OF_RATING), correlations.matrix
+    differences = _differences(correlations.differences.filter(~OF_RATING), tests)
+    if correlations.rated.height:
+        matrix = matrix.filter(run=shown_run(correlations))
+    below = _about_intervals(matrix)
+    if tests.height > 1:
         below.append("p are two-sided, and not adjusted for their number")
+    if correlations.rated.height:
+        below.append(
+            "intervals of rank correlations by linearised standard errors; --format csv or json has every run's"
+        )
     below += signature_lines(correlations.signatures)
-    differences = _differences(correlations.differences, correlations.tests)
     paper = [paper_table(*section, "correlate", below) for section in differences]
-    unit = "turns" if correlations.signatures["signature"].str.contains(r"\|by:[^|]*turn").any() else "dialogues"
-    return Page(sections, below, paper=paper or [_matrix_table(correlations.matrix, unit, below)])
+    if correlations.rated.height:
+        sections = [*rated_sections(correlations), *differences, *_matrices(matrix)]
+        return Page(sections, below, paper=[rated_table(correlations, below)])
+    return Page([*_matrices(matrix), *differences], below, paper=paper or [_matrix_table(matrix, below)])
 
 
-render_correlations = renderer(correlations_page)
+_render_correlations = renderer(correlations_page)
+
+
+def render_correlations(correlations: Correlations, form: TableFormat) -> str:
+    """Correlations in one of the formats; text with ratings begins with what they come to."""
+    text = _render_correlations(correlations, form)
+    lines = finding(correlations) if form == "text" and correlations.rated.height else []
+    return f"{escape_lines(lines, form)}\n{text}" if lines else text
 
 
 def _matrices(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     """Per run, correlations below the diagonal, intervals above; and their numbers of rows, if these are unequal."""
     sections = []
-    for (run, taken), pairs in rows.group_by("run", "rows", maintain_order=True):
+    for (run, _), pairs in rows.group_by("run", "rows", maintain_order=True):
         r, limits, sizes = (
             {(first, second): text for first, second, text in pairs.select("first", "second", column).iter_rows()}
             for column in (
@@ -291,14 +307,14 @@ def _matrices(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
         )
         same = len(set(sizes.values())) == 1
         n = f", n = {pairs['n'][0]:,}" if same else ""
-        title = f"{run}: correlations{_DIALOGUES_TAKEN[taken]}{n}; above the diagonal their {_percent(pairs)} intervals"
+        title = f"{run}: correlations{_taken(pairs)}{n}; above the diagonal their {_percent(pairs)} intervals"
         sections.append((title, _triangles(r, limits)))
         if not same:
             sections.append((f"{run}: number of rows", _triangles(sizes, {})))
     return sections
 
 
-def _matrix_table(matrix: pl.DataFrame, unit: str, notes: list[str]) -> PaperTable:
+def _matrix_table(matrix: pl.DataFrame, notes: list[str]) -> PaperTable:
     """Correlations over turns or dialogues, of all runs together if there are several."""
     run = POOLED if POOLED in matrix["run"] else matrix["run"][0]
     pairs = matrix.filter(run=run)
@@ -310,7 +326,7 @@ def _matrix_table(matrix: pl.DataFrame, unit: str, notes: list[str]) -> PaperTab
     table = pivoted(cells, "first", "second", "cell")
     heads = {name: name_of(name) for name in names} | {"second": ""}
     table = table.with_columns(pl.col("second").replace(heads))
-    caption = f"Pearson correlations over {unit}{of}, with {_percent(pairs)} intervals; n = {n}."
+    caption = f"Pearson correlations over {pairs['per'][0]}s{of}, with {_percent(pairs)} intervals; n = {n}."
     return PaperTable(table, caption, "tab:correlate", notes, (), heads)
 
 
@@ -339,12 +355,11 @@ def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[
     if tests is not None and tests.height:
         df = pl.col("df").cast(pl.String).fill_null(UNDEFINED)
         p = pl.col("p").map_elements(lambda p: f"{p:.3g}", pl.String)
-        tested = tests.select(*_COMPARED, "test", three_decimals("statistic"), df, p)
+        statistics = [] if tests["statistic"].is_null().all() else [three_decimals("statistic"), df]
+        tested = tests.select(*_COMPARED, "test", *statistics, p)
     if tested is not None and not tested.select(_COMPARED).is_duplicated().any():
         shown, tested = side_by_side([shown, tested], on=_COMPARED), None
-    sections = [
-        (f"Differences of correlations{_DIALOGUES_TAKEN[rows['rows'].item(0)]}", _named(shown).fill_null(UNDEFINED))
-    ]
+    sections = [(f"Differences of correlations{_taken(rows)}", _named(shown).fill_null(UNDEFINED))]
     return sections if tested is None else [*sections, ("Tests of these differences", _named(tested))]
 
 
@@ -357,10 +372,21 @@ def _named(table: pl.DataFrame) -> pl.DataFrame:
     return table.select(run.alias("run"), of.alias("of"), others)
 
 
+def _taken(rows: pl.DataFrame) -> str:
+    """Which dialogues, or turns, correlations are over."""
+    return _DIALOGUES_TAKEN[rows["rows"][0]].replace("dialogues in", f"{rows['per'][0]}s in")
+
+
 def _about_intervals(rows: pl.DataFrame) -> list[str]:
     """How the intervals were computed."""
-    lines = ["intervals of correlations by Fisher's z, of differences by Zou (2007)"]
-    if POOLED in rows["run"]:
+    computed = rows.select("run", "interval").unique(maintain_order=True)
+    lines, of_pooled = [], computed.filter(run=POOLED)["interval"].to_list()
+    if "fisher" in computed["interval"]:
+        lines.append("intervals of correlations by Fisher's z, of differences by Zou (2007)")
+    if "bootstrap" in computed["interval"]:
+        where = f" of {POOLED}" if lines else ""
+        lines.append(f"intervals and p{where} by resampling whole dialogues")
+    if "fisher" in of_pooled:
         lines.append(f"{POOLED}: a dialogue counts once for each run that has it, and intervals are too narrow")
     return lines
 

@@ -54,6 +54,8 @@ TITLE: Final = "Dialogue state tracking: report"
 _NOT_ROWS: Final = ("explorer", "title", "note")
 # A longer text is no path.
 _LONGEST_PATH: Final = 4096
+# Of the intervals of correlations, which only JSON has.
+_FEW_RESAMPLES: Final = 1000
 # The metrics that are drawn by turn, if the report has them.
 _BY_TURN: Final = ("jga", "sa", "rsa", "aga", "f1")
 
@@ -233,10 +235,10 @@ def report(
         said = said_in(runs) if said is None else said
         rows = of_dialogues.dialogues
         explorer = explore(runs, rows, resolved, convention, said=said, contrasted=contrasted_names, most=most)
-    with _noting({}, pass_on=False):  # its warnings are about intervals over turns, which the report does not show
+    with _noting({}, pass_on=False):  # the report does not show intervals of correlations
         resolved_names = [str(metric) for metric in resolved]
         correlated = [*resolved, *(metric for metric in contrasted if str(metric) not in resolved_names)]
-        correlations = correlate(runs, metrics=correlated, per="turn", profile=convention)
+        correlations = correlate(runs, metrics=correlated, per="turn", resamples=_FEW_RESAMPLES, profile=convention)
         checks = check(runs, profile=convention)
     with _noting(notes, pass_on=False):
         swept = sweep(runs, metrics=resolved[:1])

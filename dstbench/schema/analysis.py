@@ -127,38 +127,50 @@ _ROWS: Final = text(
     "released (as the authors of GCA took them: dstbench.analysis.traits)."
 )
 
+_PER: Final = text("What is correlated: a row per dialogue, or per turn.")
+
 CORRELATIONS: Final = Table(
     "correlations",
     "One row per (run, pair of columns): Pearson correlations. Where there are several runs, the run `pooled` is all "
     "of them, one below the other.",
     run=text("Name of the run, or pooled."),
     rows=_ROWS,
-    first=text("A metric in dstbench's notation, or a column of the dialogues' (turns') table."),
+    per=_PER,
+    first=text("A metric in dstbench's notation, a column of the dialogues' (turns') table, or rating."),
     second=text("Another one."),
     r=number("Their correlation; null: one of them does not vary.", nullable=True),
     n=count("Number of dialogues (turns) that it is computed over."),
-    low=number("Lower end of its confidence interval (Fisher's z); null: r is null, or n is below 4.", nullable=True),
+    low=number(
+        "Lower end of its confidence interval; null: r is null, there are fewer than 4 dialogues, or a column does not "
+        "vary in more than 5 % of the resamples.",
+        nullable=True,
+    ),
     high=number("Upper end, likewise.", nullable=True),
+    interval=text("How the interval is computed: fisher (by Fisher's z) or bootstrap (whole dialogues resampled)."),
     level=number("Confidence level of the interval."),
 )
 
 CORRELATION_DIFFERENCES: Final = Table(
     "differences of correlations",
-    "One row per (run, two correlations), over the dialogues in which all of their columns are defined; or per (two "
-    "runs, correlation). Null: they cannot be compared.",
+    "One row per (run, two correlations), over the dialogues (turns) in which all of their columns are defined; or per "
+    "(two runs, correlation). Null: they cannot be compared.",
     run=text("The run of the first correlation, or pooled."),
     other_run=text("The run of the second correlation: another one only where runs are compared."),
     first=text("The two columns of the first correlation, separated by a comma."),
     second=text("Those of the second."),
     rows=_ROWS,
+    per=_PER,
     kind=text("overlapping (a column is shared), nonoverlapping, or independent (other dialogues)."),
     r_first=number("The first correlation.", nullable=True),
     r_second=number("The second.", nullable=True),
     difference=number("The first minus the second.", nullable=True),
-    low=number("Lower end of its confidence interval (Zou 2007).", nullable=True),
+    low=number("Lower end of its confidence interval.", nullable=True),
     high=number("Upper end, likewise.", nullable=True),
-    n_first=count("Dialogues that the first is computed over."),
-    n_second=count("Dialogues that the second is computed over: the same ones, except where they are independent."),
+    interval=text(
+        "How it is computed: zou2007, or bootstrap (percentiles over resamples of whole dialogues).", nullable=True
+    ),
+    n_first=count("Dialogues (turns) that the first is computed over."),
+    n_second=count("Those that the second is computed over: the same ones, except where they are independent."),
     level=number("Confidence level of the interval."),
 )
 
@@ -166,13 +178,36 @@ CORRELATION_TESTS: Final = Table(
     "tests of differences of correlations",
     "One row per (difference, test).",
     **CORRELATION_DIFFERENCES.only("run", "other_run", "first", "second"),
-    test=text("The test, by cocor's name."),
-    statistic=number("Its statistic."),
+    test=text("The test, by cocor's name; or bootstrap (whole dialogues resampled)."),
+    statistic=number("Its statistic; null: the bootstrap has none.", nullable=True),
     df=count("Degrees of freedom of its t distribution; null: the distribution is normal.", nullable=True),
     p=number("Two-sided p-value."),
+    p_adjusted=number(
+        "p adjusted by Holm's method for the differences of the run's correlations with the rating; null: another "
+        "difference.",
+        nullable=True,
+    ),
     low=number("Lower end of the test's own interval, for Fisher's z; null: the test has none.", nullable=True),
     high=number("Upper end, likewise.", nullable=True),
     **CORRELATION_DIFFERENCES.only("level"),
+)
+
+RATED: Final = Table(
+    "agreement with ratings",
+    "One row per (run, metric, coefficient): how much a metric agrees with people's ratings, over the rated dialogues "
+    "(turns) in which the metric is defined. Where there are several runs, the run `pooled` is all of them.",
+    **CORRELATIONS.only("run", "per"),
+    metric=text("A metric in dstbench's notation, or a column of the dialogues' (turns') table."),
+    coefficient=text("pearson, spearman, or kendall (tau-b)."),
+    value=number(
+        "Their correlation; null: one of them does not vary, or there are fewer than 4 dialogues.", nullable=True
+    ),
+    low=number("Lower end of its confidence interval; null: undefined.", nullable=True),
+    high=number("Upper end, likewise.", nullable=True),
+    interval=text("fisher, bootstrap, or linearised (standard error from rows' influence, dialogues as clusters)."),
+    n=count("Number of dialogues (turns) that it is computed over."),
+    dialogues=count("Number of different dialogues that these are of."),
+    level=number("Confidence level of the interval."),
 )
 
 # --- comparisons of runs ---------------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ _NAMES: Final = {
     "to_released": "Tail orientation (as released)",
     "nu_paper": "Non-uniformity",
     "nu_released": "Non-uniformity (as released)",
+    "rating": "Rating",
 }
 # The fewer of these, the better.
 _ERRORS: Final = ("wrong", "missed", "over", "error-turns")

@@ -10,6 +10,7 @@ from dstbench.stats.adjust import benjamini_hochberg, benjamini_yekutieli, bonfe
 from dstbench.stats.agreement import Kappa, kappa
 from dstbench.stats.attainable import resamples_needed, smallest_p
 from dstbench.stats.bootstrap import Bootstrap, Estimate, Replicates
+from dstbench.stats.clustered import resampled_correlations
 from dstbench.stats.correlations import (
     Comparison,
     Matrix,
@@ -31,6 +32,7 @@ from dstbench.stats.differences import (
 )
 from dstbench.stats.proportions import wilson
 from dstbench.stats.randomisation import Null, Randomisation
+from dstbench.stats.rank_correlations import RankCorrelation, kendall, spearman
 from dstbench.stats.resampling import as_exact_floats, swaps, weights
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "Null",
     "Outcome",
     "Randomisation",
+    "RankCorrelation",
     "Replicates",
     "Tally",
     "as_exact_floats",
@@ -56,14 +59,17 @@ __all__ = [
     "interval",
     "jackknife_se",
     "kappa",
+    "kendall",
     "linearised_se",
     "linearised_se_of_difference",
     "matrix",
     "max_t",
     "pearson",
+    "resampled_correlations",
     "resamples_needed",
     "smallest_detectable",
     "smallest_p",
+    "spearman",
     "swaps",
     "tally",
     "weights",

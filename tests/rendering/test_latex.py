@@ -72,7 +72,11 @@ def pages(runs: dict[str, pl.DataFrame]) -> dict[str, str]:
         return found
     many = dstbench.compare(runs, metrics="jga,sa,rsa,missed,fga:lam=0.25", resamples=200, adjust="none")
     of_models = dstbench.compare(runs, models={"a": list(runs)[0], "b": list(runs)[1]}, resamples=200)  # noqa: RUF015
+    rated = dstbench.score(runs, metrics="jga", by="dialogue").select(
+        "run", "dialogue", rating=pl.int_range(pl.len()) % 5
+    )
     return found | {
+        "ratings": render_correlations(dstbench.correlate(runs, ratings=rated, resamples=200), "latex"),
         "compare": render_leaderboard(dstbench.compare(runs, resamples=200), "latex"),
         "many": render_leaderboard(many, "latex"),
         "models": render_leaderboard(of_models, "latex"),

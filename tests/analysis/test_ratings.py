@@ -1,0 +1,425 @@
+"""Agreement of metrics with people's ratings, and differences over turns: by scipy, by loops, by laws; bad tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats as reference
+
+import dstbench
+from dstbench.analysis.correlate import Correlations
+from dstbench.demo import synthetic
+from dstbench.schema.analysis import RATED
+from dstbench.stats import compare_overlapping, holm, pearson, weights
+from tests.commands import ok, run
+from tests.schemas import FOLDER
+
+RUNS = synthetic(60)
+NAMES = "jga,rsa,gca"
+
+
+def scores(data: Any, metrics: str, *by: str) -> pl.DataFrame:
+    """A column per metric, a row per dialogue or turn of a run."""
+    rows = dstbench.score(data, metrics=metrics, by=["run", *by])
+    return rows.pivot(on="metric", index=["run", *by], values="value", maintain_order=True)
+
+
+def invented(data: Any, *by: str, seed: int = 0) -> pl.DataFrame:
+    """Ratings from 0 to 4 that follow JGA, loosely."""
+    table = scores(data, "jga", *by)
+    noise = np.random.default_rng(seed).random(table.height)
+    return table.select("run", *by, rating=(2 * pl.col("jga") + 2 * pl.Series(noise)).round())
+
+
+def test_coefficients_are_those_of_scipy() -> None:
+    data = {"careful": RUNS["careful"]}
+    ratings = invented(data, "dialogue")
+    found = dstbench.correlate(data, metrics=NAMES, ratings=ratings, level=0.9)
+    table = scores(data, NAMES, "dialogue").join(ratings, on=["run", "dialogue"])
+    for row in found.rated.iter_rows(named=True):
+        both = table.drop_nulls(row["metric"])
+        x, y = both[row["metric"]].to_numpy().round(12), both["rating"].to_numpy()
+        witness = {
+            "pearson": reference.pearsonr, "spearman": reference.spearmanr, "kendall": reference.kendalltau
+        }[row["coefficient"]](x, y)  # fmt: skip
+        assert row["value"] == pytest.approx(witness.statistic, abs=1e-9)
+        assert (row["n"], row["dialogues"], row["per"]) == (both.height, both.height, "dialogue")
+        if row["coefficient"] == "pearson":
+            limits = witness.confidence_interval(0.9)
+            assert (row["low"], row["high"]) == pytest.approx((limits.low, limits.high), abs=1e-9)
+        assert row["low"] < row["value"] < row["high"]
+    assert found.rated.height == 9
+    assert found.matrix.filter(second="rating")["first"].to_list() == NAMES.split(",")
+
+
+def test_two_metrics_are_compared_by_zou_and_williams() -> None:
+    data = {"careful": RUNS["careful"]}
+    ratings = invented(data, "dialogue")
+    found = dstbench.correlate(data, metrics=f"{NAMES},missed,turns", ratings=ratings)
+    assert [f"{a} {b}" for a, b in found.differences.select("first", "second").iter_rows()] == [
+        "rating,jga rating,rsa", "rating,jga rating,gca", "rating,rsa rating,gca"
+    ]  # fmt: skip # not `missed`, of which fewer are better, nor a trait
+    table = scores(data, NAMES, "dialogue").join(ratings, on=["run", "dialogue"]).drop_nulls(["rsa", "gca"])
+    rating, rsa, gca = (table[name].to_numpy() for name in ("rating", "rsa", "gca"))
+    wanted = compare_overlapping(pearson(rating, rsa)[0], pearson(rating, gca)[0], pearson(rsa, gca)[0], table.height)
+    row = found.differences.row(2, named=True)
+    assert (row["difference"], row["low"], row["high"]) == pytest.approx((wanted.difference, *wanted.zou))
+    assert found.tests["test"].unique().to_list() == ["williams1959"]
+    assert found.tests["p"][2] == pytest.approx(wanted.tests["williams1959"].p)
+    assert found.tests["p_adjusted"].to_list() == pytest.approx(holm(found.tests["p"]).tolist())
+
+
+def slow_interval(table: pl.DataFrame, pairs: list[tuple[str, str]], resamples: int) -> tuple[list[float], list[float]]:
+    """The resamples of each correlation, or of the difference of two, over turns' rows: no sums per dialogue."""
+    ids = table["dialogue"].unique().sort()
+    number = ids.search_sorted(table["dialogue"]).to_numpy()
+    columns = {name: table[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for pair in pairs for name in pair}
+    drawn = []
+    for block in weights(len(ids), resamples, 0):
+        for times in block.astype(int):
+            rows = np.repeat(np.arange(table.height), times[number])
+            r = [pearson(columns[a][rows], columns[b][rows])[0] for a, b in pairs]
+            drawn.append(r[0] if len(r) == 1 else r[0] - r[1])
+    return np.quantile(drawn, [0.025, 0.975]).tolist(), drawn
+
+
+def test_turns_by_a_slow_bootstrap() -> None:
+    """AGA is undefined in turns whose gold is empty: the matrix leaves them out by pairs, a difference altogether."""
+    data = {"careful": RUNS["careful"]}
+    found = dstbench.correlate(data, metrics="jga,rsa,aga", per="turn", differences=["jga,rsa,aga"], resamples=150)
+    table = scores(data, "jga,rsa,aga", "dialogue", "turn")
+    complete = table.drop_nulls()
+    assert 0 < complete.height < table.height
+    pairwise = {("jga", "rsa"): table, ("jga", "aga"): complete, ("rsa", "aga"): complete}
+    for row in found.matrix.iter_rows(named=True):
+        pair = row["first"], row["second"]
+        assert row["n"] == pairwise[pair].height
+        assert [row["low"], row["high"]] == pytest.approx(slow_interval(table, [pair], 150)[0])
+    row = found.differences.row(0, named=True)
+    assert (row["n_first"], row["n_second"], row["rows"], row["interval"]) == (complete.height,) * 2 + (
+        "complete",
+        "bootstrap",
+    )
+    r = [pearson(complete["jga"], complete[name])[0] for name in ("rsa", "aga")]
+    assert (row["r_first"], row["r_second"], row["difference"]) == pytest.approx((*r, r[0] - r[1]))
+    limits, drawn = slow_interval(complete, [("jga", "rsa"), ("jga", "aga")], 150)
+    assert [row["low"], row["high"]] == pytest.approx(limits)
+    far = np.abs(np.array(drawn) - np.mean(drawn)) >= abs(r[0] - r[1])
+    assert found.tests.select("test", "statistic", "df").row(0) == ("bootstrap", None, None)
+    assert found.tests["p"][0] == pytest.approx((1 + far.sum()) / 151)
+
+
+def test_a_dialogue_that_several_runs_have_is_drawn_with_all_of_them() -> None:
+    """Rated in several runs, or over turns, pooled runs have the intervals of the slow bootstrap of dialogues."""
+    ratings = invented(RUNS, "dialogue")
+    found = dstbench.correlate(RUNS, metrics="jga,rsa", ratings=ratings, resamples=150)
+    assert dict(found.matrix.select("run", "interval").iter_rows()) == {
+        **dict.fromkeys(RUNS, "fisher"),
+        "pooled": "bootstrap",
+    }
+    table = scores(RUNS, "jga,rsa", "dialogue").join(ratings, on=["run", "dialogue"])
+    row = found.differences.row(by_predicate=pl.col("run") == "pooled", named=True)
+    limits, _ = slow_interval(table, [("rating", "jga"), ("rating", "rsa")], 150)
+    assert [row["low"], row["high"]] == pytest.approx(limits)
+    assert found.rated.filter(run="pooled").select("n", "dialogues").unique().rows() == [(180, 60)]
+    turns = dstbench.correlate(RUNS, metrics="jga,rsa", per="turn", resamples=150).matrix.filter(run="pooled")
+    limits, _ = slow_interval(scores(RUNS, "jga,rsa", "dialogue", "turn"), [("jga", "rsa")], 150)
+    assert list(turns.select("low", "high").row(0)) == pytest.approx(limits)
+
+
+@settings(max_examples=10)
+@given(st.randoms(use_true_random=False), st.sampled_from([("dialogue",), ("dialogue", "turn")]))
+def test_neither_order_nor_spelling_changes_anything(random: Any, by: tuple[str, ...]) -> None:
+    """Rows in any order, ids as files spell them, texts for numbers, another scale of the same ratings."""
+    data = {name: RUNS[name].filter(pl.col("dialogue") < "DEMO0000020") for name in ("careful", "eager")}
+    ratings = invented(data, *by)
+    wanted = dstbench.correlate(data, metrics="jga,rsa", ratings=ratings, resamples=50)
+    order = list(range(ratings.height))
+    random.shuffle(order)
+    shuffled = ratings[order].with_columns(
+        pl.format(" {} ", "dialogue").alias("dialogue"), (5 * pl.col("rating") - 7).cast(pl.String)
+    )
+    again = dstbench.correlate(data, metrics="jga,rsa", ratings=shuffled, resamples=50)
+    for frame in ("matrix", "differences", "tests", "rated"):
+        one, other = getattr(wanted, frame), getattr(again, frame)
+        assert one.select(pl.exclude(pl.Float64)).equals(other.select(pl.exclude(pl.Float64)))
+        for name in one.select(pl.col(pl.Float64)).columns:
+            assert other[name].to_list() == pytest.approx(one[name].to_list(), abs=1e-9)
+
+
+@pytest.mark.parametrize("by", [("dialogue",), ("dialogue", "turn")])
+def test_a_rating_that_is_a_metric_correlates_perfectly(by: tuple[str, ...]) -> None:
+    data = {"careful": RUNS["careful"]}
+    ratings = scores(data, "rsa", *by).select(*by, rating=10 * pl.col("rsa"))
+    with (
+        pytest.warns(dstbench.DstbenchWarning, match="correlate perfectly")
+        if by == ("dialogue",)
+        else pytest.MonkeyPatch.context()
+    ):
+        found = dstbench.correlate(data, metrics="jga,rsa", ratings=ratings, resamples=100)
+    rsa = found.rated.filter(metric="rsa")
+    assert rsa["coefficient"].to_list() == ["pearson", "spearman", "kendall"]
+    assert rsa.select("value", "low", "high").to_numpy() == pytest.approx(np.ones((3, 3)))
+    assert found.rated.filter(metric="jga")["high"].max() < 1  # type: ignore[operator]
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_the_claim_of_kim_et_al_on_seven_systems(data: Path) -> None:
+    """That JGA correlates less with RSA than with SA, over turns: what `dstbench help diagnosis` says of it."""
+    runs = sorted((data / "predictions" / "mwzeval").glob("*.json"))
+    found = dstbench.correlate(
+        runs,
+        gold=data / "multiwoz21" / "test.tsv",
+        missing="wrong",
+        metrics="jga,rsa",
+        per="turn",
+        differences=["jga,rsa,sa"],
+        resamples=2000,
+    )
+    of_runs = found.differences.join(found.tests.select("run", "p"), on="run").filter(pl.col("run") != "pooled")
+    is_less = [None if p > 0.05 else less < 0 for less, p in of_runs.select("difference", "p").iter_rows()]
+    assert (is_less.count(True), is_less.count(False), is_less.count(None)) == (1, 3, 3)
+    assert of_runs.filter(run="pptod")["difference"].item() == pytest.approx(-0.070, abs=0.0006)
+
+
+# --- what is left, and why -------------------------------------------------------------------------------------------
+
+
+def warned(ratings: Any, data: Any = RUNS, **more: Any) -> tuple[Correlations, list[str]]:
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
+        found = dstbench.correlate(data, metrics="jga,rsa", ratings=ratings, resamples=50, **more)
+    return found, [str(warning.message) for warning in caught]
+
+
+def test_a_part_is_rated() -> None:
+    data = {"careful": RUNS["careful"]}
+    ratings = invented(data, "dialogue").drop("run")
+    unknown = pl.DataFrame({"dialogue": ["NOWHERE"], "rating": [3.0]})
+    some = pl.concat([ratings.head(40), unknown])
+    found, told = warned(some, data)
+    assert told == [
+        "careful: 40 of 41 ratings are used: the others are of dialogues that it does not score",
+        "careful: 40 of 60 dialogues are rated; all correlations are over these",
+    ]
+    assert set(found.matrix["n"]) == {40}
+    whole = RUNS["careful"].filter(pl.col("dialogue").cast(pl.String).is_in(ratings["dialogue"].head(40).to_list()))
+    assert found.matrix.equals(
+        dstbench.correlate({"careful": whole}, metrics="jga,rsa", ratings=ratings.head(40)).matrix
+    )
+    empty = ratings.with_columns(pl.when(pl.int_range(pl.len()) < 40).then("rating"))
+    assert warned(empty, data)[0].rated.equals(found.rated)
+    nan = empty.fill_null(float("nan"))
+    assert warned(nan, data)[0].rated.equals(found.rated)
+
+
+def test_runs_that_are_rated() -> None:
+    ratings = invented(RUNS, "dialogue")
+    found, told = warned(ratings.filter(pl.col("run") != "eager"))
+    assert told == ["eager: none of its dialogues is rated, so it is left out"]
+    assert set(found.rated["run"]) == {"careful", "forgetful", "pooled"}
+    found, told = warned(ratings, {"eager": RUNS["eager"]})
+    assert told == ["ratings: 120 ratings are of runs that are not here (careful, forgetful), and left out"]
+    found, told = warned(ratings.filter(run="eager").drop("run"))
+    assert told == ["ratings: the ratings name no run, and are taken for every run"]
+    assert set(found.rated["run"]) == {*RUNS, "pooled"}
+    with pytest.raises(
+        dstbench.DstbenchError, match="it rates no dialogue of the runs\nhint: its first dialogue is X1"
+    ):
+        dstbench.correlate(RUNS["eager"], ratings=pl.DataFrame({"dialogue": ["X1"], "rating": [1]}))
+
+
+def test_too_few_or_equal_ratings_leave_nothing_defined() -> None:
+    data = {"careful": RUNS["careful"]}
+    ratings = invented(data, "dialogue")
+    found, told = warned(ratings.head(3), data)
+    assert "careful: 3 dialogues are rated, and a correlation needs 4" in told
+    assert found.rated.select("value", "low", "high").null_count().row(0) == (6, 6, 6)
+    assert found.tests.is_empty()
+    found, told = warned(ratings.with_columns(rating=pl.lit(2.0)), data)
+    assert "careful: all ratings are 2, so nothing correlates with them" in told
+    assert found.rated.select("value", "low", "high").null_count().row(0) == (6, 6, 6)
+    assert found.differences["difference"].null_count() == 1
+    turns = invented(data, "dialogue", "turn").filter(pl.col("dialogue") < "DEMO0000003")
+    found, told = warned(turns, data)
+    assert "careful: 3 dialogues are rated, and a correlation needs 4" in told
+    assert found.rated["value"].null_count() == found.rated.height == 6
+    assert found.differences["low"].null_count() == 1
+
+
+def test_metrics_that_cannot_correlate_are_told(here: Path) -> None:
+    """GCA is undefined where nothing happens, and no slot is over-predicted."""
+    area = {"hotel-area": "north"}
+    states = [{"dialogue_id": f"D{n}", "turn": 0, "gold": area if n < 3 else {}, "pred": {}} for n in range(8)]
+    ratings = pl.DataFrame({"dialogue": [f"D{n}" for n in range(8)], "rating": range(8)})
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
+        found = dstbench.correlate(states, metrics="gca,over,missed", ratings=ratings)
+    told = [str(warning.message) for warning in caught]
+    assert "states: gca is defined in 3 rated dialogues only, and a correlation needs 4" in told
+    assert "states: over is the same in all that is rated, so it does not correlate with the ratings" in told
+    assert found.rated.drop_nulls("value")["metric"].unique().to_list() == ["missed"]
+    Path("model.jsonl").write_text("".join(json.dumps(state) + "\n" for state in states))
+    ratings.write_csv("ratings.csv")
+    code, out, _ = run("correlate", "model.jsonl", "-m", "missed,over", "--ratings", "ratings.csv")
+    assert code == 0
+    assert out.startswith("model: correlations with the ratings")
+    _, out, _ = run("correlate", "model.jsonl", "-m", "gca,missed", "--ratings", "ratings.csv")
+    assert out.startswith("no score has a correlation with the ratings\n")
+
+
+def test_too_few_resamples_are_told() -> None:
+    data = {"careful": RUNS["careful"]}
+    turns = invented(data, "dialogue", "turn")
+    with pytest.warns(
+        dstbench.DstbenchWarning, match="50 resamples are too few for 3 differences: no adjusted p can be 0.05"
+    ):
+        found = dstbench.correlate(data, metrics=NAMES, ratings=turns, resamples=50)
+    assert found.tests["p_adjusted"].min() > 0.05  # type: ignore[operator]
+    dstbench.correlate(data, metrics=NAMES, ratings=turns, resamples=60)
+
+
+def test_a_column_that_seldom_varies_has_no_interval() -> None:
+    """One dialogue of ten is wrong, so a third of the resamples have none that is."""
+    area = {"hotel-area": "north"}
+    states = [
+        {"dialogue_id": f"D{n}", "turn": t, "gold": area, "pred": area if n or t else {}}
+        for n in range(10)
+        for t in range(2)
+    ]
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
+        found = dstbench.correlate(states, metrics="jga,turn", per="turn", differences=["turn,jga,n_pred,turn"])
+    told = " ".join(str(warning.message) for warning in caught)
+    assert "r(jga, turn) has no interval: there are too few dialogues, or too few in which a column varies" in told
+    assert "cannot be compared: a column does not vary in 3," in told
+    row = found.matrix.row(0, named=True)
+    assert row["r"] is not None
+    assert row["low"] is row["high"] is None
+    assert found.differences["low"].item() is None
+
+
+BAD = {
+    "dialog,rating\nA,1\n": r"no column dialogue \(its columns: dialog, rating\)",
+    "dialogue,score\nA,1\n": "no column rating",
+    "": "not a CSV file",
+    "dialogue,rating\nA,1,2\n": "not a CSV file",
+    "dialogue,rating,rating\nA,1,2\n": "two columns rating",
+    "dialogue,rating\n": "no rating in it",
+    "dialogue,rating\nA,\n": "no rating in it",
+    "dialogue,rating\nA,1\n\nB,good\n": r"line 4: the rating 'good' is no number \(dialogue B\)",
+    "dialogue,rating\nA,inf\n": "line 2: the rating 'inf' is no number",
+    "dialogue;rating\nA;1\nB;2,5\n": "line 3: the rating '2,5' is no number",
+    'note,dialogue,rating\n"a\nb",A,1\n,B,x\n': "row 2: the rating 'x' is no number",
+    "dialogue,rating\n,1\n": "line 2: the dialogue '' is empty",
+    "run,dialogue,rating\na,A,1\n,A,1\n": "line 3: the run '' is empty",
+    "dialogue,turn,rating\nA,1.5,1\n": "line 2: the turn '1.5' is no whole number from 0 to 65535",
+    "dialogue,turn,rating\nA,-1,1\n": "line 2: the turn '-1' is no whole number",
+    "dialogue,rating\nmul0484.json,1\nA,1\nMUL0484,2\n": r"rated twice, in lines 2 and 4 \(dialogue MUL0484\)",
+    "dialogue\trating\tturn\nA\t1\t2\nA\t1\t2\n": r"rated twice, in lines 2 and 3 \(dialogue A, turn 2\)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_a_bad_table_is_told(text: str, here: Path) -> None:
+    Path("ratings.csv").write_text(text)
+    with pytest.raises(dstbench.DstbenchError, match=rf"ratings.csv: .*{BAD[text]}"):
+        dstbench.correlate(RUNS["eager"], ratings=here / "ratings.csv")
+
+
+def test_other_bad_ratings_are_told(here: Path) -> None:
+    Path("ratings.parquet").write_bytes(b"PAR1 and no more")
+    Path("latin.csv").write_bytes(b"dialogue,rating\nA\xe9,1\n")
+    lists = pl.DataFrame({"dialogue": ["A"], "rating": [[1, 2]]})
+    for ratings, error, why in (
+        ("ratings.parquet", dstbench.DstbenchError, "damaged Parquet file"),
+        ("latin.csv", dstbench.DstbenchError, "not a CSV file"),
+        ("nowhere.csv", dstbench.DstbenchError, "no such file"),
+        (lists, dstbench.DstbenchError, "column rating is List"),
+        ([1, 2], dstbench.UsageError, "list holds no ratings"),
+    ):
+        with pytest.raises(error, match=why):
+            dstbench.correlate(RUNS["eager"], ratings=ratings)
+    turns = invented({"eager": RUNS["eager"]}, "dialogue", "turn")
+    with pytest.raises(dstbench.UsageError, match="ratings rates turns, not dialogues\nhint: --per turn"):
+        dstbench.correlate(RUNS["eager"], ratings=turns, per="dialogue")
+
+
+# --- on the command line ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rated(here: Path) -> list[str]:
+    """The words of a command over three runs, two of them rated."""
+    for name, table in RUNS.items():
+        dstbench.write_long(dstbench.open_runs({name: table})[0], here / f"{name}.parquet")
+    invented(RUNS, "dialogue").write_csv("ratings.csv")
+    return [
+        "correlate",
+        *(f"{name}.parquet" for name in RUNS),
+        "--ratings",
+        "ratings.csv",
+        "--resamples",
+        "200",
+        "-m",
+        NAMES,
+    ]
+
+
+def test_the_finding_comes_first(rated: list[str]) -> None:
+    lines = ok(*rated).splitlines()
+    found = dstbench.correlate(RUNS, metrics=NAMES, ratings="ratings.csv", resamples=200)
+    pooled = found.rated.filter(run="pooled", coefficient="pearson").sort("value", descending=True)
+    metric, r, low, high = pooled.select("metric", "value", "low", "high").row(0)
+    assert lines[0].startswith(f"{metric} agrees best with the ratings (r = {r:.3f}, {low:.3f} to {high:.3f}; 180")
+    p = {
+        frozenset((first, second)) - {f"rating,{metric}"}: adjusted
+        for first, second, adjusted in found.tests.filter(run="pooled")
+        .select("first", "second", "p_adjusted")
+        .iter_rows()
+        if f"rating,{metric}" in (first, second)
+    }
+    by_chance = [name for name in NAMES.split(",") if name != metric and p[frozenset([f"rating,{name}"])] > 0.05]
+    better = [name for name in NAMES.split(",") if name != metric and name not in by_chance]
+    assert (f"better than {', '.join(better)} by more than chance" in lines[1]) == bool(better)
+    assert (f"its lead on {', '.join(by_chance)} could be chance" in lines[1]) == bool(by_chance)
+    assert max(map(len, lines[: lines.index("intervals and p by resampling whole dialogues")])) <= 100
+
+
+def test_ratings_that_fall_with_scores_are_told(rated: list[str]) -> None:
+    pl.read_csv("ratings.csv").with_columns(-pl.col("rating")).write_csv("ratings.csv")
+    out = ok(*rated)
+    assert out.startswith("no metric rises with the ratings")
+    assert "is a high rating a good one?" in out.splitlines()[0]
+
+
+def test_every_format(rated: list[str]) -> None:
+    document = json.loads(ok(*rated, "--format", "json"))
+    assert list(document) == list(Correlations.__dataclass_fields__)
+    schema = json.loads((FOLDER / "rated.schema.json").read_text(encoding="utf-8"))
+    assert len(document["rated"]) == 36
+    for row in document["rated"]:
+        jsonschema.validate(row, schema)
+        assert list(row) == list(RATED.columns)
+    latex = ok(*rated, "--format", "latex")
+    assert latex.count(r"\begin{tabular}") == 1
+    assert "Kendall" in latex
+    assert "| metric | Pearson |" in ok(*rated, "--format", "md")
+    assert "rated,pooled" in ok(*rated, "--format", "csv")
+    code, _, err = run(*rated, "--charts", "figures")
+    assert code == 0, err
+    assert '"Rating"' in Path("figures/correlations.vl.json").read_text(encoding="utf-8")
+
+
+def test_turns_are_correlated_without_being_asked(rated: list[str]) -> None:
+    invented(RUNS, "dialogue", "turn").write_parquet("turns.parquet")
+    words = [word.replace("ratings.csv", "turns.parquet") for word in rated]
+    assert "turns of 60 dialogues" in ok(*words).splitlines()[0]
+    code, _, err = run(*words, "--per", "dialogue")
+    assert code == 2
+    assert "turns.parquet rates turns, not dialogues" in err
