@@ -133,8 +133,8 @@ def sensitivity(
     totals.check(run.name)
     by_dialogue = pl.col("signature").str.replace("|by:run|", "|by:dialogue|", literal=True)
     return Sensitivity(
-        ERROR_COSTS.conform(pl.DataFrame(totals.costs(level), infer_schema_length=None).fill_nan(None)),
-        POSITION_BIAS.conform(pl.DataFrame(totals.bias(level), infer_schema_length=None).fill_nan(None)),
+        ERROR_COSTS.conform(pl.DataFrame(totals.costs(level)).fill_nan(None)),
+        POSITION_BIAS.conform(totals.bias(level)),
         ERROR_KINDS.conform(pl.DataFrame(totals.errors())),
         rows.select("run", "metric", "unit", by_dialogue),
     )
@@ -253,9 +253,9 @@ class _Totals:
             for sums in (self.sums[kind, metric, at],)
         ]  # fmt: skip
 
-    def bias(self, level: float) -> list[dict[str, object]]:
-        """The rows of `POSITION_BIAS`."""
-        return [
+    def bias(self, level: float) -> pl.DataFrame:
+        """The columns of `POSITION_BIAS`."""
+        rows = [
             {
                 "kind": kind, "metric": metric, "loss": sums.mean(level).value, **_named(sums.slope(level), "bias"),
                 "level": level, "errors": sums.units, "dialogues": sums.clusters,
@@ -264,6 +264,8 @@ class _Totals:
             for kind, metric in self._pairs()
             for sums in (self.sums[kind, metric, None],)
         ]  # fmt: skip
+        table = pl.DataFrame(rows).fill_nan(None)
+        return table.with_columns(relative=pl.when(pl.col("loss") != 0).then(pl.col("bias") / pl.col("loss")))
 
     def errors(self) -> list[dict[str, object]]:
         """The rows of `ERROR_KINDS`."""

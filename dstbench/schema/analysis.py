@@ -267,6 +267,7 @@ POSITION_BIAS: Final = Table(
     **_OF_KIND,
     loss=number("Mean loss at all positions; null: no error.", nullable=True),
     bias=number("Slope of the loss on the position; null: all positions are the same.", nullable=True),
+    relative=number("bias / loss; null: either is, or the loss is 0.", nullable=True),
     **_OVER_DIALOGUES,
     undefined=count("Errors left out because the score is undefined."),
 )
