@@ -97,12 +97,11 @@ def conclusion(sensitivity: Sensitivity) -> list[str]:
     lines: list[str] = []
     for metric in dict.fromkeys(rows["metric"].gather([0, -1])):
         losses = sensitivity.costs.filter(kind=kind, metric=metric).drop_nulls("loss")
-        costs = [
-            f"{100 * loss:.1f} points at {at}"
-            for loss, at in losses.select("loss", _BIN.alias("bin")).gather([0, -1]).iter_rows()
-        ]
-        word = "" if rows.height == 1 else "least " if lines else "most "
-        lines.append(f"when it happens matters {word}to {metric}: {_ONE[kind]} costs {' and '.join(costs)}")
+        (first, start), (last, end) = losses.select("loss", _BIN.alias("bin")).gather([0, -1]).iter_rows()
+        word = "" if rows.height == 1 else f" depends {'least' if lines else 'most'} on the position"
+        lines.append(
+            f"{metric}{word}: {_ONE[kind]} costs {100 * first:.1f} points at {start}, {100 * last:.1f} at {end}"
+        )
     return lines
 
 
