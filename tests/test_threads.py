@@ -21,6 +21,7 @@ WORK = {
     "traits": "traits(synthetic(300), disagree=['fga', 'gca'], to='released', nu='released')",
     "diagnose": "diagnose(synthetic(300))",
     "correlate": "correlate(synthetic(300), differences=['jga,fga,gca'], between_runs=True, test='all')",
+    "sensitivity": "sensitivity(synthetic(200)['careful'], sample=5)",
     "inconsistency": "find(take_out(consistent(150, 1), 0.2, 1)[0])",
     "inconsistency, lists": "find(take_out(consistent(150, 1), 0.4, 1)[0], rules='qian2021')",
     "resampling": "[Bootstrap.draw(SUMS, 500).resampled, Randomisation.draw(SUMS, 500).swapped]",
@@ -30,7 +31,7 @@ THREADS = ("1", "2", "7")
 _SCRIPT = """
 import hashlib, json, sys
 import numpy as np, polars
-from dstbench import compare, correlate, diagnose, score, traits
+from dstbench import compare, correlate, diagnose, score, sensitivity, traits
 from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY
 from dstbench.stats import Bootstrap, Randomisation, as_exact_floats

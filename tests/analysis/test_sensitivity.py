@@ -216,6 +216,13 @@ def test_under_no_convention_is_an_error_equal_to_gold(profile: str) -> None:
     assert (found["jga_of_gold"] == 1).all()
 
 
+def test_where_gold_takes_a_value_back_gca_is_higher_with_a_value_dropped_than_without() -> None:
+    north, name = {"hotel-area": "north"}, {"hotel-name": "north"}
+    golds = [north, {}, north | name | {"hotel-book day": "none"}]
+    found = losses([turn("MUL0", number, gold) for number, gold in enumerate(golds)])
+    assert found["gca"].min() == pytest.approx(-0.0225, abs=1e-4)
+
+
 # --- samples, partitions, formats -------------------------------------------------------------------------------------
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import polars as pl
@@ -15,7 +17,9 @@ import pytest
 import dstbench
 from data_schemas.write import TABLES
 from dstbench.analysis.sensitivity import Sensitivity
-from dstbench.demo import synthetic
+from dstbench.cli.help import topics
+from dstbench.demo import synthetic, write_sample
+from dstbench.metrics import DEFAULT
 from dstbench.rendering.charts.draw import draw_figure
 from dstbench.rendering.charts.sensitivity import sensitivity_charts
 from tests.commands import ok, run
@@ -106,3 +110,54 @@ def test_one_dialogue_says_what_it_cannot_tell(here: Path) -> None:
     assert code == 0
     assert out.startswith("whether one missed value costs more early or late in a dialogue cannot be said")
     assert "at the same position" in err
+
+
+# --- the topic --------------------------------------------------------------------------------------------------------
+
+TOPIC = topics()["metrics"]
+#: A claim's figures: metric, kind, and the losses at both ends of a dialogue.
+FIGURES = re.compile(r"`([\w-]+)`,\s`(\w+)`:\s([\d.]+\d),\s([\d.]+\d)")
+
+
+@pytest.fixture(scope="module")
+def losses(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[tuple[str, str], tuple[str, str]]]:
+    """What the topic's command prints of the bundled sample, and each (metric, kind) to its first and last loss."""
+    folder = tmp_path_factory.mktemp("sample")
+    write_sample(synthetic(), folder)
+    sample = str(folder / "careful.parquet")
+    metrics = ",".join(dict.fromkeys(metric for metric, *_ in FIGURES.findall(TOPIC)))
+    out = ok("sensitivity", sample, "-m", metrics)
+    rows, kind = {}, ""
+    for line in out.splitlines():
+        kind = line.partition(":")[0] if ":" in line else kind
+        words = line.split()
+        if line.startswith(" ") and len(words) > 6 and words[0] != "metric":
+            rows[words[0], kind] = words[1], words[5]
+    return ok("sensitivity", sample, "--kinds", "missed"), rows
+
+
+def test_every_figure_of_the_topic_is_what_the_command_prints(losses: Any) -> None:
+    printed, rows = losses
+    quoted = FIGURES.findall(TOPIC)
+    for metric, kind, first, last in quoted:
+        assert (first, last) == rows[metric, kind], (metric, kind)
+    (block,) = re.findall(
+        r"```text\n\$ dstbench sensitivity careful.parquet --kinds missed\n(.*?)```", TOPIC, re.DOTALL
+    )
+    assert printed.startswith(block)
+    assert {metric for metric, *_ in quoted} >= set(DEFAULT.split(","))
+    bare = TOPIC.replace(block, "")
+    assert len(re.findall(r"\d+\.\d\d\b", bare)) == 2 * len(quoted)  # no figure is quoted in another way
+
+
+def test_what_the_topic_says_of_them_is_so(losses: Any) -> None:
+    _, rows = losses
+    loss = {pair: tuple(map(float, ends)) for pair, ends in rows.items()}
+    assert loss["jga", "wrong"] == loss["jga", "missed"]
+    assert loss["sa", "swap"][0] == pytest.approx(2 * loss["sa", "missed"][0], abs=0.02)
+    assert loss["f1", "wrong"] > loss["f1", "missed"]
+    assert loss["fga", "missed"] < loss["jga", "missed"]
+    assert loss["fga", "late"] == loss["jga", "late"] == loss["tla", "missed"]
+    assert loss["gca", "wrong"] > loss["gca", "missed"]
+    assert loss["soft-jga", "missed"] == loss["jga", "missed"]
+    assert loss["soft-aga", "missed"] == loss["aga", "missed"]
