@@ -32,7 +32,8 @@ UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u2
 
 FORMS = ("text", "json", "csv", "md", "latex")
 TABLES = ("score", "score --by slot", "score --by dialogue", "compare", "diagnose", "traits", "correlate", "sweep",
-          "check", "pairs --match levenshtein", "report", "query long", "query classes", "show", "sensitivity")  # fmt: skip
+          "check", "pairs --match levenshtein", "report", "query long", "query classes", "show",
+          "sensitivity")  # fmt: skip
 
 
 def states() -> list[dict[str, Any]]:
