@@ -98,10 +98,10 @@ def sensitivity(
         DstbenchError: Data cannot be used; gold has no change in a dialogue of several turns; or a metric, kind or
             profile is unknown.
 
-    >>> north = {"hotel-area": "north"}
-    >>> gold = [{"dialogue_id": "D", "turn": turn, "gold": north, "pred": {}} for turn in range(4)]
-    >>> sensitivity(gold, metrics="jga,tla", kinds="missed,late").bias.select("kind", "metric", "loss").rows()
-    [('missed', 'jga', 1.0), ('missed', 'tla', 0.25), ('late', 'jga', 0.25), ('late', 'tla', 0.25)]
+    >>> north, stars = {"hotel-area": "north"}, {"hotel-stars": "4"}
+    >>> gold = [{"dialogue_id": "D", "turn": n, "gold": north | stars if n == 3 else north} for n in range(4)]
+    >>> sensitivity(gold, metrics="jga,tla", kinds="missed").bias.select("kind", "metric", "loss", "bias").rows()
+    [('missed', 'jga', 0.625, -0.75), ('missed', 'tla', 0.25, 0.0)]
     """
     chosen_kinds = _kinds(kinds)
     for name, number in (("bins", bins), ("sample", sample)):
