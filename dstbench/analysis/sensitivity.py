@@ -135,7 +135,7 @@ def sensitivity(
     return Sensitivity(
         ERROR_COSTS.conform(pl.DataFrame(totals.costs(level)).fill_nan(None)),
         POSITION_BIAS.conform(totals.bias(level)),
-        ERROR_KINDS.conform(pl.DataFrame(totals.errors())),
+        ERROR_KINDS.conform(totals.errors().with_columns(sample=pl.lit(sample), seed=pl.lit(sample and seed))),
         rows.select("run", "metric", "unit", by_dialogue),
     )
 
@@ -267,10 +267,10 @@ class _Totals:
         table = pl.DataFrame(rows).fill_nan(None)
         return table.with_columns(relative=pl.when(pl.col("loss") != 0).then(pl.col("bias") / pl.col("loss")))
 
-    def errors(self) -> list[dict[str, object]]:
-        """The rows of `ERROR_KINDS`."""
+    def errors(self) -> pl.DataFrame:
+        """The columns of `ERROR_KINDS`, but for `sample` and `seed`."""
         counts = {"changes": self.changes, "single": self.in_single_turns, "drawn": self.drawn}
-        return [{"kind": kind, **counts, "errors": self.made[kind]} for kind in self.kinds]
+        return pl.DataFrame([{"kind": kind, **counts, "errors": self.made[kind]} for kind in self.kinds])
 
     def _pairs(self) -> Iterator[tuple[str, str]]:
         return ((kind, metric) for kind in self.kinds for metric in self.metrics)

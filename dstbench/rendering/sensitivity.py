@@ -41,6 +41,8 @@ _ONE: Final = {
     "over": "one slot too many",
     "swap": "one swapped slot",
 }
+# Biases relative to the mean loss are equal, but for rounding, if these decimals are.
+_DECIMALS: Final = 9
 _BIN: Final = pl.format(
     "{}-{} %", (100 * pl.col("start")).round().cast(pl.Int64), (100 * pl.col("end")).round().cast(pl.Int64)
 )
@@ -58,7 +60,8 @@ def sensitivity_page(sensitivity: Sensitivity) -> Page:
         shown = rows.select("metric", *_bins(sensitivity), share_text("bias"), limits, three_decimals("relative"))
         sections.append((f"{kind}: {MEANINGS[kind]}; {number:,} errors", shown))
     counts = sensitivity.errors.row(0, named=True)
-    taken = "all taken" if counts["drawn"] + counts["single"] == counts["changes"] else f"{counts['drawn']:,} drawn"
+    drawn = f"{counts['drawn']:,} drawn, at most {counts['sample']} in a dialogue, with seed {counts['seed']}"
+    taken = "all taken" if counts["drawn"] + counts["single"] == counts["changes"] else drawn
     dialogues = max(sensitivity.bias["dialogues"].to_list())
     below = [
         "loss in points, by the position t/(n - 1) of the change in a dialogue of n turns",
@@ -91,14 +94,17 @@ def conclusion(sensitivity: Sensitivity) -> list[str]:
     What matters is the bias relative to the mean loss: slot accuracy falls by little because it divides by all slots.
     """
     kind = sensitivity.bias["kind"].item(0)
-    rows = sensitivity.bias.drop_nulls("relative").filter(kind=kind).sort(pl.col("relative").abs(), descending=True)
+    size = pl.col("relative").abs().round(_DECIMALS)
+    rows = sensitivity.bias.filter(kind=kind).drop_nulls("relative").with_columns(size=size)
+    rows = rows.sort("size", descending=True, maintain_order=True)
     if rows.is_empty():
         return [f"whether {_ONE[kind]} costs more early or late in a dialogue cannot be said"]
+    alike = rows["size"].n_unique() == 1
     lines: list[str] = []
     for metric in dict.fromkeys(rows["metric"].gather([0, -1])):
         losses = sensitivity.costs.filter(kind=kind, metric=metric).drop_nulls("loss")
         (first, start), (last, end) = losses.select("loss", _BIN.alias("bin")).gather([0, -1]).iter_rows()
-        word = "" if rows.height == 1 else f" depends {'least' if lines else 'most'} on the position"
+        word = "" if alike else f" depends {'least' if lines else 'most'} on the position"
         lines.append(
             f"{metric}{word}: {_ONE[kind]} costs {100 * first:.1f} points at {start}, {100 * last:.1f} at {end}"
         )

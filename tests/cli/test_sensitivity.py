@@ -53,6 +53,13 @@ def test_text_begins_with_what_matters_most_and_shows_each_kind(gold: Path) -> N
     assert all(len(line) <= 100 for line in out.splitlines() if not line.startswith("signature"))
 
 
+def test_metrics_that_depend_on_the_position_alike_are_not_ranked(gold: Path) -> None:
+    out = ok("sensitivity", "gold.parquet", "-m", "jga,sa", "--sample", "2", "--seed", "7")
+    assert "depends" not in out
+    assert re.search(r"^jga: one missed value costs", out)
+    assert "60 drawn, at most 2 in a dialogue, with seed 7" in out
+
+
 def test_json_has_the_frames_that_the_schemas_say_and_csv_their_rows(gold: Path) -> None:
     document = json.loads(ok("sensitivity", "gold.parquet", "--format", "json"))
     assert list(document) == [field.name for field in fields(Sensitivity)]
