@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from dstbench.analysis.diagnose import diagnose as diagnose
     from dstbench.analysis.fuzzy_pairs import fuzzy_pairs as fuzzy_pairs
     from dstbench.analysis.query import query as query
+    from dstbench.analysis.sensitivity import sensitivity as sensitivity
     from dstbench.analysis.sweep import sweep as sweep
     from dstbench.analysis.traits import traits as traits
     from dstbench.conventions.convention import Convention as Convention
@@ -57,6 +58,7 @@ _DEFINED_IN = {
     "analysis.diagnose": ["diagnose"],
     "analysis.fuzzy_pairs": ["fuzzy_pairs"],
     "analysis.query": ["query"],
+    "analysis.sensitivity": ["sensitivity"],
     "analysis.sweep": ["sweep"],
     "analysis.traits": ["traits"],
     "conventions.convention": ["Convention"],

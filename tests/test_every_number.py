@@ -197,6 +197,7 @@ def test_every_function_refuses_gold_without_a_slot_of_the_set() -> None:
         "diagnose": lambda: dstbench.diagnose(states, profile="star"),
         "traits": lambda: dstbench.traits(states, profile="star"),
         "correlate": lambda: dstbench.correlate(states, profile="star"),
+        "sensitivity": lambda: dstbench.sensitivity(states, profile="star"),
         "query": lambda: dstbench.query("SELECT * FROM scores", states, profile="star"),
         "turns": lambda: dstbench.turns(states, profile="star"),
         "pairs": lambda: dstbench.fuzzy_pairs(states, profile="qian2021"),

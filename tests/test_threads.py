@@ -23,6 +23,7 @@ WORK = {
     "correlate": "correlate(synthetic(300), differences=['jga,fga,gca'], between_runs=True, test='all')",
     "compare_metrics": "compare_metrics(synthetic(60), resamples=300)",
     "correlate, turns": "correlate(synthetic(300), per='turn', differences=['jga,rsa,sa'], resamples=300)",
+    "sensitivity": "sensitivity(synthetic(200)['careful'], sample=5)",
     "inconsistency": "find(take_out(consistent(150, 1), 0.2, 1)[0])",
     "inconsistency, lists": "find(take_out(consistent(150, 1), 0.4, 1)[0], rules='qian2021')",
     "resampling": "[Bootstrap.draw(SUMS, 500).resampled, Randomisation.draw(SUMS, 500).swapped]",
@@ -32,7 +33,7 @@ THREADS = ("1", "2", "7")
 _SCRIPT = """
 import hashlib, json, sys
 import numpy as np, polars
-from dstbench import compare, compare_metrics, correlate, diagnose, score, traits
+from dstbench import compare, compare_metrics, correlate, diagnose, score, sensitivity, traits
 from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY
 from dstbench.stats import Bootstrap, Randomisation, as_exact_floats

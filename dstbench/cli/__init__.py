@@ -17,7 +17,7 @@ from dstbench.cli.app import app
 from dstbench.cli.output import discard_output
 
 # Each module adds its commands to `app`; --help lists them in this order.
-for _module in ("score", "analyse", "judging", "report", "data", "help", "audit", "audit_values"):
+for _module in ("score", "analyse", "judging", "sensitivity", "report", "data", "help", "audit", "audit_values"):
     import_module(f"dstbench.cli.{_module}")
 
 

@@ -362,6 +362,51 @@ DEPENDENCE: Final = Table(
     level=number("Confidence level of the interval."),
 )
 
+# --- what one error costs ---------------------------------------------------------------------------------------------
+
+_OF_KIND: Final = {"kind": text("Kind of error: missed, wrong, late, dropped, over or swap."), **SCORES.only("metric")}
+_OVER_DIALOGUES: Final = {
+    "low": number("Lower end of its confidence interval over dialogues; null: undefined.", nullable=True),
+    "high": number("Upper end, likewise.", nullable=True),
+    "level": number("Confidence level of the interval."),
+    "errors": count("Number of errors that it is computed over."),
+    "dialogues": count("Dialogues that have them."),
+}
+
+ERROR_COSTS: Final = Table(
+    "costs of errors",
+    "One row per (kind, metric, bin): what one error costs, by the position t/(n - 1) of its change of gold.",
+    **_OF_KIND,
+    bin=count("Number of the bin, from 0."),
+    start=number("Lower end of the bin: the position is more than this (in the first bin, at least this)."),
+    end=number("Upper end of the bin: the position is at most this."),
+    loss=number("Mean of the score of gold less the score with the error, by dialogue; null: no error.", nullable=True),
+    **_OVER_DIALOGUES,
+)
+
+POSITION_BIAS: Final = Table(
+    "position bias",
+    "One row per (kind, metric): how much more an error costs in the last turn than in the first.",
+    **_OF_KIND,
+    loss=number("Mean loss at all positions; null: no error.", nullable=True),
+    bias=number("Slope of the loss on the position; null: all positions are the same.", nullable=True),
+    relative=number("bias / loss; null: either is, or the loss is 0.", nullable=True),
+    **_OVER_DIALOGUES,
+    undefined=count("Errors left out because the score is undefined."),
+)
+
+ERROR_KINDS: Final = Table(
+    "errors that were made",
+    "One row per kind of error.",
+    kind=_OF_KIND["kind"],
+    changes=count("Changes of gold."),
+    single=count("Of these: in dialogues of one turn, which are left out."),
+    drawn=count("Of the others: those that were drawn, or all."),
+    sample=count("Number that was to be drawn in each dialogue; null: all.", nullable=True),
+    seed=large("Random seed of the draws; null: all.", nullable=True),
+    errors=count("Of these: those that can have such an error."),
+)
+
 # --- single turns and slots ------------------------------------------------------------------------------------------
 
 _TURN: Final = {**SCORES.only("run"), **LONG.only("dialogue", "turn")}

@@ -52,6 +52,7 @@ COMMANDS = {
     "diagnose --all": ("diagnose", *LACKING, "--all"),
     "traits": ("traits", *RUNS, "--disagree", "fga", "gca"),
     "correlate": ("correlate", *RUNS, "--between-runs"),
+    "sensitivity": ("sensitivity", "careful.parquet"),
     "show": ("show", "careful.parquet", "DEMO0000001", "--against", "eager.parquet"),
     "query": ("query", "SELECT * FROM turns", *RUNS),
     "query --all": ("query", "SELECT * FROM long", "careful.parquet", "--all"),

@@ -23,6 +23,7 @@ from dstbench.rendering.charts.audits import bias_charts, difference_charts, mem
 from dstbench.rendering.charts.dialogues import diagnosis_charts, gold_slots, jga_line, trait_charts
 from dstbench.rendering.charts.draw import draw_figure, draw_on_page
 from dstbench.rendering.charts.grammar import COLOURS, Chart
+from dstbench.rendering.charts.sensitivity import sensitivity_charts
 from dstbench.schema.names import name_of
 from tests import formats
 from tests.commands import run
@@ -42,6 +43,7 @@ def charts_of(count: int) -> dict[str, Chart]:
     runs = {f"{LONG}{n}": pool[n % len(pool)] for n in range(count)}
     metrics = "jga,sa,rsa,aga,f1,fga,gca"
     charts = {
+        **sensitivity_charts(dstbench.sensitivity(pool[0])),
         **diagnosis_charts(dstbench.diagnose(runs)),
         **trait_charts(dstbench.traits(runs)),
         **of_runs.correlation_charts(dstbench.correlate(runs, metrics=metrics)),
@@ -88,7 +90,7 @@ def test_figures_fit_on_a_page_and_name_every_run_whole(count: int) -> None:
         assert any(width == pytest.approx(wanted, rel=0.03) for wanted in (COLUMN, PAGE)), name
         assert height <= 700, name
         assert "…" not in shown_texts(svg) or name == "values", name  # names of hotels may be cut
-        of_no_run = ("gold_slots", "spread", "orders", "traits", "bias", "values")
+        of_no_run = ("gold_slots", "sensitivity", "spread", "orders", "traits", "bias", "values")
         if count > 1 and name not in of_no_run:
             for number in range(count):
                 assert re.search(rf">[^<]*seed_{number}(?: |<)", svg), (name, number)

@@ -23,6 +23,7 @@ from dstbench.rendering.compare_metrics import render_metrics
 from dstbench.rendering.diagnose import render_correlations, render_diagnosis, render_traits
 from dstbench.rendering.latex import PaperTable, latex_page, relabelled
 from dstbench.rendering.scores import render_scores, render_sweep, score_table
+from dstbench.rendering.sensitivity import render_sensitivity
 from dstbench.rendering.tables import render_rows
 from tests import formats
 from tests.commands import ok, run
@@ -65,6 +66,7 @@ def pages(runs: dict[str, pl.DataFrame]) -> dict[str, str]:
         "diagnose": render_diagnosis(dstbench.diagnose(runs), "latex"),
         "traits": render_traits(dstbench.traits(runs), "latex"),
         "correlate": render_correlations(dstbench.correlate(runs), "latex"),
+        "sensitivity": render_sensitivity(dstbench.sensitivity(next(iter(runs.values()))), "latex"),
         "sweep": render_sweep(dstbench.sweep(runs, profiles=["verbatim", "trade", "sgd-mwz"]), "latex"),
         "rows": render_rows(pl.DataFrame({"gold": [HOSTILE], "n": [-1]}), "rows", "latex"),
     }

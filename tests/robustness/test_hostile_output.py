@@ -33,7 +33,8 @@ UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u2
 FORMS = ("text", "json", "csv", "md", "latex")
 TABLES = ("score", "score --by slot", "score --by dialogue", "compare", "compare-metrics --resamples 200", "diagnose",
           "traits", "correlate", "sweep", "check", "pairs --match levenshtein", "report", "query long", "query classes",
-          "show")  # fmt: skip
+          "show",
+          "sensitivity")  # fmt: skip
 
 
 def states() -> list[dict[str, Any]]:
@@ -63,6 +64,8 @@ def command(table: str, files: list[str]) -> list[str]:
         return ["query", f"SELECT * FROM {rest}", *files]  # noqa: S608 (it reads)
     if name == "show":
         return ["show", files[0], states()[0]["dialogue_id"], "--against", files[1]]
+    if name == "sensitivity":
+        return [name, files[1]]
     return [name, *files, *rest.split()]
 
 

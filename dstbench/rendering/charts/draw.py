@@ -26,6 +26,8 @@ _PAGE_SCALE: Final = 1.5
 _LEAST: Final = 80
 _MANY_PANELS: Final = 3
 _NARROWEST: Final = 40
+# A plot that is narrower than its place by no more than this stays so.
+_GAP_LEFT: Final = 4
 _SPACING: Final = 12
 # The shortest line of a label above a panel, in characters, and the width of a character in points.
 _SHORTEST_LINE: Final = 10
@@ -126,7 +128,8 @@ def _has_own_labels(chart: Spec) -> bool:
 def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
     """The chart in this width, with as many panels beside each other as there is room for; and its drawing.
 
-    A first drawing shows how much room the labels and legends beside the plots take, a second what is still too wide.
+    A first drawing shows how much room the labels and legends beside the plots take, a second what is still too wide,
+    or much too narrow.
     """
     chart = _legible(chart)
     panels, least = _panels(chart), chart["usermeta"].get("least", _LEAST)
@@ -138,7 +141,7 @@ def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
     fitted = _sized(chart, plot, columns, width)
     svg = _svg(fitted)
     excess = (_width(svg) - width) / columns
-    if excess > 1 and plot > _NARROWEST:
+    if not -_GAP_LEFT <= excess <= 1 and plot > _NARROWEST:
         fitted = _sized(chart, max(_NARROWEST, plot - excess), columns, width)
         svg = _svg(fitted)
     return fitted, svg

@@ -1,0 +1,289 @@
+"""Copies of dialogues whose prediction is gold but for one error, and the scores of these copies.
+
+A *change* of gold is a turn that gives a slot a value that it did not have in the turn before, under the convention.
+Each copy has one change predicted wrongly, in one of these ways (`ErrorKind`):
+
+- ``missed``: the slot is absent as long as gold keeps the value.
+- ``wrong``: the slot has another value as long as gold keeps this one: of the slot's ten most frequent values in gold,
+  the first that the dialogue's gold never gives to the slot.
+- ``late``: in the turn of the change, the slot is as it was in the turn before. (Of a change in the last turn, the
+  value never comes.)
+- ``dropped``: the value is right in the turn of the change, and absent from the next turn on as long as gold keeps it.
+- ``over``: from the turn of the change to the end of the dialogue, the prediction has one slot more: of the slots of
+  the changed slot's domain, the most frequent that has no value in the dialogue's gold, with its most frequent value.
+- ``swap``: as long as gold keeps the value, it stands in that other slot in place of its own.
+
+Frequencies are numbers of turns in all of gold, and ties are in alphabetical order. A change has no error of a kind if
+there is no such value, slot or turn, or if the convention would take it for no error of this kind (an old value that
+matches the new one).
+
+The copies of a partition are one long table, whose dialogues are the copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from dstbench.arrays import Codes, Flags, Floats, Numbers
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.slots import domain_of
+from dstbench.metrics import Metric, stats_of
+from dstbench.runs.codes import ABSENT, all_codes, codes, to_column
+from dstbench.runs.frames import rows_of_frames
+from dstbench.runs.layout import before, over_distinct, row_changes
+from dstbench.runs.run import Run
+from dstbench.scoring.compare_values import comparison
+from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.standard_errors import scores
+from dstbench.scoring.sums import sum_up
+
+# How many of a slot's most frequent values may become a wrong value.
+_CANDIDATES: Final = 10
+# The fewest rows of copies that are scored at once, except for the last.
+_ROWS: Final = 393_216
+
+
+class Usual(NamedTuple):
+    """The most frequent values and slots of gold.
+
+    Attributes:
+        values: (slot, value, rank): of each slot the `_CANDIDATES` most frequent values.
+        slots: (domain, other, usual, rank): of each domain its slots, and the most frequent value of each.
+    """
+
+    values: pl.DataFrame
+    slots: pl.DataFrame
+
+
+def usual_values(run: Run, convention: Convention) -> Usual:
+    """The most frequent values and slots of a run's gold, of those that the convention scores."""
+
+    def count(table: pl.DataFrame) -> pl.DataFrame:
+        return table.drop_nulls(["slot", "gold"]).group_by("slot", "gold").agg(n=pl.len())
+
+    pairs = pl.concat(over_partitions(run, count)).group_by("slot", value="gold").agg(pl.col("n").sum())
+    pairs = pairs.filter(_is_in_state(convention, codes(pairs["slot"]), codes(pairs["value"])))
+    pairs = pairs.with_columns(pl.col("n").sum().over("slot").alias("of_slot"))
+    pairs = pairs.sort("n", "slot", "value", descending=[True, False, False])
+    values = pairs.select("slot", "value", pl.int_range(pl.len()).over("slot").alias("rank"))
+    slots = pairs.unique("slot", keep="first", maintain_order=True).sort("of_slot", "slot", descending=[True, False])
+    slots = slots.select(
+        over_distinct(slots["slot"], domain_of).alias("domain"),
+        other="slot",
+        usual="value",
+        rank=pl.int_range(pl.len()),
+    )
+    return Usual(values.filter(pl.col("rank") < _CANDIDATES), slots)
+
+
+def _is_in_state(convention: Convention, slot: Codes, value: Codes) -> Flags:
+    """For each slot and value: whether the state has them under the convention, both gold's and the predicted one."""
+    compared = comparison(convention).compare(slot, value, value)
+    in_both: Flags = (compared.gold != ABSENT) & (compared.pred != ABSENT)
+    return in_both
+
+
+# --- changes of gold --------------------------------------------------------------------------------------------------
+
+
+def gold_rows(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+    """The gold rows of a partition.
+
+    Returns:
+        (number: the dialogue's, from 0; turn; place: the turn's number in the dialogue, from 0; turns: of the dialogue;
+        slot; gold; old: gold in the row before; value: under the convention; is_change; next: the first place after a
+        change at which the slot has another value, or the number of turns).
+    """
+    turn = table.select("dialogue", "turn").unique().sort("dialogue", "turn")
+    turn = turn.with_columns(place=pl.int_range(pl.len()).over("dialogue"), turns=pl.len().over("dialogue"))
+    rows = table.select("dialogue", "turn", "slot", "gold")
+    rows = rows.join(turn, on=["dialogue", "turn"], how="left", maintain_order="left")
+    begins = row_changes(rows["dialogue"])
+    slot, gold = all_codes(rows.select("slot", "gold"))
+    value = comparison(convention).compare(slot, gold, gold).gold
+    value[slot == ABSENT] = ABSENT
+    if (of_frames := rows_of_frames(slot)) is not None:
+        value[of_frames] = ABSENT
+    first = begins | row_changes(slot)
+    starts = first | (value != before(value, first))
+    at = np.flatnonzero(starts)
+    lasts = np.zeros(len(value), np.int64)
+    lasts[at] = np.diff(at, append=len(value))  # a slot has a row in every turn from its first one on
+    return rows.select(
+        pl.Series("number", np.cumsum(begins) - 1),
+        "turn",
+        pl.col("place", "turns").cast(pl.Int64),
+        "slot",
+        "gold",
+        to_column(before(gold, first)).alias("old"),
+        to_column(value).alias("value"),
+        (pl.col("place").cast(pl.Int64) + pl.Series(lasts)).alias("next"),
+        pl.Series("is_change", starts & (value != ABSENT)),
+    )
+
+
+def with_errors(changes: pl.DataFrame, rows: pl.DataFrame, usual: Usual, convention: Convention) -> pl.DataFrame:
+    """Changes of gold with what their errors need, null where there is none.
+
+    Args:
+        changes: The rows that are changes, or some of them.
+        rows: All gold rows of their dialogues (`gold_rows`).
+        usual: The most frequent values and slots.
+        convention: What values mean.
+
+    Returns:
+        The changes, and (wrong: a wrong value; other: another slot of the domain; usual: its value; swaps: whether the
+        value can stand in it; is_late: whether the old value is not the new one).
+    """
+    compare = comparison(convention).compare
+    changes = changes.with_columns(over_distinct(changes["slot"], domain_of).alias("domain")).with_row_index("change")
+    options = changes.select("change", "number", "slot", "gold").join(usual.values, on="slot", maintain_order="left")
+    used = rows.select("number", "slot", value="gold").unique()
+    options = options.join(used, on=["number", "slot", "value"], how="anti", maintain_order="left")
+    compared = compare(*all_codes(options.select("slot", "gold", "value")))
+    options = options.filter(~compared.ok & (compared.pred != ABSENT)).sort("change", "rank")
+    wrong = options.unique("change", keep="first", maintain_order=True).select("change", wrong="value")
+
+    in_state = rows.drop_nulls("value").select("number", other="slot").unique()
+    others = changes.select("number", "domain").unique(maintain_order=True).join(usual.slots, on="domain")
+    others = others.join(in_state, on=["number", "other"], how="anti").sort("number", "domain", "rank")
+    others = others.unique(["number", "domain"], keep="first", maintain_order=True).drop("rank")
+
+    changes = changes.join(wrong, on="change", how="left", maintain_order="left")
+    changes = changes.join(others, on=["number", "domain"], how="left", maintain_order="left")
+    slot, gold, old, other = all_codes(changes.select("slot", "gold", "old", "other"))
+    return changes.with_columns(
+        pl.Series("is_late", ~compare(slot, gold, old).ok),
+        pl.Series("swaps", (other != ABSENT) & _is_in_state(convention, other, gold)),
+    )
+
+
+# --- copies -----------------------------------------------------------------------------------------------------------
+
+_NOTHING: Final = pl.lit(None, pl.Categorical)
+_Span: TypeAlias = tuple[pl.Expr, pl.Expr, pl.Expr, tuple[str, str | None], tuple[str, str] | None]
+# What each kind predicts: which changes can have it; from which place to before which; there, a slot has a value (None:
+# it is absent), and perhaps another slot has another one.
+_SPANS: Final[Mapping[str, _Span]] = {
+    "missed": (pl.lit(True), pl.col("place"), pl.col("next"), ("slot", None), None),
+    "wrong": (pl.col("wrong").is_not_null(), pl.col("place"), pl.col("next"), ("slot", "wrong"), None),
+    "late": (pl.col("is_late"), pl.col("place"), pl.col("place") + 1, ("slot", "old"), None),
+    "dropped": (pl.col("next") > pl.col("place") + 1, pl.col("place") + 1, pl.col("next"), ("slot", None), None),
+    "over": (pl.col("other").is_not_null(), pl.col("place"), pl.col("turns"), ("other", "usual"), None),
+    "swap": (pl.col("swaps"), pl.col("place"), pl.col("next"), ("slot", None), ("other", "gold")),
+}
+#: The kinds of errors, in the order in which they are shown.
+KINDS: Final = tuple(_SPANS)
+
+
+def copies_of(changes: pl.DataFrame, kinds: Sequence[str]) -> pl.DataFrame:
+    """A copy per change and kind, and one without an error (kind null) per dialogue, which come first.
+
+    Returns:
+        (kind, change, number, place, turns, start, end, slot_a, value_a, slot_b, value_b): between the places `start`
+        and `end`, the first slot has the first value, the second (null: none) the second.
+    """
+
+    def column(name: str | None, title: str) -> pl.Expr:
+        return (_NOTHING if name is None else pl.col(name)).alias(title)
+
+    unchanged: _Span = (pl.lit(True), pl.lit(0, pl.Int64), pl.lit(0, pl.Int64), ("slot", None), None)
+    tables = []
+    for kind in (None, *kinds):
+        possible, start, end, first, second = unchanged if kind is None else _SPANS[kind]
+        other, its_value = second or (None, None)
+        copied = changes.unique("number", maintain_order=True) if kind is None else changes.filter(possible)
+        tables.append(
+            copied.select(
+                pl.lit(kind, pl.String).alias("kind"), "change", "number", "place", "turns",
+                start.alias("start"), end.alias("end"),
+                column(first[0], "slot_a"), column(first[1], "value_a"),
+                column(other, "slot_b"), column(its_value, "value_b"),
+            )
+        )  # fmt: skip
+    return pl.concat(tables)
+
+
+@dataclass(frozen=True)
+class Base:
+    """The rows that copies repeat: those of gold, and those that other slots have in some copies."""
+
+    turn: Numbers
+    place: Numbers
+    slot: Codes
+    gold: Codes
+    is_added: Flags
+    begin: Numbers  # for each dialogue: its first row
+    size: Numbers  # for each dialogue: its number of rows
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, changes: pl.DataFrame) -> Base:
+        """The rows of gold, and a row in each turn of each dialogue for the slots that errors use in it.
+
+        Args:
+            rows: What `gold_rows` returned.
+            changes: What `with_errors` returned.
+        """
+        kept = rows.select("number", "turn", "place", "slot", "gold", is_added=pl.lit(value=False))
+        others = changes.drop_nulls("other").select("number", slot="other").unique()
+        turns = rows.select("number", "turn", "place").unique()
+        added = others.join(turns, on="number").join(kept, on=["number", "slot", "place"], how="anti")
+        added = added.select("number", "turn", "place", "slot", _NOTHING.alias("gold"), is_added=pl.lit(value=True))
+        whole = pl.concat([kept, added]).sort("number", "slot", "turn")
+        slot, gold = all_codes(whole.select("slot", "gold"))
+        size = np.bincount(whole["number"].to_numpy())
+        turn, place, is_added = (whole[name].to_numpy() for name in ("turn", "place", "is_added"))
+        return cls(turn, place, slot, gold, is_added, np.cumsum(size) - size, size)
+
+    def table(self, copies: pl.DataFrame) -> pl.DataFrame:
+        """The long table of copies, whose dialogues are called by their numbers in `copies`."""
+        number, start, end = (copies[name].to_numpy() for name in ("number", "start", "end"))
+        spans = all_codes(copies.select("slot_a", "value_a", "slot_b", "value_b"))
+        size = self.size[number]
+        copy = np.repeat(np.arange(len(number)), size)
+        row = np.arange(len(copy)) + np.repeat(self.begin[number] - (np.cumsum(size) - size), size)
+        place, slot, is_kept = self.place[row], self.slot[row], ~self.is_added[row]
+        has_begun = place >= start[copy]
+        is_inside = has_begun & (place < end[copy])
+        pred = self.gold[row]
+        for of_error, value in (spans[:2], spans[2:]):
+            is_slot = (slot == of_error[copy]) & (slot != ABSENT)
+            is_kept |= is_slot & has_begun
+            at = np.flatnonzero(is_slot & is_inside)
+            pred[at] = value[copy[at]]
+        names = pl.int_range(len(number), eager=True).cast(pl.String).str.zfill(10)
+        copy, row, pred = copy[is_kept], row[is_kept], pred[is_kept]
+        return pl.DataFrame({
+            "dialogue": names.gather(copy),
+            "turn": self.turn[row].astype(np.uint16),
+            "slot": to_column(self.slot[row]),
+            "gold": to_column(self.gold[row]),
+            "pred": to_column(pred),
+        })  # fmt: skip
+
+
+def score_copies(
+    base: Base, copies: pl.DataFrame, run: Run, metrics: Sequence[Metric], convention: Convention
+) -> Floats:
+    """The scores of copies of a run's dialogues: copies × metrics; NaN where undefined."""
+    stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
+
+    def of_part(part: pl.DataFrame) -> Floats:
+        table = base.table(part)
+        copied = Run(run.name, table.lazy(), run.meta, (0, table.height), fingerprint=0)  # which nobody asks for
+        sums = sum_up(copied, stats, ["dialogue"], convention, with_slots=False).table
+        scored = np.full((part.height, len(metrics)), np.nan)
+        scored[sums["dialogue"].cast(pl.Int64).to_numpy()] = scores(metrics, sums).fill_null(np.nan).to_numpy()
+        return scored
+
+    rows_so_far = np.cumsum(base.size[copies["number"].to_numpy()])
+    cuts = np.unique([*np.searchsorted(rows_so_far, np.arange(0, rows_so_far[-1], _ROWS)), copies.height])
+    parts = [copies.slice(start, size) for start, size in zip(cuts[:-1], np.diff(cuts), strict=True)]
+    with ThreadPoolExecutor(min(len(parts), pl.thread_pool_size() + 1)) as pool:
+        return np.concatenate(list(pool.map(of_part, parts)))

@@ -1,0 +1,137 @@
+"""What one error costs, as text, Markdown, LaTeX, CSV or JSON; text begins with what matters most."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from dstbench.rendering.latex import PaperTable, cell
+from dstbench.rendering.tables import (
+    Page,
+    escape_lines,
+    interval_text,
+    pivoted,
+    render_page,
+    renderer,
+    share_text,
+    signature_lines,
+    three_decimals,
+)
+from dstbench.schema.names import name_of
+from dstbench.typing import TableFormat
+
+if TYPE_CHECKING:
+    from dstbench.analysis.sensitivity import Sensitivity
+
+#: What an error of each kind is.
+MEANINGS: Final = {
+    "missed": "the slot is absent as long as gold keeps the value",
+    "wrong": "the slot has another value as long as gold keeps this one",
+    "late": "the value comes one turn later",
+    "dropped": "the value is right at first, then absent as long as gold keeps it",
+    "over": "a slot that gold lacks is predicted to the end",
+    "swap": "the value stands in another slot of the domain",
+}
+_ONE: Final = {
+    "missed": "one missed value",
+    "wrong": "one wrong value",
+    "late": "one late value",
+    "dropped": "one dropped value",
+    "over": "one slot too many",
+    "swap": "one swapped slot",
+}
+# Biases relative to the mean loss are equal, but for rounding, if these decimals are.
+_DECIMALS: Final = 9
+_BIN: Final = pl.format(
+    "{}-{} %", (100 * pl.col("start")).round().cast(pl.Int64), (100 * pl.col("end")).round().cast(pl.Int64)
+)
+
+
+def sensitivity_page(sensitivity: Sensitivity) -> Page:
+    """A table per kind of error: mean loss of each metric by position, and its position bias."""
+    errors = dict(sensitivity.errors.select("kind", "errors").iter_rows())
+    wide = _by_position(sensitivity)
+    level = f"{100 * sensitivity.bias['level'].item(0):g} % interval"
+    sections = []
+    for kind, number in errors.items():
+        rows = wide.filter(kind=kind)
+        limits = interval_text(share_text).alias(level)
+        shown = rows.select("metric", *_bins(sensitivity), share_text("bias"), limits, three_decimals("relative"))
+        sections.append((f"{kind}: {MEANINGS[kind]}; {number:,} errors", shown))
+    counts = sensitivity.errors.row(0, named=True)
+    drawn = f"{counts['drawn']:,} drawn, at most {counts['sample']} in a dialogue, with seed {counts['seed']}"
+    taken = "all taken" if counts["drawn"] + counts["single"] == counts["changes"] else drawn
+    dialogues = max(sensitivity.bias["dialogues"].to_list())
+    below = [
+        "loss in points, by the position t/(n - 1) of the change in a dialogue of n turns",
+        "bias: how many points more an error costs in the last turn than in the first (slope)",
+        "relative: the bias divided by the mean loss; intervals over dialogues",
+        f"{counts['changes']:,} changes of gold, {taken}; {dialogues:,} dialogues",
+        *signature_lines(sensitivity.signatures),
+    ]
+    return Page(sections, below, paper=[_table(wide, sensitivity, below)])
+
+
+_render_page = renderer(sensitivity_page)
+
+
+def render_sensitivity(sensitivity: Sensitivity, form: TableFormat) -> str:
+    """What errors cost in one of the formats; text begins with its conclusion.
+
+    Args:
+        sensitivity: What `dstbench.sensitivity` returned.
+        form: The format.
+    """
+    if form != "text":
+        return _render_page(sensitivity, form)
+    return f"{escape_lines(conclusion(sensitivity), form)}\n{render_page(sensitivity_page(sensitivity), form)}"
+
+
+def conclusion(sensitivity: Sensitivity) -> list[str]:
+    """For the first kind of error: the metrics to which it matters most and least when it happens.
+
+    What matters is the bias relative to the mean loss: slot accuracy falls by little because it divides by all slots.
+    """
+    kind = sensitivity.bias["kind"].item(0)
+    size = pl.col("relative").abs().round(_DECIMALS)
+    rows = sensitivity.bias.filter(kind=kind).drop_nulls("relative").with_columns(size=size)
+    rows = rows.sort("size", descending=True, maintain_order=True)
+    if rows.is_empty():
+        return [f"whether {_ONE[kind]} costs more early or late in a dialogue cannot be said"]
+    alike = rows["size"].n_unique() == 1
+    lines: list[str] = []
+    for metric in dict.fromkeys(rows["metric"].gather([0, -1])):
+        losses = sensitivity.costs.filter(kind=kind, metric=metric).drop_nulls("loss")
+        (first, start), (last, end) = losses.select("loss", _BIN.alias("bin")).gather([0, -1]).iter_rows()
+        word = "" if alike else f" depends {'least' if lines else 'most'} on the position"
+        lines.append(
+            f"{metric}{word}: {_ONE[kind]} costs {100 * first:.1f} points at {start}, {100 * last:.1f} at {end}"
+        )
+    return lines
+
+
+def _by_position(sensitivity: Sensitivity) -> pl.DataFrame:
+    """A row per kind and metric: a column per bin (texts), bias, and the ends of its interval."""
+    losses = sensitivity.costs.select("kind", "metric", _BIN.alias("bin"), share_text("loss"))
+    table = pivoted(losses, "bin", ["kind", "metric"], "loss")
+    bias = sensitivity.bias.select("kind", "metric", "bias", "low", "high", "relative")
+    return table.join(bias, on=["kind", "metric"], how="left", maintain_order="left")
+
+
+def _bins(sensitivity: Sensitivity) -> list[str]:
+    return sensitivity.costs.select(_BIN.alias("bin"))["bin"].unique(maintain_order=True).to_list()
+
+
+def _table(wide: pl.DataFrame, sensitivity: Sensitivity, notes: list[str]) -> PaperTable:
+    """All kinds below each other."""
+    limits = pl.format("[{}, {}]", share_text("low"), share_text("high"))
+    small = pl.when(pl.col("low").is_null()).then(pl.lit("")).otherwise(limits)
+    names = pl.col("metric").replace({metric: name_of(metric) for metric in wide["metric"].unique()})
+    table = wide.select(names, *_bins(sensitivity), cell(share_text("bias"), "bias", small=small))
+    caption = (
+        "What one error costs, in points, by the position of the change in its dialogue, and the position bias with "
+        f"its {100 * sensitivity.bias['level'].item(0):g} % interval."
+    )
+    groups = [f"{kind}: {MEANINGS[kind]}" for kind in wide["kind"]]
+    return PaperTable(table, caption, "tab:sensitivity", notes, groups, {"metric": "", "bias": "Position bias"})

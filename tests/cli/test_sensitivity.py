@@ -1,0 +1,170 @@
+"""What one error costs, on the command line: its text, the other formats, the figure, and what users get wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import polars as pl
+import pytest
+
+import dstbench
+from data_schemas.write import TABLES
+from dstbench.analysis.sensitivity import Sensitivity
+from dstbench.cli.help import topics
+from dstbench.demo import synthetic, write_sample
+from dstbench.metrics import DEFAULT
+from dstbench.rendering.charts.draw import draw_figure
+from dstbench.rendering.charts.sensitivity import sensitivity_charts
+from tests.commands import ok, run
+from tests.schemas import schema
+
+SCHEMAS = {"costs": "error_costs", "bias": "position_bias", "errors": "error_kinds"}
+
+
+@pytest.fixture
+def gold(here: Path) -> Path:
+    runs = synthetic(30)
+    dstbench.write_long(dstbench.open_runs({"gold": runs["careful"]})[0], "gold.parquet")
+    return here
+
+
+def test_text_begins_with_what_matters_most_and_shows_each_kind(gold: Path) -> None:
+    out = ok("sensitivity", "gold.parquet", "-m", "jga,tla", "--kinds", "late,missed")
+    found = dstbench.sensitivity("gold.parquet", metrics="jga,tla", kinds=["missed", "late"])
+    conclusion, *_ = out.partition("\n\n")
+    first, last = (100 * found.costs.filter(kind="missed", metric="jga")["loss"].gather([0, -1])).round(1)
+    assert conclusion.splitlines()[0] == (
+        f"jga depends most on the position: one missed value costs {first} points at 0-20 %, {last} at 80-100 %"
+    )
+    assert "tla depends least" in conclusion.splitlines()[1]
+    bias = found.bias.filter(kind="missed", metric="jga").row(0, named=True)
+    shown = [f"{100 * bias[name]:.2f}" for name in ("bias", "low", "high")]
+    assert [*shown[:2], "to", shown[2], f"{bias['relative']:.3f}"] == next(
+        line.split()[-5:] for line in out.splitlines() if line.startswith(" jga")
+    )
+    assert out.index("missed: the slot") < out.index("late: the value")
+    assert all(len(line) <= 100 for line in out.splitlines() if not line.startswith("signature"))
+
+
+def test_metrics_that_depend_on_the_position_alike_are_not_ranked(gold: Path) -> None:
+    out = ok("sensitivity", "gold.parquet", "-m", "jga,sa", "--sample", "2", "--seed", "7")
+    assert "depends" not in out
+    assert re.search(r"^jga: one missed value costs", out)
+    assert "60 drawn, at most 2 in a dialogue, with seed 7" in out
+
+
+def test_json_has_the_frames_that_the_schemas_say_and_csv_their_rows(gold: Path) -> None:
+    document = json.loads(ok("sensitivity", "gold.parquet", "--format", "json"))
+    assert list(document) == [field.name for field in fields(Sensitivity)]
+    rows = list(csv.DictReader(io.StringIO(ok("sensitivity", "gold.parquet", "--format", "csv"))))
+    found = dstbench.sensitivity("gold.parquet")
+    for name, table in SCHEMAS.items():
+        frame: pl.DataFrame = getattr(found, name)
+        assert frame.schema == TABLES[table].schema
+        assert document[name] == frame.to_dicts()
+        assert sum(row["table"] == name for row in rows) == frame.height
+        for row in document[name]:
+            jsonschema.validate(row, schema(table))
+
+
+def test_latex_prints_one_table_and_markdown_one_of_each_kind(gold: Path) -> None:
+    out = ok("sensitivity", "gold.parquet", "-m", "jga,gca", "--kinds", "missed,swap", "--format", "latex")
+    assert out.count("\\begin{tabular}") == 1
+    assert out.count("JGA &") == 2
+    assert "\\label{tab:sensitivity}" in out
+    out = ok("sensitivity", "gold.parquet", "-m", "jga,gca", "--kinds", "missed,swap", "--format", "md")
+    assert out.count("| metric |") == 2
+
+
+def test_the_figure_has_a_panel_per_kind_and_a_line_per_metric(gold: Path) -> None:
+    code, _, err = run("sensitivity", "gold.parquet", "--figures", "figures")
+    assert (code, err) == (0, f"wrote {Path('figures/sensitivity.svg')}\n")
+    found = dstbench.sensitivity("gold.parquet", metrics="jga,fga", kinds="missed,late")
+    (chart,) = sensitivity_charts(found).values()
+    points = chart["data"]["values"]
+    assert {(point["kind"], point["metric"]) for point in points} == {
+        (kind, metric) for kind in ("missed", "late") for metric in ("JGA", "FGA")
+    }
+    assert [point["loss"] for point in points] == found.costs["loss"].to_list()
+    assert all(name.encode() in draw_figure(chart, "svg") for name in (">missed<", ">late<", ">JGA<", ">FGA<"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--kinds", "mised"], "there is no kind of error 'mised'"),
+        (["-m", "missed"], "a count of errors"),
+        (["-m", "jgaa"], "did you mean jga"),
+    ],
+)
+def test_mistakes_of_users(gold: Path, words: list[str], message: str) -> None:
+    code, out, err = run("sensitivity", "gold.parquet", *words)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_one_dialogue_says_what_it_cannot_tell(here: Path) -> None:
+    turn = {"dialogue_id": "A", "gold": {"hotel-area": "north"}, "pred": {}}
+    Path("gold.jsonl").write_text("".join(f"{json.dumps({**turn, 'turn': n})}\n" for n in range(2)))
+    code, out, err = run("sensitivity", "gold.jsonl")
+    assert code == 0
+    assert out.startswith("whether one missed value costs more early or late in a dialogue cannot be said")
+    assert "at the same position" in err
+
+
+# --- the topic --------------------------------------------------------------------------------------------------------
+
+TOPIC = topics()["metrics"]
+#: A claim's figures: metric, kind, and the losses at both ends of a dialogue.
+FIGURES = re.compile(r"`([\w-]+)`,\s`(\w+)`:\s([\d.]+\d),\s([\d.]+\d)")
+
+
+@pytest.fixture(scope="module")
+def losses(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[tuple[str, str], tuple[str, str]]]:
+    """What the topic's command prints of the bundled sample, and each (metric, kind) to its first and last loss."""
+    folder = tmp_path_factory.mktemp("sample")
+    write_sample(synthetic(), folder)
+    sample = str(folder / "careful.parquet")
+    metrics = ",".join(dict.fromkeys(metric for metric, *_ in FIGURES.findall(TOPIC)))
+    out = ok("sensitivity", sample, "-m", metrics)
+    rows, kind = {}, ""
+    for line in out.splitlines():
+        kind = line.partition(":")[0] if ":" in line else kind
+        words = line.split()
+        if line.startswith(" ") and len(words) > 6 and words[0] != "metric":
+            rows[words[0], kind] = words[1], words[5]
+    return ok("sensitivity", sample, "--kinds", "missed"), rows
+
+
+def test_every_figure_of_the_topic_is_what_the_command_prints(losses: Any) -> None:
+    printed, rows = losses
+    quoted = FIGURES.findall(TOPIC)
+    for metric, kind, first, last in quoted:
+        assert (first, last) == rows[metric, kind], (metric, kind)
+    (block,) = re.findall(
+        r"```text\n\$ dstbench sensitivity careful.parquet --kinds missed\n(.*?)```", TOPIC, re.DOTALL
+    )
+    assert printed.startswith(block)
+    assert {metric for metric, *_ in quoted} >= set(DEFAULT.split(","))
+    bare = TOPIC.replace(block, "")
+    assert len(re.findall(r"\d+\.\d\d\b", bare)) == 2 * len(quoted)  # no figure is quoted in another way
+
+
+def test_what_the_topic_says_of_them_is_so(losses: Any) -> None:
+    _, rows = losses
+    loss = {pair: tuple(map(float, ends)) for pair, ends in rows.items()}
+    assert loss["jga", "wrong"] == loss["jga", "missed"]
+    assert loss["sa", "swap"][0] == pytest.approx(2 * loss["sa", "missed"][0], abs=0.02)
+    assert loss["f1", "wrong"] > loss["f1", "missed"]
+    assert loss["fga", "missed"] < loss["jga", "missed"]
+    assert loss["fga", "late"] == loss["jga", "late"] == loss["tla", "missed"]
+    assert loss["gca", "wrong"] > loss["gca", "missed"]
+    assert loss["soft-jga", "missed"] == loss["jga", "missed"]
+    assert loss["soft-aga", "missed"] == loss["aga", "missed"]
