@@ -102,7 +102,7 @@ def compare_metrics(
     >>> from dstbench.demo import synthetic
     >>> found = compare_metrics(synthetic(50), metrics="jga,sa", resamples=500)
     >>> found.power.select("metric", "pairs", "apart").rows(), found.agreement["tau"].to_list()
-    ([('jga', 3, 3), ('sa', 3, 3)], [1.0])
+    ([('jga', 3, 1), ('sa', 3, 1)], [1.0])
     """
     design = Design(resamples, seed, level, adjust)
     if (data is None) == (table is None):
