@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from dstbench.readers import FORMATS
-from dstbench.schema import analysis, audit, audit_words, core, missing
+from dstbench.schema import analysis, audit, audit_words, core, judging, missing
 
 HERE = Path(__file__).resolve().parent
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -40,14 +40,14 @@ TABLES = {
     "models": analysis.MODELS,
     "run_differences": analysis.RUN_DIFFERENCES,
     "design": analysis.DESIGN,
-    "metric_spread": analysis.SPREAD,
-    "metric_power": analysis.POWER,
-    "rank_agreement": analysis.RANK_AGREEMENT,
-    "reversals": analysis.REVERSALS,
-    "trait_dependence": analysis.DEPENDENCE,
-    "error_costs": analysis.ERROR_COSTS,
-    "position_bias": analysis.POSITION_BIAS,
-    "error_kinds": analysis.ERROR_KINDS,
+    "metric_spread": judging.SPREAD,
+    "metric_power": judging.POWER,
+    "rank_agreement": judging.RANK_AGREEMENT,
+    "reversals": judging.REVERSALS,
+    "trait_dependence": judging.DEPENDENCE,
+    "error_costs": judging.ERROR_COSTS,
+    "position_bias": judging.POSITION_BIAS,
+    "error_kinds": judging.ERROR_KINDS,
     "slot_classes": analysis.SLOT_CLASSES,
     "changes": analysis.CHANGES,
     "turn_scores": analysis.TURN_SCORES,

@@ -29,7 +29,8 @@ from dstbench.errors import UsageError, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
-from dstbench.schema.analysis import DEPENDENCE, DESIGN, POWER
+from dstbench.schema.analysis import DESIGN
+from dstbench.schema.judging import DEPENDENCE, POWER
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics
 from dstbench.stats import Bootstrap, as_exact_floats, pearson
@@ -46,7 +47,7 @@ _CONSTANT: Final = 1e-9
 
 @dataclass(frozen=True)
 class MetricComparison:
-    """Metrics side by side, as frames (schemas in `dstbench.schema.analysis`).
+    """Metrics side by side, as frames (schemas in `dstbench.schema.judging`).
 
     Attributes:
         spread: Per metric, mean and standard deviation over the runs, range, and signal to noise.
@@ -148,7 +149,7 @@ def _of_table(scores: pl.DataFrame) -> MetricComparison:
 
 
 def _power(leaderboard: Leaderboard, alpha: float) -> pl.DataFrame:
-    """The pairs that each metric tells apart, as rows of `schema.analysis.POWER`."""
+    """The pairs that each metric tells apart, as rows of `schema.judging.POWER`."""
     pairs = leaderboard.differences.with_columns(
         apart=pl.Series(at_most(leaderboard.differences["p"].cast(pl.Float64).to_numpy(), alpha), dtype=pl.Boolean)
     )
@@ -173,7 +174,7 @@ def _power(leaderboard: Leaderboard, alpha: float) -> pl.DataFrame:
 
 
 def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention, design: Design) -> pl.DataFrame:
-    """Correlations of scores with traits over the dialogues of all runs, as rows of `schema.analysis.DEPENDENCE`."""
+    """Correlations of scores with traits over the dialogues of all runs, as rows of `schema.judging.DEPENDENCE`."""
     if without := [run.name for run in runs if run.meta.get("only")]:
         warn(f"{', '.join(without)}: no states, so dialogues have no traits to correlate scores with", when="before")
         return pl.DataFrame(schema=DEPENDENCE.schema)

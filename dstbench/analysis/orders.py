@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.arrays import Floats
-from dstbench.schema.analysis import RANK_AGREEMENT, REVERSALS, SPREAD
+from dstbench.schema.judging import RANK_AGREEMENT, REVERSALS, SPREAD
 from dstbench.schema.names import sign_of
 from dstbench.stats import Replicates
 from dstbench.stats.differences import TIE
@@ -24,7 +24,7 @@ _VALUE: Final = pl.col("value")
 
 
 def spread_of(scores: pl.DataFrame) -> pl.DataFrame:
-    """How far each metric spreads runs, as rows of `schema.analysis.SPREAD` (Kim et al. 2022, Fig 4).
+    """How far each metric spreads runs, as rows of `schema.judging.SPREAD` (Kim et al. 2022, Fig 4).
 
     Args:
         scores: (run, metric, unit, value, se): a row per run and metric; null: undefined. Runs without a score, and

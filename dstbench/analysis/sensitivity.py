@@ -38,7 +38,7 @@ from dstbench.metrics import Metric, parse_all
 from dstbench.runs.align import to_long
 from dstbench.runs.open import Data, cuts_of, named_parts, open_gold, open_runs
 from dstbench.runs.run import Run, run_meta
-from dstbench.schema.analysis import ERROR_COSTS, ERROR_KINDS, POSITION_BIAS
+from dstbench.schema.judging import ERROR_COSTS, ERROR_KINDS, POSITION_BIAS
 from dstbench.scoring.partitions import partitions
 from dstbench.scoring.scope import check_scope
 from dstbench.scoring.score import choose_metrics, score_run
@@ -51,7 +51,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What errors cost, as frames (schemas in `dstbench.schema.analysis`).
+    """What errors cost, as frames (schemas in `dstbench.schema.judging`).
 
     Attributes:
         costs: A row per kind of error, metric and bin of positions.

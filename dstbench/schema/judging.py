@@ -1,0 +1,126 @@
+"""Columns and types of the tables that judge metrics: side by side over runs, and by what one error costs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dstbench.schema.core import SCORES, Table, count, large, number, text
+
+# --- metrics side by side ---------------------------------------------------------------------------------------------
+
+SPREAD: Final = Table(
+    "spread of metrics",
+    "One row per metric: how far it spreads the runs (Kim et al. 2022, Fig 4).",
+    **SCORES.only("metric", "unit"),
+    runs=count("Number of runs that have a score."),
+    mean=number("Mean of their scores; null: no run has one.", nullable=True),
+    sd=number("Standard deviation over the runs (n - 1); null: fewer than two have a score.", nullable=True),
+    lowest=number("The lowest score; null as `mean`.", nullable=True),
+    highest=number("The highest score; null as `mean`.", nullable=True),
+    range=number("highest minus lowest; null as `sd`.", nullable=True),
+    se=number("Mean standard error of a run's score, over dialogues; null: unknown.", nullable=True),
+    signal_to_noise=number("sd / se; null: one of them is, or se is 0.", nullable=True),
+)
+
+POWER: Final = Table(
+    "discriminative power",
+    "One row per metric: how many pairs of runs its test tells apart (Sakai 2006).",
+    **SCORES.only("metric", "unit"),
+    pairs=count("Pairs of runs that have a p."),
+    apart=count("Of these: p is at most 1 - level."),
+    apart_adjusted=count("Of these: p adjusted for their number is at most 1 - level."),
+    untestable=count("Of these: the adjusted p cannot be so small, with so few resamples or dialogues that differ."),
+    power=number("apart / pairs; null: no pair.", nullable=True),
+    power_adjusted=number("apart_adjusted / pairs; likewise.", nullable=True),
+    adjustment=text("How p is adjusted."),
+    median_detectable=number(
+        "The difference that one test at 5 % finds in 80 % of cases (2.8 se), median over the pairs; null: undefined.",
+        nullable=True,
+    ),
+)
+
+RANK_AGREEMENT: Final = Table(
+    "agreement of orders",
+    "One row per pair of metrics: how alike the orders are in which they put the runs, the best first.",
+    first=text("A metric."),
+    second=text("Another one."),
+    runs=count("Number of runs that both have a score for."),
+    tau=number("Kendall's tau-b; null: one of them ties all runs.", nullable=True),
+    low=number("Lower end of its percentile interval, by resampling dialogues; null: unknown.", nullable=True),
+    high=number("Upper end, likewise.", nullable=True),
+    undefined=count("Resamples left out because tau is undefined in them; null: none are drawn.", nullable=True),
+    reversed=count("Pairs of runs that they put in opposite orders."),
+    level=number("Confidence level of the interval; null: there is none.", nullable=True),
+)
+
+REVERSALS: Final = Table(
+    "reversed pairs",
+    "One row per (pair of metrics, pair of runs that they put in opposite orders).",
+    **RANK_AGREEMENT.only("first", "second"),
+    run=text("The run that is better by `first`."),
+    other=text("The run that is better by `second`."),
+    difference_first=number("Score of run minus score of other, by `first`."),
+    difference_second=number("The same by `second`."),
+)
+
+DEPENDENCE: Final = Table(
+    "dependence on traits",
+    "One row per (metric, trait): Pearson's correlation over the dialogues of all runs.",
+    **SCORES.only("metric"),
+    trait=text("A column of the dialogues' table: turns, n_gold_max, to_mean, nu_paper."),
+    r=number("Their correlation; null: one of them does not vary.", nullable=True),
+    n=count("Dialogues of runs in which both are defined: a dialogue counts once for each run."),
+    low=number(
+        "Lower end of its percentile interval, by resampling dialogues, each with all its runs; null: r is null, or "
+        "fewer than 4 dialogues have both.",
+        nullable=True,
+    ),
+    high=number("Upper end, likewise.", nullable=True),
+    undefined=count("Resamples left out because r is undefined in them."),
+    level=number("Confidence level of the interval."),
+)
+
+# --- what one error costs ---------------------------------------------------------------------------------------------
+
+_OF_KIND: Final = {"kind": text("Kind of error: missed, wrong, late, dropped, over or swap."), **SCORES.only("metric")}
+_OVER_DIALOGUES: Final = {
+    "low": number("Lower end of its confidence interval over dialogues; null: undefined.", nullable=True),
+    "high": number("Upper end, likewise.", nullable=True),
+    "level": number("Confidence level of the interval."),
+    "errors": count("Number of errors that it is computed over."),
+    "dialogues": count("Dialogues that have them."),
+}
+
+ERROR_COSTS: Final = Table(
+    "costs of errors",
+    "One row per (kind, metric, bin): what one error costs, by the position t/(n - 1) of its change of gold.",
+    **_OF_KIND,
+    bin=count("Number of the bin, from 0."),
+    start=number("Lower end of the bin: the position is more than this (in the first bin, at least this)."),
+    end=number("Upper end of the bin: the position is at most this."),
+    loss=number("Mean of the score of gold less the score with the error, by dialogue; null: no error.", nullable=True),
+    **_OVER_DIALOGUES,
+)
+
+POSITION_BIAS: Final = Table(
+    "position bias",
+    "One row per (kind, metric): how much more an error costs in the last turn than in the first.",
+    **_OF_KIND,
+    loss=number("Mean loss at all positions; null: no error.", nullable=True),
+    bias=number("Slope of the loss on the position; null: all positions are the same.", nullable=True),
+    relative=number("bias / loss; null: either is, or the loss is 0.", nullable=True),
+    **_OVER_DIALOGUES,
+    undefined=count("Errors left out because the score is undefined."),
+)
+
+ERROR_KINDS: Final = Table(
+    "errors that were made",
+    "One row per kind of error.",
+    kind=_OF_KIND["kind"],
+    changes=count("Changes of gold."),
+    single=count("Of these: in dialogues of one turn, which are left out."),
+    drawn=count("Of the others: those that were drawn, or all."),
+    sample=count("Number that was to be drawn in each dialogue; null: all.", nullable=True),
+    seed=large("Random seed of the draws; null: all.", nullable=True),
+    errors=count("Of these: those that can have such an error."),
+)
