@@ -16,6 +16,7 @@ from dstbench.rendering.compare import beaten, leaderboard_page, standings_table
 from dstbench.rendering.diagnose import diagnosis_page, traits_page
 from dstbench.rendering.report_page import Block, Chapter
 from dstbench.rendering.scores import best_first, wide
+from dstbench.rendering.sensitivity import sensitivity_page
 from dstbench.rendering.tables import UNDEFINED, counts, pivoted, signature_lines, texts, three_decimals, value_text
 from dstbench.schema.names import name_of, sign_of
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
     from dstbench.analysis.correlate import Correlations
     from dstbench.analysis.diagnose import Diagnosis
+    from dstbench.analysis.sensitivity import Sensitivity
     from dstbench.analysis.traits import Traits
     from dstbench.rendering.charts.grammar import Chart
 
@@ -98,6 +100,23 @@ def conventions_chapter(rows: pl.DataFrame, charts: Charts) -> Chapter:
     return Chapter("conventions", "Conventions", lead, blocks)
 
 
+def metrics_chapters(costs: Sensitivity | None, charts: Charts) -> list[Chapter]:
+    """What errors cost under each metric, and how far metrics spread the runs; no chapter where neither is known."""
+    blocks, lead = [], []
+    if costs is not None:
+        lead.append(
+            "What one error costs under each metric, by when it happens: a level line costs the same everywhere."
+        )
+        page = sensitivity_page(costs)
+        blocks.append(Block("What one error costs", chart=charts["sensitivity"]))
+        blocks += [Block(title, table, folded=True) for title, table in page.sections]
+    if "spread" in charts:
+        lead.append("How far each metric spreads the runs (Kim et al. 2022, Fig 4).")
+        blocks.append(Block("Spread of the runs", chart=charts["spread"]))
+    signatures = [] if costs is None else signature_lines(costs.signatures)
+    return [Chapter("metrics", "Metrics", " ".join(lead), blocks, signatures)] if blocks else []
+
+
 def papers_chapter(
     diagnosis: Diagnosis, by_turn: pl.DataFrame, traits: Traits, correlations: Correlations, charts: Charts
 ) -> Chapter:
@@ -113,9 +132,6 @@ def papers_chapter(
     pairs = matrix.select("run", "first", "second", r, *texts("n"))
     title = "Correlations of metrics over turns (Kim et al. 2022, Figs 3 and A1); for intervals, see dstbench correlate"
     blocks.append(Block(title, pairs, charts["correlations"], folded=True))
-    if "spread" in charts:
-        title = "Mean and standard deviation of the runs' scores (Kim et al. 2022, Fig 4)"
-        blocks.append(Block(title, chart=charts["spread"], folded=True))
     names, sections = traits.bins["trait"].unique(maintain_order=True).to_list(), traits_page(traits).sections
     for trait, (title, table) in zip(names, sections, strict=False):
         title_of_figure = f"{title.replace(trait, name_of(trait).lower())} (Aksu & Chen 2024, Fig 1)"

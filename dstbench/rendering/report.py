@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from typing import Final, Unpack
 
@@ -18,13 +18,14 @@ from dstbench.analysis.diagnose import Diagnosis, diagnose
 from dstbench.analysis.explorer import MOST, Explorer, explore
 from dstbench.analysis.findings import badges, findings
 from dstbench.analysis.paired import pair_up
+from dstbench.analysis.sensitivity import Sensitivity, sensitivity
 from dstbench.analysis.sentences import Finding
 from dstbench.analysis.show import said_in
 from dstbench.analysis.sweep import sweep
 from dstbench.analysis.traits import PROTOCOLS, Traits, traits
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchWarning, UsageError, warn
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.contexts import contexts
 from dstbench.rendering import chapters
@@ -37,6 +38,7 @@ from dstbench.rendering.charts.runs import (
     slot_charts,
     sweep_charts,
 )
+from dstbench.rendering.charts.sensitivity import sensitivity_charts
 from dstbench.rendering.compare import pairs_table, standings_table
 from dstbench.rendering.diagnose import traits_page
 from dstbench.rendering.latex import latex_page
@@ -52,6 +54,8 @@ from dstbench.typing import Adjustment
 TITLE: Final = "Dialogue state tracking: report"
 # The attributes that are no rows.
 _NOT_ROWS: Final = ("explorer", "title", "note")
+# Changes of gold that are drawn in each dialogue, to see what errors cost.
+_CHANGES: Final = 3
 # A longer text is no path.
 _LONGEST_PATH: Final = 4096
 # Of the intervals of correlations, which only JSON has.
@@ -73,6 +77,8 @@ class Report:
         traits: Traits of dialogues beside their scores.
         correlations: Correlations of metrics, over turns.
         sweep: Score rows under every profile that suits the runs.
+        costs: What one error costs under each metric (three changes of each dialogue are drawn); None: gold has no
+            change that could be predicted wrongly.
         checks: What `dstbench.check` says of the runs.
         findings: What is most interesting in all of these, in sentences.
         explorer: The most telling dialogues.
@@ -89,6 +95,7 @@ class Report:
     traits: Traits
     correlations: Correlations
     sweep: pl.DataFrame
+    costs: Sensitivity | None
     checks: pl.DataFrame
     findings: list[Finding]
     explorer: Explorer
@@ -112,7 +119,8 @@ class Report:
 
     def to_json(self) -> str:
         """One JSON object with a key per attribute except `explorer`: its rows, or the rows of each of its frames."""
-        rows = {f.name: as_rows(getattr(self, f.name)) for f in fields(self) if f.name not in _NOT_ROWS}
+        frames = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _NOT_ROWS}
+        rows = {name: None if frame is None else as_rows(frame) for name, frame in frames.items()}
         return render_object({**rows, "findings": [asdict(finding) for finding in self.findings]})
 
     @property
@@ -122,6 +130,7 @@ class Report:
             **leaderboard_charts(self.leaderboard),
             **slot_charts(self.by_domain, self.by_slot),
             **sweep_charts(self.sweep),
+            **({} if self.costs is None else sensitivity_charts(self.costs)),
             **diagnosis_charts(self.diagnosis),
             "scores_by_turn": scores_along(self.by_turn, "turn"),
             **trait_charts(self.traits),
@@ -155,6 +164,7 @@ class Report:
             chapters.slots_chapter(self.by_domain, self.by_slot, charts),
             chapters.errors_chapter(self.diagnosis, charts),
             chapters.conventions_chapter(self.sweep, charts),
+            *chapters.metrics_chapters(self.costs, charts),
             chapters.papers_chapter(self.diagnosis, self.by_turn, self.traits, self.correlations, charts),
         ]
 
@@ -240,11 +250,16 @@ def report(
         correlated = [*resolved, *(metric for metric in contrasted if str(metric) not in resolved_names)]
         correlations = correlate(runs, metrics=correlated, per="turn", resamples=_FEW_RESAMPLES, profile=convention)
         checks = check(runs, profile=convention)
+        scores = [metric for metric in resolved if not metric.is_count]
+        costs = None
+        if scores:
+            with suppress(DstbenchError):  # gold has no change that could be predicted wrongly
+                costs = sensitivity(runs[:1], metrics=scores, sample=_CHANGES, seed=seed, profile=convention)
     with _noting(notes, pass_on=False):
         swept = sweep(runs, metrics=resolved[:1])
     folders = _folders([data, context, reading.get("gold"), convention.labels, convention.typos])
     return Report(
-        leaderboard, by_domain, by_slot, by_turn, diagnosis, of_dialogues, correlations, swept, checks,
+        leaderboard, by_domain, by_slot, by_turn, diagnosis, of_dialogues, correlations, swept, costs, checks,
         findings(leaderboard, by_slot, swept, diagnosis, checks), explorer,
         [_without(folders, f"{', '.join(places)}: {text}" if places else text) for text, places in notes.items()],
         title, note,

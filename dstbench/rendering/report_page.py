@@ -157,7 +157,7 @@ def render_html(front: Front, chapters: Sequence[Chapter], explorer: tuple[str, 
 
 
 #: The order of chapters: what matters most comes first.
-_ORDER: Final = ("scores", "slots", "errors", "dialogues", "conventions", "papers", "notes", "glossary")
+_ORDER: Final = ("scores", "slots", "errors", "dialogues", "conventions", "metrics", "papers", "notes", "glossary")
 
 
 def render_frame(page: str, title: str) -> str:

@@ -399,7 +399,7 @@ def test_json_has_the_frames_of_all_records(demo: Report) -> None:
 def test_markdown_has_every_chapter(demo: Report) -> None:
     text = demo.to_markdown()
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == [
-        "Scores", "Domains and slots", "Errors", "Conventions", "Figures of the papers", "Notes",
+        "Scores", "Domains and slots", "Errors", "Conventions", "Metrics", "Figures of the papers", "Notes",
     ]  # fmt: skip
     assert "| careful | 1 |" in text
     assert "<" not in text.replace("<- ", "").replace("| < 12", "").replace("% < 12", "")
