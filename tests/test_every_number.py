@@ -91,7 +91,7 @@ TWO_SIDED: Final = {
 BELOW_ONE: Final = {
     **dict.fromkeys(("rsa", "soft-rsa"), "a turn in which both states are empty has 0"),
     **dict.fromkeys(
-        ("gca", "soft-gca", "gca-vp", "gca-vr", "gca-lp", "gca-lr"),
+        ("gca", "soft-gca", "gca-vr", "gca-lr"),
         "a slot that both sides drop in one turn counts as correct and as missed, as released",
     ),
 }

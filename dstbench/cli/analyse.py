@@ -13,6 +13,7 @@ from dstbench.cli.options import (
     Drawing,
     From,
     Gold,
+    Level,
     Metrics,
     MissingOption,
     Runs,
@@ -22,8 +23,6 @@ from dstbench.cli.options import (
 )
 from dstbench.cli.output import as_text
 from dstbench.typing import NonUniformity, Per, Protocol, TailOrientation
-
-Level = Annotated[float, typer.Option(help="Confidence level of the intervals.")]
 
 
 @command(app, doing="diagnosing", example="diagnose predictions.json --charts figures")

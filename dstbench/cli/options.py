@@ -74,6 +74,8 @@ Baseline = Annotated[
     str | None, typer.Option(metavar="RUN", help="Compare every other run (or model) to this one only.")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed of the intervals and tests.")]
+Resamples = Annotated[int, typer.Option(min=1, help="Number of bootstrap and randomisation resamples.")]
+Level = Annotated[float, typer.Option(help="Confidence level of the intervals.")]
 TestLevel = Annotated[float, typer.Option(help="Confidence level of the intervals; tests use 1 - level.")]
 Adjust = Annotated[
     Adjustment, typer.Option(help="How p-values are adjusted for the number of differences of a metric.")

@@ -8,7 +8,7 @@ import typer
 import dstbench
 from dstbench.cli.app import app
 from dstbench.cli.command import Result, command
-from dstbench.cli.options import ConventionChoices, Drawing, Metrics, TableOutput
+from dstbench.cli.options import ConventionChoices, Drawing, Level, Metrics, TableOutput
 from dstbench.cli.output import as_path
 
 
@@ -27,7 +27,7 @@ def sensitivity(
         int | None, typer.Option(min=1, help="Number of changes to draw in each dialogue; default: all are taken.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the draws.")] = 0,
-    level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    level: Level = 0.95,
     split: Annotated[str | None, typer.Option(help="train, dev or test, if gold has several splits.")] = None,
     drawing: Drawing,
     table: TableOutput,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from typing import Final, Unpack
 
@@ -46,6 +46,7 @@ from dstbench.rendering.report_page import Chapter, Front, render_frame, render_
 from dstbench.rendering.scores import best_first, score_table, unit_of
 from dstbench.rendering.tables import as_rows, render_object
 from dstbench.runs.open import Data, Reading
+from dstbench.runs.run import Run
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score
 from dstbench.typing import Adjustment
@@ -250,11 +251,7 @@ def report(
         correlated = [*resolved, *(metric for metric in contrasted if str(metric) not in resolved_names)]
         correlations = correlate(runs, metrics=correlated, per="turn", resamples=_FEW_RESAMPLES, profile=convention)
         checks = check(runs, profile=convention)
-        scores = [metric for metric in resolved if not metric.is_count]
-        costs = None
-        if scores:
-            with suppress(DstbenchError):  # gold has no change that could be predicted wrongly
-                costs = sensitivity(runs[:1], metrics=scores, sample=_CHANGES, seed=seed, profile=convention)
+        costs = _costs(runs[0], resolved, convention, seed, notes)
     with _noting(notes, pass_on=False):
         swept = sweep(runs, metrics=resolved[:1])
     folders = _folders([data, context, reading.get("gold"), convention.labels, convention.typos])
@@ -264,6 +261,20 @@ def report(
         [_without(folders, f"{', '.join(places)}: {text}" if places else text) for text, places in notes.items()],
         title, note,
     )  # fmt: skip
+
+
+def _costs(
+    run: Run, metrics: Sequence[Metric], convention: Convention, seed: int, notes: dict[str, list[str]]
+) -> Sensitivity | None:
+    """What one error costs under the metrics, by the gold that runs share; None, with a note, if unknown."""
+    scores, why = [metric for metric in metrics if not metric.is_count], "only counts are asked for"
+    if scores:
+        try:
+            return sensitivity([run], metrics=scores, sample=_CHANGES, seed=seed, profile=convention)
+        except DstbenchError as error:
+            why = error.what
+    notes[f"what one error costs is not shown: {why}"] = []
+    return None
 
 
 def _folders(paths: Iterable[object]) -> list[str]:

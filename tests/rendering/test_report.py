@@ -459,6 +459,18 @@ def test_what_is_true_of_several_runs_is_noted_once_with_their_names(here: Path)
     assert note.startswith("one, two: left out")
 
 
+def test_why_no_cost_of_errors_is_shown_is_said() -> None:
+    examples = [{**state, "dialogue_id": name} for name in ("MUL7001", "MUL7002") for state in EXAMPLE]
+    single = [{**EXAMPLE[0], "dialogue_id": name} for name in ("MUL7001", "MUL7002")]  # dialogues of one turn
+    for states, metrics, why in ((single, "jga", "one turn"), (examples, "missed", "only counts are asked for")):
+        found = dstbench.report(states, metrics=metrics, most=1)
+        assert found.costs is None
+        (note,) = (note for note in found.notes if note.startswith("what one error costs is not shown: "))
+        assert why in note
+        assert note in found.to_markdown()
+    assert not any("costs" in note for note in dstbench.report(examples, metrics="jga", most=1).notes)
+
+
 def test_the_convention_is_that_of_every_part() -> None:
     states = [
         {**s, "pred": {k: v.upper() for k, v in s["pred"].items()}, "dialogue_id": n} for n in "AB" for s in EXAMPLE
