@@ -55,8 +55,10 @@ from dstbench.typing import Adjustment
 TITLE: Final = "Dialogue state tracking: report"
 # The attributes that are no rows.
 _NOT_ROWS: Final = ("explorer", "title", "note")
-# Changes of gold that are drawn in each dialogue, to see what errors cost.
+# To see what errors cost, so many changes of gold are drawn in each dialogue, and each is scored with six kinds of errors;
+# not in more dialogues than these.
 _CHANGES: Final = 3
+_MOST_COSTED: Final = 20_000
 # A longer text is no path.
 _LONGEST_PATH: Final = 4096
 # Of the intervals of correlations, which only JSON has.
@@ -268,7 +270,10 @@ def _costs(
 ) -> Sensitivity | None:
     """What one error costs under the metrics, by the gold that runs share; None, with a note, if unknown."""
     scores, why = [metric for metric in metrics if not metric.is_count], "only counts are asked for"
-    if scores:
+    dialogues = run.meta["coverage"]["dialogues"]
+    if dialogues > _MOST_COSTED:
+        why = f"there are {dialogues:,} dialogues; dstbench sensitivity shows it for any number"
+    elif scores:
         try:
             return sensitivity([run], metrics=scores, sample=_CHANGES, seed=seed, profile=convention)
         except DstbenchError as error:

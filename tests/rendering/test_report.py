@@ -459,6 +459,14 @@ def test_what_is_true_of_several_runs_is_noted_once_with_their_names(here: Path)
     assert note.startswith("one, two: left out")
 
 
+def test_many_dialogues_are_not_scored_again_with_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dstbench.rendering.report._MOST_COSTED", 9)
+    assert dstbench.report(synthetic(9), metrics="jga", most=1).costs is not None
+    found = dstbench.report(synthetic(10), metrics="jga", most=1)
+    assert found.costs is None
+    assert any("there are 10 dialogues" in note for note in found.notes)
+
+
 def test_why_no_cost_of_errors_is_shown_is_said() -> None:
     examples = [{**state, "dialogue_id": name} for name in ("MUL7001", "MUL7002") for state in EXAMPLE]
     single = [{**EXAMPLE[0], "dialogue_id": name} for name in ("MUL7001", "MUL7002")]  # dialogues of one turn
