@@ -55,7 +55,7 @@ from dstbench.typing import Adjustment
 TITLE: Final = "Dialogue state tracking: report"
 # The attributes that are no rows.
 _NOT_ROWS: Final = ("explorer", "title", "note")
-# To see what errors cost, so many changes of gold are drawn in each dialogue, and each is scored with six kinds of errors;
+# To see what errors cost, so many changes of gold are drawn in each dialogue, each scored with six kinds of errors;
 # not in more dialogues than these.
 _CHANGES: Final = 3
 _MOST_COSTED: Final = 20_000
