@@ -1,7 +1,8 @@
 """Folders, and zips of several files: which files in them are one run, or one dataset.
 
 Conventions: a folder is one run if it holds one file of a known format, or several files of one sharded format. Other
-files (ontologies, schemas, lists of dialogues, logs, SGD's files of metrics) are ignored. The dialogues in a subfolder
+files (ontologies, schemas, lists of dialogues, logs, SGD's files of metrics) are ignored, and so are files of a loose
+format beside one of another. The dialogues in a subfolder
 that has the name of a split are of that split.
 """
 
@@ -43,17 +44,24 @@ def data_files(
     number = len(files)
     data: list[tuple[str, str]] = []
     first: Format | None = None
-    while files:
-        file = files.pop(0)  # so that nothing holds on to its content once it has been read
-        is_empty = not file.beginning(1 << 16).strip()
-        form = None if file.is_parquet or is_empty else sniff(file)
-        if form is None and not file.is_parquet:
-            continue
-        kind = form.name if form else "long table"
-        data.append((file.name, kind))
-        first = first or form
-        if form is not None and form is first and (form.sharded or len(data) == 1):
-            yield file, form
+    loose: list[Source] = []
+    for is_last in (False, True):
+        while files:
+            file = files.pop(0)  # so that nothing holds on to its content once it has been read
+            is_empty = not file.beginning(1 << 16).strip()
+            form = None if file.is_parquet or is_empty else sniff(file)
+            if form is None and not file.is_parquet:
+                continue
+            if form is not None and form.loose and not is_last:
+                file.forget()
+                loose.append(file)
+                continue
+            kind = form.name if form else "long table"
+            data.append((file.name, kind))
+            first = first or form
+            if form is not None and form is first and (form.sharded or len(data) == 1):
+                yield file, form
+        files = [] if data else loose
     if not data:
         raise folder.error(
             f"a folder without a file of a known format ({number} files)" if number else "an empty folder",

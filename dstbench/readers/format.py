@@ -45,6 +45,7 @@ class Format:
             utterances. The system's utterance is the one before the user's; it is empty or None if the system said
             nothing or the file does not have it.
         free_keys: Whether a record's keys may have other names, which `Source.keys` gives.
+        loose: Whether files that are no data may look like it: in a folder, it counts only where no other format does.
         document: Opens a source for changes, once `read` (and `said`) have checked it; None: files of this format
             cannot be written again.
     """
@@ -61,6 +62,7 @@ class Format:
     finish: Callable[[States], States] | None = None
     sharded: bool = False
     free_keys: bool = False
+    loose: bool = False
     said: Callable[[Source], Iterator[Said]] | None = None
     document: Callable[[Source], Document] | None = None
 
@@ -78,7 +80,8 @@ class Format:
         return states if self.finish is None else self.finish(states)
 
     def _read_columns(self, source: Source) -> States | None:
-        columns = columns_of(source, self.layout) if self.layout is not None else None
+        by_user = self.free_keys and source.keys is not None
+        columns = columns_of(source, self.layout) if self.layout is not None and not by_user else None
         if columns is None:
             return None
         with suppress(DstbenchError):  # `reader` raises it again, and says where the file is wrong

@@ -10,6 +10,7 @@ from dstbench.errors import UsageError, did_you_mean
 from dstbench.io import archives
 from dstbench.readers import (
     convlab,
+    csv_records,
     dstc2,
     dstc10,
     fga_gca,
@@ -21,11 +22,13 @@ from dstbench.readers import (
     mwzeval,
     parlai,
     pptod,
+    records,
     savn,
     sgd,
     simpletod,
     som,
     star,
+    state_lists,
     sumbt,
     t5dst,
     trade,
@@ -75,6 +78,10 @@ FORMATS: Final[dict[str, Format]] = {
         woz.TSV,
         dstc2.GOLD,
         dstc2.FORMAT,
+        # last, as they take any keys
+        csv_records.FORMAT,
+        records.FORMAT,
+        state_lists.FORMAT,
     )
 }
 
@@ -111,8 +118,11 @@ def find_format(source: Source, name: str | None = None) -> Format:
 
 
 def sniff(source: Source) -> Format | None:
-    """The format that the file's content shows, if it is a known one."""
-    return next((form for form in FORMATS.values() if form.sniff(source)), None)
+    """The format that the file's content shows, if it is a known one; with keys, one whose keys may have any names."""
+    forms = [*FORMATS.values()]
+    if source.keys and not source.keys.optional:
+        forms.sort(key=lambda form: not form.free_keys)
+    return next((form for form in forms if form.sniff(source)), None)
 
 
 def find_files(source: Source, name: str | None = None, split: str | None = None) -> Iterator[tuple[Source, Format]]:
@@ -196,7 +206,8 @@ def _unknown(source: Source) -> tuple[str, str]:
 def _describe(source: Source) -> str:
     """What a file looks like, in a few words."""
     if source.kind == "jsonl":
-        return "JSON Lines whose objects have no dialogue_id"
+        first = next(source.json_lines())[1]
+        return f"JSON Lines whose objects have the keys {', '.join(list(first)[:6])}"
     binary = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"PA": "Parquet"}
     if form := binary.get(source.raw[:2]):
         return f"it looks like {form}, where UTF-8 text is expected"

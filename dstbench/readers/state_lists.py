@@ -1,0 +1,88 @@
+"""States in lists, one per user turn, under their dialogues: references of MultiWOZ_Evaluation, SpokenWOZ and others.
+
+Conventions: ``{dialogue: [state, …]}``, or ``{dialogue: {turn: state}}``; states are cumulative, and written in any way
+that `state_cells` reads. Nothing says whether they are gold or predicted, so both sides are read: a file named as
+``--gold`` is gold, any other is predictions.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot
+from dstbench.readers.format import Format, Source, StatesBuilder
+from dstbench.readers.record_keys import turn_number
+from dstbench.readers.state_cells import SHAPES, StateCells, could_be_state
+from dstbench.readers.state_text import Misfit, named
+from dstbench.readers.states import noting_vanishing_slots
+
+
+def _turns(source: Source, dialogue: str, turns: Any) -> Iterator[tuple[int | str, Any]]:
+    if isinstance(turns, list):
+        yield from enumerate(turns)
+    elif isinstance(turns, dict):
+        yield from turns.items()
+    else:
+        raise source.misshapen(f"{named(turns)}, where the states of a dialogue must be", dialogue=dialogue)
+
+
+def _sniff(source: Source) -> bool:
+    """Whether some of the dialogues' turns are states, and no other things are there."""
+    sample = source.values(1, dict)
+    turns = [
+        list(inner.items()) if isinstance(inner, dict) else enumerate(inner)
+        for inner in sample
+        if isinstance(inner, (list, dict))
+    ]
+    if len(turns) < len(sample) or not sample:
+        return False
+    states = [item for of_dialogue in turns for item in of_dialogue]
+    if not all(turn_number(turn) is not None and could_be_state(state) is not False for turn, state in states):
+        return False
+    return any(_has_slots(state) for _, state in states)
+
+
+def _has_slots(state: Any) -> bool:
+    """Whether a state has slots that are nested in a domain, or whose names have the domain of a known slot."""
+    try:
+        pairs = StateCells().read(state)
+    except Misfit:
+        return False
+    if isinstance(state, dict) and any(isinstance(inner, dict) for inner in state.values()):
+        return True
+    return any(
+        canonical_slot(slot) in KNOWN_SLOTS or "-" in slot
+        for slot, _ in (pairs.items() if isinstance(pairs, dict) else pairs)
+    )
+
+
+def _read(source: Source, states: StatesBuilder) -> None:
+    document = source.json if source.kind in ("json", "jsonl") else None
+    if not isinstance(document, dict):
+        raise source.misshapen("no JSON object of dialogues")
+    states.either = True
+    cells = StateCells()
+    for dialogue, turns in document.items():
+        for turn, cell in _turns(source, dialogue, turns):
+            if (number := turn_number(turn)) is None:
+                raise source.misshapen("the turn is not a number", dialogue=dialogue, turn=turn)
+            at = states.turn(dialogue, number)
+            try:
+                state = cells.read(cell)
+            except Misfit as error:
+                raise source.error(error.what, SHAPES, dialogue=dialogue, turn=turn, slot=error.slot) from None
+            for side in (states.gold, states.pred):
+                side.state(at, state)
+    if note := cells.note():
+        states.note(note)
+
+
+FORMAT: Final = Format(
+    name="state-lists",
+    title="lists of states per dialogue (gold_states.json); as predictions, they need --gold",
+    example='{"mul9901": [{"hotel": {"area": "north"}}, {"hotel": {"area": "north", "stars": "4"}}]}',
+    shape=dict[str, list[dict[str, Any]] | dict[str, dict[str, Any]]],
+    sniff=_sniff,
+    reader=_read,
+    finish=noting_vanishing_slots,
+    loose=True,
+)
