@@ -103,8 +103,8 @@ TURNS: dict[str, Callable[[str], int]] = {
     "dstc2": lambda text: sum(len(session["turns"]) for session in _document(text)["sessions"]),
     "state-lists": _nested,
 }
-#: Formats of which no value is put together from pieces or comes from gold, so that each stands in the file as it is: it,
-#: or its alternatives.
+#: Formats of which no value is put together from pieces or comes from gold, so that each, or each of its alternatives,
+#: stands in the file as it is.
 VERBATIM = frozenset(TURNS) - {
     "trippy", "pptod", "fnctod", "star-partial", "convlab-raw", "dstc10", "ldst", "fga-trippy",
     "multiwoz", "sgd",  # lists are joined

@@ -7,6 +7,7 @@ Every repository names its keys in its own way, but of the same few words: `grou
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
@@ -79,6 +80,16 @@ def folded(key: str) -> str:
     ('dialogue_id', 'ground_truth', 'turn_idx')
     """
     return "_".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+", key)).lower()
+
+
+def name_prediction(keys: Iterable[str]) -> bool:
+    """Whether some of these keys say plainly that they hold predictions."""
+    return any((said := meaning(key)) is not None and said.side == "pred" and said.rank < 2 for key in keys)
+
+
+def name_record(keys: Iterable[str]) -> bool:
+    """Whether these keys name a dialogue or predictions, so that what has them is a record on its own."""
+    return name_prediction(keys) or any(folded(key) in DIALOGUE for key in keys)
 
 
 @lru_cache(maxsize=4096)

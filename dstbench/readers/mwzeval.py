@@ -10,8 +10,8 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.readers.format import Format, Source, StatesBuilder
-from dstbench.readers.state_cells import SHAPES, StateCells
-from dstbench.readers.state_text import Misfit
+from dstbench.readers.key_names import name_record
+from dstbench.readers.state_cells import StateCells
 
 
 class Turn(msgspec.Struct):
@@ -24,13 +24,13 @@ _SHAPE: Final = dict[str, list[Turn]]
 
 
 def _sniff(source: Source) -> bool:
-    """Whether dialogues are lists of turns with ``response`` or ``state``, and without FnCTOD's ``bspn_gen``."""
-    return any(
-        isinstance(dialogue, list)
-        and any(isinstance(turn, dict) and turn.keys() & {"response", "state"} for turn in dialogue[:20])
-        and not any(isinstance(turn, dict) and "bspn_gen" in turn for turn in dialogue[:20])
-        for dialogue in source.values(1, dict)
-    )
+    """Whether dialogues are lists of turns with ``response`` or ``state``, and without keys of gold or predictions."""
+    for dialogue in source.values(1, dict):
+        turns = [turn for turn in dialogue[:20] if isinstance(turn, dict)] if isinstance(dialogue, list) else []
+        keys = {key for turn in turns for key in turn}
+        if keys & {"response", "state"}:
+            return "bspn_gen" not in keys and not name_record(keys)
+    return False
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
@@ -39,12 +39,8 @@ def _read(source: Source, states: StatesBuilder) -> None:
     for dialogue, turns in dialogues.items():
         for number, turn in enumerate(turns):
             at = states.turn(dialogue, number)
-            if turn.state is msgspec.UNSET:
-                continue
-            try:
-                states.pred.state(at, cells.read(turn.state))
-            except Misfit as error:
-                raise source.error(error.what, SHAPES, dialogue=dialogue, turn=number, slot=error.slot) from None
+            if turn.state is not msgspec.UNSET:
+                states.pred.state(at, cells.checked(source, turn.state, dialogue=dialogue, turn=number))
     if not states.pred.present and dialogues:
         hint = "systems without a state tracker cannot be scored"
         raise source.error("no turn has a state: the file holds responses only", hint)

@@ -113,12 +113,13 @@ def is_record(record: Mapping[str, Any], given: Keys | None = None) -> bool:
     """Whether an object looks like the record of a turn, by itself."""
     if given is not None and any(key in record for key in (given.gold, given.pred) if key):
         return True
-    has_id = any(isinstance(key, str) and folded(key) in _IDS for key in record)
+    beside = any(isinstance(key, str) and folded(key) in _IDS for key in record)
     for key, value in record.items():
         if isinstance(key, str) and (said := meaning(key)) is not None:
             looks = could_be_state(value)
-            if looks or (looks is None and (said.rank == 0 or has_id)):
+            if looks or (looks is None and (said.rank == 0 or beside)):
                 return True
+            beside = beside or looks is None  # two empty states are more than one
     return False
 
 

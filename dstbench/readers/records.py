@@ -55,10 +55,14 @@ def _rows(source: Source) -> Iterator[Row]:
             steps = find_steps(item, partial(is_record, given=source.keys)) if steps is None else steps
             yield from walk(item, steps, place) if steps else [Row(place, item)]
     elif source.kind == "json":
-        steps = find_steps(source.json, partial(is_record, given=source.keys))
-        yield from walk(source.json, steps if steps is not None else (None,) * isinstance(source.json, list))
+        yield from _rows_in(source.json, source.keys)
     else:
         raise source.misshapen("neither JSON nor Parquet")
+
+
+def _rows_in(document: Any, keys: Keys | None) -> Iterator[Row]:
+    steps = find_steps(document, partial(is_record, given=keys))
+    return walk(document, steps if steps is not None else (None,) * isinstance(document, list))
 
 
 def frame_rows(frame: pl.DataFrame) -> Iterator[Row]:
@@ -123,10 +127,10 @@ def from_memory(records: Iterable[Any], name: str, keys: Keys | None = None) -> 
     """
     source, builder = Source(name), StatesBuilder(name, FORMAT.name)
     source.keys, source.hint = keys, FORMAT.hint
-    if isinstance(records, pl.DataFrame):
-        rows = list(frame_rows(records))
-    else:
-        rows = [Row(f"item {number}: ", record) for number, record in enumerate(records)]
+    try:
+        rows = list(frame_rows(records) if isinstance(records, pl.DataFrame) else _rows_in(list(records), keys))
+    except Broken as error:
+        raise source.misshapen(str(error)) from None
     collect(source, builder, rows)
     return noting_vanishing_slots(builder.build())
 

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.readers.builder import Pairs, split_triple
+from dstbench.readers.source import Source
 from dstbench.readers.state_text import Misfit, Repeated, named, parsed
 from dstbench.schema.core import BETWEEN
 
@@ -87,6 +88,13 @@ class StateCells:
         elif not is_missing(cell):
             raise Misfit(f"{named(cell)}, where a state must be")
         return pairs
+
+    def checked(self, source: Source, cell: Any, **where: Any) -> State:
+        """The state in a cell of a file; if it is none, an error that says where: the dialogue and the turn."""
+        try:
+            return self.read(cell)
+        except Misfit as error:
+            raise source.error(error.what, SHAPES, **where, slot=error.slot) from None
 
     def value(self, value: Any, slot: str) -> str | None:
         """A value as text; None: the slot is not in the state.

@@ -11,7 +11,7 @@ from typing import Any, Final
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot
 from dstbench.readers.format import Format, Source, StatesBuilder
 from dstbench.readers.record_keys import turn_number
-from dstbench.readers.state_cells import SHAPES, StateCells, could_be_state
+from dstbench.readers.state_cells import StateCells, could_be_state
 from dstbench.readers.state_text import Misfit, named
 from dstbench.readers.states import noting_vanishing_slots
 
@@ -66,10 +66,7 @@ def _read(source: Source, states: StatesBuilder) -> None:
             if (number := turn_number(turn)) is None:
                 raise source.misshapen("the turn is not a number", dialogue=dialogue, turn=turn)
             at = states.turn(dialogue, number)
-            try:
-                state = cells.read(cell)
-            except Misfit as error:
-                raise source.error(error.what, SHAPES, dialogue=dialogue, turn=turn, slot=error.slot) from None
+            state = cells.checked(source, cell, dialogue=dialogue, turn=turn)
             for side in (states.gold, states.pred):
                 side.state(at, state)
     if note := cells.note():
