@@ -82,14 +82,15 @@ def folded(key: str) -> str:
     return "_".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+", key)).lower()
 
 
-def name_prediction(keys: Iterable[str]) -> bool:
-    """Whether some of these keys say plainly that they hold predictions."""
-    return any((said := meaning(key)) is not None and said.side == "pred" and said.rank < 2 for key in keys)
+def name_sides(keys: Iterable[str], *sides: Side) -> bool:
+    """Whether some of these keys say plainly that they hold gold or predictions (or those of `sides` only)."""
+    meanings = [said for key in keys if (said := meaning(key)) is not None and said.rank < 2]
+    return any(not sides or said.side in sides for said in meanings)
 
 
 def name_record(keys: Iterable[str]) -> bool:
     """Whether these keys name a dialogue or predictions, so that what has them is a record on its own."""
-    return name_prediction(keys) or any(folded(key) in DIALOGUE for key in keys)
+    return name_sides(keys, "pred") or any(folded(key) in DIALOGUE for key in keys)
 
 
 @lru_cache(maxsize=4096)

@@ -54,6 +54,7 @@ class Fields:
         slot: Key of the slot, in rows of one slot each; None: a record is a turn.
         domain: Key of the slot's domain, if it stands apart.
         others: Further keys that hold states.
+        no_states: Keys that say plainly that they hold states of a side that no key has, but do not.
     """
 
     dialogue: str | None
@@ -63,6 +64,7 @@ class Fields:
     slot: str | None = None
     domain: str | None = None
     others: tuple[str, ...] = ()
+    no_states: tuple[str, ...] = ()
 
     @property
     def either(self) -> bool:
@@ -143,7 +145,7 @@ def choose(samples: Samples, given: Keys | None, *, named_outside: bool = False,
         if isinstance(key, str) and key not in taken + slots and (said := meaning(key)) is not None
     }  # fmt: skip
     holding = [key for key in meanings if samples.holds_states(key, surely=True)]
-    states = {key: said for key, said in meanings.items() if key in holding or _may_be_empty(samples, key, said)}
+    states = {key: said for key, said in meanings.items() if key in holding or _is_believed(samples, key, said)}
     by_user = [key for key in (given.gold, given.pred) if key and samples.holds_states(key, surely=True)]
     is_long = bool(slots) and not holding and not by_user
     if is_long:
@@ -164,7 +166,11 @@ def choose(samples: Samples, given: Keys | None, *, named_outside: bool = False,
         slots[0] if is_long else None,
         domains[0] if domains else None,
         () if is_long else tuple(key for key in holding if key not in (gold, pred)),
-    )
+        tuple(
+            key for key, said in meanings.items()
+            if key not in states and said.rank == 0 and {"gold": gold, "pred": pred}.get(said.side, key) is None
+        ),
+    )  # fmt: skip
 
 
 def ids(samples: Samples) -> list[str]:
@@ -177,8 +183,10 @@ def _first(samples: Samples, kind: Callable[[Any], bool], keys: Sequence[str]) -
     return next((key for key in keys if samples.mostly(kind, key)), keys[0] if keys else None)
 
 
-def _may_be_empty(samples: Samples, key: str, said: Meaning) -> bool:
-    """Whether all values under a key may be empty states, which is believed only of names that say so plainly."""
+def _is_believed(samples: Samples, key: str, said: Meaning) -> bool:
+    """Whether a key's name alone says that it holds states: they may all be empty, or be objects of another form."""
+    if said.rank == 0 and samples.mostly(_is_object, key):
+        return True
     return said.rank not in (2, 3) and samples.holds_states(key, surely=False)
 
 
@@ -254,6 +262,10 @@ def _turn(samples: Samples, taken: Collection[str | None]) -> str | None:
         what = f"{len(numbers)} keys could be the turn: {', '.join(numbers)}"
         raise KeysError(what, f"--keys turn={numbers[0]} takes that one")
     return _first(samples, _is_number, keys)
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, Mapping)
 
 
 def _is_text(value: Any) -> bool:

@@ -7,11 +7,11 @@ finds the way from the top to the records of a sample; `walk` goes it, and yield
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from dstbench.readers.key_names import DIALOGUE, folded
+from dstbench.readers.key_names import DIALOGUE, TURN, folded
 from dstbench.readers.state_text import named
 
 #: The keys from a document to its records; None stands for every key or index.
@@ -87,48 +87,49 @@ def walk(document: Any, steps: Steps, place: str = "") -> Iterator[Row]:
     """
     if steps == (None,) and isinstance(document, list):  # most files are so
         for number, record in enumerate(document):
-            yield Row(f"item {number}: ", record)
+            yield Row(f"{place}item {number}: ", record)
     else:
-        yield from _walk(document, steps, place, (), None)
+        yield from _walk(document, steps, place, _Around())
 
 
-def _walk(
-    document: Any, steps: Steps, place: str, keys: tuple[int | str, ...], dialogue: int | str | None
-) -> Iterator[Row]:
-    """As `walk`; `keys` are those that the way left open, `dialogue` is the id that the nearest object around names."""
+class _Around(NamedTuple):
+    """What stands around records: keys and indices that the way left open, and the dialogue and turn of objects."""
+
+    keys: tuple[int | str, ...] = ()
+    dialogue: str | int | None = None
+    turn: str | int | None = None
+
+    def row(self, place: str, record: Any) -> Row:
+        """A record in these surroundings."""
+        keys, dialogue, turn = self
+        last = keys[-1] if keys else None
+        is_number = isinstance(last, int) or (last is not None and last.isdecimal())
+        if dialogue is not None:
+            return Row(place, record, dialogue, turn if turn is not None else last if is_number else None)
+        names = [key for key in keys if isinstance(key, str)]
+        if isinstance(last, int) or (is_number and len(names) > 1):
+            of_dialogue = next((key for key in reversed(keys[:-1]) if isinstance(key, str)), None)
+            return Row(place, record, of_dialogue, None if of_dialogue is None else last, of_dialogue)
+        return Row(place, record, last, None, last)
+
+
+def _walk(document: Any, steps: Steps, place: str, around: _Around) -> Iterator[Row]:
     if not steps:
-        yield _row(place, document, keys, dialogue)
+        yield around.row(place, document)
         return
     step, *rest = steps
-    if isinstance(document, Mapping):
-        dialogue = _own_id(document, step) if _own_id(document, step) is not None else dialogue
-        if step is not None and step not in document:
+    if isinstance(document, Mapping) and step is not None:
+        if step not in document:
             raise Broken(f"{place}no {step!r} here, unlike before")
-        items: Iterable[tuple[Any, Any]] = document.items() if step is None else [(step, document[step])]
-    elif isinstance(document, list) and step is None:
-        items = enumerate(document)
+        by_name = {folded(key): value for key, value in document.items() if isinstance(value, (str, int))}
+        dialogue, turn = (
+            next((by_name[name] for name in names if name in by_name), before)
+            for names, before in ((DIALOGUE, around.dialogue), (TURN, around.turn))
+        )
+        yield from _walk(document[step], tuple(rest), f"{place}{step!r}: ", _Around(around.keys, dialogue, turn))
+    elif step is None and isinstance(document, (Mapping, list)):
+        for key, value in document.items() if isinstance(document, Mapping) else enumerate(document):
+            at = f"{place}{key!r}: " if isinstance(key, str) else f"{place}item {key}: "
+            yield from _walk(value, tuple(rest), at, _Around((*around.keys, key), around.dialogue))
     else:
         raise Broken(f"{place}{named(document)}, where there are records elsewhere")
-    for key, value in items:
-        at = f"{place}{key!r}: " if isinstance(key, str) else f"{place}item {key}: "
-        yield from _walk(value, tuple(rest), at, keys if step is not None else (*keys, key), dialogue)
-
-
-def _own_id(document: Mapping[str, Any], step: str | None) -> Any:
-    """The id of the dialogue that an object around records names; None: it names none."""
-    if step is None:
-        return None
-    by_name = {folded(key): value for key, value in document.items() if isinstance(value, (str, int))}
-    return next((by_name[name] for name in DIALOGUE if name in by_name), None)
-
-
-def _row(place: str, record: Any, keys: tuple[int | str, ...], dialogue: int | str | None) -> Row:
-    texts = [key for key in keys if isinstance(key, str)]
-    last = keys[-1] if keys else None
-    if dialogue is not None:
-        is_turn = isinstance(last, int) or (last is not None and last.isdecimal())
-        return Row(place, record, dialogue, last if is_turn else None)
-    if isinstance(last, int) or (last is not None and last.isdecimal() and len(texts) > 1):
-        of_dialogue = next((key for key in reversed(keys[:-1]) if isinstance(key, str)), None)
-        return Row(place, record, of_dialogue, None if of_dialogue is None else last, of_dialogue)
-    return Row(place, record, last, None, last)

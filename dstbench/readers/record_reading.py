@@ -75,7 +75,10 @@ class _Reading:
         self._source, self._rows, self._fields, self._cells = source, rows, fields, StateCells()
         self._notes: list[str] = []
         sides = {"gold": fields.gold, "pred": fields.pred}
-        self._sides = {side: key for side, key in sides.items() if key is not None and self._is_there(key)}
+        self._sides = {
+            side: key for side, key in sides.items()
+            if key is not None and (fields.slot is not None or self._is_there(key))
+        }  # fmt: skip
         self._check_keys(samples)
         self._turns = Turns(source, rows, fields, samples)
 
@@ -140,7 +143,7 @@ class _Reading:
         raise self._source.error(what, SHAPES, **where(row, self._fields), **slot) from None
 
     def _is_there(self, key: str) -> bool:
-        """Whether a side has a state, or a value, in any record."""
+        """Whether a side has a state in any record."""
         if any(key in row.record and not _is_blank(row.record[key]) for row in self._rows):
             return True
         self._notes.append(f"{key} is null in every record, and so is not taken")
@@ -176,24 +179,23 @@ class _Reading:
     def _keys_taken(self) -> str | None:
         """Which keys were taken; None: their names are dstbench's own, or given by the user, and no other could be."""
         fields = self._fields
-        told = [*self._turns.told]
-        if fields.slot is not None:
-            told += [(key, word) for key, word in ((fields.domain, "domain"), (fields.slot, "slot")) if key is not None]
-        told += (
-            [(fields.gold, "states")]
-            if fields.either and fields.gold
-            else [(key, side) for side, key in self._sides.items()]
-        )
+        sides = [(fields.gold, "states")] if fields.either else [(key, side) for side, key in self._sides.items()]
+        told = [*self._turns.told, (fields.slot, "slot"), (fields.domain, "domain"), *sides]
         given = vars(self._source.keys).values() if self._source.keys else ()
-        usual = self._turns.are_usual() and all(key in given or folded(key) == word for key, word in told[1:])
+        keys = [(key, word) for key, word in told if key is not None]
+        plain_keys = {key for key, word in keys if vars(OWN).get(word) == key or folded(key) == word}
         groups = [*dict.fromkeys(row.group for row in self._rows)] if fields.dialogue is not None else []
-        if usual and not fields.others and not 1 < len(groups) <= _GROUPS:
+        further = [
+            f"{' and '.join(word for key, word in self._turns.told if key is None)} from the objects around the records"
+            if None in dict(self._turns.told) else "",
+            f"records under {', '.join(map(str, groups))} are read together" if 1 < len(groups) <= _GROUPS else "",
+            f"not taken: {', '.join(fields.others)}" if fields.others else "",
+            f"no states in {', '.join(fields.no_states)}" if fields.no_states else "",
+        ]  # fmt: skip
+        if all(key in plain_keys or key in given for key, _ in keys) and not any(further):
             return None
-        parts = [key if key == vars(OWN).get(word) or folded(key) == word else f"{key} as {word}" for key, word in told]
-        note = f"keys taken: {', '.join(parts)}"
-        if 1 < len(groups) <= _GROUPS:
-            note += f"; records under {', '.join(map(str, groups))} are read together"
-        return note + (f"; not taken: {', '.join(fields.others)}" if fields.others else "")
+        taken = ", ".join(key if key in plain_keys else f"{key} as {word}" for key, word in keys)
+        return "; ".join(filter(None, [f"keys taken: {taken}", *further]))
 
 
 def _is_blank(cell: Any) -> bool:

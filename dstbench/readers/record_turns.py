@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from dstbench.readers.key_names import folded
 from dstbench.readers.record_keys import OWN, Fields, Samples, ids, turn_number
 from dstbench.readers.record_layout import Row
 from dstbench.readers.source import Source
@@ -37,23 +36,21 @@ class Turns:
     Attributes:
         of_rows: Dialogue and turn of each record.
         note: What to say of turns that no record numbers; None: nothing.
-        told: The keys that were taken, each with what it holds; without a key, what it is from.
+        told: The keys that were taken, each with what it holds; None: objects around the records say it.
     """
 
     def __init__(self, source: Source, rows: Sequence[Row], fields: Fields, samples: Samples) -> None:
         self._source, self._rows, self._fields = source, rows, fields
         self.note: str | None = None
-        around = "the objects around the records"
-        dialogue = fields.dialogue or around
-        self.told = [(dialogue, "dialogue")]
+        self.told: list[tuple[str | None, str]] = [(fields.dialogue, "dialogue")]
         if fields.turn is not None or all(row.turn is not None for row in rows):
-            self.told.append((fields.turn or around, "turn"))
+            self.told.append((fields.turn, "turn"))
             self.of_rows = [(self._dialogue(row), self._turn(row)) for row in rows]
             return
         by_user = source.keys is not None and source.keys.dialogue is not None
         for key in [fields.dialogue] if by_user or fields.dialogue is None else ids(samples):
             if (flags := self._flags(key)) is not None:
-                self.told = [(key or around, "dialogue and turn")]
+                self.told = [(key, "dialogue and turn")]
                 self.of_rows = flags
                 return
         counts: Counter[str] = Counter()
@@ -66,11 +63,6 @@ class Turns:
             f"{n:,} {word}{'s'[: n != 1]}" for n, word in ((len(rows), "record"), (len(counts), "dialogue"))
         )
         self.note = f"no turn numbers: the {records} of {dialogues} are counted in their order"
-
-    def are_usual(self) -> bool:
-        """Whether the keys are dstbench's own, or those that the user gives."""
-        given = vars(self._source.keys).values() if self._source.keys else ()
-        return all(key in (OWN.dialogue, *given) or folded(key) == word for key, word in self.told)
 
     def _flags(self, key: str | None) -> list[tuple[str, int]] | None:
         """Dialogues and turns, if the ids under a key have both; None: they have not."""

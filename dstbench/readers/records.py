@@ -50,10 +50,11 @@ def _rows(source: Source) -> Iterator[Row]:
     if source.raw.startswith(_PARQUET):
         yield from frame_rows(_parquet(source))
     elif source.kind == "jsonl":
-        steps = None
-        for place, item in source.json_lines():
-            steps = find_steps(item, partial(is_record, given=source.keys)) if steps is None else steps
-            yield from walk(item, steps, place) if steps else [Row(place, item)]
+        lines = list(source.json_lines())
+        ways = (find_steps(item, partial(is_record, given=source.keys)) for _, item in lines[:_SAMPLE])
+        steps = next((way for way in ways if way is not None), ())
+        for place, item in lines:
+            yield from walk(item, steps, place)
     elif source.kind == "json":
         yield from _rows_in(source.json, source.keys)
     else:

@@ -12,7 +12,7 @@ from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot
 from dstbench.readers.format import Format, Source, StatesBuilder
 from dstbench.readers.record_keys import turn_number
 from dstbench.readers.state_cells import StateCells, could_be_state
-from dstbench.readers.state_text import Misfit, named
+from dstbench.readers.state_text import named
 from dstbench.readers.states import noting_vanishing_slots
 
 
@@ -26,33 +26,23 @@ def _turns(source: Source, dialogue: str, turns: Any) -> Iterator[tuple[int | st
 
 
 def _sniff(source: Source) -> bool:
-    """Whether some of the dialogues' turns are states, and no other things are there."""
+    """Whether all turns of the first dialogues look like states, and some of them have slots."""
     sample = source.values(1, dict)
-    turns = [
-        list(inner.items()) if isinstance(inner, dict) else enumerate(inner)
-        for inner in sample
-        if isinstance(inner, (list, dict))
-    ]
-    if len(turns) < len(sample) or not sample:
+    if not sample or not all(isinstance(turns, (list, dict)) for turns in sample):
         return False
-    states = [item for of_dialogue in turns for item in of_dialogue]
-    if not all(turn_number(turn) is not None and could_be_state(state) is not False for turn, state in states):
+    turns = [turn for of_dialogue in sample for turn in _turns(source, "", of_dialogue)]
+    if not all(turn_number(turn) is not None and could_be_state(state) is not False for turn, state in turns):
         return False
-    return any(_has_slots(state) for _, state in states)
+    return any(_has_slots(state) for _, state in turns)
 
 
 def _has_slots(state: Any) -> bool:
-    """Whether a state has slots that are nested in a domain, or whose names have the domain of a known slot."""
-    try:
-        pairs = StateCells().read(state)
-    except Misfit:
-        return False
-    if isinstance(state, dict) and any(isinstance(inner, dict) for inner in state.values()):
-        return True
-    return any(
-        canonical_slot(slot) in KNOWN_SLOTS or "-" in slot
-        for slot, _ in (pairs.items() if isinstance(pairs, dict) else pairs)
-    )
+    """Whether a state is nested, or has slots that look like those of a domain."""
+    if isinstance(state, dict):
+        is_nested = any(isinstance(inner, dict) and inner for inner in state.values())
+        values = {slot: value for slot, value in state.items() if isinstance(value, (str, list))}
+        return is_nested or any("-" in slot or canonical_slot(slot) in KNOWN_SLOTS for slot in values)
+    return isinstance(state, list) and len(state) > 0
 
 
 def _read(source: Source, states: StatesBuilder) -> None:

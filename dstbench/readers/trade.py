@@ -15,7 +15,7 @@ from dstbench.conventions.slots import canonical_slot
 from dstbench.readers.columns import Tokens, by_key
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
 from dstbench.readers.format import Format, Pairs, Source, StatesBuilder
-from dstbench.readers.key_names import name_prediction
+from dstbench.readers.key_names import name_sides
 from dstbench.readers.source import values
 
 _SHAPE: Final = dict[str, dict[str, dict[str, list[str]]]]
@@ -83,7 +83,7 @@ def sniff_gold(source: Source, id_type: type) -> bool:
     dialogues = [dialogue for dialogue in source.objects_at(1, list) if "dialogue" in dialogue]
     turns = [turn for dialogue in dialogues for turn in values(dialogue["dialogue"], 1) if isinstance(turn, dict)]
     of_type = any(isinstance(dialogue.get("dialogue_idx"), id_type) for dialogue in dialogues)
-    return of_type and not any(map(name_prediction, turns))
+    return of_type and not any(name_sides(turn, "pred") for turn in turns)
 
 
 def _read_gold(source: Source, states: StatesBuilder) -> None:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -14,11 +15,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dstbench
-from tests.corpora import States, corpora
+from tests import formats
+from tests.corpora import EXAMPLE, States, corpora
 from tests.formats import _nested as nested
 from tests.formats import _pairs as pairs
-
-quiet = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+from tests.records import notes_of, quiet, table_of
 
 IDS = ("dialogue_id", "dial_id", "dialogue_idx", "idx", "ID", "dialogueId", "Dialogue ID", "id")
 TURNS = ("turn", "turn_id", "turn_idx", "turn_num", "turnIndex", "Turn")
@@ -137,10 +138,6 @@ def _csv(rows: list[dict[str, Any]], separator: str) -> str:
     return text.getvalue()
 
 
-def _table(data: Any, **how: Any) -> pl.DataFrame:
-    return dstbench.scan(data, **how).drop("run").collect()
-
-
 STATES = corpora().map(
     lambda states: [
         {
@@ -157,7 +154,7 @@ STATES = corpora().map(
 
 @quiet
 @given(data=st.data(), states=STATES, write=written_states(), names=st.sampled_from(SIDES))
-def test_any_way_to_write_records_gives_the_same_table(
+def test_any_way_to_write_records_gives_the_sametable_of(
     data: st.DataObject, states: States, write: Callable[[dict[str, str]], Any], names: tuple[str, str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:  # fmt: skip
@@ -173,15 +170,101 @@ def test_any_way_to_write_records_gives_the_same_table(
         | {key: NOISE[key] for key in noise}
         for s in states
     ]
-    wanted = _table(states)
+    wanted = table_of(states)
     layout = data.draw(st.sampled_from([*layouts(rows, d, t)]))
     document = layouts(rows, d, t)[layout]
     path = tmp_path_factory.mktemp("records") / "any.json"
     path.write_text(json.dumps(document, indent=data.draw(st.sampled_from([None, 1]))), encoding="utf-8")
-    assert _table(path).equals(wanted)
+    assert table_of(path).equals(wanted)
     if isinstance(document, list):
         path.write_text("".join(json.dumps(row) + "\n" for row in document), encoding="utf-8")
-        assert _table(path).equals(wanted)
-        assert _table(iter(document)).equals(wanted)
+        assert table_of(path).equals(wanted)
+        assert table_of(iter(document)).equals(wanted)
         path.write_text(_csv(rows, data.draw(st.sampled_from(",;\t"))), encoding="utf-8-sig")
-        assert _table(path).equals(wanted)
+        assert table_of(path).equals(wanted)
+
+
+@quiet
+@given(states=corpora(), text=st.booleans())
+def test_frames_of_records_are_read_as_lists(
+    states: States, text: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    cell: Callable[[dict[str, str]], Any] = json.dumps if text else dict
+    rows = [
+        {"dial_id": s["dialogue_id"], "turn_id": s["turn"], "gt": cell(s["gold"]), "predicted": cell(s["pred"])}
+        for s in states
+    ]
+    assume(text or all(any(s[side] for s in states) for side in ("gold", "pred")))  # Parquet has no empty structs
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    path = tmp_path_factory.mktemp("frames") / "any"
+    frame.write_parquet(path)
+    wanted = table_of(states)
+    for data in (frame, frame.lazy(), frame.to_arrow(), path):
+        assert table_of(data).equals(wanted)
+    both = pl.concat([frame.with_columns(run=pl.lit(name)) for name in ("a", "b")])
+    assert dstbench.scan(both).collect()["run"].unique(maintain_order=True).to_list() == ["a", "b"]
+    keys = {"id": "A", "turn": "B", "gold": "C", "pred": "D"}
+    frame.rename(dict(zip(frame.columns, "ABCD", strict=True))).write_parquet(path)
+    assert table_of(path, keys=keys).equals(wanted)
+
+
+def test_a_frame_whose_states_are_lists_of_slots() -> None:
+    """As Arrow writes maps."""
+    state = [{"key": "hotel-area", "value": "north"}]
+    frame = pl.DataFrame({"dialogue_id": ["MUL1"], "turn": [0], "gold": [state], "pred": [state]})
+    assert table_of(frame).rows() == [("MUL1", 0, "hotel-area", "north", "north")]
+    assert notes_of(frame) == []
+
+
+def test_a_frame_of_pandas_may_hold_anything() -> None:
+    """pandas itself is not needed for it: only that a class of this module gives records."""
+
+    class DataFrame:
+        __module__ = "pandas"
+
+        def __init__(self, rows: list[dict[str, Any]]) -> None:
+            self.rows, self.columns = rows, list(rows[0])
+
+        def to_dict(self, orient: str) -> list[dict[str, Any]]:
+            assert orient == "records"
+            return [dict(row) for row in self.rows]
+
+    rows = [
+        {"dialogue_id": "MUL1", "turn": float(t["turn"]), "gold": t["gold"], "pred": str(t["pred"])} for t in EXAMPLE
+    ]
+    assert dstbench.score(DataFrame(rows), metrics="jga").select("run", "value").rows() == [("table", 0.5)]
+    runs = dstbench.score(DataFrame([{**row, "run": name} for name in "ab" for row in rows]), metrics="jga")
+    assert runs.select("run", "value").rows() == [("a", 0.5), ("b", 0.5)]
+
+
+def test_a_loose_format_yields_to_another_in_a_folder(here: Path) -> None:
+    Path("out").mkdir()
+    Path("out/a_details.csv").write_text(formats.csv())
+    Path("out/model.json").write_text(formats.gtpr())
+    Path("out/states.json").write_text(formats.state_lists())
+    assert dstbench.read("out").format == "gtpr"
+    Path("out/model.json").unlink()
+    with pytest.raises(dstbench.DstbenchError, match=r"2 files of data .*a_details\.csv \(csv\), .*\(state-lists\)"):
+        dstbench.read("out")
+    Path("out/states.json").unlink()
+    assert dstbench.read("out").format == "csv"
+
+
+NO_RECORDS: list[Any] = [
+    {"hotel-area": ["north", "south"], "hotel-name": ["a-b lodge"]},
+    {"MUL1": {"1": {"Hotel-Inform": [["area", "north"]]}, "2": "No Annotation"}},
+    {"MUL1.json": {"hotel": {"info": {"area": "north"}}}},
+    [{"name": "a lodge", "area": "north", "type": "hotel"}],
+    [{"service_name": "Hotels_2", "slots": [], "intents": []}],
+    {"jga": 0.5, "total": {"jga": 0.5}, "history": [{"val-loss": 0.3}]},
+    {"class": [{"precision": 0.5}], "true": 3},
+    [{"id": 1, "label": 1, "prediction": 0.7}],
+    [{"id": 1, "prompt": "x", "output": "the state is unclear"}],
+]
+
+
+@pytest.mark.parametrize("document", NO_RECORDS)
+def test_other_files_are_not_taken_for_records(document: Any, here: Path) -> None:
+    Path("p.json").write_text(json.dumps(document))
+    with pytest.raises(dstbench.DstbenchError, match="no known format"):
+        dstbench.read("p.json")
