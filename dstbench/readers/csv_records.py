@@ -28,8 +28,7 @@ _SAMPLE: Final = 20
 
 def _rows(source: Source, text: str, separator: str) -> Iterator[Row]:
     """The lines as records."""
-    csv.field_size_limit(1 << 30)  # dialogues' histories are long
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    lines = _lines(text, separator)
     names: list[str] | None = None
     number = 1
     try:
@@ -50,21 +49,25 @@ def _rows(source: Source, text: str, separator: str) -> Iterator[Row]:
         raise source.error(f"line {number}: broken CSV: {error}", CUT_OFF) from None
 
 
+def _lines(text: str, separator: str) -> Any:
+    csv.field_size_limit(1 << 30)  # the history of a dialogue may be long
+    return csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+
+
 def _separator(source: Source) -> str | None:
     """The separator that makes columns of which records can be read; None: none does."""
     if source.kind not in ("text", "tsv"):
         return None
     beginning = source.raw[:_BEGINNING].decode(errors="replace")
     for separator in sorted(_SEPARATORS, key=beginning.partition("\n")[0].count, reverse=True):
-        lines = csv.reader(io.StringIO(beginning, newline=""), delimiter=separator, strict=True)
         fields: list[list[str]] = []
         with suppress(csv.Error):  # a field may go on after the beginning
-            fields.extend(islice(filter(any, lines), _SAMPLE))
+            fields.extend(islice(filter(any, _lines(beginning, separator)), _SAMPLE))
         if not fields:
             continue
         names, *rest = fields
-        samples = rest or [[""] * len(names)]
-        records = [{name.strip(): field or None for name, field in zip(names, line, strict=False)} for line in samples]
+        samples = [line for line in rest if len(line) == len(names)] or [[""] * len(names)]
+        records = [{name.strip(): field or None for name, field in zip(names, line, strict=True)} for line in samples]
         with suppress(KeysError):
             choose(Samples(records), source.keys)
             return separator

@@ -15,7 +15,7 @@ from dstbench.errors import did_you_mean
 from dstbench.readers import key_names
 from dstbench.readers.key_names import Meaning, Side, folded, meaning
 from dstbench.readers.options import Keys
-from dstbench.readers.state_cells import could_be_state, plain
+from dstbench.readers.state_cells import could_be_state, is_missing, plain
 
 #: The names of dstbench's own.
 OWN: Final = Keys("dialogue_id", "turn", "gold", "pred", "system", "user")
@@ -101,9 +101,13 @@ class Samples:
         return yes > no or (not surely and yes == no == 0)
 
     def mostly(self, kind: Callable[[Any], bool], key: str) -> bool:
-        """Whether most values under a key are of a kind."""
-        values = self.values[key]
+        """Whether most values under a key, of those that are there, are of a kind."""
+        values = [value for value in self.values[key] if not is_missing(value)]
         return 2 * sum(map(kind, values)) > len(values)
+
+    def are_null(self, key: str) -> bool:
+        """Whether there is nothing under a key."""
+        return all(map(is_missing, self.values[key]))
 
     def named(self, names: Sequence[str]) -> list[str]:
         """The keys that have these names, in the order of the names."""
@@ -139,7 +143,10 @@ def choose(samples: Samples, given: Keys | None, *, named_outside: bool = False,
     """
     given = _present(samples, given or Keys())
     taken = [given.dialogue, given.turn, given.gold, given.pred, given.system, given.user]
-    slots = [key for key in samples.named(key_names.SLOT) if key not in taken and samples.mostly(_is_text, key)]
+    slots = [
+        key for key in samples.named(key_names.SLOT)
+        if key not in taken and (samples.mostly(_is_text, key) or samples.are_null(key))
+    ]  # fmt: skip
     meanings = {
         key: said for key in samples.values
         if isinstance(key, str) and key not in taken + slots and (said := meaning(key)) is not None
@@ -185,7 +192,7 @@ def _first(samples: Samples, kind: Callable[[Any], bool], keys: Sequence[str]) -
 
 def _is_believed(samples: Samples, key: str, said: Meaning) -> bool:
     """Whether a key's name alone says that it holds states: they may all be empty, or be objects of another form."""
-    if said.rank == 0 and samples.mostly(_is_object, key):
+    if key in (OWN.gold, OWN.pred) or (said.rank == 0 and samples.mostly(_is_object, key)):
         return True
     return said.rank not in (2, 3) and samples.holds_states(key, surely=False)
 

@@ -101,6 +101,8 @@ def _sniff(source: Source) -> bool:
     rows: list[Row] = []
     with suppress(Broken):  # reading says what is wrong
         rows.extend(row for row in islice(walk(sample, steps), _SAMPLE) if isinstance(row.record, Mapping))
+    if not rows:
+        return False
     try:
         choose(Samples(row.record for row in rows), source.keys, named_outside=rows[0].dialogue is not None)
     except KeysError:  # likewise

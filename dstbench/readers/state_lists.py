@@ -42,7 +42,7 @@ def _has_slots(state: Any) -> bool:
         is_nested = any(isinstance(inner, dict) and inner for inner in state.values())
         values = {slot: value for slot, value in state.items() if isinstance(value, (str, list))}
         return is_nested or any("-" in slot or canonical_slot(slot) in KNOWN_SLOTS for slot in values)
-    return isinstance(state, list) and len(state) > 0
+    return could_be_state(state) is True
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
