@@ -119,7 +119,7 @@ def demo(
 
 @command(app, doing="reading", example="ls formats")
 def ls(what: Annotated[Listing, typer.Argument(metavar="WHAT", help="What to list.")], table: Table) -> str:
-    """List formats, matchers, metrics, profiles, slots or steps."""
+    """List formats, gold that is recognised, matchers, metrics, profiles, slots or steps."""
     from dstbench.cli.listing import LISTINGS
     from dstbench.rendering.tables import render_rows
 

@@ -13,6 +13,7 @@ from dstbench.conventions.profiles import PROFILES
 from dstbench.conventions.slots import SLOT_SETS
 from dstbench.metrics import REGISTRY
 from dstbench.readers import FORMATS
+from dstbench.runs.gold_sets import gold_sets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,8 +68,23 @@ def slots() -> pl.DataFrame:
     )
 
 
+def gold() -> pl.DataFrame:
+    """Gold that is recognised: (name, dialogues, turns, slots, fingerprint)."""
+    return pl.DataFrame(
+        {
+            "name": one.name,
+            "dialogues": one.dialogues,
+            "turns": one.turns,
+            "slots": one.slots,
+            "fingerprint": one.fingerprint,
+        }
+        for one in gold_sets()
+    )
+
+
 LISTINGS: Final[dict[Listing, Callable[[], pl.DataFrame]]] = {
     "formats": formats,
+    "gold": gold,
     "matchers": matchers,
     "metrics": metrics,
     "profiles": profiles,
