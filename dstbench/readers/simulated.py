@@ -6,8 +6,8 @@ files and get it here, as in TripPy's predictions: ``restaurant`` or ``movie``, 
 one of the two datasets has, or else by what the user intends.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final
 
 import msgspec
 
@@ -51,12 +51,12 @@ class Dialogue(msgspec.Struct):
 
 
 class _Utterance(msgspec.Struct):
-    text: str = ""
+    text: str
 
 
 class _SpokenTurn(msgspec.Struct):
-    user_utterance: _Utterance = msgspec.field(default_factory=_Utterance)
-    system_utterance: _Utterance = msgspec.field(default_factory=_Utterance)
+    user_utterance: _Utterance | msgspec.UnsetType = msgspec.UNSET
+    system_utterance: _Utterance | msgspec.UnsetType = msgspec.UNSET
 
 
 class _SpokenDialogue(msgspec.Struct):
@@ -89,33 +89,40 @@ def _read(source: Source, states: StatesBuilder) -> None:
 
 class _Document(JsonDocument):
     name = "dialogue_id"
-    usual: Mapping[str, str] = {"pricerange": "price_range"}
+    usual: ClassVar = {"pricerange": "price_range"}
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        # Found before any edit, which may remove the slots that show it.
+        self._domains = {name: _domain(msgspec.convert(item, Dialogue).turns) for name, item in self.dialogues()}
 
     def turns(self) -> Iterator[DocumentTurn]:
         for name, dialogue in self.dialogues():
-            domain = _domain(msgspec.convert(dialogue, Dialogue).turns)
             for number, turn in enumerate(dialogue["turns"]):
                 texts = {
                     speaker: (turn[f"{speaker}_utterance"], "text")
                     for speaker in ("system", "user")
                     if f"{speaker}_utterance" in turn
                 }
-                yield DocumentTurn(name, number, (turn["dialogue_state"], domain), texts)
+                yield DocumentTurn(name, number, (turn["dialogue_state"], self._domains[name]), texts)
 
     def cells(self, state: Any) -> Iterator[Cell]:
         entries, domain = state
         for entry in entries:
-            yield canonical_slot(domain + entry["slot"]), (entry, "value"), entry["slot"]
+            yield canonical_slot(domain + entry["slot"]), (entries, entry), entry["slot"]
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
-        entries, _ = state
-        entries.append({"slot": spelling or self.usual_name(slot)})
-        return entries[-1], "value"
+        return state[0], {"slot": spelling or self.usual_name(slot)}
 
-    def edit(self, turn: DocumentTurn, changes: Mapping[str, str | None]) -> None:
-        super().edit(turn, changes)
-        entries, _ = turn.state
-        entries[:] = [entry for entry in entries if "value" in entry]
+    def put(self, place: Place, value: str | None) -> None:
+        entries, entry = place
+        rest = [other for other in entries if other is not entry]
+        if value is None:
+            entries[:] = rest
+        else:
+            entry["value"] = value
+            if len(rest) == len(entries):  # it is new
+                entries.append(entry)
 
 
 FORMAT: Final = Format(
