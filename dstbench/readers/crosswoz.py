@@ -22,7 +22,7 @@ _RESULTS: Final = "selectedResults"
 
 
 class Message(msgspec.Struct):
-    """A message of the user, or of the system, whose messages have a state."""
+    """A message of the user, or of the system; the system's have a state."""
 
     role: str
     sys_state_init: dict[str, dict[str, str | list[str]]] | msgspec.UnsetType = msgspec.UNSET
@@ -34,6 +34,12 @@ class Dialogue(msgspec.Struct):
     messages: list[Message]
 
 
+class _Messages(msgspec.Struct):
+    """A dialogue whose messages are not checked yet."""
+
+    messages: list[Any]
+
+
 class _SpokenMessage(msgspec.Struct):
     role: str
     content: str = ""
@@ -41,9 +47,6 @@ class _SpokenMessage(msgspec.Struct):
 
 class _SpokenDialogue(msgspec.Struct):
     messages: list[_SpokenMessage]
-
-
-_SHAPE: Final = dict[str, Dialogue]
 
 
 def _sniff(source: Source) -> bool:
@@ -56,10 +59,11 @@ def _sniff(source: Source) -> bool:
 
 def _read(source: Source, states: StatesBuilder) -> None:
     unanswered = 0
-    for dialogue, content in source.whole(_SHAPE, "dialogue", None, None, None, "slot", "slot").items():
+    for dialogue, content in source.whole(dict[str, _Messages], "dialogue").items():
         number = -1
         is_open = False  # whether the user has spoken and the system has not answered
-        for message in content.messages:
+        for item in content.messages:
+            message = source.convert(item, Message, None, "slot", "slot", dialogue=dialogue, turn=max(number, 0))
             if message.role == _USER:
                 unanswered += is_open
                 number, is_open = number + 1, True
@@ -115,7 +119,7 @@ FORMAT: Final = Format(
         '{"9901": {"messages": [{"role": "usr", "content": ""}, {"role": "sys", "content": "", '
         '"sys_state_init": {"酒店": {"名称": "", "评分": "4.5分以上", "selectedResults": []}}}]}}'
     ),
-    shape=_SHAPE,
+    shape=dict[str, Dialogue],
     sniff=_sniff,
     reader=_read,
     omits=("",),

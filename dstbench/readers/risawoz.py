@@ -1,9 +1,9 @@
 """RiSAWOZ (Quan et al. 2020), gold only.
 
 Conventions: a turn has what the user says, the state after it, and what the system answers. States are cumulative
-(``inform slot-values``, one object of ``domain-slot``); a slot that is not in the state is not listed. What a turn adds
-(``turn_inform``) and what the user asks for (``turn request``) are not read. The words of Chinese values stand apart, as
-in the file.
+(``inform slot-values``, with keys ``domain-slot``); a slot that is not in the state is not listed. What a turn adds
+(``turn_inform``) and what the user asks for (``turn request``) are not read. Values are kept as written, with a blank
+between Chinese words.
 """
 
 from collections.abc import Iterator

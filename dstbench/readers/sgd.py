@@ -67,7 +67,7 @@ class SpokenDialogue(msgspec.Struct):
 
     dialogue_id: str
     turns: list[Spoken]
-    original_id: str | msgspec.UnsetType = msgspec.UNSET
+    original_id: str | int | None = None
 
 
 def _sniff(source: Source) -> bool:

@@ -1,9 +1,9 @@
 """The simulated dialogues sim-M and sim-R (Shah et al. 2018), gold only.
 
 Conventions: a turn has what the system said before, what the user says, and the cumulative state after it, a list of
-slots and values; a slot that is not in the state is not listed. Turns are numbered from 0. Slots have no domain in these
-files and get it here, as in TripPy's predictions: ``restaurant`` or ``movie``, by the slots of the dialogue that only
-one of the two datasets has, or else by what the user intends.
+slots and values; a slot that is not in the state is not listed. Turns are numbered from 0. Slots have no domain in
+these files and get it here, as in TripPy's predictions: ``restaurant`` or ``movie``, by the slots of the dialogue that
+only one of the two datasets has, or else by what the user intends.
 """
 
 from collections.abc import Iterator

@@ -44,6 +44,8 @@ class States:
         places: (dialogue: String, file: String name without folders, position: UInt32 in that file), for predictions
             that name dialogues by their place in a dataset; None: no format does so for such files.
         splits: (dialogue: String, split: String ``train``, ``dev`` or ``test``), one row per dialogue; None: unknown.
+        aliases: (dialogue: String, alias: String), other names of dialogues, by which predictions may call them; None:
+            there are none.
         complete: Takes the gold states and returns these states with a predicted side, if the file alone does not say
             what is predicted; None: it does.
         only: The metrics, in dstbench's notation, that can be computed, if the file holds less than states; None: all.
@@ -57,6 +59,7 @@ class States:
     either: bool = False
     places: pl.DataFrame | None = None
     splits: pl.DataFrame | None = None
+    aliases: pl.DataFrame | None = None
     complete: Callable[[States], States] | None = None
     only: tuple[str, ...] | None = None
 
@@ -126,7 +129,7 @@ def merge_states(parts: Sequence[States], source: str | None = None) -> States:
             without = next(part for part in parts if getattr(part, name) is None)
             raise error_in(without, f"no {name} inside, unlike in {having[0].source}")
         merged[name] = _concat([getattr(part, name) for part in having], source) if having else None
-    for name in ("places", "splits"):
+    for name in ("places", "splits", "aliases"):
         tables = [table for part in parts if (table := getattr(part, name)) is not None]
         merged[name] = pl.concat(tables) if tables else None
     notes = tuple(note for part in parts for note in part.notes)
@@ -175,10 +178,11 @@ def only_split(states: States, split: str) -> States:
     if not any(side is not None and side.turns.height for side in (gold, pred)):
         splits = ", ".join(sorted(states.splits["split"].unique()))
         raise error_in(states, f"no dialogue of the split {split!r}", f"there are: {splits}")
-    places = states.places
-    if places is not None:
-        places = places.join(kept, on="dialogue", how="semi", maintain_order="left")
-    return replace(states, gold=gold, pred=pred, places=places, splits=kept)
+    places, aliases = (
+        None if table is None else table.join(kept, on="dialogue", how="semi", maintain_order="left")
+        for table in (states.places, states.aliases)
+    )
+    return replace(states, gold=gold, pred=pred, places=places, aliases=aliases, splits=kept)
 
 
 def same_turns(gold: Side, pred: Side) -> bool:
