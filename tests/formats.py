@@ -242,6 +242,17 @@ def ldst() -> str:
     return "".join(lines)
 
 
+def sdp_dst() -> tuple[str, str]:
+    """The index, and the predicted values in its order."""
+    index, values = [], []
+    for t in EXAMPLE:
+        for name in STAR_SLOTS:
+            domain, _, slot = name.partition("-")
+            index.append(f"dialogues_001.json|||0|||{2 * t['turn']}|||4|||{domain}|||{slot.replace(' ', '')}\n")
+            values.append(t["pred"].get(name, "NONE"))
+    return "".join(index), "\n".join(values)
+
+
 def trade_gold() -> str:
     turns = [
         {"turn_idx": t["turn"], "transcript": said["user"], "system_transcript": said["system"], "belief_state": [
@@ -450,6 +461,8 @@ ONLY_GOLD: dict[str, Callable[[], str]] = {
     "icdst (gold)": icdst_gold, "simpletod-gold": simpletod_gold, "multiwoz": multiwoz, "sgd (gold)": sgd_gold,
     "convlab-gold": convlab_gold, "crosswoz": crosswoz, "risawoz": risawoz,
 }  # fmt: skip
+#: In two files, of which the second is called `generated_predictions.txt`.
+TWO_FILES: dict[str, Callable[[], tuple[str, str]]] = {"sdp-dst": sdp_dst}
 #: Without states: which slots are right.
 MARKS: dict[str, Callable[[], str]] = {"fga-trippy": fga_trippy}
 #: Of the restaurant datasets, which have a dialogue of their own.

@@ -25,6 +25,7 @@ from dstbench.readers import (
     pptod,
     risawoz,
     savn,
+    sdp_dst,
     sgd,
     simpletod,
     simulated,
@@ -67,6 +68,7 @@ FORMATS: Final[dict[str, Format]] = {
         convlab.RAW,
         dstc10.FORMAT,
         ldst.FORMAT,
+        sdp_dst.FORMAT,
         star.TSV,
         sumbt.FORMAT,
         trade.GOLD,
@@ -115,6 +117,8 @@ def find_format(source: Source, name: str | None = None) -> Format:
         return FORMATS[name]
     if form := sniff(source):
         return form
+    if sdp_dst.is_index(source):
+        raise sdp_dst.without_values(source)
     raise source.error(*_unknown(source))
 
 
@@ -197,6 +201,11 @@ def _unknown(source: Source) -> tuple[str, str]:
     if source.kind == "json" and isinstance(source.json, dict) and source.json.keys() >= {"class_types", "slots"}:
         what = "TripPy's configuration, not its predictions"
         return what, "score pred_res.*.json; this file is what --label-map takes"
+    if source.kind == "text" and (index := source.sibling("test.idx", "dev.idx", "train.idx")) is not None:
+        return (
+            "no known format: lines of text",
+            f"if they are SDP-DST's values, name {index.name}, which is beside them",
+        )
     hint = "`dstbench ls formats` shows each with an example; --from FORMAT says which it is"
     return f"no known format: {_describe(source)}", hint
 
