@@ -37,7 +37,7 @@ from dstbench.readers import (
     trippy,
     woz,
 )
-from dstbench.readers.folder import data_files, split_of
+from dstbench.readers.folder import data_files
 from dstbench.readers.format import Format, Source, States
 from dstbench.readers.options import Keys
 from dstbench.readers.states import in_split, merge_states, only_split
@@ -175,8 +175,8 @@ def read(
         for file, form in find_files(source, format, split):
             states = form.read(file)
             file.forget()  # before the garbage collector is on again and looks at millions of objects
-            if states.splits is None and source.is_folder and (named := split_of(source, file)) is not None:
-                states = in_split(states, named)
+            if states.splits is None and file.split is not None:
+                states = in_split(states, file.split)
             parts.append(states)
     whole = merge_states(parts, source.name)
     return whole if split is None else only_split(whole, split)

@@ -106,6 +106,21 @@ def _dialogues(source: Source, shape: type[T]) -> Iterator[T]:
     return source.objects(shape, "dialogue_id", None, "turn", None, None, None, None, "slot", items=items)
 
 
+class _SizedTurn(msgspec.Struct):
+    speaker: str
+
+
+class _SizedDialogue(msgspec.Struct):
+    dialogue_id: str
+    turns: list[_SizedTurn]
+
+
+def _outline(source: Source) -> Iterator[tuple[str, int]]:
+    content: Any = msgspec.json.decode(source.raw, type=list[_SizedDialogue] | dict[str, _SizedDialogue])
+    for dialogue in content.values() if isinstance(content, dict) else content:
+        yield dialogue.dialogue_id, sum(turn.speaker.upper() == _USER for turn in dialogue.turns)
+
+
 class _Document(JsonDocument):
     name = "dialogue_id"
 
@@ -150,6 +165,7 @@ FORMAT: Final = Format(
     sniff=_sniff,
     reader=_read,
     sharded=True,
+    outline=_outline,
     said=said_in(_Document, lambda source: [*_dialogues(source, SpokenDialogue)]),
     document=_Document,
 )

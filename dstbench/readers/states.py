@@ -123,12 +123,16 @@ def merge_states(parts: Sequence[States], source: str | None = None) -> States:
 
         return replace(parts[0], source=source, complete=complete)
     merged: dict[str, Any] = {}
+    splits = pl.concat(
+        [pl.Series(dtype=pl.String), *(p.splits["split"] for p in parts if p.splits is not None)]
+    ).unique()
+    hint = f"ids repeat across its splits; choose one: --split {splits.sort()[-1]}" if len(splits) > 1 else None
     for name in ("gold", "pred"):
         having = [part for part in parts if getattr(part, name) is not None]
         if having and len(having) < len(parts):
             without = next(part for part in parts if getattr(part, name) is None)
             raise error_in(without, f"no {name} inside, unlike in {having[0].source}")
-        merged[name] = _concat([getattr(part, name) for part in having], source) if having else None
+        merged[name] = _concat([getattr(part, name) for part in having], source, hint) if having else None
     for name in ("places", "splits", "aliases"):
         tables = [table for part in parts if (table := getattr(part, name)) is not None]
         merged[name] = pl.concat(tables) if tables else None
@@ -201,12 +205,12 @@ def only_turns(side: Side, kept: pl.Series) -> Side:
     return Side(side.turns.filter(kept), of_kept(side.cells), frames)
 
 
-def _concat(sides: list[Side], source: str) -> Side:
+def _concat(sides: list[Side], source: str, hint: str | None) -> Side:
     turns = pl.concat([side.turns for side in sides])
     twice = turns.filter(pl.struct("dialogue", "turn").is_duplicated())
     if twice.height:
         dialogue, turn = twice.row(0)
-        raise DstbenchError("the same turn in two files", file=source, dialogue=dialogue, turn=turn)
+        raise DstbenchError("the same turn in two files", file=source, dialogue=dialogue, turn=turn, hint=hint)
     offset, cells, frames = 0, [], []
     for side in sides:
         shifted = pl.col("at") + pl.lit(offset, pl.UInt32)
