@@ -44,11 +44,11 @@ class States:
         places: (dialogue: String, file: String name without folders, position: UInt32 in that file), for predictions
             that name dialogues by their place in a dataset; None: no format does so for such files.
         splits: (dialogue: String, split: String ``train``, ``dev`` or ``test``), one row per dialogue; None: unknown.
-        aliases: (dialogue: String, alias: String), other names of dialogues, by which predictions may call them; None:
-            there are none.
         complete: Takes the gold states and returns these states with a predicted side, if the file alone does not say
             what is predicted; None: it does.
         only: The metrics, in dstbench's notation, that can be computed, if the file holds less than states; None: all.
+        aliases: (dialogue: String, alias: String), other names of dialogues, by which predictions may call them; None:
+            there are none.
     """
 
     source: str
@@ -59,9 +59,9 @@ class States:
     either: bool = False
     places: pl.DataFrame | None = None
     splits: pl.DataFrame | None = None
-    aliases: pl.DataFrame | None = None
     complete: Callable[[States], States] | None = None
     only: tuple[str, ...] | None = None
+    aliases: pl.DataFrame | None = None
 
 
 def sides_of(states: States) -> list[Side]:
