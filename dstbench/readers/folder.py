@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
-from dstbench.errors import warn
+from dstbench.errors import DstbenchError, warn
 
 if TYPE_CHECKING:  # formats import the names of splits from here
     from dstbench.readers.format import Format, Source
@@ -30,7 +30,11 @@ _SHOWN: Final = 8
 
 
 def data_files(
-    folder: Source, sniff: Callable[[Source], Format | None], split: str | None = None
+    folder: Source,
+    sniff: Callable[[Source], Format | None],
+    split: str | None = None,
+    *,
+    why: Callable[[Source], DstbenchError | None] = lambda _: None,
 ) -> Iterator[tuple[Source, Format]]:
     """The files of a folder that are data, one by one, sorted by name; each knows its split (`Source.split`).
 
@@ -38,6 +42,7 @@ def data_files(
         folder: The folder.
         sniff: Returns the format of a file; None: it is of no known format.
         split: If subfolders or files are splits, only the files of this one; None: all.
+        why: The error about a file of no known format, if more can be said of it; raised if no other file is data.
 
     Raises:
         DstbenchError: There are no such files, or they are of several formats or runs.
@@ -52,10 +57,12 @@ def data_files(
     splits: set[str | None] = set()
     first: Format | None = None
     is_one = True
+    reason: DstbenchError | None = None
     while files:
         file = files.pop(0)  # so that nothing holds on to its content once it has been read
         form = sniff(file) if may_be_read(file) else None
         if form is None and not file.is_parquet:
+            reason = reason or (why(file) if may_be_read(file) else None)
             continue
         kind = form.name if form else "long table"
         data.append((file.name, kind))
@@ -66,7 +73,7 @@ def data_files(
         if form is not None and is_part:
             yield file, form
     if not data:
-        raise folder.error(
+        raise reason or folder.error(
             f"a folder without a file of a known format ({number} files)" if number else "an empty folder",
             "`dstbench ls formats` shows each with an example",
         )

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from os import PathLike, fspath
 from typing import Final
 
-from dstbench.errors import UsageError, did_you_mean
+from dstbench.errors import DstbenchError, UsageError, did_you_mean
 from dstbench.io import archives
 from dstbench.readers import (
     convlab,
@@ -117,9 +117,7 @@ def find_format(source: Source, name: str | None = None) -> Format:
         return FORMATS[name]
     if form := sniff(source):
         return form
-    if sdp_dst.is_index(source):
-        raise sdp_dst.without_values(source)
-    raise source.error(*_unknown(source))
+    raise _incomplete(source) or source.error(*_unknown(source))
 
 
 def sniff(source: Source) -> Format | None:
@@ -141,10 +139,15 @@ def find_files(source: Source, name: str | None = None, split: str | None = None
     if not source.is_folder:
         yield source, find_format(source, name)
     elif name is None:
-        yield from data_files(source, sniff, split)
+        yield from data_files(source, sniff, split, why=_incomplete)
     else:
         wanted = find_format(source, name)
-        yield from data_files(source, lambda file: wanted if wanted.sniff(file) else None, split)
+        yield from data_files(source, lambda file: wanted if wanted.sniff(file) else None, split, why=_incomplete)
+
+
+def _incomplete(file: Source) -> DstbenchError | None:
+    """Why a file of no known format is none, if another file beside it is missing."""
+    return sdp_dst.without_values(file) if sdp_dst.is_index(file) else None
 
 
 def read(

@@ -89,6 +89,8 @@ def test_one_of_two_files_is_not_enough(here: Path) -> None:
     ):
         read("other/test.idx")
     Path("other/generated_predictions.txt").unlink()
+    with pytest.raises(dstbench.DstbenchError, match=r"other/test\.idx: it names slots, but"):
+        read("other")
     for form in (None, "sdp-dst"):
         with pytest.raises(
             dstbench.DstbenchError,
