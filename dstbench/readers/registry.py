@@ -172,7 +172,8 @@ def read(
     """
     if not isinstance(source, Source):
         source = Source(fspath(source))
-    source.keys = keys or source.keys
+    if keys is not None:
+        source.keys = keys
     parts = []
     with _without_collection():
         for file, form in find_files(source, format, split):
