@@ -46,7 +46,11 @@ RANK_AGREEMENT: Final = Table(
     second=text("Another one."),
     runs=count("Number of runs that both have a score for."),
     tau=number("Kendall's tau-b; null: one of them ties all runs.", nullable=True),
-    low=number("Lower end of its percentile interval, by resampling dialogues; null: unknown.", nullable=True),
+    low=number(
+        "Lower end of its percentile interval, by resampling dialogues; null: tau is null, none are drawn, or tau is "
+        "undefined in more than 5 % of the resamples.",
+        nullable=True,
+    ),
     high=number("Upper end, likewise.", nullable=True),
     undefined=count("Resamples left out because tau is undefined in them; null: none are drawn.", nullable=True),
     reversed=count("Pairs of runs that they put in opposite orders."),
@@ -71,12 +75,11 @@ DEPENDENCE: Final = Table(
     r=number("Their correlation; null: one of them does not vary.", nullable=True),
     n=count("Dialogues of runs in which both are defined: a dialogue counts once for each run."),
     low=number(
-        "Lower end of its percentile interval, by resampling dialogues, each with all its runs; null: r is null, or "
-        "fewer than 4 dialogues have both.",
+        "Lower end of its percentile interval, by resampling dialogues, each with all its runs; null: r is null, fewer "
+        "than 4 dialogues have both, or one of them does not vary in more than 5 % of the resamples.",
         nullable=True,
     ),
     high=number("Upper end, likewise.", nullable=True),
-    undefined=count("Resamples left out because r is undefined in them."),
     level=number("Confidence level of the interval."),
 )
 

@@ -32,7 +32,7 @@ from dstbench.stats.differences import (
 )
 from dstbench.stats.proportions import wilson
 from dstbench.stats.randomisation import Null, Randomisation
-from dstbench.stats.rank_correlations import RankCorrelation, kendall, spearman
+from dstbench.stats.rank_correlations import RankCorrelation, compare_rank_correlations, kendall, spearman
 from dstbench.stats.resampling import as_exact_floats, swaps, weights
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "compare_independent",
     "compare_nonoverlapping",
     "compare_overlapping",
+    "compare_rank_correlations",
     "hochberg",
     "holm",
     "interval",

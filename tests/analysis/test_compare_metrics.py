@@ -94,15 +94,19 @@ def test_a_table_in_a_file_has_spread_and_orders_alone(here: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("model,metric,value\na,JGA,52.9\n", "row 1 has a value above 1: values are shares, so divide percents by 100"),
-        ("model,metric,value\na,JGA,.5\nb,JGA,high\n", "row 2 has a value that is not a number (b, JGA, high)"),
+        (
+            "model,metric,value\na,JGA,52.9\n",
+            "line 2 has a value above 1: values are shares, so divide percents by 100",
+        ),
+        ("model,metric,value\na,JGA,.5\nb,JGA,high\n", "line 3 has a value that is not a number (b, JGA, high)"),
         ("model,metric,value\na,JGA,nan\n", "not a number"),
         ("model,metric,value\na,JGA,.5\na,JGA,.6\n", "two values for JGA of a"),
-        ("model,metric,value\n,JGA,.5\n", "row 1 names no model or no metric"),
+        ("model,metric,value\n,JGA,.5\n", "line 2 names no model or no metric"),
         ("run,metric,value\na,JGA,.5\n", "no column model"),
         ("model,metric,value\n", "no score in it"),
         ("", "not a CSV file"),
         ("model,metric,value\na,JGA,.5,7\n", "not a CSV file"),
+        ("model,metric,value,value\na,JGA,.5,.6\n", "two columns value"),
     ],
 )
 def test_a_table_that_cannot_be_used(content: str, message: str, here: Path) -> None:
@@ -110,6 +114,59 @@ def test_a_table_that_cannot_be_used(content: str, message: str, here: Path) -> 
     code, out, err = run("compare-metrics", "--table", "table.csv")
     assert (code, out) == (1, "")
     assert f"error: table.csv: {message}" in " ".join(err.split()) or message in err
+
+
+@pytest.mark.filterwarnings(NO_DIALOGUES)
+def test_the_spelling_of_a_table_changes_nothing(here: Path) -> None:
+    """Semicolons, tabs, spaces, a mark of byte order, blank lines; Parquet; columns that are not asked for."""
+    table = kim()
+    table.write_csv("kim.csv")
+    text = Path("kim.csv").read_text()
+    Path("semicolons.csv").write_text(text.replace(",", ";"))
+    Path("tabs.csv").write_text(text.replace(",", " \t ") + "\n\n")
+    Path("spaces.csv").write_text("\ufeff" + text.replace(",", ", "))
+    table.with_columns(note=pl.lit("a, b")).write_csv("notes.csv")
+    table.write_parquet("kim.parquet")
+    wanted = dstbench.compare_metrics(table=table)
+    for name in ("kim.csv", "semicolons.csv", "tabs.csv", "spaces.csv", "notes.csv", "kim.parquet", table.lazy()):
+        found = dstbench.compare_metrics(table=name)
+        assert found.spread.equals(wanted.spread), name
+        assert found.agreement.equals(wanted.agreement), name
+
+
+@pytest.mark.filterwarnings(NO_DIALOGUES)
+def test_a_score_that_is_not_in_the_table_is_told() -> None:
+    """Whether its value is empty or its row is not there: spread and orders are of the others."""
+    table = kim()
+    is_it = (pl.col("model") == "TripPy") & (pl.col("metric") == "RSA")
+    empty = table.with_columns(value=pl.when(~is_it).then("value"))
+    comparisons = []
+    for lacking in (empty, table.filter(~is_it)):
+        with pytest.warns(
+            dstbench.DstbenchWarning, match="RSA is undefined for TripPy: its spread and orders are of the"
+        ):
+            comparisons.append(dstbench.compare_metrics(table=lacking))
+    one, other = comparisons
+    assert one.spread.equals(other.spread)
+    assert one.agreement.equals(other.agreement)
+    assert one.spread.select("metric", "runs").rows() == [("JGA", 10), ("SA", 10), ("F1", 10), ("RSA", 9)]
+
+
+def test_a_table_takes_no_options_of_runs(here: Path) -> None:
+    kim().write_csv("kim.csv")
+    for words, hint in (
+        (["--gold", "gold.tsv", "--missing", "wrong"], "omit gold, missing,"),
+        (["--profile", "star"], "omit the convention"),
+    ):
+        code, _, err = run("compare-metrics", "--table", "kim.csv", *words)
+        assert (code, "a table of scores does not change with how runs are read" in err, hint in err) == (2, True, True)
+
+
+@pytest.mark.filterwarnings(NO_DIALOGUES)
+def test_one_model_has_no_orders() -> None:
+    with pytest.warns(dstbench.DstbenchWarning, match="one run has no spread.*: what is left is its scores$"):
+        one = dstbench.compare_metrics(table=kim().head(4))
+    assert one.spread["sd"].null_count() == 4
 
 
 def test_runs_or_a_table(here: Path) -> None:
@@ -248,6 +305,26 @@ def test_intervals_are_those_of_resamples_by_hand() -> None:
     assert row.select("low", "high").row(0) == pytest.approx(tuple(np.quantile(slopes, [0.025, 0.975])))
 
 
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_an_interval_is_not_of_few_resamples() -> None:
+    """One of 6 dialogues differs between the runs, and is longer: a third of the resamples have no tau, and no r."""
+    area = {"hotel-area": "north"}
+    runs = {
+        name: [
+            {"dialogue_id": f"D{n}", "turn": t, "gold": area, "pred": pred if n == 0 else area}
+            for n in range(6)
+            for t in range(1 + (n == 0))
+        ]
+        for name, pred in {"a": {}, "b": area}.items()
+    }
+    found = dstbench.compare_metrics(runs, metrics="jga,rsa", resamples=200)
+    assert found.agreement.select("tau", "low", "high").row(0) == (1, None, None)
+    assert 40 < found.agreement["undefined"].item() < 100
+    of_turns = found.dependence.filter(metric="jga", trait="turns")
+    assert of_turns["r"].item() < 0
+    assert of_turns["low"].item() is None
+
+
 def test_correlations_with_traits_are_those_of_correlate(three: dict[str, Any], found: MetricComparison) -> None:
     matrix = dstbench.correlate(three, metrics=["jga,sa,wrong,gca", *TRAITS]).matrix.filter(run="pooled")
     expected = {row["first"] + row["second"]: row for row in matrix.iter_rows(named=True)}
@@ -295,7 +372,7 @@ def test_what_is_undefined_or_constant_has_no_number() -> None:
     assert "aga is undefined for a, b, c: nothing of it is left" in said
     assert "gca is undefined for a: its spread and orders are of the other 2" in said
     assert "gca gives all runs the same score, so they have no order by it, and there is no tau" in said
-    assert "aga is undefined in 15 of 15 dialogues of runs: it has none" in said
+    assert "aga is undefined in 15 of 15 dialogues of all runs: nothing correlates with it" in said
     (constant,) = (line for line in said if line.startswith("the same in all dialogues"))
     assert constant.partition(": ")[2] == "gca, turns, n_gold_max, to_mean"
     assert left.spread["runs"].to_list() == [3, 0, 2]
@@ -304,7 +381,7 @@ def test_what_is_undefined_or_constant_has_no_number() -> None:
     assert left.agreement["tau"].null_count() == 3
     assert left.dependence.filter(trait="turns")["r"].null_count() == 3
     text = render_metrics(left, "text")
-    assert text.startswith("jga tells 0 of 3 pairs of runs apart; gca tells 0 of 1 pair of runs apart (at 5 %")
+    assert text.startswith("jga tells most pairs of runs apart, 0 of 3; gca fewest, 0 of 1 (at 5 %")
     assert [row.split()[1:] for row in text.splitlines() if row.startswith(" gca ")][1] == ["-", "-"]
 
 
