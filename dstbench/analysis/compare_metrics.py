@@ -111,11 +111,12 @@ def compare_metrics(
         raise UsageError("metrics are compared over runs or over a table of scores", hint="give one of the two")
     convention = as_convention(profile)
     if table is not None:
-        given = [name for name, value in reading.items() if value is not None]
-        if given or convention != as_convention("verbatim"):
+        of_runs = [name for name, value in reading.items() if value is not None]
+        of_runs += ["the convention"] if convention != as_convention("verbatim") else []
+        if of_runs:
             raise UsageError(
                 "a table of scores does not change with how runs are read and scored",
-                hint=f"omit {', '.join(given) or 'the convention'}, or give runs in its place",
+                hint=f"omit {', '.join(of_runs)}, or give runs in its place",
             )
         return _of_table(read_score_table(table, metrics))
     requested = None if metrics is None else parse_all(metrics)
@@ -143,7 +144,8 @@ def compare_metrics(
 
 def _of_table(scores: pl.DataFrame) -> MetricComparison:
     """What scores alone say of their metrics."""
-    warn("a table has no dialogues: what is left is spread and orders, without intervals and tests", when="before")
+    if scores["run"].n_unique() > 1:
+        warn("a table has no dialogues: what is left is spread and orders, without intervals and tests", when="before")
     _warn_of_scores(scores, "scores")
     return MetricComparison(
         spread_of(scores),

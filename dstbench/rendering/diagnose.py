@@ -269,7 +269,7 @@ def correlations_page(correlations: Correlations) -> Page:
         below.append("p of differences are two-sided, and not adjusted for their number")
     below += signature_lines(correlations.signatures)
     if has_ratings:
-        paper = [rated_table(correlations, below)]
+        paper = [rated_table(correlations)]
     paper = [table._replace(notes=[*table.notes, *below]) for table in paper] or [_matrix_table(matrix, below)]
     return Page([*sections, *_matrices(matrix)], below, paper=paper)
 

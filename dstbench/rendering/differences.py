@@ -104,6 +104,8 @@ def _named(table: pl.DataFrame) -> pl.DataFrame:
 
 def _titled(title: str, table: pl.DataFrame) -> tuple[str, pl.DataFrame]:
     """A title and a table; what is the same in all rows is in the title only."""
+    if table["of"].n_unique() == 1 and " - " in table["of"][0]:
+        table = table.rename(dict(zip(("r first", "r second"), table["of"][0].split(" - "), strict=True)), strict=False)
     same = [name for name in _IN_TITLE if name in table.columns and table[name].n_unique() == 1]
     texts = {name: table[name][0] for name in same if table[name][0] != UNDEFINED}
     numbers = {name: f"{int(text):,}" for name, text in texts.items() if text.isdecimal()}

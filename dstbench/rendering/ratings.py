@@ -50,16 +50,19 @@ def finding(correlations: Correlations) -> list[str]:
 
 def _leads_in_words(correlations: Correlations, best: str) -> list[str]:
     """Which scores the best one is better than by more than chance, and what the rank correlations say to that."""
-    leads = {name: _lead(correlations, name, best) for name in _COEFFICIENTS}
-    lines = [leads["pearson"]] if leads["pearson"] else []
-    for name in ("spearman", "kendall"):
-        other = _best(correlations, name)
-        if other is not None and other != best:
-            lead = _lead(correlations, name, other)
-            lines.append(f"by {_COEFFICIENTS[name]}'s coefficient, {other} agrees best{f': {lead}' if lead else ''}")
-        elif other == best and leads[name] and leads[name] != leads["pearson"]:
-            lines.append(f"by {_COEFFICIENTS[name]}'s coefficient, {leads[name]}")
-    return lines
+    lead = _lead(correlations, "pearson", best)
+    others: dict[str, list[str]] = {}
+    for coefficient in ("spearman", "kendall"):
+        also = _best(correlations, coefficient)
+        if also is None:
+            continue
+        of_ranks = _lead(correlations, coefficient, also)
+        if also != best:
+            of_ranks = f"{also} agrees best" + (f": {of_ranks}" if of_ranks else "")
+        if of_ranks != lead:
+            others.setdefault(of_ranks, []).append(f"{_COEFFICIENTS[coefficient]}'s")
+    by = [f"by {' and '.join(names)} coefficient{'s' if len(names) > 1 else ''}, {of}" for of, names in others.items()]
+    return [*([lead] if lead else []), *by]
 
 
 def _lead(correlations: Correlations, coefficient: str, best: str) -> str:
@@ -97,18 +100,18 @@ def rated_sections(correlations: Correlations) -> list[tuple[str, pl.DataFrame]]
             pl.col("coefficient").replace(_COEFFICIENTS),
             three_decimals("difference"),
             interval_text(three_decimals).alias(f"{percent} interval"),
-            *(p_text(name) for name in ("p", "p_adjusted")),
+            p_text("p_adjusted").alias("p, adjusted"),
             *([] if same else [pl.col("n").cast(pl.String)]),
         )
         title = f"{run}: {best} less others, where both are defined; p adjusted by Holm, for each coefficient"
-        sections.append((title, shown.rename({"p_adjusted": "p, adjusted"}).fill_null(UNDEFINED)))
+        sections.append((title, shown.fill_null(UNDEFINED)))
     if rated["run"].n_unique() > 1:
         pearson = rated.filter(coefficient="pearson").with_columns(three_decimals("value"))
         sections.append(("Pearson's r with the ratings, by run", pivoted(pearson, "run", "metric", "value")))
     return sections
 
 
-def rated_table(correlations: Correlations, notes: list[str]) -> PaperTable:
+def rated_table(correlations: Correlations) -> PaperTable:
     """A row per metric: its three correlations with the ratings."""
     rows = correlations.rated.filter(run=shown_run(correlations))
     limits = pl.format("[{}, {}]", three_decimals("low"), three_decimals("high"))
@@ -119,7 +122,7 @@ def rated_table(correlations: Correlations, notes: list[str]) -> PaperTable:
     )
     over = _over(*rows.select(pl.col("n", "dialogues").max(), pl.col("per").first()).row(0))
     caption = f"Correlations with people's ratings of {over}, with {100 * rows['level'][0]:g} % intervals."
-    return PaperTable(table, caption, "tab:correlate", notes, (), {**_COEFFICIENTS, "metric": "Metric"})
+    return PaperTable(table, caption, "tab:correlate", (), (), {**_COEFFICIENTS, "metric": "Metric"})
 
 
 def about_tests(correlations: Correlations) -> list[str]:
@@ -137,7 +140,7 @@ def about_tests(correlations: Correlations) -> list[str]:
 def _over(n: int, dialogues: int, per: str) -> str:
     """What correlations are over, in words."""
     if n == dialogues:
-        return f"{n:,} {per}s"
+        return f"{n:,} {per}{'' if n == 1 else 's'}"
     return f"{n:,} turns of {dialogues:,} dialogues" if per == "turn" else f"{n:,} dialogues ({dialogues:,} different)"
 
 

@@ -156,13 +156,12 @@ def test_a_table_takes_no_options_of_runs(here: Path) -> None:
     kim().write_csv("kim.csv")
     for words, hint in (
         (["--gold", "gold.tsv", "--missing", "wrong"], "omit gold, missing,"),
-        (["--profile", "star"], "omit the convention"),
+        (["--profile", "star", "--gold", "gold.tsv"], "omit gold, the convention,"),
     ):
         code, _, err = run("compare-metrics", "--table", "kim.csv", *words)
         assert (code, "a table of scores does not change with how runs are read" in err, hint in err) == (2, True, True)
 
 
-@pytest.mark.filterwarnings(NO_DIALOGUES)
 def test_one_model_has_no_orders() -> None:
     with pytest.warns(dstbench.DstbenchWarning, match="one run has no spread.*: what is left is its scores$"):
         one = dstbench.compare_metrics(table=kim().head(4))

@@ -511,6 +511,7 @@ def test_every_format(rated: list[str]) -> None:
     latex = ok(*rated, "--format", "latex")
     assert latex.count(r"\begin{tabular}") == 1
     assert "Kendall" in latex
+    assert latex.count("Holm") == 1
     assert "| metric | Pearson |" in ok(*rated, "--format", "md")
     assert "rated,pooled" in ok(*rated, "--format", "csv")
     code, _, err = run(*rated, "--charts", "figures")
