@@ -39,7 +39,7 @@ from dstbench.schema.judging import DEPENDENCE, POWER
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics
 from dstbench.stats import Bootstrap, pearson
-from dstbench.stats.attainable import at_most
+from dstbench.stats.attainable import at_most, smallest_p
 from dstbench.typing import Adjustment
 
 #: The traits of dialogues: length, gold slots, tail orientation, non-uniformity.
@@ -159,11 +159,15 @@ def _of_table(scores: pl.DataFrame) -> MetricComparison:
 
 def _power(leaderboard: Leaderboard, alpha: float) -> pl.DataFrame:
     """The pairs that each metric tells apart, as rows of `schema.judging.POWER`."""
-    pairs = leaderboard.differences.with_columns(
-        apart=pl.Series(at_most(leaderboard.differences["p"].cast(pl.Float64).to_numpy(), alpha), dtype=pl.Boolean)
+    differences = leaderboard.differences
+    p, discordant = (differences[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("p", "discordant"))
+    least = smallest_p(2.0 ** (1 - discordant), leaderboard.design["resamples"].item())
+    pairs = differences.with_columns(
+        apart=pl.Series(at_most(p, alpha), dtype=pl.Boolean),
+        testable=pl.Series(at_most(least, alpha), dtype=pl.Boolean) & differences["p"].is_not_null(),
     )
     rows = pairs.group_by("metric", maintain_order=True).agg(
-        pl.col("apart").sum(),
+        pl.col("apart", "testable").sum(),
         pairs=pl.col("p").count(),
         median_detectable=pl.col("detectable").median(),
         apart_adjusted=pl.col("significant").sum(),
@@ -171,12 +175,14 @@ def _power(leaderboard: Leaderboard, alpha: float) -> pl.DataFrame:
     )
     every = leaderboard.scores.select("metric", "unit").unique(maintain_order=True)
     rows = every.join(rows, on="metric", how="left", maintain_order="left").with_columns(
-        pl.col("pairs", "apart", "apart_adjusted", "untestable").fill_null(0),
+        pl.col("pairs", "apart", "apart_adjusted", "untestable", "testable").fill_null(0),
         adjustment=pl.lit(leaderboard.design["adjustment"].item()),
     )
-    some = pl.when(pl.col("pairs") > 0)
-    shares = {f"power{of}": some.then(pl.col(f"apart{of}") / pl.col("pairs")) for of in ("", "_adjusted")}
-    return POWER.conform(rows.with_columns(**shares))
+    shown = rows.with_columns(
+        power=pl.when(pl.col("testable") > 0).then(pl.col("apart") / pl.col("pairs")),
+        power_adjusted=pl.when(pl.col("untestable") < pl.col("pairs")).then(pl.col("apart_adjusted") / pl.col("pairs")),
+    )
+    return POWER.conform(shown)
 
 
 # --- traits -----------------------------------------------------------------------------------------------------------

@@ -79,7 +79,8 @@ def _power_in_words(compared: MetricComparison) -> list[str]:
     """The metrics that tell the largest and the smallest share of pairs apart."""
     ranked = compared.power.drop_nulls("power_adjusted").sort("power_adjusted", descending=True, maintain_order=True)
     if ranked.is_empty():
-        return []
+        is_tested = compared.power["pairs"].sum() > 0
+        return ["no pair of runs can be told apart: too few resamples, or dialogues that differ"] if is_tested else []
     design = compared.design.row(0, named=True)
     adjusted = "" if design["adjustment"] == "none" else f", adjusted by {design['adjustment']}"
     parts = ranked.group_by("apart_adjusted", "pairs", maintain_order=True).agg("metric").rows()
@@ -139,7 +140,14 @@ def _spread(compared: MetricComparison) -> pl.DataFrame:
     if compared.power["pairs"].sum() == 0:
         return shown
     adjusted = {} if compared.power["adjustment"][0] == "none" else {compared.power["adjustment"][0]: "apart_adjusted"}
-    apart = [pl.col(name).cast(pl.String).alias(title) for title, name in {"apart": "apart", **adjusted}.items()]
+    columns = {"apart": "apart", **adjusted}
+    apart = [
+        pl.when(pl.col(name.replace("apart", "power")).is_not_null())
+        .then(pl.col(name).cast(pl.String))
+        .otherwise(pl.lit(UNDEFINED))
+        .alias(title)
+        for title, name in columns.items()
+    ]
     pairs = [] if _pairs_of_all(compared) else texts("pairs")
     power = compared.power.select("metric", *pairs, *apart, value_text("median_detectable").alias("detectable"))
     return side_by_side([shown, power], on="metric")

@@ -30,8 +30,11 @@ POWER: Final = Table(
     apart=count("Of these: p is at most 1 - level."),
     apart_adjusted=count("Of these: p adjusted for their number is at most 1 - level."),
     untestable=count("Of these: the adjusted p cannot be so small, with so few resamples or dialogues that differ."),
-    power=number("apart / pairs; null: no pair.", nullable=True),
-    power_adjusted=number("apart_adjusted / pairs; likewise.", nullable=True),
+    power=number(
+        "apart / pairs; null: no pair, or so few resamples or dialogues that differ that no p can be so small.",
+        nullable=True,
+    ),
+    power_adjusted=number("apart_adjusted / pairs; likewise with adjusted p.", nullable=True),
     adjustment=text("How p is adjusted."),
     median_detectable=number(
         "The difference that one test at 5 % finds in 80 % of cases (2.8 se), median over the pairs; null: undefined.",

@@ -256,7 +256,13 @@ def test_the_pairs_told_apart_are_those_of_compare(three: dict[str, Any], found:
 def test_few_resamples_tell_nothing_apart(three: dict[str, Any]) -> None:
     few = dstbench.compare_metrics(three, metrics="jga", resamples=10)
     assert few.power.select("apart", "apart_adjusted", "untestable").row(0) == (0, 0, 3)
-    assert "pairs whose adjusted p cannot reach 0.05 (resamples, dialogues): jga (3)" in render_metrics(few, "text")
+    assert few.power.select("power", "power_adjusted").row(0) == (None, None)
+    text = render_metrics(few, "text")
+    assert text.startswith("no pair of runs can be told apart: too few resamples, or dialogues that differ\n")
+    assert "pairs whose adjusted p cannot reach 0.05 (resamples, dialogues): jga (3)" in text
+    assert text.partition(" jga ")[2].split()[6:8] == ["-", "-"]
+    more = dstbench.compare_metrics(three, metrics="jga", resamples=25)  # enough for one pair, not for three
+    assert more.power.select("power", "power_adjusted").row(0) == (more.power["apart"].item() / 3, None)
 
 
 def slow_tau(one: list[float], other: list[float]) -> float:
@@ -380,7 +386,7 @@ def test_what_is_undefined_or_constant_has_no_number() -> None:
     assert left.agreement["tau"].null_count() == 3
     assert left.dependence.filter(trait="turns")["r"].null_count() == 3
     text = render_metrics(left, "text")
-    assert text.startswith("jga tells most pairs of runs apart, 0 of 3; gca fewest, 0 of 1 (at 5 %")
+    assert text.startswith("no pair of runs can be told apart: too few resamples, or dialogues that differ\n")
     assert [row.split()[1:] for row in text.splitlines() if row.startswith(" gca ")][1] == ["-", "-"]
 
 
