@@ -15,6 +15,8 @@ from dstbench.runs.run import UNREADABLE, unreadable
 
 # The types of columns, beside numbers.
 _SIMPLE: Final = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
+# What Polars adds to the name of a second column of the same name.
+_SECOND: Final = "_duplicated_0"
 
 
 class UserTable(NamedTuple):
@@ -46,7 +48,11 @@ def read_user_table(table: Any, what: str, needed: Sequence[str], others: Sequen
     is_path = isinstance(table, (str, PathLike))
     name = str(table) if is_path else what
     rows, place = _of_file(File(name), what) if is_path else (_of_frame(table, what), "row")
-    rows = rows.rename({column: column.strip() for column in rows.columns if column.strip() not in rows.columns})
+    columns = [column.removesuffix(_SECOND).strip() for column in rows.columns]
+    for column in (*needed, *others):
+        if columns.count(column) > 1:
+            raise DstbenchError(f"two columns {column}", file=name, hint="give each column a name of its own")
+    rows = rows.rename({column: column.strip() for column in rows.columns if column.strip() in (*needed, *others)})
     if missing := [column for column in needed if column not in rows.columns]:
         may_have = f", and, if there are any, {' and '.join(others)}" if others else ""
         raise DstbenchError(
@@ -94,8 +100,5 @@ def _of_file(file: File, what: str) -> tuple[pl.DataFrame, str]:
     except UNREADABLE as error:
         reason = str(error).splitlines()[0]
         raise file.error(f"not a CSV file: {reason}", f"save the {what} as CSV, in UTF-8, or as Parquet") from None
-    for column in table.columns:
-        if f"{column}_duplicated_0" in table.columns:  # as Polars calls a second column of a name
-            raise file.error(f"two columns {column}", "give each column a name of its own")
     lines = content.rstrip(b"\r\n").count(b"\n")
     return table, "line" if lines == table.height else "row"
