@@ -31,9 +31,8 @@ def finding(correlations: Correlations) -> list[str]:
         return ["no score has a correlation with the ratings"] if scores else []
     best = _best(correlations, "pearson")
     if best is None:
-        return [
-            f"no metric agrees best with the ratings: where two are defined, each of {', '.join(scores)} is behind one"
-        ]
+        names = ", ".join(ranked["metric"])
+        return [f"no metric agrees best with the ratings: each of {names} is behind another where both are defined"]
     row = ranked.row(by_predicate=pl.col("metric") == best, named=True)
     r = f"r = {row['value']:.3f}" + ("" if row["low"] is None else f", {row['low']:.3f} to {row['high']:.3f}")
     over = _over(row["n"], row["dialogues"], row["per"])

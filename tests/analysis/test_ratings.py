@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -491,6 +492,21 @@ def test_a_metric_is_not_best_for_being_undefined() -> None:
     assert lines[0].startswith("rsa agrees best with the ratings")
     assert lines[1] == "r of gca is higher, but over other turns: where both are defined, rsa's is"
     assert lines[2].startswith("better than gca by more than chance") == (row["p_adjusted"] <= 0.05)
+
+
+def test_no_metric_is_best_where_each_is_behind_another() -> None:
+    """As three metrics can be that are defined in different turns: the signs are turned to a circle here."""
+    from dstbench.rendering.ratings import finding
+
+    ratings = invented({"careful": RUNS["careful"]}, "dialogue")
+    found = dstbench.correlate({"careful": RUNS["careful"]}, metrics=NAMES, ratings=ratings)
+    ahead = pl.Series([1.0, -1.0, 1.0] * 3)  # jga of rsa, gca of jga, rsa of gca
+    by_pair = found.rated_differences.sort("coefficient", maintain_order=True).with_columns(
+        value=ahead, other_value=-ahead, difference=2 * ahead
+    )
+    (line,) = finding(replace(found, rated_differences=by_pair))
+    assert line.startswith("no metric agrees best with the ratings: each of ")
+    assert "could be chance" not in line
 
 
 def test_ratings_that_fall_with_scores_are_told(rated: list[str]) -> None:
