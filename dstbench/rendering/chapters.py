@@ -96,8 +96,8 @@ def errors_chapter(diagnosis: Diagnosis, charts: Charts) -> Chapter:
     """Kinds of errors."""
     runs, *_, classes, timing, domains, slots, timing_by_slot = diagnosis_page(diagnosis).sections
     lead = "Each slot that gold or the prediction has in a turn is in one class; an error counts in each turn it lasts."
-    tables = (Block(*section, folded=True) for section in (runs, classes, timing, domains, slots, timing_by_slot))
-    blocks = [Block("Kinds of errors", chart=charts["errors"]), *tables]
+    tables = (Block(*section, folded=True) for section in (runs, classes, domains, slots, timing_by_slot))
+    blocks = [Block("Kinds of errors", chart=charts["errors"]), Block(*timing, charts["timing"]), *tables]
     return Chapter("errors", "Errors", lead, blocks)
 
 
