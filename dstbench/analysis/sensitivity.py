@@ -183,7 +183,8 @@ def _gold_against_gold(data: Data, split: str | None) -> Run:
         read = {"files": [states.source], "format": states.format, "gold": None, "missing": "error"}
         meta = run_meta(name, aligned.frames, **read, coverage=aligned.coverage)
         run = Run(name, aligned.table.lazy(), meta, cuts_of(aligned.table))
-    return replace(run, derive=_predicts_gold)
+    # What a run that was read did with turns that it does not predict is no matter of gold, and of no signature.
+    return replace(run, derive=_predicts_gold, meta={**run.meta, "missing": "error"})
 
 
 def _predicts_gold(table: pl.DataFrame) -> pl.DataFrame:

@@ -314,6 +314,20 @@ def test_predictions_and_the_kind_of_file_do_not_matter(here: Path) -> None:
         assert found.signatures.select(cut).equals(whole.signatures.select(cut))
 
 
+def test_turns_and_slots_that_only_a_run_has_do_not_matter(here: Path) -> None:
+    gold = [turn(name, t, NORTH | (STARS if t else {})) for name in "AB" for t in range(3)]
+    for state in gold:
+        del state["pred"]
+    invented = [{"dialogue_id": "A", "turn": t, "pred": {"hotel-pool": "yes"}} for t in range(2)]  # B is not predicted
+    (run,) = open_runs({"run": invented}, gold=gold, missing="wrong")
+    dstbench.write_long(run, "run.parquet")
+    whole = dstbench.sensitivity({"gold": gold})
+    for other in ({"gold": run}, {"gold": "run.parquet"}):
+        found = dstbench.sensitivity(other)
+        assert equal(found, whole)
+        assert found.signatures.equals(whole.signatures)
+
+
 #: Loss in points by position that were first measured: three changes of each of TripPy's dialogues of at least four
 #: turns, with an implementation of its own.
 MEASURED: dict[tuple[str, str], list[float | None]] = {
