@@ -112,7 +112,8 @@ def sensitivity(
             error of these kinds; or a metric, kind or profile is unknown.
 
     >>> north, stars = {"hotel-area": "north"}, {"hotel-stars": "4"}
-    >>> gold = [{"dialogue_id": "D", "turn": n, "gold": north | stars if n == 3 else north} for n in range(4)]
+    >>> states = [north, north, north, north | stars]
+    >>> gold = [{"dialogue_id": name, "turn": n, "gold": state} for name in "AB" for n, state in enumerate(states)]
     >>> sensitivity(gold, metrics="jga,tla", kinds="missed").bias.select("kind", "metric", "loss", "bias").rows()
     [('missed', 'jga', 0.625, -0.75), ('missed', 'tla', 0.25, 0.0)]
     """
