@@ -110,10 +110,12 @@ ERROR_COSTS: Final = Table(
 
 POSITION_BIAS: Final = Table(
     "position bias",
-    "One row per (kind, metric): how much more an error costs in the last turn than in the first.",
+    "One row per (kind, metric): how much more an error costs in the last turn than in the first of the same dialogue.",
     **_OF_KIND,
     loss=number("Mean loss at all positions; null: no error.", nullable=True),
-    bias=number("Slope of the loss on the position; null: all positions are the same.", nullable=True),
+    bias=number(
+        "Slope of the loss on the position, within dialogues; null: no dialogue has errors in two turns.", nullable=True
+    ),
     relative=number("bias / loss; null: either is, or the loss is 0.", nullable=True),
     **_OVER_DIALOGUES,
     undefined=count("Errors left out because the score is undefined."),
