@@ -330,7 +330,7 @@ def test_turns_and_slots_that_only_a_run_has_do_not_matter(here: Path) -> None:
 
 #: Loss in points by position that were first measured: three changes of each of TripPy's dialogues of at least four
 #: turns, with an implementation of its own. RSA is by a second such implementation (plain loops over TripPy's file, the
-#: expectation over draws): the first gave 23.4, 15.0, 9.6, 7.1, 4.0, which do not follow from the definition of Kim et al.
+#: expectation over draws): the first gave 23.4, 15.0, 9.6, 7.1, 4.0, which do not follow from the definition of RSA.
 MEASURED: dict[tuple[str, str], list[float | None]] = {
     ("missed", "jga"): [88.9, 69.7, 53.1, 38.6, 24.2],
     ("missed", "fga"): [33.7, 32.3, 28.9, 26.5, 19.6],
