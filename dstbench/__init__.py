@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from dstbench.runs.open import write_long as write_long
     from dstbench.runs.run import Run as Run
     from dstbench.scoring.engines import engine as engine
+    from dstbench.scoring.evaluator import Evaluator as Evaluator
     from dstbench.scoring.score import score as score
     from dstbench.scoring.score import turns as turns
     from dstbench.scoring.turn_table import to_turns as to_turns
@@ -73,6 +74,7 @@ _DEFINED_IN = {
     "runs.open": ["open_runs", "scan", "write_long"],
     "runs.run": ["Run"],
     "scoring.engines": ["engine"],
+    "scoring.evaluator": ["Evaluator"],
     "scoring.score": ["score", "turns"],
     "scoring.turn_table": ["to_turns"],
 }

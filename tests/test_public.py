@@ -108,7 +108,8 @@ def test_the_public_names_and_their_parameters_are_those_of_the_list() -> None:
 
 def test_the_public_names_exist_and_are_few() -> None:
     assert set(dir(dstbench)) == set(dstbench.__all__)
-    assert len(dstbench.__all__) <= 35
+    # 36 since `Evaluator`: a training loop keeps gold from epoch to epoch, which no function can.
+    assert len(dstbench.__all__) <= 36
 
 
 # --- docstrings --------------------------------------------------------------------------------------------------

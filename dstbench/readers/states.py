@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -27,6 +28,11 @@ class Side:
     turns: pl.DataFrame
     cells: pl.DataFrame
     frames: pl.DataFrame | None = None
+
+    @cached_property
+    def sorted_turns(self) -> pl.DataFrame:
+        """The turns in the long table's order: (at: row of `turns`, dialogue, turn)."""
+        return self.turns.with_row_index("at").sort("dialogue", "turn")
 
 
 @dataclass(frozen=True)

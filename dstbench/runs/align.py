@@ -12,6 +12,7 @@ from dstbench.conventions.slots import KNOWN_SLOTS
 from dstbench.errors import DstbenchError, UsageError, shortened, warn
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.states import Side, States, only_split, only_turns, same_turns, warn_of_notes
+from dstbench.runs.codes import codes, distinct, to_strings
 from dstbench.runs.spread import spread, spread_frames
 from dstbench.typing import Missing
 
@@ -228,12 +229,11 @@ def _spine(
     source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage."""
-    spine, extra = gold.turns.with_row_index("at"), pred.turns.clear()
-    if same_turns(gold, pred):
-        spine = spine.with_columns(predicted=True).sort(_KEY)
-    else:
-        spine = spine.join(pred.turns.with_columns(predicted=True), on=_KEY, how="left", maintain_order="left")
-        spine = spine.with_columns(pl.col("predicted").fill_null(False)).sort(_KEY)
+    spine, extra = gold.sorted_turns.with_columns(predicted=True), pred.turns.clear()
+    if not same_turns(gold, pred):
+        predicted = pred.turns.with_columns(predicted=True)
+        spine = gold.sorted_turns.join(predicted, on=_KEY, how="left", maintain_order="left")
+        spine = spine.with_columns(pl.col("predicted").fill_null(False))
         extra = pred.turns.join(gold.turns, on=_KEY, how="anti", maintain_order="left")
     absent = spine.filter(~pl.col("predicted"))
     coverage = {
@@ -292,6 +292,8 @@ def _spine(
 
 def _dialogues_without(turns: pl.DataFrame, other: Side) -> int:
     """Number of dialogues in `turns` of which the other side has no turn."""
+    if turns.is_empty():  # the usual case, and a join takes longer to start than this
+        return 0
     return turns.select(pl.col("dialogue").unique()).join(other.turns, on="dialogue", how="anti").height
 
 
@@ -323,6 +325,9 @@ def _report_gaps(source: str, spine: pl.DataFrame) -> None:
 
 def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
     """Warn about slots that MultiWOZ does not have, with their counts and the known slots of similar spelling."""
+    slots = distinct(codes(table["slot"]))
+    if KNOWN_SLOTS.issuperset(to_strings(slots)):  # the usual case, which needs no counts
+        return
     counts = (
         table.lazy()
         .filter(pl.col("slot").is_not_null())
