@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from dstbench.errors import DstbenchError, warn
+from dstbench.schema.record import Record
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class States:
+class States(Record):
     """The states in one file, or in several files that are one run or dataset.
 
     Attributes:

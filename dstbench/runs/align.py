@@ -14,6 +14,7 @@ from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.states import Side, States, only_split, only_turns, same_turns, warn_of_notes
 from dstbench.runs.codes import codes, distinct, to_strings
 from dstbench.runs.spread import spread, spread_frames
+from dstbench.schema.record import Record
 from dstbench.typing import Missing
 
 _KEY: Final = ["dialogue", "turn"]
@@ -26,7 +27,7 @@ class MissingTurnsError(DstbenchError):
 
 
 @dataclass(frozen=True)
-class Aligned:
+class Aligned(Record):
     """A long table in memory, and counts of the input's turns.
 
     Attributes:
