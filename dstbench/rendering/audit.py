@@ -133,7 +133,9 @@ def _overlap(bias: Bias, overlap: pl.DataFrame, order: list[str]) -> pl.DataFram
 def seen_in_training(bias: Bias) -> list[str]:
     """A line per split: how much of all its values, by the first way of counting, the training set has."""
     overlap = bias.overlap.filter(pl.col("counting") == pl.col("counting").first())
-    train = overlap["train"].first()
+    if overlap.is_empty():
+        return []
+    train = overlap["train"].item(0)
     sums = overlap.group_by("split", maintain_order=True).agg(pl.col("values", "values_seen", "n", "n_seen").sum())
     return [
         f"{split}: {train} has {seen:,} of {values:,} values of slots ({100 * seen / values:.2f} %); these are "
