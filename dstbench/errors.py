@@ -107,7 +107,7 @@ def warn(what: str | DstbenchWarning, **about: Any) -> None:
     """Give a warning, or a `DstbenchWarning` of this text, which points to the code outside dstbench that led to it."""
     warning = what if isinstance(what, DstbenchWarning) else DstbenchWarning(what, **about)
     frame, level = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_globals["__name__"].split(".")[0] == "dstbench":
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "dstbench":
         frame, level = frame.f_back, level + 1
     warnings.warn(warning, stacklevel=level)
 
