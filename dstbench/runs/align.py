@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Final, get_args
 
+import numpy as np
 import polars as pl
 
 from dstbench.conventions.slots import KNOWN_SLOTS
@@ -13,6 +14,7 @@ from dstbench.errors import DstbenchError, UsageError, shortened, warn
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.states import Side, States, only_split, only_turns, same_turns, warn_of_notes
 from dstbench.runs.codes import codes, distinct, to_strings
+from dstbench.runs.layout import row_changes
 from dstbench.runs.spread import spread, spread_frames
 from dstbench.schema.record import Record
 from dstbench.typing import Missing
@@ -309,10 +311,12 @@ def _hint_at_numbering(gold: pl.Series, pred: pl.Series) -> str | None:
 
 def _report_gaps(source: str, spine: pl.DataFrame) -> None:
     """Warn about dialogues whose turn numbers do not start at 0 or skip numbers."""
-    dialogue, turn = pl.col("dialogue"), pl.col("turn")
-    is_first = (dialogue != dialogue.shift(1)).fill_null(True)
-    gap = spine.filter(turn != pl.when(is_first).then(0).otherwise(turn.shift(1) + 1))
-    if gap.height:
+    turn = spine["turn"].to_numpy().astype(np.int64)
+    expected = np.zeros_like(turn)
+    expected[1:] = turn[:-1] + 1
+    expected[row_changes(spine["dialogue"])] = 0
+    if (turn != expected).any():
+        gap = spine.filter(turn != expected)
         dialogues = gap["dialogue"].n_unique()
         warn(
             f"turn numbers have gaps in {_count(dialogues, 'dialogue')} "

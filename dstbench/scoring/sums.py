@@ -147,7 +147,7 @@ def sum_up(
             "fingerprint": turns.fingerprint,
             "turns": turns.scored.height,
             "dialogues": int(row_changes(turns.scored["number"].to_numpy()).sum()),
-            "most_errors": turns.counted.select(stats[ERRORS].max().fill_null(0)).item() if ERRORS in stats else 0,
+            "most_errors": turns.counted.select_seq(stats[ERRORS].max().fill_null(0)).item() if ERRORS in stats else 0,
             "spelling": _count_spelling(turns.counted) if spelling else None,
             "gold_slots": gold_slots(rows) if with_slots else frozenset(),
             "is_multiwoz": with_slots and are_multiwoz(rows.dialogue),
