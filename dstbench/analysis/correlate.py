@@ -45,6 +45,7 @@ from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES, RATED, RATED_DIFFERENCES
 from dstbench.schema.core import TURNS
+from dstbench.schema.record import Record
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
@@ -62,7 +63,7 @@ COLUMNS: Final[Mapping[Per, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True)
-class Correlations:
+class Correlations(Record):
     """Correlations, as frames (schemas in `dstbench.schema.analysis`).
 
     Attributes:

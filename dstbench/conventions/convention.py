@@ -17,13 +17,14 @@ from dstbench.conventions.normalise import LOOSE, STEPS
 from dstbench.conventions.slots import SLOT_SETS
 from dstbench.errors import UsageError, check_known
 from dstbench.schema.core import NOTHING
+from dstbench.schema.record import Record
 
 #: The kinds of slots that `Convention.slots` can name, and whether the schema has to call a slot categorical.
 SLOT_KINDS: Final[Mapping[str, bool]] = {"categorical": True, "non-categorical": False}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Convention(Choices):
+class Convention(Choices, Record):
     """A set of choices about values and turns."""
 
     def __post_init__(self) -> None:

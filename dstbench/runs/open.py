@@ -139,7 +139,7 @@ def read_run(
         return _open(name, files[0], gold_states, options, missing, split=split)
     states = merge_states([read_file(File(str(path)), options) for path in files])
     states = of_split(states, split, gold_states)
-    return _aligned(name, states, gold_states, missing, files=[str(path) for path in files])
+    return aligned_run(name, states, gold_states, missing, files=[str(path) for path in files])
 
 
 def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_USUAL) -> States:
@@ -206,12 +206,12 @@ def _open(
 ) -> Run:
     run = load(name, item, options)
     if isinstance(run, States):
-        return _aligned(name, of_split(run, split, gold), gold, missing)
+        return aligned_run(name, of_split(run, split, gold), gold, missing)
     if split is not None and gold is None:
         raise UsageError(f"{name}: a long table has no splits", hint="omit --split, or give --gold")
     before = run.meta["missing"]
     if gold is not None:
-        run = _aligned(name, from_long(run.read(), name), gold, missing)
+        run = aligned_run(name, from_long(run.read(), name), gold, missing)
         # Turns that were scored as empty are now turns with an empty state: the signature must still say so.
         return replace(run, meta={**run.meta, "missing": f"{before}+{missing}"}) if before == "empty" else run
     if missing not in ("error", before):
@@ -224,9 +224,10 @@ def of_split(states: States, split: str | None, gold: States | SplitGold | None)
     return states if split is None or (gold is not None and states.splits is None) else only_split(states, split)
 
 
-def _aligned(
+def aligned_run(
     name: str, states: States, gold: States | SplitGold | None, missing: Missing, *, files: Sequence[str] | None = None
 ) -> Run:
+    """The run of these states, aligned with gold (None: that of the states), in memory; `files` is what was read."""
     gold = gold.of(states) if isinstance(gold, SplitGold) else gold
     aligned = to_long(states, gold, missing=missing)
     meta = run_meta(
