@@ -65,8 +65,10 @@ def only(rows: pl.DataFrame, what: Listing, names: Sequence[str]) -> pl.DataFram
     if in_files:
         of_files = [{"name": name, **_of_profile(conventions.profile(name))} for name in in_files]
         rows = pl.concat([rows, pl.DataFrame(of_files)], how="diagonal")
-    check_known(names, rows["name"], f"{what} has no {{!r}}")
-    return rows.filter(pl.col("name").is_in(names))
+    if what == "profiles":
+        names = [f"{name}@faithful" if f"{name}@faithful" in rows["name"] else name for name in names]
+    check_known(names, rows["name"], f"there is no {what.removesuffix('s')} {{!r}}")
+    return rows.filter(pl.col("name").is_in(list(names)))
 
 
 def _of_profile(convention: Convention) -> dict[str, str]:
