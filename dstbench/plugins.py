@@ -95,7 +95,11 @@ class Plugins(Generic[T]):
                 if (declared := self._declared(name)) is not None:
                     yield name, self._get(declared), declared.origin
             except DstbenchError as error:
-                warn(str(error), kind=f"{self._kind}s that cannot be used")
+                warn(str(error))
+
+    def of_modules(self) -> list[tuple[str, Any]]:
+        """The names of what named modules have, and the things themselves, though they may not be usable."""
+        return [(one.name, one.load()) for one in self._of_modules()]
 
     def origins(self) -> list[str]:
         """Where all of them are from (see `origin_of`), in order and each once."""
@@ -294,7 +298,8 @@ def _entry_points(group: str, path: tuple[str, ...]) -> list[tuple[EntryPoint, D
     from importlib.metadata import entry_points  # a fifth of what --help takes
 
     del path  # the key of the cache
-    return [(entry, entry.dist) for entry in entry_points(group=group) if entry.dist is not None]
+    found = [(entry, entry.dist) for entry in entry_points(group=group) if entry.dist is not None]
+    return sorted(found, key=lambda pair: (pair[0].name, pair[1].name))
 
 
 @lru_cache(maxsize=256)
@@ -312,7 +317,7 @@ def _package_of(top: str, path: tuple[str, ...]) -> str | None:
 def fault_of(error: BaseException) -> str:
     """An exception of code that is not ours, in a line: what it is, and the last line of that code before it."""
     ours = str(Path(__file__).parent)
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_not_theirs(frame.filename, ours)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_theirs(frame.filename, ours)]
     said = re.sub(r"\s+", " ", str(error)).strip()
     text = f"{type(error).__name__}: {said}" if said else type(error).__name__
     if not frames or isinstance(error, SyntaxError):  # which says itself where
@@ -321,5 +326,6 @@ def fault_of(error: BaseException) -> str:
     return f"{text} ({Path(last.filename).name}, line {last.lineno})"
 
 
-def _is_not_theirs(file: str, ours: str) -> bool:
-    return file.startswith((ours, "<frozen")) or f"{os.sep}importlib{os.sep}" in file
+def _is_theirs(file: str, ours: str) -> bool:
+    others = (f"{os.sep}importlib{os.sep}", f"{os.sep}polars{os.sep}")
+    return not file.startswith((ours, "<frozen")) and not any(part in file for part in others)

@@ -166,7 +166,7 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
             values = example.select(value=expression)["value"]
             by_row = [example[row].select(value=expression)["value"] for row in range(example.height)]
         except pl.exceptions.PolarsError as error:
-            reason = str(error).splitlines()[0]
+            reason = str(error).splitlines()[0].partition("; valid columns")[0]
             raise UsageError(
                 f"{place} cannot be computed: {reason}", hint=f"the turn table has {', '.join(example.columns)}"
             ) from None
@@ -178,7 +178,8 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
                 hint="dstbench sums it itself; to count turns, use dstbench.metrics.base.turns()",
             )
     if not metric.needs_total:
-        _called(lambda: example.select(metric.expr().cast(pl.Float64)), f"metric {where}: score()")
+        ones = dict.fromkeys(stats, pl.lit(1.0))
+        _called(lambda: pl.select(metric.score(ones).cast(pl.Float64)), f"metric {where}: score()")
 
 
 def _called(function: Callable[[], Any], what: str) -> Any:

@@ -33,7 +33,7 @@ REGISTRY: Final[dict[str, type[Metric]]] = {
 }  # fmt: skip
 
 
-def _checked(metric: type[Metric], _: str) -> type[Metric]:
+def checked_metric(metric: type[Metric], _: str = "") -> type[Metric]:
     """A metric's class that is not built in, if it can be used by its name.
 
     Raises:
@@ -53,7 +53,7 @@ PLUGINS: Final = Plugins(
     REGISTRY,
     is_one=lambda thing: isinstance(thing, type) and issubclass(thing, Metric),
     name_of=lambda metric: getattr(metric, "name", None),
-    checked=_checked,
+    checked=checked_metric,
 )
 
 
