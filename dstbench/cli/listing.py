@@ -17,6 +17,7 @@ from dstbench.errors import check_known, warn
 from dstbench.metrics import REGISTRY, registry
 from dstbench.readers import FORMATS
 from dstbench.readers import registry as readers
+from dstbench.runs.gold_sets import gold_sets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -106,8 +107,23 @@ def slots() -> pl.DataFrame:
     )
 
 
+def gold() -> pl.DataFrame:
+    """Gold that is recognised: (name, dialogues, turns, slots, fingerprint)."""
+    return pl.DataFrame(
+        {
+            "name": one.name,
+            "dialogues": one.dialogues,
+            "turns": one.turns,
+            "slots": one.slots,
+            "fingerprint": one.fingerprint,
+        }
+        for one in gold_sets()
+    )
+
+
 LISTINGS: Final[dict[Listing, Callable[[], pl.DataFrame]]] = {
     "formats": formats,
+    "gold": gold,
     "matchers": matchers,
     "metrics": metrics,
     "profiles": profiles,
