@@ -65,6 +65,9 @@ class Format:
     said: Callable[[Source], Iterator[Said]] | None = None
     document: Callable[[Source], Document] | None = None
 
+    def __str__(self) -> str:
+        return self.name
+
     def read(self, source: Source) -> States:
         """The states of a source of this format.
 

@@ -37,7 +37,7 @@ import dstbench
 from dstbench.errors import DstbenchError, DstbenchWarning, warn
 from dstbench.io.atomic import sharing
 from dstbench.plugins import in_use, use
-from dstbench.readers import Source, find_files, read
+from dstbench.readers import Format, Source, find_files, read
 from dstbench.readers.folder import split_of
 from dstbench.readers.options import AS_USUAL, ReadOptions
 from dstbench.readers.registry import PLUGINS as FOREIGN
@@ -144,7 +144,7 @@ def _pieces(
         source = Source(name)
         source.keys = options.keys
         source.check()
-        found: list[tuple[str, str | None, str | None]] = [(name, options.format, None)]
+        found: list[tuple[str, str | Format | None, str | None]] = [(name, options.format, None)]
         if source.is_folder:
             in_folder = find_files(source, options.format, split)
             found = [(file.name, its_form.name, split_of(source, file)) for file, its_form in in_folder]
