@@ -179,9 +179,8 @@ def use(modules: str | Iterable[str]) -> list[ModuleType]:
     parts = [modules] if isinstance(modules, str) else modules
     names = [name.strip() for part in parts for name in part.split(",")]
     for name in names:
-        if name not in _MODULES:
-            _MODULES[name] = _imported(name)
-            _of_source(_MODULES[name])
+        _MODULES[name] = _imported(name)
+        _of_source(_MODULES[name])
     return [_MODULES[name] for name in names]
 
 
@@ -213,8 +212,12 @@ def _imported(name: str) -> ModuleType:
         sys.path.remove(place)
         if place not in sys.path:  # last, so that files there hide nothing that is imported later
             sys.path.append(place)
+    parts = module_name.split(".")
+    meant = (folder.joinpath(*parts).with_suffix(".py"), folder.joinpath(*parts, "__init__.py"))
     file = getattr(module, "__file__", None)
-    if name.endswith(".py") and (file is None or not os.path.samefile(file, name)):
+    if any(path.is_file() for path in meant) and not any(
+        file and path.samefile(file) for path in meant if path.is_file()
+    ):
         where = file or "a part of Python"
         raise UsageError(f"module {name}: another module has its name: {where}", hint="rename the file")
     return module

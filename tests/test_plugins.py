@@ -20,7 +20,7 @@ from dstbench.metrics.registry import PLUGINS as METRICS
 from dstbench.metrics.registry import parse
 from dstbench.readers import FORMATS
 from dstbench.readers.registry import PLUGINS as FOREIGN_FORMATS
-from tests.commands import ok, run, run_apart
+from tests.commands import forgetting_modules, ok, run, run_apart
 from tests.corpora import EXAMPLE
 from tests.packages import FILES, PACKAGES, install, wheel, write_sources
 from tests.paths import ROOT
@@ -40,18 +40,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No module is in use, before and after."""
+def fresh() -> Iterator[None]:
+    """What a test imports from its folder is forgotten."""
     before = set(sys.modules)
-    path = [*sys.path]
-    monkeypatch.setattr(plugins, "_MODULES", {})
     parse.cache_clear()
-    yield
+    with forgetting_modules():
+        yield
     parse.cache_clear()
-    sys.path[:] = path
     for name in set(sys.modules) - before:
-        file = getattr(sys.modules[name], "__file__", None) or ""
-        if "pytest" in file or name in ("mylab", "other"):
+        if "pytest-of" in (getattr(sys.modules[name], "__file__", None) or ""):
             del sys.modules[name]
 
 
@@ -363,7 +360,8 @@ def test_another_source_is_another_signature(here: Path) -> None:
 def test_several_modules_and_a_module_before_a_package(installed: Path) -> None:
     Path("mylab.py").write_text(FILES["dst-mylab/mylab.py"].replace('dontcare="drop"', 'dontcare="skip"'))
     Path("other.py").write_text(FILES["dst-no-extra/no_extra.py"].replace("no-extra", "extra-free"))
-    out = ok("score", LOG, "--plugins", "mylab,other", "-m", "extra-free", "--profile", "mylab")
+    assert [module.__name__ for module in plugins.use("mylab,other")] == ["mylab", "other"]
+    out = ok("score", LOG, "-m", "extra-free", "--profile", "mylab")
     assert "|profile:mylab.1@mylab#" in out
     assert "|dontcare:skip|" in out
     assert plugins.in_use() == ("mylab", "other")
@@ -398,10 +396,25 @@ def test_a_module_that_cannot_be_used_is_one_error(content: str | None, named: s
     assert said in " ".join(err.split()).replace(" hint:", "\nhint:")
 
 
-def test_a_file_with_the_name_of_another_module_is_refused(here: Path) -> None:
+@pytest.mark.parametrize("named", ["json", "json.py"])
+def test_a_file_with_the_name_of_another_module_is_refused(named: str, here: Path) -> None:
     Path("json.py").write_text("")
-    code, _, err = run("ls", "metrics", "--plugins", "json.py")
-    assert (code, "module json.py: another module has its name" in err) == (2, True)
+    code, _, err = run("ls", "metrics", "--plugins", named)
+    assert (code, f"module {named}: another module has its name" in err) == (2, True)
+
+
+def test_a_module_of_another_folder_is_not_taken_for_that_of_this_one(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("first", "second"):
+        Path(folder).mkdir()
+        Path(folder, "other.py").write_text(f"# {folder}\n")
+    monkeypatch.chdir(here / "first")
+    (module,) = plugins.use("other")
+    assert plugins.use(["other", "other.py"]) == [module, module]
+    monkeypatch.chdir(here / "second")
+    with pytest.raises(dstbench.UsageError, match=r"another module has its name: .*first"):
+        plugins.use("other")
 
 
 def test_files_of_a_module_are_read_by_several_processes(here: Path) -> None:
