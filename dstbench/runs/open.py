@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Any, Final, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 
 import polars as pl
 
@@ -24,6 +24,9 @@ from dstbench.runs.parquet import write_table
 from dstbench.runs.run import Run, in_memory, run_meta
 from dstbench.runs.splits import SplitGold, split_gold
 from dstbench.typing import Missing
+
+if TYPE_CHECKING:
+    from dstbench.readers import Format
 
 #: The data that dstbench accepts: a path, several paths (one run each), a frame (Polars, or anything with
 #: ``__arrow_c_stream__``) with the long table's columns, a list of states, opened runs, or a mapping from run name to
@@ -53,7 +56,7 @@ class Reading(TypedDict, total=False):
     """How data are read: keywords that functions pass on to `open_runs`, which describes them."""
 
     gold: Data | None
-    format: str | None
+    format: str | Format | None
     names: Sequence[str] | None
     missing: Missing | None
     split: str | None
@@ -64,7 +67,7 @@ def open_runs(
     data: Data,
     *,
     gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
+    format: str | Format | None = None,  # noqa: A002 (the field's word)
     names: Sequence[str] | None = None,
     missing: Missing | None = "error",
     split: str | None = None,
@@ -76,7 +79,7 @@ def open_runs(
         data: See `Data`.
         gold: Gold states that replace those in the data, or that the data lack: any kind of `Data` with one run; None:
             they are in the data.
-        format: Native format of the files; None: detect it by content.
+        format: Native format of the files, or its name; None: detect it by content.
         names: Names of the runs, in order; None: names of the files or folders without ending, with as many parent
             folders as tell them apart.
         missing: What to do with gold turns that have no prediction: ``error`` (None is the same), ``wrong``,
@@ -171,7 +174,7 @@ def scan(
     data: Data,
     *,
     gold: Data | None = None,
-    format: str | None = None,  # noqa: A002
+    format: str | Format | None = None,  # noqa: A002
     names: Sequence[str] | None = None,
     missing: Missing = "error",
     split: str | None = None,

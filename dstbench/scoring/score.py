@@ -29,6 +29,8 @@ from dstbench.signature import parse as parse_signature
 from dstbench.typing import View
 
 _LOG: Final = logging.getLogger(__name__)
+# The key in signatures of a format that is not built in: what is read may differ, but not what is compared with what.
+_FORMAT: Final = "format"
 # Groups for a run that has no states, only marks that say which slots are right.
 _WITHOUT_STATES: Final = ("run", "dialogue", "turn", LENGTH)
 
@@ -166,6 +168,7 @@ def score_run(
         "missing": run.meta["missing"],
         "by": ",".join(by) or "run",
         **_frames_counted(run, convention),
+        **_foreign_format(run),
         "gold": f"{sums.fingerprint % 2**32:08x}",
         "d": str(sums.dialogues),
         "t": str(sums.turns),
@@ -242,6 +245,12 @@ def _frames_counted(run: Run, convention: Convention) -> dict[str, str]:
     return {"frames": str(run.meta["frames"]["gold"]) if "frames" in run.meta else "unknown"}
 
 
+def _foreign_format(run: Run) -> dict[str, str]:
+    """The setting that names the format of a run, with its package, if it is not built in; else nothing."""
+    name = str(run.meta.get("format"))
+    return {_FORMAT: name} if "@" in name else {}
+
+
 def _is_of(metric: Metric, notation: str) -> bool:
     """Whether a metric is the one of a notation: of the same class, and with the same T if it has one."""
     named = parse(notation)
@@ -256,7 +265,7 @@ def _warn_of_differences(rows: pl.DataFrame) -> None:
         if signed["signature"].n_unique() == 1:
             continue
         settings = {run: parse_signature(text).complete() for _, run, text in signed.iter_rows()}
-        for key in dict.fromkeys(key for of_run in settings.values() for key in of_run):
+        for key in dict.fromkeys(key for of_run in settings.values() for key in of_run if key != _FORMAT):
             runs_with: dict[str, list[str]] = {}
             for run, of_run in settings.items():
                 runs_with.setdefault(of_run.get(key, "-"), []).append(run)
