@@ -151,6 +151,17 @@ def test_frames_of_gold_count_as_they_do_in_score(here: Path) -> None:
         assert evaluator.compute() == wanted.to_dict()
 
 
+def test_dialogues_are_found_by_all_the_ids_that_gold_has_for_them(here: Path) -> None:
+    Path("dialogues.json").write_text(formats.convlab_gold())
+    for name in ("multiwoz21-test-0", "mul7001", "MUL7001.json"):
+        states = [{**state, "dialogue_id": name} for state in only(EXAMPLE, "pred")]
+        evaluator = Evaluator("dialogues.json", metrics="jga,gca")
+        evaluator.add_batch(*columns(states))
+        wanted = dstbench.score(states, gold="dialogues.json", metrics="jga,gca")
+        assert evaluator.compute() == wanted.to_dict()
+        assert evaluator.scores().equals(wanted)
+
+
 def test_it_has_the_convention_and_metrics_of_the_profile() -> None:
     gold = only(EXAMPLE, "gold")
     for profile in ("dstc10", "qian2021"):
