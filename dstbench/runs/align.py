@@ -155,12 +155,19 @@ def _gold_of(gold: States) -> Side:
     return gold.gold
 
 
+def usable_aliases(gold: States) -> pl.DataFrame | None:
+    """The other names of gold's dialogues that are of one dialogue only, and of none by its first name."""
+    if gold.aliases is None or gold.gold is None:
+        return None
+    names = gold.gold.turns["dialogue"].unique().implode()
+    return gold.aliases.filter(~pl.col("alias").is_duplicated() & ~pl.col("alias").is_in(names))
+
+
 def _by_golds_names(source: str, pred: Side, gold: States) -> Side:
     """The predictions, with those dialogues called as gold calls them for which they use another name."""
-    if gold.aliases is None or gold.gold is None:
+    aliases = usable_aliases(gold)
+    if aliases is None:
         return pred
-    names = gold.gold.turns["dialogue"].unique().implode()
-    aliases = gold.aliases.filter(~pl.col("alias").is_duplicated() & ~pl.col("alias").is_in(names))
     joined = pred.turns.join(aliases, left_on="dialogue", right_on="alias", how="left", maintain_order="left")
     renamed = joined.drop_nulls("dialogue_right")
     if renamed.is_empty():

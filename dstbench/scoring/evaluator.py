@@ -25,11 +25,12 @@ from dstbench.readers.jsonl import from_memory
 from dstbench.readers.options import Keys, ReadOptions
 from dstbench.readers.states import Side, States, sides_of, warn_of_notes
 from dstbench.readers.words import Listed, Words
-from dstbench.runs.align import check_missing
+from dstbench.runs.align import check_missing, usable_aliases
 from dstbench.runs.frames import states_only
 from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.open import Data, aligned_run, open_gold
 from dstbench.runs.run import Run
+from dstbench.runs.splits import split_gold
 from dstbench.scoring.scope import check_scope
 from dstbench.scoring.score import choose_metrics, requested_metrics, score, values_of, warn_of_frames
 from dstbench.scoring.score_rows import Scores
@@ -83,9 +84,13 @@ class Evaluator:
         self._convention = as_convention(profile)
         self._missing: Missing = missing or self._convention.missing
         check_missing(self._missing)
-        self._gold, side = _gold_of(open_gold(gold, split, ReadOptions(keys=Keys.of(keys))))
+        self._gold, side = _gold_of(gold, split, ReadOptions(keys=Keys.of(keys)))
         self._row_of: dict[Any, int] = {turn: row for row, turn in enumerate(side.turns.iter_rows())}
         self._turns = side.turns
+        aliases = usable_aliases(self._gold)
+        self._by_alias: dict[str, str] = (
+            {} if aliases is None else dict(aliases.select("alias", "dialogue").iter_rows())
+        )
         self.reset()
         # Gold against itself tells what is doubtful about gold and the convention before anything is trained.
         itself = replace(self._gold, pred=side, notes=(), either=False, complete=None)
@@ -228,7 +233,9 @@ class Evaluator:
     def _searched(self, names: Sequence[Any], numbers: Sequence[Any]) -> list[int]:
         """The rows of turns that are spelled in another way than gold's; spellings are remembered."""
         spelled = pl.DataFrame({"name": list(dict.fromkeys(name for name in names if isinstance(name, str)))})
-        canonical = dict(spelled.select("name", id=canonical_dialogue(pl.col("name").cast(pl.String))).iter_rows())
+        canonical: dict[str, str] = dict(
+            spelled.select("name", id=canonical_dialogue(pl.col("name").cast(pl.String))).iter_rows()
+        )
         rows = []
         for name, number in zip(names, numbers, strict=True):
             if not isinstance(name, str):
@@ -237,9 +244,10 @@ class Evaluator:
                 turn = operator.index(number)  # also of integers of NumPy and PyTorch
             except TypeError:
                 raise DstbenchError("the turn is not an integer", dialogue=name, turn=number) from None
-            row = self._row_of.get((canonical[name], turn))
+            dialogue = self._by_alias.get(canonical[name], canonical[name])
+            row = self._row_of.get((dialogue, turn))
             if row is None:
-                raise self._unknown(canonical[name], turn)
+                raise self._unknown(dialogue, turn)
             self._row_of[name, turn] = row
             rows.append(row)
         return rows
@@ -293,14 +301,21 @@ class Evaluator:
         return dict(zip(batch, states, strict=True))
 
 
-def _gold_of(states: States) -> tuple[States, Side]:
+def _gold_of(gold: Data, split: str | None, options: ReadOptions) -> tuple[States, Side]:
     """The gold states, which must be there and of one split, and their side."""
+    if (several := split_gold(gold, split, options)) is not None:
+        raise _several_splits(several.source, several.splits)
+    states = open_gold(gold, split, options)
     if states.gold is None:
         raise DstbenchError(f"no gold inside ({states.format})", file=states.source, hint="give the file that has it")
     if states.splits is not None and states.splits["split"].n_unique() > 1:
-        splits = ", ".join(sorted(states.splits["split"].unique()))
-        raise UsageError(f"{states.source} has the splits {splits}", hint="name the one that is scored: split=…")
+        raise _several_splits(states.source, states.splits["split"].unique())
     return states, states.gold
+
+
+def _several_splits(source: str, splits: Iterable[str]) -> UsageError:
+    names = sorted(splits)
+    return UsageError(f"{source} has the splits {', '.join(names)}", hint=f'name the one to score: split="{names[0]}"')
 
 
 def _same_gold(one: States, other: States) -> bool:

@@ -89,6 +89,24 @@ def test_it_computes_what_score_does(states: States, profile: Any, missing: Miss
             assert evaluator.scores().equals(scores)
 
 
+@pytest.mark.parametrize("profile", ["verbatim", "kim2022", "trade"])
+@pytest.mark.parametrize("kept", [[0], [1], [2], [0, 2]])
+def test_under_intersect_only_the_gold_of_added_turns_counts(profile: str, kept: list[int]) -> None:
+    """As to what is scored, what the signature says of gold, and whether the convention scores any of its slots."""
+    spa = {"dialogue_id": "MUL7002", "turn": 0, "gold": {"spa-pool": "4"}, "pred": {}}
+    states = [[*EXAMPLE, spa][turn] for turn in kept]
+    evaluator = Evaluator([*EXAMPLE, spa], profile=profile, missing="intersect")
+    evaluator.add_batch(*columns(states))
+    how: Any = {"gold": [*EXAMPLE, spa], "profile": profile, "missing": "intersect"}
+    wanted = outcome(lambda: dstbench.score(only(states, "pred"), **how))
+    assert isinstance(wanted, tuple) == (profile == "kim2022" and kept == [2])
+    if isinstance(wanted, tuple):
+        assert outcome(evaluator.compute) == outcome(evaluator.scores) == wanted
+    else:
+        assert evaluator.scores().equals(wanted)
+        assert evaluator.compute() == wanted.to_dict()
+
+
 @given(corpora("MultiWOZ"), st.integers(1, 4), st.data())
 def test_parts_of_several_processes_are_merged_into_the_whole(states: States, parts: int, data: st.DataObject) -> None:
     """Samplers pad: some turns are in several parts."""
@@ -149,6 +167,17 @@ def test_frames_of_gold_count_as_they_do_in_score(here: Path) -> None:
         wanted = dstbench.score(states, gold="dialogues_001.json", profile=profile)
         assert evaluator.scores().equals(wanted)
         assert evaluator.compute() == wanted.to_dict()
+
+
+def test_dialogues_are_found_by_all_the_ids_that_gold_has_for_them(here: Path) -> None:
+    Path("dialogues.json").write_text(formats.convlab_gold())
+    for name in ("multiwoz21-test-0", "mul7001", "MUL7001.json"):
+        states = [{**state, "dialogue_id": name} for state in only(EXAMPLE, "pred")]
+        evaluator = Evaluator("dialogues.json", metrics="jga,gca")
+        evaluator.add_batch(*columns(states))
+        wanted = dstbench.score(states, gold="dialogues.json", metrics="jga,gca")
+        assert evaluator.compute() == wanted.to_dict()
+        assert evaluator.scores().equals(wanted)
 
 
 def test_it_has_the_convention_and_metrics_of_the_profile() -> None:
