@@ -22,6 +22,7 @@ from dstbench.arrays import Floats
 from dstbench.audit.sheet import GROUPS
 from dstbench.errors import DstbenchError, UsageError, first_repeated
 from dstbench.schema.audit_words import AGREEMENT, READER, REVIEW, REVIEWED_ADDITIONS, REVIEWED_DIALOGUES
+from dstbench.schema.record import Record
 from dstbench.stats import kappa, wilson
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ _HINT: Final = "`right`: yes or no, of every addition; `missed`: a number, of ev
 
 
 @dataclass(frozen=True)
-class Review:
+class Review(Record):
     """What a filled sheet says of a correction, as frames (schemas in `dstbench.schema.audit_words`).
 
     Attributes:
@@ -54,7 +55,7 @@ class Review:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Record):
     """What several readers of one sheet say, as frames (schemas in `dstbench.schema.audit_words`).
 
     Attributes:

@@ -118,9 +118,18 @@ def demo(
 
 
 @command(app, doing="reading", example="ls formats")
-def ls(what: Annotated[Listing, typer.Argument(metavar="WHAT", help="What to list.")], table: Table) -> str:
-    """List formats, matchers, metrics, profiles, slots or steps."""
-    from dstbench.cli.listing import LISTINGS
+def ls(
+    what: Annotated[Listing, typer.Argument(metavar="WHAT", help="What to list.")],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Only these; a profile may also be a file of choices (.toml)."),
+    ] = None,
+    *,
+    table: Table,
+) -> str:
+    """List formats, gold that is recognised, matchers, metrics, profiles, slots or steps."""
+    from dstbench.cli.listing import LISTINGS, only
     from dstbench.rendering.tables import render_rows
 
-    return render_rows(LISTINGS[what](), what, table.form)
+    rows = LISTINGS[what]()
+    return render_rows(only(rows, what, names) if names else rows, what, table.form)

@@ -119,6 +119,7 @@ class StatesBuilder:
         gold: The gold side.
         pred: The predicted side.
         places: (dialogue, file, position) of each dialogue; for `States`, as are `splits`, `either` and `only`.
+        aliases: (dialogue, its other name), for `States`.
         has_frames: Whether the format has frames, even if no turn of this file has one.
     """
 
@@ -131,6 +132,7 @@ class StatesBuilder:
         self._columns: Columns | None = None
         self.places: list[tuple[str, str, int]] = []
         self.splits: dict[str, str] = {}
+        self.aliases: list[tuple[str, str]] = []
         self.either = self.has_frames = False
         self.only: tuple[str, ...] | None = None
 
@@ -147,6 +149,11 @@ class StatesBuilder:
     def note(self, text: str) -> None:
         """Add a note on this file (see `States.notes`)."""
         self._notes.append(text)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes so far, as `States.notes` has them."""
+        return tuple(f"{self._source}: {note}" for note in self._notes)
 
     def turns(self) -> pl.DataFrame:
         """The opened turns, canonical and checked: (dialogue: String, turn: UInt16), in the order of the file."""
@@ -174,24 +181,30 @@ class StatesBuilder:
         if lost := self.gold.lost + self.pred.lost:
             self.note(f"{lost:,} pieces of text that are no slot and value, left out")
         built = {
-            name: self._side(name, turns, side.without(self._omits))
-            for name, side in sides.items()
-            if len(side.present)
+            name: self.side(name, turns, side.without(self._omits)) for name, side in sides.items() if len(side.present)
         }
+        aliases = _by_dialogue(self.aliases, {"alias": pl.String})
         return States(
             self._source,
             self._format,
             built.get("gold"),
             built.get("pred"),
-            notes=tuple(f"{self._source}: {note}" for note in self._notes),
+            notes=self.notes,
             either=self.either,
             places=_by_dialogue(self.places, {"file": pl.String, "position": pl.UInt32}),
             splits=_by_dialogue(list(self.splits.items()), {"split": pl.String}),
+            aliases=aliases if aliases is None else aliases.with_columns(canonical_dialogue(pl.col("alias"))),
             only=self.only,
         )
 
-    def _side(self, name: str, turns: pl.DataFrame, listed: Listed) -> Side:
-        """The side called `name`, with canonical slots; `turns` are all turns of the file."""
+    def side(self, name: str, turns: pl.DataFrame, listed: Listed) -> Side:
+        """One side of these states, with canonical slots.
+
+        Args:
+            name: What notes call it: gold or pred.
+            turns: All turns of the file, canonical.
+            listed: What the side lists in them.
+        """
         slot, value = (listed.slot, listed.value) if listed.slot is not None else self._split(turns, listed)
         slot = slot.renamed([canonical_slot(word) for word in slot.words])
         cells = pl.DataFrame({"at": listed.at.astype(np.uint32), "slot": slot.column(), "value": value.column()})

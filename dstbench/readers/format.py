@@ -7,11 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
+import polars as pl
+
+from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError
 from dstbench.readers.builder import NestedState, Pairs, StatesBuilder
 from dstbench.readers.columns import columns_of
 from dstbench.readers.source import Source
-from dstbench.readers.states import States
+from dstbench.readers.states import States, sides_of
 from dstbench.readers.words import Columns
 
 if TYPE_CHECKING:
@@ -33,9 +37,10 @@ class Format:
         name: What ``--from`` calls it.
         title: Who writes it.
         example: A small file, or its beginning, that shows the shape.
-        shape: The type of the decoded file (for JSON Lines and TSV: of one line).
         sniff: Whether a source looks like this format.
         reader: Adds the turns of a source to a builder.
+        shape: The type of the decoded file (for JSON Lines and TSV: of one line), from which its JSON Schema is made;
+            a format that is not built in has none.
         holds: Which sides it can hold: ``gold``, ``pred``, or both.
         omits: Values that say that a slot is not in the state, in files that list every slot.
         layout: Finds the columns of a large file (see `columns`); None: large files are read by `reader`, too.
@@ -44,6 +49,8 @@ class Format:
         said: Yields what was said in each turn of a source, without checking states; None: the format does not hold
             utterances. The system's utterance is the one before the user's; it is empty or None if the system said
             nothing or the file does not have it.
+        outline: Yields each dialogue of a source and the number of its turns, and decodes nothing else of a large file;
+            raises msgspec's errors for other files. None: the states are read for it.
         free_keys: Whether a record's keys may have other names, which `Source.keys` gives.
         loose: Whether files that are no data may look like it: in a folder, it counts only where no other format does.
         document: Opens a source for changes, once `read` (and `said`) have checked it; None: files of this format
@@ -53,9 +60,9 @@ class Format:
     name: str
     title: str
     example: str
-    shape: Any
     sniff: Callable[[Source], bool]
     reader: Callable[[Source, StatesBuilder], None]
+    shape: Any = None
     holds: tuple[str, ...] = ("gold", "pred")
     omits: tuple[str, ...] = ()
     layout: Callable[[Tokens], Columns] | None = None
@@ -63,8 +70,12 @@ class Format:
     sharded: bool = False
     free_keys: bool = False
     loose: bool = False
+    outline: Callable[[Source], Iterator[tuple[str, int]]] | None = None
     said: Callable[[Source], Iterator[Said]] | None = None
     document: Callable[[Source], Document] | None = None
+
+    def __str__(self) -> str:
+        return self.name
 
     def read(self, source: Source) -> States:
         """The states of a source of this format.
@@ -78,6 +89,27 @@ class Format:
             raise source.error(f"a file of format {self.name}, whose keys have fixed names", hint)
         states = self._read_columns(source) or self._build(source, self.reader)
         return states if self.finish is None else self.finish(states)
+
+    def turns(self, source: Source) -> pl.DataFrame:
+        """The turns (dialogue, turn) of a source of this format, by canonical ids.
+
+        Raises:
+            DstbenchError: As `read`.
+        """
+        turns = self.outlined(source)
+        return turns if turns is not None else pl.concat([side.turns for side in sides_of(self.read(source))]).unique()
+
+    def outlined(self, source: Source) -> pl.DataFrame | None:
+        """The same by its outline; None: this format has none, or the source is not of this format."""
+        if self.outline is None:
+            return None
+        try:
+            sizes = [*self.outline(source)]
+        except msgspec.MsgspecError:
+            return None
+        table = pl.DataFrame(sizes, schema={"dialogue": pl.String, "turns": pl.UInt16}, orient="row")
+        numbers = pl.int_ranges(0, "turns", dtype=pl.UInt16).alias("turn")
+        return table.select(canonical_dialogue(pl.col("dialogue")), numbers).explode("turn").drop_nulls()
 
     def _read_columns(self, source: Source) -> States | None:
         by_user = self.free_keys and source.keys is not None

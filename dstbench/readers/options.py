@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dstbench.errors import UsageError, did_you_mean, first_repeated
+
+if TYPE_CHECKING:
+    from dstbench.readers.format import Format
 
 # Other words for the fields of `Keys`.
 _ROLES: Final = {"id": "dialogue", "dialogue_id": "dialogue"}
@@ -93,11 +96,11 @@ class ReadOptions:
     """How the files of a run are read.
 
     Attributes:
-        format: Name of their format; None: by their content.
+        format: Their format, or its name; None: by their content.
         keys: The keys of records of turns; None: by their usual names.
     """
 
-    format: str | None = None
+    format: str | Format | None = None
     keys: Keys | None = None
 
     def for_gold(self) -> ReadOptions:

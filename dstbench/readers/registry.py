@@ -6,14 +6,17 @@ from contextlib import contextmanager
 from os import PathLike, fspath
 from typing import Final
 
-from dstbench.errors import UsageError, did_you_mean
+from dstbench.errors import DstbenchError, UsageError, did_you_mean
 from dstbench.io import archives
+from dstbench.plugins import Plugins, origin_of
 from dstbench.readers import (
     convlab,
+    crosswoz,
     csv_records,
     dstc2,
     dstc10,
     fga_gca,
+    glad,
     icdst,
     jsonl,
     kage,
@@ -23,9 +26,12 @@ from dstbench.readers import (
     parlai,
     pptod,
     records,
+    risawoz,
     savn,
+    sdp_dst,
     sgd,
     simpletod,
+    simulated,
     som,
     star,
     state_lists,
@@ -35,7 +41,8 @@ from dstbench.readers import (
     trippy,
     woz,
 )
-from dstbench.readers.folder import data_files, split_of
+from dstbench.readers.folder import data_files
+from dstbench.readers.foreign import checked_format
 from dstbench.readers.format import Format, Source, States
 from dstbench.readers.options import Keys
 from dstbench.readers.states import in_split, merge_states, only_split
@@ -66,6 +73,7 @@ FORMATS: Final[dict[str, Format]] = {
         convlab.RAW,
         dstc10.FORMAT,
         ldst.FORMAT,
+        sdp_dst.FORMAT,
         star.TSV,
         sumbt.FORMAT,
         trade.GOLD,
@@ -75,7 +83,11 @@ FORMATS: Final[dict[str, Format]] = {
         sgd.FORMAT,
         convlab.GOLD,
         woz.FORMAT,
+        glad.FORMAT,
         woz.TSV,
+        simulated.FORMAT,
+        crosswoz.FORMAT,
+        risawoz.FORMAT,
         dstc2.GOLD,
         dstc2.FORMAT,
         # last, as they take any keys
@@ -85,6 +97,14 @@ FORMATS: Final[dict[str, Format]] = {
     )
 }
 
+#: The formats that are not built in. Sniffing asks them last.
+PLUGINS: Final = Plugins(
+    "format",
+    FORMATS,
+    is_one=lambda thing: isinstance(thing, Format) and thing is not FORMATS.get(thing.name),
+    name_of=lambda form: form.name,
+    checked=checked_format,
+)
 #: Names of the formats that can be written again.
 WRITABLE: Final = tuple(form.name for form in FORMATS.values() if form.document is not None)
 #: Names of the formats that hold utterances.
@@ -100,21 +120,26 @@ _PACKINGS: Final = (
 )
 
 
-def find_format(source: Source, name: str | None = None) -> Format:
-    """The format called `name`, or, without one, the format that the file's content shows.
+def find_format(source: Source, name: str | Format | None = None) -> Format:
+    """The format called `name` (or this format itself); without one, the format that the file's content shows.
 
     Raises:
         UsageError: There is no format of that name.
-        DstbenchError: The content is of no known format.
+        DstbenchError: The content is of no known format; or the format is not built in, and cannot be used.
     """
+    if isinstance(name, Format):
+        return name if name is FORMATS.get(name.name) else checked_format(name, origin_of(name.reader))
     if name is not None:
-        if name not in FORMATS:
-            hint = did_you_mean(name, FORMATS) or f"one of {', '.join(FORMATS)}"
+        name = name.partition("@")[0]  # as long tables name those that are not built in
+        form = FORMATS.get(name) or PLUGINS.find(name)
+        if form is None:
+            names = [*FORMATS, *PLUGINS.names()]
+            hint = did_you_mean(name, names) or f"one of {', '.join(names)}"
             raise UsageError(f"there is no format {name!r}", hint=hint)
-        return FORMATS[name]
+        return form
     if form := sniff(source):
         return form
-    raise source.error(*_unknown(source))
+    raise _incomplete(source) or source.error(*_unknown(source))
 
 
 def sniff(source: Source) -> Format | None:
@@ -122,10 +147,23 @@ def sniff(source: Source) -> Format | None:
     forms = [*FORMATS.values()]
     if source.keys and not source.keys.optional:
         forms.sort(key=lambda form: not form.free_keys)
-    return next((form for form in forms if form.sniff(source)), None)
+    exact = next((form for form in forms if not form.loose and form.sniff(source)), None)
+    own = exact or next((form for _, form, _ in PLUGINS.usable() if form.sniff(source)), None)
+    return own or next((form for form in forms if form.loose and form.sniff(source)), None)
 
 
-def find_files(source: Source, name: str | None = None, split: str | None = None) -> Iterator[tuple[Source, Format]]:
+def has_utterances(name: str) -> bool:
+    """Whether the format of this name is one that holds utterances, and can be used here."""
+    try:
+        form = FORMATS.get(name) or PLUGINS.find(name.partition("@")[0])
+    except DstbenchError:
+        return False
+    return form is not None and form.said is not None
+
+
+def find_files(
+    source: Source, name: str | Format | None = None, split: str | None = None
+) -> Iterator[tuple[Source, Format]]:
     """The file, or the files of a folder that are data, each with its format, one by one.
 
     Args:
@@ -139,15 +177,20 @@ def find_files(source: Source, name: str | None = None, split: str | None = None
     if not source.is_folder:
         yield source, find_format(source, name)
     elif name is None:
-        yield from data_files(source, sniff, split)
+        yield from data_files(source, sniff, split, why=_incomplete)
     else:
         wanted = find_format(source, name)
-        yield from data_files(source, lambda file: wanted if wanted.sniff(file) else None, split)
+        yield from data_files(source, lambda file: wanted if wanted.sniff(file) else None, split, why=_incomplete)
+
+
+def _incomplete(file: Source) -> DstbenchError | None:
+    """Why a file of no known format is none, if another file beside it is missing."""
+    return sdp_dst.without_values(file) if sdp_dst.is_index(file) else None
 
 
 def read(
     source: Source | str | PathLike[str],
-    format: str | None = None,  # noqa: A002 (the field's word)
+    format: str | Format | None = None,  # noqa: A002 (the field's word)
     split: str | None = None,
     keys: Keys | None = None,
 ) -> States:
@@ -155,7 +198,7 @@ def read(
 
     Args:
         source: The file, or its path.
-        format: Name of its format; None: detect it.
+        format: Its format, or the format's name; None: detect it.
         split: The split to read, ``train``, ``dev`` or ``test``, if the data say which dialogues are in it; None: all.
         keys: The keys of records of turns; None: by their usual names.
 
@@ -167,14 +210,15 @@ def read(
     """
     if not isinstance(source, Source):
         source = Source(fspath(source))
-    source.keys = keys or source.keys
+    if keys is not None:
+        source.keys = keys
     parts = []
     with _without_collection():
         for file, form in find_files(source, format, split):
             states = form.read(file)
             file.forget()  # before the garbage collector is on again and looks at millions of objects
-            if states.splits is None and source.is_folder and (named := split_of(source, file)) is not None:
-                states = in_split(states, named)
+            if states.splits is None and file.split is not None:
+                states = in_split(states, file.split)
             parts.append(states)
     whole = merge_states(parts, source.name)
     return whole if split is None else only_split(whole, split)
@@ -199,6 +243,11 @@ def _unknown(source: Source) -> tuple[str, str]:
     if source.kind == "json" and isinstance(source.json, dict) and source.json.keys() >= {"class_types", "slots"}:
         what = "TripPy's configuration, not its predictions"
         return what, "score pred_res.*.json; this file is what --label-map takes"
+    if source.kind == "text" and (index := source.sibling("test.idx", "dev.idx", "train.idx")) is not None:
+        return (
+            "no known format: lines of text",
+            f"if they are SDP-DST's values, name {index.name}, which is beside them",
+        )
     hint = "`dstbench ls formats` shows each with an example; --from FORMAT says which it is"
     return f"no known format: {_describe(source)}", hint
 

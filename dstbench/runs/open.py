@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Any, Final, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 
 import polars as pl
 
@@ -22,7 +22,11 @@ from dstbench.runs.align import check_missing, from_long, to_long
 from dstbench.runs.load import load, named_parts, read_file
 from dstbench.runs.parquet import write_table
 from dstbench.runs.run import Run, in_memory, run_meta
+from dstbench.runs.splits import SplitGold, split_gold
 from dstbench.typing import Missing
+
+if TYPE_CHECKING:
+    from dstbench.readers import Format
 
 #: The data that dstbench accepts: a path, several paths (one run each), a frame (Polars, or anything with
 #: ``__arrow_c_stream__``) with the long table's columns, a list of states, opened runs, or a mapping from run name to
@@ -52,7 +56,7 @@ class Reading(TypedDict, total=False):
     """How data are read: keywords that functions pass on to `open_runs`, which describes them."""
 
     gold: Data | None
-    format: str | None
+    format: str | Format | None
     names: Sequence[str] | None
     missing: Missing | None
     split: str | None
@@ -63,7 +67,7 @@ def open_runs(
     data: Data,
     *,
     gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
+    format: str | Format | None = None,  # noqa: A002 (the field's word)
     names: Sequence[str] | None = None,
     missing: Missing | None = "error",
     split: str | None = None,
@@ -75,7 +79,7 @@ def open_runs(
         data: See `Data`.
         gold: Gold states that replace those in the data, or that the data lack: any kind of `Data` with one run; None:
             they are in the data.
-        format: Native format of the files; None: detect it by content.
+        format: Native format of the files, or its name; None: detect it by content.
         names: Names of the runs, in order; None: names of the files or folders without ending, with as many parent
             folders as tell them apart.
         missing: What to do with gold turns that have no prediction: ``error`` (None is the same), ``wrong``,
@@ -105,7 +109,7 @@ def open_runs(
     for _, item in parts:  # check all before reading the first, which may take long
         if isinstance(item, (str, PathLike)):
             File(str(item)).check()
-    gold_states = None if gold is None else open_gold(gold, split, options)
+    gold_states = None if gold is None else split_gold(gold, split, options) or open_gold(gold, split, options)
     runs = []
     for number, (name, item) in enumerate(parts):
         _LOG.info("reading %s", name, extra={"done": number, "of": len(parts)})
@@ -133,12 +137,12 @@ def read_run(
         missing: What to do with gold turns that have no prediction.
         split: The split to score, if gold has several.
     """
-    gold_states = None if gold is None else open_gold(gold, split, options)
+    gold_states = None if gold is None else split_gold(gold, split, options) or open_gold(gold, split, options)
     if len(files) == 1:
         return _open(name, files[0], gold_states, options, missing, split=split)
     states = merge_states([read_file(File(str(path)), options) for path in files])
     states = of_split(states, split, gold_states)
-    return _aligned(name, states, gold_states, missing, files=[str(path) for path in files])
+    return aligned_run(name, states, gold_states, missing, files=[str(path) for path in files])
 
 
 def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_USUAL) -> States:
@@ -171,7 +175,7 @@ def scan(
     data: Data,
     *,
     gold: Data | None = None,
-    format: str | None = None,  # noqa: A002
+    format: str | Format | None = None,  # noqa: A002
     names: Sequence[str] | None = None,
     missing: Missing = "error",
     split: str | None = None,
@@ -202,16 +206,16 @@ def scan(
 
 
 def _open(
-    name: str, item: Any, gold: States | None, options: ReadOptions, missing: Missing, *, split: str | None
+    name: str, item: Any, gold: States | SplitGold | None, options: ReadOptions, missing: Missing, *, split: str | None
 ) -> Run:
     run = load(name, item, options)
     if isinstance(run, States):
-        return _aligned(name, of_split(run, split, gold), gold, missing)
+        return aligned_run(name, of_split(run, split, gold), gold, missing)
     if split is not None and gold is None:
         raise UsageError(f"{name}: a long table has no splits", hint="omit --split, or give --gold")
     before = run.meta["missing"]
     if gold is not None:
-        run = _aligned(name, from_long(run.read(), name), gold, missing)
+        run = aligned_run(name, from_long(run.read(), name), gold, missing)
         # Turns that were scored as empty are now turns with an empty state: the signature must still say so.
         return replace(run, meta={**run.meta, "missing": f"{before}+{missing}"}) if before == "empty" else run
     if missing not in ("error", before):
@@ -219,14 +223,16 @@ def _open(
     return run
 
 
-def of_split(states: States, split: str | None, gold: States | None) -> States:
+def of_split(states: States, split: str | None, gold: States | SplitGold | None) -> States:
     """A run's states of one split; states without splits are kept if gold is given, as it has only that split."""
     return states if split is None or (gold is not None and states.splits is None) else only_split(states, split)
 
 
-def _aligned(
-    name: str, states: States, gold: States | None, missing: Missing, *, files: Sequence[str] | None = None
+def aligned_run(
+    name: str, states: States, gold: States | SplitGold | None, missing: Missing, *, files: Sequence[str] | None = None
 ) -> Run:
+    """The run of these states, aligned with gold (None: that of the states), in memory; `files` is what was read."""
+    gold = gold.of(states) if isinstance(gold, SplitGold) else gold
     aligned = to_long(states, gold, missing=missing)
     meta = run_meta(
         name,

@@ -179,12 +179,12 @@ def test_states_without_a_side_are_gold_or_predictions(here: Path) -> None:
 def test_states_of_single_turns_are_noticed() -> None:
     """They are scored as they are, as nothing can tell whether a tracker forgets."""
     slots = ["hotel-area", "hotel-name", "hotel-stars", "train-day"]
-    turns = [_record(turn, gold={slots[turn % 4]: "x"}, pred={}) for turn in range(30)]
+    turns = [_record(turn, gold={slots[turn % 4]: "x"}, pred={}) for turn in range(60)]
     (note,) = notes_of(turns)
-    assert note.startswith("29 of 29 gold states lose slots by the next turn: if they are states of single turns")
-    grown = [_record(turn, gold=dict.fromkeys(slots[: turn // 8 + 1], "x"), pred={}) for turn in range(30)]
+    assert note.startswith("59 of 59 gold states lose slots by the next turn: if they are states of single turns")
+    grown = [_record(turn, gold=dict.fromkeys(slots[: turn // 16 + 1], "x"), pred={}) for turn in range(60)]
     assert notes_of(grown) == []
-    assert notes_of(turns[:10]) == []
+    assert notes_of(turns[:40]) == []
 
 
 def test_a_key_whose_name_promises_states_that_are_not_there_is_told() -> None:
