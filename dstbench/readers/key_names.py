@@ -94,6 +94,11 @@ def name_sides(keys: Iterable[str], *sides: Side) -> bool:
     return any(not sides or said.side in sides for said in meanings)
 
 
+def says_its_side(key: str) -> bool:
+    """Whether a key says in so many words that it holds gold or predictions."""
+    return (said := meaning(key)) is not None and said.rank == 0
+
+
 def name_record(keys: Iterable[str]) -> bool:
     """Whether these keys name a dialogue or predictions, so that what has them is a record on its own."""
     return name_sides(keys, "pred") or any(folded(key) in DIALOGUE for key in keys)

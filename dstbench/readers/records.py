@@ -22,7 +22,7 @@ from typing import Any, Final
 import polars as pl
 
 from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
-from dstbench.readers.key_names import meaning
+from dstbench.readers.key_names import says_its_side
 from dstbench.readers.options import Keys
 from dstbench.readers.record_keys import KeysError, Samples, choose, is_record
 from dstbench.readers.record_layout import Broken, Row, find_steps, walk
@@ -106,13 +106,8 @@ def _sniff(source: Source) -> bool:
     try:
         choose(Samples(row.record for row in rows), source.keys, named_outside=rows[0].dialogue is not None)
     except KeysError:  # likewise
-        return steps == (None,) and any(_says_its_side(key) for row in rows for key in row.record)
+        return steps == (None,) and any(says_its_side(str(key)) for row in rows for key in row.record)
     return True
-
-
-def _says_its_side(key: Any) -> bool:
-    said = meaning(key) if isinstance(key, str) else None
-    return said is not None and said.rank == 0
 
 
 def have_states(frame: pl.DataFrame, keys: Keys | None = None) -> bool:

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.readers.builder import Pairs, split_triple
-from dstbench.readers.key_names import name_sides
+from dstbench.readers.key_names import says_its_side
 from dstbench.readers.source import Source
 from dstbench.readers.state_text import Misfit, Repeated, named, parsed
 from dstbench.schema.core import BETWEEN
@@ -189,8 +189,8 @@ def could_be_state(cell: Any) -> bool | None:
         text = cell.strip()
         return None if text in ("", "null", "None", "nan") else text[:1] + text[-1:] in ("{}", "[]")
     if isinstance(cell, Mapping):
-        if any(not isinstance(key, str) or (cell[key] and name_sides([key])) for key in cell):
-            return False
+        if any(not isinstance(key, str) or (cell[key] and says_its_side(key)) for key in cell):
+            return False  # a record, which has states
         return all(map(_could_be_entry, cell.values()))
     if isinstance(cell, (list, tuple)):
         return all(

@@ -152,8 +152,8 @@ def test_a_side_that_is_null_everywhere_is_not_there() -> None:
 
 
 def test_keys_that_no_record_has_are_refused() -> None:
-    with pytest.raises(dstbench.DstbenchError, match=r"no record has the key 'predicit'.*\nhint: did you mean predict"):
-        dstbench.scan([_record(gold={}, predict=NORTH)], keys={"pred": "predicit"})
+    with pytest.raises(dstbench.DstbenchError, match=r"no record has the key 'pre_dict'.*\nhint: did you mean predict"):
+        dstbench.scan([_record(gold={}, predict=NORTH)], keys={"pred": "pre_dict"})
 
 
 @quiet
