@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from os import PathLike
 from typing import Any, Final, NamedTuple
 
@@ -13,7 +12,7 @@ from dstbench.analysis.associations import Columns, Sample
 from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.io.files import File
-from dstbench.runs.run import UNREADABLE, unreadable
+from dstbench.io.tables import UserTable, read_table
 from dstbench.schema.analysis import RATED
 from dstbench.schema.core import MAX_TURN
 from dstbench.stats import kendall, spearman
@@ -58,7 +57,11 @@ def read_ratings(ratings: Any) -> Ratings:
     """
     is_path = isinstance(ratings, (str, PathLike))
     name = str(ratings) if is_path else "ratings"
-    table, place = _of_file(File(name)) if is_path else (_of_frame(ratings), "row")
+    table, place, first = (
+        read_table(File(name), columns=_COLUMNS, numbers=("turn", RATING))
+        if is_path
+        else UserTable(_of_frame(ratings), "row", 1)
+    )
     if missing := [column for column in _NEEDED if column not in table.columns]:
         raise DstbenchError(
             f"no column {' and no column '.join(missing)} (its columns: {', '.join(table.columns) or 'none'})",
@@ -72,7 +75,6 @@ def read_ratings(ratings: Any) -> Ratings:
             raise DstbenchError(f"column {column} is {dtype}, neither texts nor numbers", file=name)
     texts = [column for column in ("run", "dialogue") if column in columns]
     numbers = [column for column in ("turn", RATING) if column in columns]
-    first = 2 if place == "line" else 1  # the first line is the head
     rows = table.select(
         pl.int_range(first, pl.len() + first).alias("line"),
         *(pl.col(column).cast(pl.String).str.strip_chars().fill_null("") for column in texts),
@@ -123,28 +125,6 @@ def _of_frame(frame: Any) -> pl.DataFrame:
     if not hasattr(frame, "__arrow_c_stream__"):
         raise UsageError(f"{type(frame).__name__} holds no ratings", hint="give a path or a frame")
     return frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
-
-
-def _of_file(file: File) -> tuple[pl.DataFrame, str]:
-    """The table in a file, and what messages call its rows: lines, unless a text has several lines."""
-    if file.is_parquet:
-        try:
-            return pl.read_parquet(file.path, glob=False), "row"
-        except UNREADABLE as error:
-            raise unreadable(file.name, error) from None
-    content = file.read()
-    head = content.partition(b"\n")[0]
-    separator = max(",;\t", key=lambda sign: head.count(sign.encode()))
-    try:
-        table = pl.read_csv(BytesIO(content), infer_schema=False, separator=separator)
-    except UNREADABLE as error:
-        reason = str(error).splitlines()[0]
-        raise file.error(f"not a CSV file: {reason}", "save the ratings as CSV, in UTF-8, or as Parquet") from None
-    for column in _COLUMNS:
-        if f"{column}_duplicated_0" in table.columns:  # as Polars calls a second column of a name
-            raise file.error(f"two columns {column}", "give each column a name of its own")
-    lines = content.rstrip(b"\r\n").count(b"\n")
-    return table, "line" if lines == table.height else "row"
 
 
 def rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame:

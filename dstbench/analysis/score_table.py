@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from io import BytesIO
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +10,7 @@ import polars as pl
 
 from dstbench.errors import DstbenchError, check_known, first_repeated
 from dstbench.io.files import File
+from dstbench.io.tables import read_table
 from dstbench.metrics import Metric
 from dstbench.metrics.registry import split
 
@@ -23,8 +23,8 @@ def read_score_table(
     """The scores of a table, as (run, metric, unit, value, se), in its order; `se` is null.
 
     Args:
-        table: A CSV file, or a frame, with the columns `model`, `metric` and `value`, a share from 0 to 1 (slot
-            accuracy may be below 0); empty or null: the model has no such score. Metrics may have any names.
+        table: A CSV or Parquet file, or a frame, with the columns `model`, `metric` and `value`, a share from 0 to 1
+            (slot accuracy may be below 0); empty or null: the model has no such score. Metrics may have any names.
         metrics: The metrics to take, by their names in the table; None: all.
 
     Raises:
@@ -33,7 +33,9 @@ def read_score_table(
         UsageError: The table lacks one of the metrics.
     """
     name = "table" if isinstance(table, pl.DataFrame) else str(table)
-    rows = table if isinstance(table, pl.DataFrame) else _read(File(table))
+    rows = (
+        table if isinstance(table, pl.DataFrame) else read_table(File(table), columns=_COLUMNS, numbers=["value"]).rows
+    )
     if absent := [column for column in _COLUMNS if column not in rows.columns]:
         raise DstbenchError(f"no column {', '.join(absent)}", file=name, hint="its columns are model, metric, value")
     texts = [pl.col(column).cast(pl.String).str.strip_chars().replace("", None) for column in _COLUMNS]
@@ -59,11 +61,3 @@ def read_score_table(
     return rows.select(
         pl.col("model").alias("run"), "metric", value.alias("value"), unit=pl.lit("share"), se=pl.lit(None, pl.Float64)
     )
-
-
-def _read(file: File) -> pl.DataFrame:
-    try:
-        return pl.read_csv(BytesIO(file.read()), infer_schema=False)
-    except pl.exceptions.PolarsError as error:
-        reason = str(error).splitlines()[0]
-        raise DstbenchError(f"not a CSV file: {reason}", file=file.name, hint="model,metric,value") from None

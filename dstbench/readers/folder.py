@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from dstbench.io import archives, foreign
+
 if TYPE_CHECKING:  # formats import the names of splits from here
     from dstbench.readers.format import Format, Source
 
@@ -42,9 +44,15 @@ def data_files(
         files = [file for file, named in zip(files, splits, strict=True) if named == split]
     number = len(files)
     data: list[tuple[str, str]] = []
+    others: dict[str, int] = {}
     first: Format | None = None
     while files:
         file = files.pop(0)  # so that nothing holds on to its content once it has been read
+        if file.foreign is not None:
+            if foreign.should_be_data(archives.unpacked_name(file.name)):  # without it, the run would have gaps
+                file.check()
+            others[file.foreign.what] = others.get(file.foreign.what, 0) + 1
+            continue
         is_empty = not file.beginning(1 << 16).strip()
         form = None if file.is_parquet or is_empty else sniff(file)
         if form is None and not file.is_parquet:
@@ -55,8 +63,10 @@ def data_files(
         if form is not None and form is first and (form.sharded or len(data) == 1):
             yield file, form
     if not data:
+        kinds_of_others = "".join(f"; {what}: {count}" for what, count in others.items())
+        what = f"a folder without a file of a known format ({number} files{kinds_of_others})"
         raise folder.error(
-            f"a folder without a file of a known format ({number} files)" if number else "an empty folder",
+            what if number else "an empty folder",
             "`dstbench ls formats` shows each with an example",
         )
     kinds = {kind for _, kind in data}

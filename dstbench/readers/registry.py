@@ -7,7 +7,6 @@ from os import PathLike, fspath
 from typing import Final
 
 from dstbench.errors import UsageError, did_you_mean
-from dstbench.io import archives
 from dstbench.readers import (
     convlab,
     dstc2,
@@ -82,15 +81,6 @@ WRITABLE: Final = tuple(form.name for form in FORMATS.values() if form.document 
 #: Names of the formats that hold utterances.
 WITH_UTTERANCES: Final = tuple(form.name for form in FORMATS.values() if form.said is not None)
 
-# Packings that are not read, or not inside another one: name, and the offset at which these bytes show it.
-_PACKINGS: Final = (
-    ("gzip", 0, archives.GZIP),
-    ("zip", 0, archives.ZIP),
-    ("bzip2", 0, b"BZh"),
-    ("xz", 0, b"\xfd7zXZ"),
-    ("tar", 257, b"ustar"),
-)
-
 
 def find_format(source: Source, name: str | None = None) -> Format:
     """The format called `name`, or, without one, the format that the file's content shows.
@@ -125,6 +115,7 @@ def find_files(source: Source, name: str | None = None, split: str | None = None
     Raises:
         DstbenchError: A folder holds no data, or data of several runs.
     """
+    source.check()
     if not source.is_folder:
         yield source, find_format(source, name)
     elif name is None:
@@ -180,8 +171,6 @@ def _without_collection() -> Iterator[None]:
 
 def _unknown(source: Source) -> tuple[str, str]:
     """What is wrong with a file of no known format, and what to do."""
-    if packing := next((name for name, at, mark in _PACKINGS if source.raw[at:].startswith(mark)), None):
-        return f"packed ({packing})", "unpack it first; gzip and zip are read as they are, once and not in each other"
     if source.kind == "json" and isinstance(source.json, dict) and source.json.keys() >= {"class_types", "slots"}:
         what = "TripPy's configuration, not its predictions"
         return what, "score pred_res.*.json; this file is what --label-map takes"

@@ -6,7 +6,6 @@ its name; if its states and utterances are not those that were asked for, there 
 
 from __future__ import annotations
 
-import gzip
 import os
 import shutil
 from collections.abc import Collection
@@ -18,6 +17,7 @@ import polars as pl
 
 from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError, UsageError
+from dstbench.io import archives
 from dstbench.io.atomic import replacing, replacing_folder
 from dstbench.readers import Format, Source, find_files
 from dstbench.readers.contexts import contexts
@@ -46,7 +46,7 @@ def rewrite(
     Args:
         path: The dataset: a file, packed or not, or a folder or zip of files. A folder or zip is written as a folder,
             with copies of the files that are not data.
-        out: The file or folder to write; packed by gzip if its name ends with ``.gz``.
+        out: The file or folder to write; packed if its name ends with ``.gz``, ``.bz2`` or ``.xz``.
         states: Edits of gold states: (dialogue, turn, slot, value), canonical names; a null value removes the slot.
         said: Edits of utterances: (dialogue, turn, speaker, text). The speaker is ``user``, or ``system`` for what the
             system says before the user's turn; its last utterance has the number after the last user turn's.
@@ -139,7 +139,7 @@ class _Edits:
         if len(left_out) == len(names):
             return False
         content = document.dump()
-        part.write_bytes(gzip.compress(content, mtime=0) if target.suffix == ".gz" else content)
+        part.write_bytes(archives.packed_as(target.name, content))
         written = Source(part)
         written.name = str(target)
         self._check_states(before, form.read(written))

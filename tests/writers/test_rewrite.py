@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -272,8 +274,11 @@ def test_folders_and_packed_files(here: Path) -> None:
     with pytest.raises(dstbench.UsageError, match="would be written over"):
         rewrite("sgd", "sgd/again")
     Path("in.tsv.gz").write_bytes(gzip.compress(formats.star_tsv().encode()))
-    rewrite("in.tsv.gz", "out.tsv.gz")
-    assert gzip.decompress(Path("out.tsv.gz").read_bytes()).decode() == formats.star_tsv()
+    for ending, unpack in {"gz": gzip.decompress, "bz2": bz2.decompress, "xz": lzma.decompress}.items():
+        rewrite("in.tsv.gz", f"out.tsv.{ending}")
+        assert unpack(Path(f"out.tsv.{ending}").read_bytes()).decode() == formats.star_tsv()
+    with pytest.raises(dstbench.UsageError, match=r"out\.tsv\.zst: \.zst is not written\nhint: one of \.gz, "):
+        rewrite("in.tsv.gz", "out.tsv.zst")
     assert sorted(path.name for path in here.iterdir() if path.name.startswith(".")) == []
 
 

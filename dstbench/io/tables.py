@@ -1,0 +1,91 @@
+"""Tables that users give: CSV as programs and spreadsheets write it, or Parquet.
+
+Conventions: the separator is a comma, a semicolon or a tab, whichever is most frequent in the head. Where it is no
+comma, numbers may have a decimal comma, because spreadsheets write both together. A byte order mark, and Excel's line
+``sep=;``, are no data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from io import BytesIO
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from dstbench.io.files import File
+
+_SEPARATORS: Final = ",;\t"
+_QUOTED: Final = re.compile(rb'"[^"]*"')
+_SEPARATOR_LINE: Final = re.compile(rb"\"?sep=(.)\"?\r?\n", re.IGNORECASE)
+_DECIMAL_COMMA: Final = r"^\s*[-+]?\d*,\d+\s*$"
+_DECIMAL_POINT: Final = r"^\s*[-+]?\d*\.\d+\s*$"
+
+
+class UserTable(NamedTuple):
+    """A table from a file.
+
+    Attributes:
+        rows: The table; all columns of a CSV file are texts.
+        place: What messages call its rows, ``line`` or ``row``.
+        first: The number of the first row in messages.
+    """
+
+    rows: pl.DataFrame
+    place: str
+    first: int
+
+
+def read_table(file: File, *, columns: Collection[str] | None = None, numbers: Collection[str] = ()) -> UserTable:
+    """Read a table.
+
+    Args:
+        file: The file.
+        columns: The columns that are of interest, none of which may be there twice; None: all.
+        numbers: Those that hold numbers, whose decimal commas become points.
+
+    Raises:
+        DstbenchError: It is neither CSV in UTF-8 nor Parquet, or a column is there twice, or it has numbers both with
+            decimal commas and with decimal points.
+    """
+    if file.is_parquet:
+        try:
+            return UserTable(pl.read_parquet(file.path, glob=False), "row", 1)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            raise file.error(f"a damaged Parquet file: {str(error).splitlines()[0]}", "write it again") from None
+    content, before = file.read(), 1
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise file.error("it is in UTF-16", "save it as CSV in UTF-8")
+    if line := _SEPARATOR_LINE.match(content):
+        content, separator, before = content[line.end() :], line[1].decode(), 2
+    else:
+        head = _QUOTED.sub(b"", content.partition(b"\n")[0])
+        separator = max(_SEPARATORS, key=lambda sign: head.count(sign.encode()))
+    try:
+        rows = pl.read_csv(BytesIO(content), infer_schema=False, separator=separator)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        reason = str(error).splitlines()[0]
+        raise file.error(f"not a CSV file: {reason}", "save the table as CSV, in UTF-8, or as Parquet") from None
+    for column in rows.columns if columns is None else columns:
+        if f"{column}_duplicated_0" in rows.columns:  # as Polars calls a second column of a name
+            raise file.error(f"two columns {column}", "give each column a name of its own")
+    if separator != ",":
+        rows = rows.with_columns(_with_points(file, rows[name]) for name in numbers if name in rows.columns)
+    if content.rstrip(b"\r\n").count(b"\n") == rows.height:  # no text has several lines
+        return UserTable(rows, "line", before + 1)
+    return UserTable(rows, "row", 1)
+
+
+def _with_points(file: File, texts: pl.Series) -> pl.Series:
+    """A column of numbers with decimal points for commas."""
+    has_comma = texts.str.contains(_DECIMAL_COMMA)
+    if not has_comma.any():
+        return texts
+    if texts.str.contains(_DECIMAL_POINT).any():
+        comma, point = (texts.filter(texts.str.contains(kind))[0] for kind in (_DECIMAL_COMMA, _DECIMAL_POINT))
+        raise file.error(
+            f"column {texts.name}: numbers with decimal commas and with points, such as {comma!r} and {point!r}",
+            "write all of them in one way",
+        )
+    return pl.select(pl.when(has_comma).then(texts.str.replace(",", ".", literal=True)).otherwise(texts)).to_series()
