@@ -36,8 +36,9 @@ from dstbench.errors import DstbenchError, UsageError, check_known, warn
 from dstbench.io.files import File
 from dstbench.metrics import Metric, parse_all
 from dstbench.runs.align import to_long
-from dstbench.runs.open import Data, cuts_of, named_parts, open_gold, open_runs
-from dstbench.runs.run import Run, run_meta
+from dstbench.runs.load import named_parts
+from dstbench.runs.open import Data, open_gold, open_runs
+from dstbench.runs.run import Run, in_memory, run_meta
 from dstbench.schema.judging import ERROR_COSTS, ERROR_KINDS, POSITION_BIAS
 from dstbench.scoring.partitions import partitions
 from dstbench.scoring.scope import check_scope
@@ -166,7 +167,7 @@ def _gold_against_gold(data: Data, split: str | None) -> Run:
         aligned = to_long(replace(states, pred=states.gold, either=False, complete=None, notes=()))
         read = {"files": [states.source], "format": states.format, "gold": None, "missing": "error"}
         meta = run_meta(name, aligned.frames, **read, coverage=aligned.coverage)
-        run = Run(name, aligned.table.lazy(), meta, cuts_of(aligned.table))
+        run = in_memory(name, aligned.table, meta)
     return replace(run, derive=_predicts_gold)
 
 

@@ -21,7 +21,8 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, check_known, warn
 from dstbench.metrics import Metric, parse, parse_all
-from dstbench.runs.open import Data, named_parts, only_dialogues
+from dstbench.runs.load import named_parts
+from dstbench.runs.open import Data, only_dialogues
 from dstbench.runs.run import Run
 from dstbench.schema.audit import VERSION_MODELS, VERSION_SLOTS
 from dstbench.scoring.notes import warn_of_alternatives

@@ -10,7 +10,7 @@ import typer
 import dstbench
 from dstbench.cli.app import app
 from dstbench.cli.command import Result, command
-from dstbench.cli.options import From, Gold, MissingOption, Split, Table
+from dstbench.cli.options import From, Gold, KeysOption, MissingOption, Split, Table
 from dstbench.cli.output import as_path, as_text, require_parquet
 from dstbench.typing import Listing
 
@@ -29,6 +29,7 @@ def convert(
     ] = None,
     missing: MissingOption = None,
     split: Split = None,
+    keys: KeysOption = None,
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -43,6 +44,7 @@ def convert(
     """
     require_parquet(output, "a long table")
     from dstbench.readers import Source
+    from dstbench.readers.options import Keys, ReadOptions, parse_keys
     from dstbench.runs.convert import convert as convert_files
 
     done = convert_files(
@@ -50,7 +52,7 @@ def convert(
         [as_path(path) for path in files],
         output,
         gold=as_text(gold),
-        format=from_format,
+        options=ReadOptions(from_format, Keys.of(parse_keys(keys)) if keys else None),
         missing=missing or "error",
         split=split,
         jobs=jobs,

@@ -66,6 +66,12 @@ Split = Annotated[
     str | None,
     typer.Option(help="train, dev or test, if gold has several splits; default: the one with predictions."),
 ]
+KeysOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keys", metavar="FIELD=KEY", help="Keys of turn records with other names: id=flag,gold=truth,pred=output."
+    ),
+]
 Models = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=RUNS", help="Runs of one model (its seeds), by name or pattern: t5=t5_*. Repeatable."),
@@ -127,6 +133,7 @@ class Runs(_Fields):
     ] = None
     missing: MissingOption = None
     split: Split = None
+    keys: KeysOption = None
     engine: Annotated[EngineName, typer.Option(help="Compute in this process, or on a Ray cluster.")] = "local"
     address: Annotated[
         str | None,
@@ -147,12 +154,15 @@ class Runs(_Fields):
     @property
     def reading(self) -> "Reading":
         """How the runs are read, as keyword arguments of functions."""
+        from dstbench.readers.options import parse_keys
+
         return {
             "gold": self.gold and as_path(self.gold),
             "format": self.from_format,
             "names": self.name,
             "missing": self.missing,
             "split": self.split,
+            "keys": parse_keys(self.keys) if self.keys else None,
         }
 
 

@@ -44,6 +44,7 @@ class Format:
         said: Yields what was said in each turn of a source, without checking states; None: the format does not hold
             utterances. The system's utterance is the one before the user's; it is empty or None if the system said
             nothing or the file does not have it.
+        free_keys: Whether a record's keys may have other names, which `Source.keys` gives.
         document: Opens a source for changes, once `read` (and `said`) have checked it; None: files of this format
             cannot be written again.
     """
@@ -59,6 +60,7 @@ class Format:
     layout: Callable[[Tokens], Columns] | None = None
     finish: Callable[[States], States] | None = None
     sharded: bool = False
+    free_keys: bool = False
     said: Callable[[Source], Iterator[Said]] | None = None
     document: Callable[[Source], Document] | None = None
 
@@ -69,6 +71,9 @@ class Format:
             DstbenchError: It cannot be read; the message says what and where.
         """
         source.hint = self.hint
+        if source.keys and not source.keys.optional and not self.free_keys:
+            hint = "omit --keys, or say with --from that it is another format"
+            raise source.error(f"a file of format {self.name}, whose keys have fixed names", hint)
         states = self._read_columns(source) or self._build(source, self.reader)
         return states if self.finish is None else self.finish(states)
 

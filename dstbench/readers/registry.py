@@ -33,6 +33,7 @@ from dstbench.readers import (
 )
 from dstbench.readers.folder import data_files, split_of
 from dstbench.readers.format import Format, Source, States
+from dstbench.readers.options import Keys
 from dstbench.readers.states import in_split, merge_states, only_split
 
 #: The native formats, by the name that ``--from`` takes. Sniffing asks them in this order.
@@ -129,6 +130,7 @@ def read(
     source: Source | str | PathLike[str],
     format: str | None = None,  # noqa: A002 (the field's word)
     split: str | None = None,
+    keys: Keys | None = None,
 ) -> States:
     """Read a native file, or a folder (or zip) that holds one run or one dataset.
 
@@ -136,6 +138,7 @@ def read(
         source: The file, or its path.
         format: Name of its format; None: detect it.
         split: The split to read, ``train``, ``dev`` or ``test``, if the data say which dialogues are in it; None: all.
+        keys: The keys of records of turns; None: by their usual names.
 
     Returns:
         Its states.
@@ -145,6 +148,7 @@ def read(
     """
     if not isinstance(source, Source):
         source = Source(fspath(source))
+    source.keys = keys or source.keys
     parts = []
     with _without_collection():
         for file, form in find_files(source, format, split):

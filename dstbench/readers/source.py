@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 from types import UnionType
-from typing import Any, BinaryIO, Final, Literal, TypeVar, get_args, get_origin
+from typing import Any, BinaryIO, Final, Literal, Self, TypeVar, get_args, get_origin
 
 import msgspec
 
 from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io.files import File
 from dstbench.readers.json_stream import items
+from dstbench.readers.options import Keys
 
 T = TypeVar("T")
 Kind = Literal["json", "jsonl", "tsv", "text"]
@@ -38,9 +39,11 @@ class Source(File):
 
     Attributes:
         hint: The hint of errors about the file's shape: what a file of its format looks like.
+        keys: The keys of records of turns that the user gives; None: by their usual names.
     """
 
     hint: str | None = None
+    keys: Keys | None = None
 
     @classmethod
     def of(cls, file: File) -> Source:
@@ -48,6 +51,13 @@ class Source(File):
         source = cls(file.path)
         source.__dict__ |= file.__dict__
         return source
+
+    def files(self) -> list[Self]:
+        """The files in a folder, as `File.files`; they are read as the folder is."""
+        files = super().files()
+        for file in files:
+            file.keys = self.keys
+        return files
 
     def forget(self) -> None:
         """Free the content in all its forms; it is read again when it is next used."""

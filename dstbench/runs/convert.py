@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from hashlib import blake2b
 from itertools import pairwise
@@ -38,11 +38,12 @@ from dstbench.errors import DstbenchError, DstbenchWarning, warn
 from dstbench.io.atomic import sharing
 from dstbench.readers import Source, find_files, read
 from dstbench.readers.folder import split_of
+from dstbench.readers.options import AS_USUAL, ReadOptions
 from dstbench.readers.states import States, in_split, name_of_all
 from dstbench.runs.align import MissingTurnsError, to_long, unpredicted
-from dstbench.runs.open import cuts_at, cuts_of, of_split, open_gold, read_run, write_long
+from dstbench.runs.open import of_split, open_gold, read_run, write_long
 from dstbench.runs.parquet import ForeignError, read_footer, write_groups, write_table
-from dstbench.runs.run import UNREADABLE, checksums, run_meta
+from dstbench.runs.run import UNREADABLE, checksums, cuts_at, cuts_of, run_meta
 from dstbench.schema.core import LONG, SCHEMA_VERSION
 from dstbench.typing import Missing
 
@@ -59,7 +60,7 @@ class _Piece:
 
     path: str
     part: Path
-    format: str | None
+    options: ReadOptions
     folder_split: str | None  # the split that its folder is named after
     gold: str | None
     missing: Missing
@@ -81,7 +82,7 @@ def convert(
     output: Path,
     *,
     gold: str | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
+    options: ReadOptions = AS_USUAL,
     missing: Missing = "error",
     split: str | None = None,
     jobs: int | None = None,
@@ -93,7 +94,7 @@ def convert(
         files: Its files or folders.
         output: The Parquet file to write.
         gold: The file of the gold states; None: they are in `files`.
-        format: Native format of the files; None: detect it.
+        options: How the files are read.
         missing: What to do with gold turns that have no prediction.
         split: The split to keep, if there are several; None: all.
         jobs: Number of processes that read files, at most one per file; None: one per processor, fewer if the input is
@@ -103,13 +104,15 @@ def convert(
         DstbenchError: A file cannot be used. Finished parts are kept for the next call.
     """
     folder = output.with_name(f".{output.name}.parts")
-    pieces = list(_pieces(files, folder, format, gold=gold, missing=missing, split=split))
+    pieces = list(_pieces(files, folder, options, gold=gold, missing=missing, split=split))
     in_parts = len(pieces) > 1 and not any(Source(path).is_pipe for path in (*files, *filter(None, [gold])))
     with sharing(folder, output) if in_parts or os.path.exists(folder) else nullcontext():
         if in_parts:
             try:
                 if gold is not None:
-                    _gold_states(gold, split)  # first, as an error in it should not wait until files are read
+                    _gold_states(
+                        gold, split, options.for_gold()
+                    )  # first, as an error in it should not wait until files are read
                 unfinished = [piece for piece in pieces if not _is_made(piece)]
                 _make_parts(unfinished, jobs)
                 coverage = _merge_parts(name, files, output, pieces)
@@ -122,7 +125,7 @@ def convert(
                 raise DstbenchError(error.what, file=str(output), hint=error.hint) from None  # parts are hidden
             finally:
                 _gold_states.cache_clear()
-        run = read_run(name, files, gold=gold, format=format, missing=missing, split=split)
+        run = read_run(name, files, gold=gold, options=options, missing=missing, split=split)
         write_long(run, output)
         return Converted(run.meta["coverage"], len(pieces), 0)
 
@@ -132,30 +135,32 @@ class _DividedError(Exception):
 
 
 def _pieces(
-    files: Sequence[str], folder: Path, form: str | None, *, gold: str | None, missing: Missing, split: str | None
+    files: Sequence[str], folder: Path, options: ReadOptions, *, gold: str | None, missing: Missing, split: str | None
 ) -> Iterator[_Piece]:
     """The files of a run, with those in folders."""
     for name in files:
         source = Source(name)
+        source.keys = options.keys
         source.check()
-        found: list[tuple[str, str | None, str | None]] = [(name, form, None)]
+        found: list[tuple[str, str | None, str | None]] = [(name, options.format, None)]
         if source.is_folder:
-            in_folder = find_files(source, form, split)
+            in_folder = find_files(source, options.format, split)
             found = [(file.name, its_form.name, split_of(source, file)) for file, its_form in in_folder]
         for path, form_name, folder_split in found:
+            its_options = replace(options, format=form_name)
             hashed = blake2b(os.path.abspath(path).encode(), digest_size=12).hexdigest()
-            yield _Piece(path, folder / f"{hashed}.parquet", form_name, folder_split, gold, missing, split)
+            yield _Piece(path, folder / f"{hashed}.parquet", its_options, folder_split, gold, missing, split)
 
 
 @cache
-def _gold_states(gold: str, split: str | None) -> States:
-    return open_gold(gold, split)
+def _gold_states(gold: str, split: str | None, options: ReadOptions) -> States:
+    return open_gold(gold, split, options)
 
 
 def _made_of(piece: _Piece) -> list[Any]:
     """All that a part depends on, as a footer has it: decoded from JSON."""
     stamps = Source(piece.path).stamps(), piece.gold and Source(piece.gold).stamps()
-    made_of = [dstbench.__version__, SCHEMA_VERSION, *stamps, piece.format, piece.missing, piece.split]
+    made_of = [dstbench.__version__, SCHEMA_VERSION, *stamps, asdict(piece.options), piece.missing, piece.split]
     return list(json.loads(json.dumps(made_of)))
 
 
@@ -227,10 +232,10 @@ def _make_part(piece: _Piece) -> None:
     made_of = _made_of(piece)  # before reading, as the file may change meanwhile
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DstbenchWarning)
-        gold = None if piece.gold is None else _gold_states(piece.gold, piece.split)
+        gold = None if piece.gold is None else _gold_states(piece.gold, piece.split, piece.options.for_gold())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DstbenchWarning)
-        states = read(Source(piece.path), piece.format)
+        states = read(Source(piece.path), piece.options.format, keys=piece.options.keys)
         if piece.folder_split is not None and states.splits is None:
             states = in_split(states, piece.folder_split)
         states = of_split(states, piece.split, gold)
@@ -290,7 +295,7 @@ def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence
     only = parts[0].meta["only"]
     gold = None
     if first.gold is not None:
-        gold = _gold_states(first.gold, first.split)
+        gold = _gold_states(first.gold, first.split, first.options.for_gold())
         left_out = [dialogue for part in parts for dialogue in part.meta["left_out"]]
         predicted = pl.concat([index["dialogue"], pl.Series(left_out, dtype=pl.String)])
         rest = unpredicted(name_of_all(files), gold, predicted, missing=first.missing)

@@ -10,21 +10,18 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, Final, TypeAlias, TypedDict
 
 import polars as pl
 
-from dstbench.errors import DstbenchError, UsageError, first_repeated, warn
+from dstbench.errors import UsageError, first_repeated, warn
 from dstbench.io.files import File
-from dstbench.readers.frames import IS_FRAME, count_frames
+from dstbench.readers.options import AS_USUAL, Keys, ReadOptions
 from dstbench.readers.states import States, merge_states, only_split, warn_of_notes
-from dstbench.runs.align import check_missing, from_long, report_unknown_slots, to_long
-from dstbench.runs.frames import states_only
-from dstbench.runs.parquet import ForeignError, fits, read_footer, write_table
-from dstbench.runs.rules import check_long, conform_long
-from dstbench.runs.run import UNREADABLE, Run, collect, run_meta, stamp_of, unreadable
-from dstbench.schema.core import SCHEMA_VERSION
+from dstbench.runs.align import check_missing, from_long, to_long
+from dstbench.runs.load import load, named_parts, read_file
+from dstbench.runs.parquet import write_table
+from dstbench.runs.run import Run, in_memory, run_meta
 from dstbench.typing import Missing
 
 #: The data that dstbench accepts: a path, several paths (one run each), a frame (Polars, or anything with
@@ -33,9 +30,6 @@ from dstbench.typing import Missing
 Data: TypeAlias = Any
 
 _LOG: Final = logging.getLogger(__name__)
-# A row group ends at the first dialogue boundary after this many rows. Each group has its own dictionaries (with groups
-# of 65,536 rows, a tenth of the file); larger groups do not decode faster, and scoring reads one group at a time.
-_ROW_GROUP: Final = 393_216
 
 
 def write_long(run: Run, path: str | PathLike[str]) -> None:
@@ -62,6 +56,7 @@ class Reading(TypedDict, total=False):
     names: Sequence[str] | None
     missing: Missing | None
     split: str | None
+    keys: Mapping[str, str] | None
 
 
 def open_runs(
@@ -72,6 +67,7 @@ def open_runs(
     names: Sequence[str] | None = None,
     missing: Missing | None = "error",
     split: str | None = None,
+    keys: Mapping[str, str] | None = None,
 ) -> list[Run]:
     """Runs from whatever the user has.
 
@@ -85,6 +81,8 @@ def open_runs(
         missing: What to do with gold turns that have no prediction: ``error`` (None is the same), ``wrong``,
             ``empty``, ``intersect``.
         split: The split to score, if gold has several; None: the one that has predictions.
+        keys: The keys of records of turns whose names dstbench does not know: ``{"id": "flag", "pred": "predict"}``.
+            The fields are ``id``, ``turn``, ``gold``, ``pred``, ``system`` and ``user``.
 
     Returns:
         The runs, in the order of the data.
@@ -92,6 +90,7 @@ def open_runs(
     Raises:
         DstbenchError: The data cannot be read; the message says what is wrong, where, and what to do.
     """
+    options = ReadOptions(format, Keys.of(keys))
     missing = missing or "error"
     check_missing(missing)
     parts = named_parts(data)
@@ -106,11 +105,11 @@ def open_runs(
     for _, item in parts:  # check all before reading the first, which may take long
         if isinstance(item, (str, PathLike)):
             File(str(item)).check()
-    gold_states = None if gold is None else open_gold(gold, split)
+    gold_states = None if gold is None else open_gold(gold, split, options)
     runs = []
     for number, (name, item) in enumerate(parts):
         _LOG.info("reading %s", name, extra={"done": number, "of": len(parts)})
-        runs.append(_open(name, item, gold_states, format, missing, split=split))
+        runs.append(_open(name, item, gold_states, options, missing, split=split))
     _LOG.info("%d runs have been read", len(parts), extra={"done": len(parts), "of": len(parts)})
     return runs
 
@@ -120,7 +119,7 @@ def read_run(
     files: Sequence[str | PathLike[str]],
     *,
     gold: Data | None = None,
-    format: str | None = None,  # noqa: A002
+    options: ReadOptions = AS_USUAL,
     missing: Missing = "error",
     split: str | None = None,
 ) -> Run:
@@ -130,24 +129,25 @@ def read_run(
         name: Name of the run.
         files: Native files, or one long table.
         gold: Gold states, as in `open_runs`.
-        format: Native format of the files; None: detect it.
+        options: How the files are read.
         missing: What to do with gold turns that have no prediction.
         split: The split to score, if gold has several.
     """
-    gold_states = None if gold is None else open_gold(gold, split)
+    gold_states = None if gold is None else open_gold(gold, split, options)
     if len(files) == 1:
-        return _open(name, files[0], gold_states, format, missing, split=split)
-    states = merge_states([_read(File(str(path)), format) for path in files])
+        return _open(name, files[0], gold_states, options, missing, split=split)
+    states = merge_states([read_file(File(str(path)), options) for path in files])
     states = of_split(states, split, gold_states)
     return _aligned(name, states, gold_states, missing, files=[str(path) for path in files])
 
 
-def open_gold(gold: Data, split: str | None = None) -> States:
+def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_USUAL) -> States:
     """The states of the data that hold gold: a path, a frame, or states in memory.
 
     Args:
         gold: Any kind of `Data` with one run.
         split: The split to keep; None: all.
+        options: How the runs are read: gold is read so as far as it has the same layout.
 
     Raises:
         DstbenchError: It cannot be read, or it has several runs.
@@ -156,7 +156,7 @@ def open_gold(gold: Data, split: str | None = None) -> States:
     if len(parts) != 1:
         raise UsageError(f"gold comes from one place, not from {len(parts)}")
     name, item = parts[0]
-    loaded = _load("gold" if name == "states" else name, item, split=split)
+    loaded = load("gold" if name == "states" else name, item, options.for_gold(), split)
     if isinstance(item, (str, PathLike)):
         if isinstance(loaded, States):  # they are already of that split
             warn_of_notes(loaded)
@@ -174,6 +174,7 @@ def scan(
     names: Sequence[str] | None = None,
     missing: Missing = "error",
     split: str | None = None,
+    keys: Mapping[str, str] | None = None,
 ) -> pl.LazyFrame:
     """Scan runs as one long table with a `run` column in front.
 
@@ -184,6 +185,7 @@ def scan(
         names: Names of the runs.
         missing: What to do with gold turns that have no prediction.
         split: The split to score, if gold has several.
+        keys: The keys of records of turns, as in `open_runs`.
 
     Returns:
         (run: String, dialogue, turn, slot, gold, pred), sorted by run as given, dialogue, slot, turn.
@@ -194,82 +196,14 @@ def scan(
     >>> scan([{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]).collect().row(0)
     ('states', 'D1', 0, 'hotel-area', 'north', None)
     """
-    runs = open_runs(data, gold=gold, format=format, names=names, missing=missing, split=split)
+    runs = open_runs(data, gold=gold, format=format, names=names, missing=missing, split=split, keys=keys)
     return pl.concat([run.table.select(pl.lit(run.name).alias("run"), pl.all()) for run in runs])
 
 
-def named_parts(data: Data) -> list[tuple[str, Any]]:
-    """(name, data) of each run or dataset in `data`."""
-    if isinstance(data, Mapping):
-        return [(str(name), item) for name, item in data.items()]
-    if isinstance(data, (str, PathLike)):
-        data = [data]
-    if _is_frame(data):
-        return _named_frames(data)
-    if isinstance(data, Sequence) and data and all(isinstance(item, (str, PathLike)) for item in data):
-        return _named_paths([Path(item) for item in data])
-    if isinstance(data, Sequence) and data and all(isinstance(item, Run) for item in data):
-        return [(run.name, run) for run in data]
-    return [("states", data)]
-
-
-def _named_paths(paths: list[Path]) -> list[tuple[str, Path]]:
-    """Each path with its title, preceded by as many parent folders as tell the paths apart."""
-    parts = [[*path.absolute().parts[:-1], File(path).title] for path in paths]
-    for depth in range(1, max(map(len, parts))):
-        names = ["/".join(part[-depth:]) for part in parts]
-        if len(set(names)) == len(names):
-            break
-    return list(zip(names, paths, strict=True))
-
-
-def _is_frame(data: Any) -> bool:
-    return isinstance(data, pl.LazyFrame) or hasattr(data, "__arrow_c_stream__")
-
-
-def _named_frames(data: Any) -> list[tuple[str, pl.LazyFrame]]:
-    """The frame of each run in a column `run`; without one, the whole frame is the run `table`."""
-    frame = (pl.DataFrame(data) if not isinstance(data, (pl.DataFrame, pl.LazyFrame)) else data).lazy()
-    if "run" not in frame.collect_schema():
-        return [("table", frame)]
-    names = frame.select(pl.col("run").cast(pl.String).unique(maintain_order=True)).collect().to_series()
-    return [(name, frame.filter(pl.col("run").cast(pl.String) == name)) for name in names]
-
-
-def _load(name: str, item: Any, form: str | None = None, split: str | None = None) -> Run | States:
-    """The run, if the data are a long table; else the states."""
-    if isinstance(item, (str, PathLike)):
-        file = File(str(item))
-        if not file.is_parquet:
-            return _read(file, form, split)
-        if form is not None:
-            raise file.error(f"a Parquet file, not one of format {form}", "omit --from: it is a long table")
-        return _parquet(name, file)
-    if isinstance(item, Run):
-        return replace(item, name=name)
-    if _is_frame(item):
-        frames = _named_frames(item)
-        if len(frames) != 1:
-            raise UsageError(
-                f"a frame with {len(frames)} runs, where there must be one", hint="filter it by its column run"
-            )
-        return _checked(name, frames[0][1], name)
-    if not isinstance(item, Sequence) or isinstance(item, (str, bytes)):
-        hint = "give a path, a frame, or a list of states; see dstbench.scan"
-        raise UsageError(f"{type(item).__name__} is no data", hint=hint)
-    from dstbench.readers.jsonl import from_memory
-
-    return from_memory(item, name)
-
-
-def _read(file: File, form: str | None, split: str | None = None) -> States:
-    from dstbench.readers import Source, read  # loads many modules, which long tables do not need
-
-    return read(Source.of(file), form, split)
-
-
-def _open(name: str, item: Any, gold: States | None, form: str | None, missing: Missing, *, split: str | None) -> Run:
-    run = _load(name, item, form)
+def _open(
+    name: str, item: Any, gold: States | None, options: ReadOptions, missing: Missing, *, split: str | None
+) -> Run:
+    run = load(name, item, options)
     if isinstance(run, States):
         return _aligned(name, of_split(run, split, gold), gold, missing)
     if split is not None and gold is None:
@@ -289,64 +223,6 @@ def of_split(states: States, split: str | None, gold: States | None) -> States:
     return states if split is None or (gold is not None and states.splits is None) else only_split(states, split)
 
 
-def _parquet(name: str, file: File) -> Run:
-    """The run in a Parquet file: scanned as it is if dstbench wrote the file, otherwise sorted and checked."""
-    path = str(file.path.absolute())  # the working folder may change before the file is read
-    try:
-        stamp = stamp_of(path)
-        table = pl.scan_parquet(path, glob=False)
-        conformed = conform_long(table, source=file.name)
-        footer = read_footer(file.path)
-    except UNREADABLE as error:
-        raise unreadable(file.name, error) from None
-    except ForeignError:
-        return _checked(name, table, file.name)
-    version = footer.meta.get("schema_version", SCHEMA_VERSION)
-    if version not in range(1, SCHEMA_VERSION + 1):
-        raise file.error(
-            f"its long table has schema version {version}; this dstbench reads up to {SCHEMA_VERSION}",
-            "it needs a newer dstbench; or convert it again with this one",
-        )
-    height = collect(table.select(pl.len()), file.name).item()
-    if not fits(footer, height=height, size=stamp.size):  # the table was edited later
-        return _checked(name, table, file.name)
-    meta, cuts, sums, gold = footer
-    fingerprint = None if gold is None or sums is None else int(gold, 16)  # without checksums, the rows may be others
-    return Run(name, conformed, meta, cuts, path=path, stamp=stamp, checksums=sums, fingerprint=fingerprint)
-
-
-def _checked(name: str, frame: pl.LazyFrame, source: str) -> Run:
-    """A run from any table with the long table's columns, which is sorted and checked."""
-    table = collect(conform_long(frame, source=source).sort("dialogue", "slot", "turn"), source)
-    broken = check_long(table.lazy())
-    if broken.height:
-        rule, rows, dialogue, turn, slot = broken.row(0)
-        raise DstbenchError(
-            f"not a long table: {rule}, in {rows} rows, the first of them",
-            file=source,
-            dialogue=dialogue,
-            turn=turn,
-            slot=slot,
-            hint="`dstbench convert` and dstbench.to_long write tables that keep the rules",
-        )
-    if table.is_empty():
-        raise DstbenchError("no dialogue in the table", file=source)
-    report_unknown_slots(source, states_only(table))
-    turns = table.select("dialogue", "turn").unique()
-    of_frames = table.filter(IS_FRAME)
-    lacks_prediction = pl.col("slot").is_null() & pl.col("pred").is_not_null()
-    meta = run_meta(
-        name,
-        count_frames(of_frames["gold"], of_frames["pred"]) if of_frames.height else None,
-        files=[source],
-        format="long table",
-        gold=None,
-        missing="wrong" if table.select(lacks_prediction.any()).item() else "error",
-        coverage={"turns": turns.height, "dialogues": turns["dialogue"].n_unique()},
-    )
-    return _in_memory(name, table, meta)
-
-
 def _aligned(
     name: str, states: States, gold: States | None, missing: Missing, *, files: Sequence[str] | None = None
 ) -> Run:
@@ -361,37 +237,10 @@ def _aligned(
         coverage=aligned.coverage,
         **({"only": list(states.only)} if states.only else {}),
     )
-    return _in_memory(name, aligned.table, meta)
+    return in_memory(name, aligned.table, meta)
 
 
 def only_dialogues(run: Run, dialogues: pl.Series) -> Run:
     """A run with only these of its dialogues, in memory."""
     table = run.read(run.table.filter(pl.col("dialogue").is_in(dialogues.implode())))
-    return replace(_in_memory(run.name, table, run.meta), derive=run.derive)
-
-
-def _in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:
-    return Run(name, table.lazy(), meta, cuts_of(table))
-
-
-def cuts_of(table: pl.DataFrame, rows: int | None = None) -> tuple[int, ...]:
-    """Where to cut a long table: see `cuts_at`."""
-    begins = table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series()
-    return cuts_at(begins, table.height, rows)
-
-
-def cuts_at(begins: pl.Series, height: int, rows: int | None = None) -> tuple[int, ...]:
-    """Where to cut a table: at 0, at its end, and, after `rows` rows each time, where the next dialogue begins.
-
-    Args:
-        begins: The first row of each dialogue, except the first dialogue.
-        height: Number of the table's rows.
-        rows: Smallest number of rows between cuts; None: that of a row group.
-
-    >>> cuts_at(pl.Series([3, 5, 8, 9]), 12, rows=4)
-    (0, 5, 9, 12)
-    """
-    cuts = [0]
-    while (at := begins.search_sorted(cuts[-1] + (rows or _ROW_GROUP))) < len(begins):
-        cuts.append(int(begins[int(at)]))
-    return (*cuts, height)
+    return replace(in_memory(run.name, table, run.meta), derive=run.derive)

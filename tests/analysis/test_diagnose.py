@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dstbench
-import dstbench.runs.open as longtable
+import dstbench.runs.run as runs
 from dstbench.conventions.convention import Convention
 from dstbench.demo import synthetic
 from dstbench.runs.open import open_runs
@@ -461,7 +461,7 @@ def test_partitions_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     table = synthetic(60)["careful"]
     whole, wide = dstbench.diagnose({"run": table}), dstbench.traits({"run": table}, disagree=["fga", "gca"])
     correlated = [dstbench.correlate({"run": table}, differences=["jga,fga,gca"])]
-    monkeypatch.setattr(longtable, "_ROW_GROUP", 50)
+    monkeypatch.setattr(runs, "_ROW_GROUP", 50)
     monkeypatch.setattr(partition.partitions, "__defaults__", (100,))
     (run,) = open_runs({"run": table})
     assert len(partition.partitions(run)) > 5

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-import dstbench.runs.open as longtable
+import dstbench.runs.run as runs
 from dstbench.conventions.matching import Matcher, ValueMatcher
 from dstbench.demo import synthetic
 from dstbench.scoring import partitions as partition
@@ -155,7 +155,7 @@ def test_sums_of_similarities_have_the_same_bits_in_any_cut_of_a_run(monkeypatch
     fuzzy = dstbench.profile("verbatim", match="levenshtein")
     whole = dstbench.score({"run": table}, metrics=list(SOFT), profile=fuzzy)
     assert whole.filter(metric="soft-gca")["value"].item() > values({"run": table}, "gca")["gca"]
-    monkeypatch.setattr(longtable, "_ROW_GROUP", 50)
+    monkeypatch.setattr(runs, "_ROW_GROUP", 50)
     monkeypatch.setattr(partition.partitions, "__defaults__", (100,))
     assert dstbench.score({"run": table}, metrics=list(SOFT), profile=fuzzy).equals(whole)
 

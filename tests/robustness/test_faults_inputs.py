@@ -71,7 +71,7 @@ def test_a_long_table_that_changes_between_two_partitions(
     how: str, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change, said = CHANGES[how]
-    monkeypatch.setattr("dstbench.runs.open._ROW_GROUP", 500)
+    monkeypatch.setattr("dstbench.runs.run._ROW_GROUP", 500)
     monkeypatch.setattr("dstbench.scoring.partitions.partitions.__defaults__", (500,))
     table("run.parquet")
     table("other.parquet", "forgetful")

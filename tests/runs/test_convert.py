@@ -195,9 +195,9 @@ def interrupted(here: Path) -> list[str]:
 def test_a_part_is_not_made_again(interrupted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
-    def noted(source: Source, form: str | None) -> Any:
+    def noted(source: Source, *how: Any, **else_how: Any) -> Any:
         read.append(source.name)
-        return dstbench.read(source, form)
+        return dstbench.read(source, *how, **else_how)
 
     monkeypatch.setattr(conversion, "read", noted)
     assert convert("run", interrupted, OUT, jobs=1).kept == 1

@@ -19,7 +19,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dstbench
-import dstbench.runs.open as longtable
+import dstbench.runs.run as runs
 from dstbench.conventions.profiles import PROFILES
 from dstbench.conventions.slots import SLOT_SETS
 from dstbench.demo import synthetic
@@ -82,7 +82,7 @@ def test_the_same_run_gives_the_same_bytes(here: Path) -> None:
 def test_row_groups_end_with_dialogues_are_sorted_zstd_and_dictionaries(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(longtable, "_ROW_GROUP", 65_536)
+    monkeypatch.setattr(runs, "_ROW_GROUP", 65_536)
     table = synthetic(4_000, trackers=["careful"])["careful"]
     dstbench.write_long(open_runs({"careful": table})[0], "run.parquet")
     file = pq.ParquetFile("run.parquet")

@@ -151,7 +151,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run on disk that may be cut into many parts."""
     path = tmp_path_factory.mktemp("runs") / "run.parquet"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dstbench.runs.open, "_ROW_GROUP", 500)
+        patch.setattr(dstbench.runs.run, "_ROW_GROUP", 500)
         dstbench.write_long(dstbench.open_runs({"run": synthetic(300)["eager"]})[0], path)
     return path
 
@@ -162,11 +162,11 @@ import contextlib, dataclasses, hashlib, json, os, sys, time, warnings
 import polars as pl
 import dstbench
 from dstbench.scoring import ray as engine_ray
-import dstbench.runs.open as longtable
+from dstbench.runs import run as runs
 from dstbench.scoring import partitions as partition
 from dstbench.demo import synthetic
 address, path, *rest = sys.argv[1:]
-longtable._ROW_GROUP = 500
+runs._ROW_GROUP = 500
 partition.partitions.__defaults__ = (1_000,)
 
 def digest(found):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 import dstbench
-import dstbench.runs.open as longtable
+import dstbench.runs.run as runs
 from dstbench.demo import synthetic
 from dstbench.scoring import partitions as partition
 from dstbench.stats import jackknife_se, linearised_se
@@ -88,7 +88,7 @@ def test_groups_have_their_own() -> None:
 def test_the_same_bits_however_a_run_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     table = synthetic(400, trackers=["forgetful"])["forgetful"]
     whole = dstbench.score(table, metrics=SHARES, by="length")
-    monkeypatch.setattr(longtable, "_ROW_GROUP", 100)
+    monkeypatch.setattr(runs, "_ROW_GROUP", 100)
     monkeypatch.setattr(partition.partitions, "__defaults__", (100,))
     assert len(partition.partitions(dstbench.open_runs(table)[0])) > 100
     assert dstbench.score(table, metrics=SHARES, by="length").equals(whole, null_equal=True)

@@ -1,0 +1,109 @@
+"""How files are read where their content does not say it: what users tell about their own layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+
+from dstbench.errors import UsageError, did_you_mean, first_repeated
+
+# Other words for the fields of `Keys`.
+_ROLES: Final = {"id": "dialogue", "dialogue_id": "dialogue"}
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys (or columns) under which records of turns hold each field; None: by the key's usual names.
+
+    Attributes:
+        dialogue: The key of the dialogue's id, which may have the turn in it.
+        turn: The key of the turn's number.
+        gold: The key of the gold state.
+        pred: The key of the predicted state.
+        system: The key of what the system said before the user.
+        user: The key of what the user said.
+        optional: Whether no record need have the keys, as gold in a file of its own may have other ones.
+    """
+
+    dialogue: str | None = None
+    turn: str | None = None
+    gold: str | None = None
+    pred: str | None = None
+    system: str | None = None
+    user: str | None = None
+    optional: bool = False
+
+    @staticmethod
+    def of(keys: Mapping[str, str] | None) -> Keys | None:
+        """The keys that a user gives, by field; ``id`` is another word for ``dialogue``.
+
+        Raises:
+            UsageError: There is no such field, or a key is empty or given for two fields.
+
+        >>> Keys.of({"id": "flag", "pred": "predict"}).dialogue
+        'flag'
+        """
+        if not keys:
+            return None
+        names = [field.name for field in fields(Keys) if field.name != "optional"]
+        named = [(_ROLES.get(field, field), key) for field, key in keys.items()]
+        for field, key in named:
+            if field not in names:
+                hint = did_you_mean(field, [*names, *_ROLES]) or f"one of id, {', '.join(names[1:])}"
+                raise UsageError(f"--keys has no field {field!r}", hint=hint)
+            if not key:
+                raise UsageError(f"--keys gives no key for {field}", hint=f"{field}=KEY")
+        for what, repeated in (
+            ("gives two keys for", first_repeated([field for field, _ in named])),
+            ("gives two fields the key", first_repeated([key for _, key in named])),
+        ):
+            if repeated:
+                raise UsageError(f"--keys {what} {repeated!r}", hint="a field has one key, and a key one field")
+        by_field: dict[str, Any] = dict(named)
+        return Keys(**by_field)
+
+    def for_gold(self) -> Keys:
+        """The keys for gold that comes from a file of its own."""
+        return replace(self, pred=None, optional=True)
+
+
+def parse_keys(parts: Iterable[str]) -> dict[str, str]:
+    """``field=key`` pairs, several of which may stand in one text, with commas between them.
+
+    Raises:
+        UsageError: A part is not of this form, or a field is given twice.
+
+    >>> parse_keys(["id=flag,gold=ground_truth", "pred=predict"])
+    {'id': 'flag', 'gold': 'ground_truth', 'pred': 'predict'}
+    """
+    keys: dict[str, str] = {}
+    for part in ",".join(parts).split(","):
+        field, equals, key = part.partition("=")
+        if not equals:
+            raise UsageError(f"--keys {part!r} is not of the form field=key", hint="--keys id=flag,pred=predict")
+        if field.strip() in keys:
+            raise UsageError(f"--keys gives two keys for {field.strip()!r}", hint="a field has one key")
+        keys[field.strip()] = key.strip()
+    return keys
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How the files of a run are read.
+
+    Attributes:
+        format: Name of their format; None: by their content.
+        keys: The keys of records of turns; None: by their usual names.
+    """
+
+    format: str | None = None
+    keys: Keys | None = None
+
+    def for_gold(self) -> ReadOptions:
+        """How gold in a file of its own is read: its format is found by its content."""
+        return ReadOptions(keys=self.keys and self.keys.for_gold())
+
+
+#: By their content, and by the usual names of keys.
+AS_USUAL: Final = ReadOptions()

@@ -1,0 +1,163 @@
+"""Loads one run's data, whatever they are: a native file, a Parquet file, a frame, or states in memory.
+
+A long table becomes a `Run`; native files and states in memory become `States`, which gold may complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from dstbench.errors import DstbenchError, UsageError
+from dstbench.io.files import File
+from dstbench.readers.frames import IS_FRAME, count_frames
+from dstbench.readers.options import AS_USUAL, ReadOptions
+from dstbench.readers.states import States
+from dstbench.runs.align import report_unknown_slots
+from dstbench.runs.frames import states_only
+from dstbench.runs.parquet import ForeignError, fits, read_footer
+from dstbench.runs.rules import check_long, conform_long
+from dstbench.runs.run import UNREADABLE, Run, collect, in_memory, run_meta, stamp_of, unreadable
+from dstbench.schema.core import SCHEMA_VERSION
+
+
+def named_parts(data: Any) -> list[tuple[str, Any]]:
+    """(name, data) of each run or dataset in `data`."""
+    if isinstance(data, Mapping):
+        return [(str(name), item) for name, item in data.items()]
+    if isinstance(data, (str, PathLike)):
+        data = [data]
+    if _is_frame(data):
+        return _named_frames(data)
+    if isinstance(data, Sequence) and data and all(isinstance(item, (str, PathLike)) for item in data):
+        return _named_paths([Path(item) for item in data])
+    if isinstance(data, Sequence) and data and all(isinstance(item, Run) for item in data):
+        return [(run.name, run) for run in data]
+    return [("states", data)]
+
+
+def _named_paths(paths: list[Path]) -> list[tuple[str, Path]]:
+    """Each path with its title, preceded by as many parent folders as tell the paths apart."""
+    parts = [[*path.absolute().parts[:-1], File(path).title] for path in paths]
+    for depth in range(1, max(map(len, parts))):
+        names = ["/".join(part[-depth:]) for part in parts]
+        if len(set(names)) == len(names):
+            break
+    return list(zip(names, paths, strict=True))
+
+
+def _is_frame(data: Any) -> bool:
+    return isinstance(data, pl.LazyFrame) or hasattr(data, "__arrow_c_stream__")
+
+
+def _named_frames(data: Any) -> list[tuple[str, pl.LazyFrame]]:
+    """The frame of each run in a column `run`; without one, the whole frame is the run `table`."""
+    frame = (pl.DataFrame(data) if not isinstance(data, (pl.DataFrame, pl.LazyFrame)) else data).lazy()
+    if "run" not in frame.collect_schema():
+        return [("table", frame)]
+    names = frame.select(pl.col("run").cast(pl.String).unique(maintain_order=True)).collect().to_series()
+    return [(name, frame.filter(pl.col("run").cast(pl.String) == name)) for name in names]
+
+
+def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | None = None) -> Run | States:
+    """The run, if the data are a long table; else the states.
+
+    Args:
+        name: Name of the run.
+        item: The data of one run (see `open.Data`).
+        options: How native files are read.
+        split: The split that native files are read for; None: all.
+    """
+    if isinstance(item, (str, PathLike)):
+        file = File(str(item))
+        if not file.is_parquet:
+            return read_file(file, options, split)
+        if options.format is not None:
+            what = f"a Parquet file, not one of format {options.format}"
+            raise file.error(what, "omit --from: it is a long table")
+        return _parquet(name, file)
+    if isinstance(item, Run):
+        return replace(item, name=name)
+    if _is_frame(item):
+        frames = _named_frames(item)
+        if len(frames) != 1:
+            raise UsageError(
+                f"a frame with {len(frames)} runs, where there must be one", hint="filter it by its column run"
+            )
+        return _checked(name, frames[0][1], name)
+    if not isinstance(item, Sequence) or isinstance(item, (str, bytes)):
+        hint = "give a path, a frame, or a list of states; see dstbench.scan"
+        raise UsageError(f"{type(item).__name__} is no data", hint=hint)
+    from dstbench.readers.jsonl import from_memory
+
+    return from_memory(item, name)
+
+
+def read_file(file: File, options: ReadOptions = AS_USUAL, split: str | None = None) -> States:
+    """The states of a native file or folder."""
+    from dstbench.readers import Source, read  # loads many modules, which long tables do not need
+
+    return read(Source.of(file), options.format, split, options.keys)
+
+
+def _parquet(name: str, file: File) -> Run:
+    """The run in a Parquet file: scanned as it is if dstbench wrote the file, otherwise sorted and checked."""
+    path = str(file.path.absolute())  # the working folder may change before the file is read
+    try:
+        stamp = stamp_of(path)
+        table = pl.scan_parquet(path, glob=False)
+        conformed = conform_long(table, source=file.name)
+        footer = read_footer(file.path)
+    except UNREADABLE as error:
+        raise unreadable(file.name, error) from None
+    except ForeignError:
+        return _checked(name, table, file.name)
+    version = footer.meta.get("schema_version", SCHEMA_VERSION)
+    if version not in range(1, SCHEMA_VERSION + 1):
+        raise file.error(
+            f"its long table has schema version {version}; this dstbench reads up to {SCHEMA_VERSION}",
+            "it needs a newer dstbench; or convert it again with this one",
+        )
+    height = collect(table.select(pl.len()), file.name).item()
+    if not fits(footer, height=height, size=stamp.size):  # the table was edited later
+        return _checked(name, table, file.name)
+    meta, cuts, sums, gold = footer
+    fingerprint = None if gold is None or sums is None else int(gold, 16)  # without checksums, the rows may be others
+    return Run(name, conformed, meta, cuts, path=path, stamp=stamp, checksums=sums, fingerprint=fingerprint)
+
+
+def _checked(name: str, frame: pl.LazyFrame, source: str) -> Run:
+    """A run from any table with the long table's columns, which is sorted and checked."""
+    table = collect(conform_long(frame, source=source).sort("dialogue", "slot", "turn"), source)
+    broken = check_long(table.lazy())
+    if broken.height:
+        rule, rows, dialogue, turn, slot = broken.row(0)
+        raise DstbenchError(
+            f"not a long table: {rule}, in {rows} rows, the first of them",
+            file=source,
+            dialogue=dialogue,
+            turn=turn,
+            slot=slot,
+            hint="`dstbench convert` and dstbench.to_long write tables that keep the rules",
+        )
+    if table.is_empty():
+        raise DstbenchError("no dialogue in the table", file=source)
+    report_unknown_slots(source, states_only(table))
+    turns = table.select("dialogue", "turn").unique()
+    of_frames = table.filter(IS_FRAME)
+    lacks_prediction = pl.col("slot").is_null() & pl.col("pred").is_not_null()
+    meta = run_meta(
+        name,
+        count_frames(of_frames["gold"], of_frames["pred"]) if of_frames.height else None,
+        files=[source],
+        format="long table",
+        gold=None,
+        missing="wrong" if table.select(lacks_prediction.any()).item() else "error",
+        coverage={"turns": turns.height, "dialogues": turns["dialogue"].n_unique()},
+    )
+    return in_memory(name, table, meta)
