@@ -19,7 +19,7 @@ from dstbench.errors import DstbenchError, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.contexts import contexts
 from dstbench.readers.registry import WITH_UTTERANCES
-from dstbench.runs.open import Data, Reading
+from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import CHANGES, SLOT_CLASSES, TURN_SCORES
 from dstbench.schema.core import CONTEXTS
@@ -85,6 +85,7 @@ def walk_through(
     """
     convention = as_convention(profile)
     chosen = parse_all(metrics or SHOWN)
+    parts_to_open(data, **reading)
     said = None if context is None else contexts(context)  # first, so that its errors come before runs are read
     runs = open_under(convention, data, **reading)
     for run in runs:

@@ -47,10 +47,12 @@ def score(
 ) -> Result:
     """Score runs: JGA, SA, RSA, AGA, F1, FGA, GCA, TLA or others."""
     from dstbench.rendering.charts.runs import score_charts
-    from dstbench.rendering.scores import render_scores
+    from dstbench.rendering.scores import render_scores, titles_of
+    from dstbench.runs.open import parts_to_open
 
+    if groups := named_values("--group", group, "group and its runs", "'Open vocabulary=trade,som*'"):
+        titles_of(groups, [name for name, _ in parts_to_open(runs.paths, **runs.reading)], by.split(","))
     rows = dstbench.score(runs.paths, metrics=metrics, by=by, profile=choices.convention(), **runs.reading)
-    groups = named_values("--group", group, "group and its runs", "'Open vocabulary=trade,som*'")
     return Result(render_scores(rows, table.form, groups), drawing.write(score_charts, rows))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
-from dstbench.errors import UsageError, did_you_mean, first_repeated
+from dstbench.errors import UsageError, check_known, did_you_mean, first_repeated
 
 # Other words for the fields of `Keys`.
 _ROLES: Final = {"id": "dialogue", "dialogue_id": "dialogue"}
@@ -99,6 +99,13 @@ class ReadOptions:
 
     format: str | None = None
     keys: Keys | None = None
+
+    def check(self) -> None:
+        """Raise a `UsageError` if there is no such format."""
+        if self.format is not None:
+            from dstbench.readers.registry import FORMATS  # only here: it loads every format
+
+            check_known([self.format], FORMATS, "there is no format {!r}")
 
     def for_gold(self) -> ReadOptions:
         """How gold in a file of its own is read: its format is found by its content."""

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from os import PathLike, fspath
 from typing import Final
 
-from dstbench.errors import UsageError, did_you_mean
+from dstbench.errors import check_known
 from dstbench.readers import (
     convlab,
     dstc2,
@@ -91,9 +91,7 @@ def find_format(source: Source, name: str | None = None) -> Format:
         DstbenchError: The content is of no known format.
     """
     if name is not None:
-        if name not in FORMATS:
-            hint = did_you_mean(name, FORMATS) or f"one of {', '.join(FORMATS)}"
-            raise UsageError(f"there is no format {name!r}", hint=hint)
+        check_known([name], FORMATS, "there is no format {!r}")
         return FORMATS[name]
     if form := sniff(source):
         return form

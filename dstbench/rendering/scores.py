@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import polars as pl
@@ -55,7 +55,8 @@ def render_scores(scores: pl.DataFrame, form: TableFormat, groups: Mapping[str, 
     Raises:
         UsageError: Scores are not by run alone; a pattern fits no run; a run is in two groups.
     """
-    titles = _titles(scores, groups) if groups else {}
+    names = scores["run"].unique(maintain_order=True).to_list()
+    titles = titles_of(groups, names, _groups(scores)) if groups else {}
     if form in ("json", "csv"):
         return render_rows(scores, "scores", form)
     if form == "latex":
@@ -73,13 +74,21 @@ def render_scores(scores: pl.DataFrame, form: TableFormat, groups: Mapping[str, 
     return draw(table, form, best) + ("\n" if form == "md" else "") + escape_lines(below, form)
 
 
-def _titles(scores: pl.DataFrame, groups: Mapping[str, str]) -> dict[str, str]:
-    """The title of each run's group, in the order of the groups; see `render_scores`."""
+def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]) -> dict[str, str]:
+    """The title of each run's group, in the order of the groups.
+
+    Args:
+        groups: See `render_scores`.
+        names: The runs.
+        by: What scores are grouped by.
+
+    Raises:
+        UsageError: See `render_scores`.
+    """
     from dstbench.analysis.compare import runs_called  # not before: it needs the modules of statistics
 
-    if _groups(scores) != ["run"]:
+    if list(by) != ["run"]:
         raise UsageError("--group takes scores by run", hint="omit --by")
-    names = scores["run"].unique(maintain_order=True).to_list()
     titles: dict[str, str] = {}
     for title, patterns in groups.items():
         for run in dict.fromkeys(names[index] for index in runs_called(patterns, names, f"--group {title!r}")):

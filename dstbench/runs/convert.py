@@ -103,6 +103,7 @@ def convert(
     Raises:
         DstbenchError: A file cannot be used. Finished parts are kept for the next call.
     """
+    options.check()
     folder = output.with_name(f".{output.name}.parts")
     pieces = list(_pieces(files, folder, options, gold=gold, missing=missing, split=split))
     in_parts = len(pieces) > 1 and not any(Source(path).is_pipe for path in (*files, *filter(None, [gold])))

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Any, Final, TypeAlias, TypedDict
+from typing import Any, Final, TypeAlias, TypedDict, Unpack
 
 import polars as pl
 
@@ -90,18 +90,8 @@ def open_runs(
     Raises:
         DstbenchError: The data cannot be read; the message says what is wrong, where, and what to do.
     """
-    options = ReadOptions(format, Keys.of(keys))
-    missing = missing or "error"
-    check_missing(missing)
-    parts = named_parts(data)
-    if not parts:
-        raise UsageError("no run to open", hint="give at least one file, table or list of states")
-    if names is not None:
-        if len(names) != len(parts):
-            raise UsageError(f"{len(names)} names for {len(parts)} runs", hint="one name for each run, in their order")
-        parts = list(zip(names, (item for _, item in parts), strict=True))
-    if repeated := first_repeated(name for name, _ in parts):
-        raise UsageError(f"two runs are called {repeated!r}", hint="give each a name of its own")
+    options, missing = ReadOptions(format, Keys.of(keys)), missing or "error"
+    parts = parts_to_open(data, format=format, names=names, missing=missing, keys=keys)
     for _, item in parts:  # check all before reading the first, which may take long
         if isinstance(item, (str, PathLike)):
             File(str(item)).check()
@@ -112,6 +102,30 @@ def open_runs(
         runs.append(_open(name, item, gold_states, options, missing, split=split))
     _LOG.info("%d runs have been read", len(parts), extra={"done": len(parts), "of": len(parts)})
     return runs
+
+
+def parts_to_open(data: Data, **reading: Unpack[Reading]) -> list[tuple[str, Any]]:
+    """The name and the data of each run that `open_runs` opens, with the errors that need no file to be told.
+
+    Args:
+        data: See `Data`.
+        **reading: As `open_runs`.
+
+    Raises:
+        UsageError: There is no run; names are too few, too many, or twice; there is no such format or field of keys.
+    """
+    ReadOptions(reading.get("format"), Keys.of(reading.get("keys"))).check()
+    check_missing(reading.get("missing") or "error")
+    parts = named_parts(data)
+    if not parts:
+        raise UsageError("no run to open", hint="give at least one file, table or list of states")
+    if (names := reading.get("names")) is not None:
+        if len(names) != len(parts):
+            raise UsageError(f"{len(names)} names for {len(parts)} runs", hint="one name for each run, in their order")
+        parts = list(zip(names, (item for _, item in parts), strict=True))
+    if repeated := first_repeated(name for name, _ in parts):
+        raise UsageError(f"two runs are called {repeated!r}", hint="give each a name of its own")
+    return parts
 
 
 def read_run(
