@@ -12,7 +12,7 @@ from dstbench.errors import DstbenchError, check_known, first_repeated
 from dstbench.io.files import File
 from dstbench.io.tables import read_table
 from dstbench.metrics import Metric
-from dstbench.metrics.registry import split
+from dstbench.metrics.registry import says_all, split
 
 _COLUMNS: Final = ("model", "metric", "value")
 
@@ -53,7 +53,7 @@ def read_score_table(
         raise DstbenchError("no score in it", file=name)
     if twice := first_repeated(f"{metric} of {model}" for model, metric in rows.select("model", "metric").iter_rows()):
         raise DstbenchError(f"two values for {twice}", file=name, hint="keep one")
-    if metrics is not None:
+    if metrics is not None and not says_all(metrics):
         chosen = [str(metric) for metric in split(metrics)]
         every = rows["metric"].unique(maintain_order=True).to_list()
         check_known(chosen, every, "the table has no metric {!r}")

@@ -35,6 +35,7 @@ from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, check_known, warn
 from dstbench.io.files import File
 from dstbench.metrics import Metric, parse_all
+from dstbench.metrics.registry import says_all
 from dstbench.runs.align import to_long
 from dstbench.runs.load import named_parts
 from dstbench.runs.open import Data, open_gold, open_runs
@@ -114,7 +115,7 @@ def sensitivity(
     run = _gold_against_gold(data, split)
     check_scope(run, convention)
     chosen = [metric for metric in choose_metrics(requested, [run], convention) if not metric.is_count]
-    if requested is not None and len(chosen) < len(requested):
+    if requested is not None and len(chosen) < len(requested) and not says_all(metrics):
         counts = ", ".join(str(metric) for metric in requested if metric.is_count)
         raise UsageError(f"{counts}: a count of errors, which has no loss", hint="metrics that are scores: -m jga,fga")
     rows, sums = score_run(run, chosen, (), convention)

@@ -224,7 +224,7 @@ def inconsistency(
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="The corrected dataset (--apply), or else the report."),
+        typer.Option("-o", "--output", help="The corrected dataset (--apply), or else the report (x.json: as JSON)."),
     ] = None,
     log: Annotated[
         Path | None,
@@ -283,8 +283,9 @@ def inconsistency(
     written = [path for path in (output if apply else None, log, review) if path is not None]
     written += drawing.write(inconsistency_charts, missing, pairs)
     report = None if apply else output
+    form = table.form_of(report)
     with laid_out_for(screen() if report is None else Screen()):
-        text = render_inconsistency(missing, table.form, pairs=pairs)
+        text = render_inconsistency(missing, form, pairs=pairs)
     return Result(text, written, output=report)
 
 

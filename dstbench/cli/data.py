@@ -118,9 +118,18 @@ def demo(
 
 
 @command(app, doing="reading", example="ls formats")
-def ls(what: Annotated[Listing, typer.Argument(metavar="WHAT", help="What to list.")], table: Table) -> str:
+def ls(
+    what: Annotated[
+        Listing | None, typer.Argument(metavar="[WHAT]", help="What to list; without it, what can be listed.")
+    ] = None,
+    *,
+    table: Table,
+) -> str:
     """List formats, matchers, metrics, profiles, slots or steps."""
-    from dstbench.cli.listing import LISTINGS
+    from dstbench.cli.listing import LISTINGS, listings
     from dstbench.rendering.tables import render_rows
 
-    return render_rows(LISTINGS[what](), what, table.form)
+    if what is not None:
+        return render_rows(LISTINGS[what](), what, table.form)
+    text = render_rows(listings(), "listings", table.form)
+    return f"{text.rstrip()}\n\n`dstbench ls metrics` lists the metrics\n" if table.form == "text" else text

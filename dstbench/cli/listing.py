@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 
     from dstbench.typing import Listing
 
+# Names that `listings` shows of each kind.
+_SHOWN: Final = 3
+_OPTIONS: Final[dict[Listing, str]] = {
+    "formats": "--from",
+    "matchers": "--match",
+    "metrics": "-m",
+    "profiles": "--profile",
+    "slots": "--slots",
+    "steps": "--gold-steps, --pred-steps",
+}
+
 
 def formats() -> pl.DataFrame:
     """Native formats: (name, holds, written_by, example)."""
@@ -65,6 +76,16 @@ def slots() -> pl.DataFrame:
         {"name": name, "slots": len(members), "members": ", ".join(sorted(members))}
         for name, members in SLOT_SETS.items()
     )
+
+
+def listings() -> pl.DataFrame:
+    """What can be listed: (name, number: how many, option: which takes them, such_as: the first of them)."""
+    rows = []
+    for name, of_kind in LISTINGS.items():
+        names = of_kind()["name"]
+        shown = ", ".join(names.head(_SHOWN))
+        rows.append({"name": name, "number": len(names), "option": _OPTIONS[name], "such_as": f"{shown}, …"})
+    return pl.DataFrame(rows)
 
 
 LISTINGS: Final[dict[Listing, Callable[[], pl.DataFrame]]] = {

@@ -33,9 +33,9 @@ def _completed(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]
 
 
 def _metrics() -> Iterable[str]:
-    from dstbench.metrics import REGISTRY
+    from dstbench.metrics.registry import ALL, REGISTRY
 
-    return REGISTRY
+    return (*REGISTRY, ALL)
 
 
 def _formats() -> Iterable[str]:
@@ -57,7 +57,7 @@ From = Annotated[
     typer.Option("--from", metavar="FORMAT", help=_FORMAT_HELP, autocompletion=_completed(_formats)),
 ]
 MissingOption = Annotated[Missing | None, typer.Option(help=description(CHOICES["missing"]))]
-_METRICS_HELP = "Metrics, such as jga,fga:lam=0.25; see `ls metrics`."
+_METRICS_HELP = "Metrics, such as jga,fga:lam=0.25, or all; see `ls metrics`."
 Metrics = Annotated[
     list[str] | None,
     typer.Option("-m", "--metrics", help=_METRICS_HELP, autocompletion=_completed(_metrics)),
@@ -166,14 +166,37 @@ class Runs(_Fields):
         }
 
 
+def promised(output: Path | None, formats: Any) -> Any:
+    """The format that the ending of a file's name promises; None: none of `formats` (a ``Literal``)."""
+    ending = output.suffix.lower() if output else ""
+    form = {".tex": "latex"}.get(ending, ending[1:])
+    return form if form in get_args(formats) else None
+
+
 @dataclass(frozen=True)
 class Table(_Fields):
     """The format of a command's table, and whether a terminal shows all of its columns."""
 
-    form: Annotated[TableFormat, typer.Option("--format", help="Output format of the table.")] = "text"
+    chosen: Annotated[
+        TableFormat | None, typer.Option("--format", help="Output format of the table; default: text.")
+    ] = None
     wide: Annotated[
         bool, typer.Option("--wide", help="Show all columns also where the terminal is too narrow, in parts.")
     ] = False
+
+    @property
+    def form(self) -> TableFormat:
+        """The format, of a table that goes to no file."""
+        return self.chosen or "text"
+
+    def form_of(self, output: Path | None) -> TableFormat:
+        """The format of a table that goes to this file; a note says if it is not that of the file's ending."""
+        of_name = promised(output, TableFormat)
+        if of_name and self.chosen and of_name != self.chosen:
+            from dstbench.errors import warn
+
+            warn(f"{output} holds {self.chosen}; --format {of_name} writes {of_name}")
+        return self.chosen or of_name or "text"
 
     def active(self) -> AbstractContextManager[object]:
         """The table is laid out for the terminal, if it goes to one."""
@@ -186,6 +209,10 @@ class Table(_Fields):
 class TableOutput(Table):
     """The format of a command's table, the file that it is written to, and its label in LaTeX."""
 
+    chosen: Annotated[
+        TableFormat | None,
+        typer.Option("--format", help="Output format of the table; default: by the name of -o (x.json), else text."),
+    ] = None
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write to this file instead of the terminal.")
     ] = None
@@ -193,8 +220,13 @@ class TableOutput(Table):
         str | None, typer.Option(help="LaTeX's label of the table; default: by the command, such as tab:score.")
     ] = None
 
+    @functools.cached_property
+    def form(self) -> TableFormat:
+        """The format of the table; `cached_property`, as a note is given once."""
+        return self.form_of(self.output)
+
     def active(self) -> AbstractContextManager[object]:
-        """Warn if the ending of the file's name is that of another format; refuse a label that cannot be one."""
+        """Refuse a label that cannot be one."""
         if self.label is not None:
             from dstbench.errors import UsageError
 
@@ -202,12 +234,6 @@ class TableOutput(Table):
                 raise UsageError("--label is LaTeX's", hint="--format latex")
             if not re.fullmatch(r"[A-Za-z0-9:._/-]+", self.label):
                 raise UsageError(f"--label {self.label!r} cannot be a label", hint="letters, digits, and : . _ / -")
-        suffix = self.output and self.output.suffix
-        promised = {".tex": "latex"}.get(suffix, suffix[1:]) if suffix else self.form
-        if promised != self.form and promised in get_args(TableFormat):
-            from dstbench.errors import warn
-
-            warn(f"{self.output} holds {self.form}; --format {promised} writes {promised}")
         return super().active() if str(self.output or "-") == "-" else nullcontext()
 
     def labelled(self, text: str) -> str:
