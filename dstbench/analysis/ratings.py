@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.analysis.associations import Columns, Sample
+from dstbench.conventions.dialogue_ids import near_dialogues
 from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.io.files import File
@@ -146,8 +147,11 @@ def rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame:
     if not n:
         return rated
     if n < of_run.height:
+        unknown = of_run.join(table, on="dialogue", how="anti")["dialogue"]
+        near = near_dialogues(unknown[0], table["dialogue"]) if len(unknown) else []
+        meant = f" ({unknown[0]}; did you mean {' or '.join(near)}?)" if near else ""
         warn(
-            f"{n:,} of {of_run.height:,} ratings are used: the others are of {things} that it does not score",
+            f"{n:,} of {of_run.height:,} ratings are used: the others are of {things} that it does not score{meant}",
             run=run,
             when="before",
         )

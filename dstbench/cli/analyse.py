@@ -154,13 +154,17 @@ def show(
     run: Annotated[
         Path, typer.Argument(metavar="RUN", help="A prediction file, packed or not, or a long table (.parquet).")
     ],
-    dialogue: Annotated[str, typer.Argument(metavar="DIALOGUE", help="The dialogue's id.")],
+    dialogue: Annotated[
+        str | None,
+        typer.Argument(metavar="[DIALOGUE]", help="The dialogue's id; without it, the worst dialogues are listed."),
+    ] = None,
     against: Annotated[Path | None, typer.Option(metavar="RUN", help="Another run to show beside it.")] = None,
     context: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="File with the utterances: the dataset, or a table that `contexts` wrote."),
     ] = None,
     metrics: Metrics = None,
+    most: Annotated[int, typer.Option(min=1, help="Number of dialogues that are listed.")] = 10,
     gold: Gold = None,
     from_format: From = None,
     missing: MissingOption = None,
@@ -168,11 +172,17 @@ def show(
     table: TableOutput,
     choices: ConventionChoices,
 ) -> str:
-    """Show one dialogue turn by turn. Shows utterances, gold and predicted slots, scores and changes of state."""
-    from dstbench.analysis.show import walk_through
-    from dstbench.rendering.show import render_walkthrough
+    """Show one dialogue turn by turn. Shows utterances, gold and predicted slots, scores and changes of state.
+
+    Without DIALOGUE it lists the dialogues with the lowest scores, or (--against) those in which two runs differ most.
+    """
+    from dstbench.analysis.show import walk_through, worst_dialogues
+    from dstbench.rendering.show import render_walkthrough, render_worst
 
     runs = Runs([run, *([against] if against else [])], gold, from_format, None, missing, split)
+    if dialogue is None:
+        worst = worst_dialogues(runs.paths, most=most, metrics=metrics, profile=choices.convention(), **runs.reading)
+        return render_worst(worst, table.form)
     walkthrough = walk_through(
         runs.paths,
         dialogue,

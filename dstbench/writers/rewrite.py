@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from dstbench.conventions.dialogue_ids import hint_at_dialogue
 from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io import archives
@@ -117,6 +118,7 @@ class _Edits:
             (dialogue, turn): dict(zip(slots, values, strict=True)) for dialogue, turn, slots, values in grouped.rows()
         }
         self._words = {(dialogue, turn, speaker): text for dialogue, turn, speaker, text in self._said.rows()}
+        self._there: set[str] = set()  # the dialogues of the files that have been looked at
         self._unused: set[tuple[Any, ...]] = {*self._cells, *self._words, *((name,) for name in self._without)}
 
     def write(self, source: Source, form: Format, part: Path, target: Path) -> bool:
@@ -124,6 +126,7 @@ class _Edits:
         document, before = _open(source, form, with_words=bool(self._words))
         spellings = list(dict.fromkeys(turn.dialogue for turn in document.turns()))
         names = dict(zip(spellings, _canonical(spellings), strict=True))
+        self._there.update(names.values())
         left_out = self._without & {*names.values()}
         self._unused -= {(name,) for name in left_out}
         for turn in document.turns():
@@ -159,7 +162,10 @@ class _Edits:
         what = ("no such dialogue", "no turn with a state", "no such turn, or no text of this speaker in it")
         more = f", and {len(self._unused) - 1:,} more" if len(self._unused) > 1 else ""
         where = dict(zip(("dialogue", "turn"), first, strict=False))
-        raise self._source.error(f"{what[len(first) - 1]}{more}, though it is to be changed", **where)
+        is_there = first[0] in self._there
+        hint = None if is_there else hint_at_dialogue(first[0], pl.Series(sorted(self._there), dtype=pl.String))
+        fault = what[len(first) - 1 if is_there else 0]
+        raise self._source.error(f"{fault}{more}, though it is to be changed", hint, **where)
 
     def _check_states(self, before: States, after: States) -> None:
         """Check that the file holds the old states with the edits."""

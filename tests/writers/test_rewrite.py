@@ -228,7 +228,11 @@ def test_what_cannot_be_done_is_said(here: Path) -> None:
     Path("in").write_text(formats.star_tsv())
     Path("preds.json").write_text(formats.gtpr())
     cases: list[tuple[dict[str, object], str]] = [
-        ({"states": state_edits({("MUL1", 0, "hotel-area"): "north"})}, "in: no turn with a state, .*dialogue MUL1, t"),
+        ({"states": state_edits({("MUL701", 0, "hotel-area"): "no"})}, "in: no such dialogue, .*\nhint: .* MUL7001"),
+        (
+            {"states": state_edits({(formats.ID, 9, "hotel-area"): "no"})},
+            "in: no turn with a state, .*dialogue MUL7001",
+        ),
         ({"said": word_edits((formats.ID, 5, "user", "hi"))}, "in: no such turn, or no text of this speaker in it"),
         ({"without": ["MUL1", "MUL2"]}, "in: no such dialogue, and 1 more, though it is to be changed .dialogue MUL1"),
         ({"states": pl.DataFrame({"dialogue": ["MUL1"]})}, "edits without the column turn, slot, value"),
