@@ -27,6 +27,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError, did_you_mean, warn
 from dstbench.metrics import Metric, parse_all, stats_of
+from dstbench.runs.common import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
 from dstbench.schema.core import Table
@@ -136,7 +137,7 @@ def compare(
         raise UsageError("compare needs at least two runs", hint="`dstbench score` scores one")
     seeds = None if models is None else seeds_of(models, names)
     baseline_index = None if baseline is None else index_of(baseline, data, names, seeds)
-    runs = open_under(convention, data, **reading)
+    runs = over_common_turns(open_under(convention, data, **reading))
     paired = pair_up(runs, chosen or parse_all(DEFAULT), convention)
     return resample(paired, design, models=seeds, baseline=baseline_index)
 

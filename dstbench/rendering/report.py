@@ -45,6 +45,7 @@ from dstbench.rendering.latex import latex_page
 from dstbench.rendering.report_page import Chapter, Front, render_frame, render_html, render_markdown
 from dstbench.rendering.scores import best_first, score_table, unit_of
 from dstbench.rendering.tables import as_rows, render_object
+from dstbench.runs.common import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.scoring.scope import open_under
@@ -225,7 +226,7 @@ def report(
     said = None if context is None else contexts(context, reading.get("split"))
     notes: dict[str, list[str]] = {}
     with _noting(notes, pass_on=True):
-        runs = open_under(convention, data, **reading)
+        runs = over_common_turns(open_under(convention, data, **reading))
         for run in runs:
             run.need_states("reports")
         with _noting({}, pass_on=False):  # scoring them again says it again
