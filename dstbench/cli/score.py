@@ -114,13 +114,16 @@ def sweep(
     profiles: Annotated[str | None, typer.Option(help="The profiles, comma-separated; default: all that suit.")] = None,
     labels: Annotated[Path | None, typer.Option("--label-map", help="Label map for the profile trippy.")] = None,
     typos: Annotated[Path | None, typer.Option(help="Typo table for the profiles that correct typos.")] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="SCORE", help="A published score, 92.15: say which profiles give it.")
+    ] = None,
     drawing: Drawing,
     runs: Runs,
     table: TableOutput,
 ) -> Result:
     """Score the same predictions under every profile. This shows how much the convention matters."""
     from dstbench.rendering.charts.runs import sweep_charts
-    from dstbench.rendering.scores import render_sweep
+    from dstbench.rendering.sweep import render_sweep
 
     rows = dstbench.sweep(
         runs.paths,
@@ -128,6 +131,7 @@ def sweep(
         profiles=[part.strip() for part in profiles.split(",")] if profiles else None,
         labels=as_text(labels),
         typos=as_text(typos),
+        target=target,
         **runs.reading,
     )
     return Result(render_sweep(rows, table.form), drawing.write(sweep_charts, rows))

@@ -57,6 +57,7 @@ WRONG: dict[str, list[tuple[str, ...]]] = {
     "--versus": [("jga",), ("jga,jag,fga",)],
     "--disagree": [("jga", "jag")],
     "--test": [("wiliams",)],
+    "--target": [("high",)],
     "--label": [("a b", "--format", "latex"), ("a",)],
     "--group": [("x",), ("Title=nonesuch",)],
     "--model": [("x",), ("model=nonesuch",)],
