@@ -20,8 +20,9 @@ from dstbench.cli.options import (
     Seed,
     Split,
     TableOutput,
+    named_values,
 )
-from dstbench.cli.output import as_text
+from dstbench.cli.output import as_text, check_outputs
 from dstbench.typing import NonUniformity, Per, Protocol, TailOrientation
 
 
@@ -200,12 +201,18 @@ def query(
     sql: Annotated[str, typer.Argument(metavar="SQL", help="A query of long, classes, turns, dialogues, scores.")],
     metrics: Metrics = None,
     everything: Annotated[bool, typer.Option("--all", help="Show all rows also as text.")] = False,
+    tables: Annotated[
+        list[str] | None,
+        typer.Option("--table", metavar="NAME=FILE", help="A table of yours to query too: Parquet or CSV. Repeatable."),
+    ] = None,
     runs: Runs,
     table: TableOutput,
     choices: ConventionChoices,
 ) -> str:
-    """Query runs in SQL. The tables are long, classes, turns, dialogues and scores."""
+    """Query runs in SQL. The tables are long, classes, turns, dialogues and scores, and those of --table."""
     from dstbench.rendering.tables import render_answer
 
-    rows = dstbench.query(sql, runs.paths, metrics=metrics, profile=choices.convention(), **runs.reading)
+    own = named_values("--table", tables, "table and its file", "said=said.parquet", once=True) or {}
+    check_outputs(map(Path, own.values()), [table.output] if table.output else [])
+    rows = dstbench.query(sql, runs.paths, metrics=metrics, profile=choices.convention(), tables=own, **runs.reading)
     return render_answer(rows, table.form, everything=everything)

@@ -19,6 +19,9 @@ from dstbench.io.files import File
 _SEPARATORS: Final = ",;\t"
 _QUOTED: Final = re.compile(rb'"[^"]*"')
 _SEPARATOR_LINE: Final = re.compile(rb"\"?sep=(.)\"?\r?\n", re.IGNORECASE)
+# Not those with leading zeros, which may be ids.
+_NUMBERS: Final = {pl.Int64(): r"^-?(0|[1-9]\d{0,17})$", pl.Float64(): r"^-?(0|[1-9]\d*)(\.\d+)?$"}
+_ANY_NUMBER: Final = r"^-?(0|[1-9]\d*)([.,]\d+)?$"
 _DECIMAL_COMMA: Final = r"^\s*[-+]?\d*,\d+\s*$"
 _DECIMAL_POINT: Final = r"^\s*[-+]?\d*\.\d+\s*$"
 
@@ -37,13 +40,15 @@ class UserTable(NamedTuple):
     first: int
 
 
-def read_table(file: File, *, columns: Collection[str] | None = None, numbers: Collection[str] = ()) -> UserTable:
+def read_table(
+    file: File, *, columns: Collection[str] | None = None, numbers: Collection[str] | None = ()
+) -> UserTable:
     """Read a table.
 
     Args:
         file: The file.
         columns: The columns that are of interest, none of which may be there twice; None: all.
-        numbers: Those that hold numbers, whose decimal commas become points.
+        numbers: Those that hold numbers, whose decimal commas become points; None: all that hold nothing else.
 
     Raises:
         DstbenchError: It is neither CSV in UTF-8 nor Parquet, or a column is there twice, or it has numbers both with
@@ -71,10 +76,32 @@ def read_table(file: File, *, columns: Collection[str] | None = None, numbers: C
         if f"{column}_duplicated_0" in rows.columns:  # as Polars calls a second column of a name
             raise file.error(f"two columns {column}", "give each column a name of its own")
     if separator != ",":
-        rows = rows.with_columns(_with_points(file, rows[name]) for name in numbers if name in rows.columns)
+        names = _hold_only(rows, _ANY_NUMBER) if numbers is None else numbers
+        rows = rows.with_columns(_with_points(file, rows[name]) for name in names if name in rows.columns)
     if content.rstrip(b"\r\n").count(b"\n") == rows.height:  # no text has several lines
         return UserTable(rows, "line", before + 1)
     return UserTable(rows, "row", 1)
+
+
+def read_typed(file: File) -> pl.DataFrame:
+    """A table in which numbers are numbers, if all texts of a column are written as numbers are.
+
+    Args:
+        file: The file.
+
+    Raises:
+        DstbenchError: See `read_table`.
+    """
+    rows = read_table(file, numbers=None).rows
+    for dtype, form in _NUMBERS.items():
+        rows = rows.with_columns(rows[name].cast(dtype) for name in _hold_only(rows, form))
+    return rows
+
+
+def _hold_only(rows: pl.DataFrame, form: str) -> list[str]:
+    """The columns of texts that have a value, and only values of this form."""
+    texts = [column for column in rows if column.dtype == pl.String and column.null_count() < len(column)]
+    return [column.name for column in texts if column.str.contains(form).all()]
 
 
 def _with_points(file: File, texts: pl.Series) -> pl.Series:

@@ -58,6 +58,7 @@ WRONG: dict[str, list[tuple[str, ...]]] = {
     "--disagree": [("jga", "jag")],
     "--test": [("wiliams",)],
     "--target": [("high",)],
+    "--table": [("x",)],
     "--label": [("a b", "--format", "latex"), ("a",)],
     "--group": [("x",), ("Title=nonesuch",)],
     "--model": [("x",), ("model=nonesuch",)],
