@@ -68,4 +68,4 @@ FigureFormat = Literal["svg", "pdf", "png"]
 ReportFormat = Literal["html", "md", "latex", "json"]
 
 #: What `dstbench ls` lists.
-Listing = Literal["formats", "matchers", "metrics", "profiles", "slots", "steps"]
+Listing = Literal["formats", "gold", "matchers", "metrics", "profiles", "slots", "steps"]

@@ -242,6 +242,17 @@ def ldst() -> str:
     return "".join(lines)
 
 
+def sdp_dst() -> tuple[str, str]:
+    """The index, and the predicted values in its order."""
+    index, values = [], []
+    for t in EXAMPLE:
+        for name in STAR_SLOTS:
+            domain, _, slot = name.partition("-")
+            index.append(f"dialogues_001.json|||0|||{2 * t['turn']}|||4|||{domain}|||{slot.replace(' ', '')}\n")
+            values.append(t["pred"].get(name, "NONE"))
+    return "".join(index), "\n".join(values)
+
+
 def trade_gold() -> str:
     turns = [
         {"turn_idx": t["turn"], "transcript": said["user"], "system_transcript": said["system"], "belief_state": [
@@ -345,6 +356,28 @@ def convlab_gold() -> str:
     return json.dumps([{**head, "original_id": f"{ID}.json", "turns": turns}])
 
 
+def crosswoz() -> str:
+    spelled = {"leaveat": "leaveAt"}
+    messages: list[dict[str, Any]] = []
+    for t, said in zip(EXAMPLE, USER, strict=True):
+        nested = _nested(dict.fromkeys(STAR_SLOTS, "") | t["gold"])
+        state = {d: {spelled.get(s, s): v for s, v in slots.items()} for d, slots in nested.items()}
+        searched: dict[str, Any] = {d: {**slots, "selectedResults": ["…"]} for d, slots in state.items()}
+        messages.append({"content": said, "role": "usr", "dialog_act": [], "user_state": []})
+        messages.append({"content": SYSTEM, "role": "sys", "dialog_act": [], "sys_state_init": searched,
+                         "sys_state": {"hotel": {"area": "elsewhere", "selectedResults": []}}})  # fmt: skip
+    return json.dumps({f"{ID}.json": {"sys-usr": [1, 2], "goal": [], "messages": messages, "type": "S"}})
+
+
+def risawoz() -> str:
+    turns = [
+        {"turn_id": t["turn"], "turn_domain": ["hotel"], "user_utterance": said, "system_utterance": SYSTEM,
+         "belief_state": {"inform slot-values": t["gold"], "turn_inform": {}, "turn request": ["phone"]}}
+        for t, said in zip(EXAMPLE, USER, strict=True)
+    ]  # fmt: skip
+    return json.dumps([{"dialogue_id": f"{ID}.json", "goal": "", "domains": ["hotel"], "dialogue": turns}])
+
+
 #: A dialogue of the restaurant datasets: right in turn 0, the area wrong in turn 1.
 RESTAURANT_GOLD: list[dict[str, str]] = [{"pricerange": "cheap"}, {"pricerange": "cheap", "area": "west"}]
 
@@ -359,6 +392,29 @@ def woz() -> str:
         for number, (state, said) in enumerate(zip(RESTAURANT_GOLD, USER, strict=True))
     ]  # fmt: skip
     return json.dumps([{"dialogue_idx": 7001, "dialogue": turns}])
+
+
+def glad(*, as_published: bool = False) -> str:
+    if as_published:
+        return json.dumps({"dialogues": json.loads(woz())})
+    turns = [
+        {"turn_id": turn["turn_idx"], "transcript": turn["transcript"].split(), "num": {}, "turn_label": [],
+         "belief_state": turn["belief_state"], "system_acts": [], "system_transcript": turn["system_transcript"]}
+        for turn in json.loads(woz())[0]["dialogue"]
+    ]  # fmt: skip
+    return json.dumps({"dialogues": [{"dialogue_id": 7001, "turns": turns}]})
+
+
+def simulated() -> str:
+    spelled = {"pricerange": "price_range"}
+    turns: list[dict[str, Any]] = [
+        {"dialogue_state": [{"slot": spelled.get(slot, slot), "value": value} for slot, value in state.items()],
+         "user_acts": [], "user_utterance": {"slots": [], "text": said, "tokens": said.split()}}
+        for state, said in zip(RESTAURANT_GOLD, USER, strict=True)
+    ]  # fmt: skip
+    turns[0]["user_intents"] = ["FIND_RESTAURANT"]
+    turns[1] |= {"system_acts": [], "system_utterance": {"slots": [], "text": SYSTEM, "tokens": SYSTEM.split()}}
+    return json.dumps([{"dialogue_id": "7001", "turns": turns}], indent=2)
 
 
 def woz_tsv() -> str:
@@ -403,11 +459,13 @@ ONLY_PRED: dict[str, Callable[[], str]] = {
 ONLY_GOLD: dict[str, Callable[[], str]] = {
     "star-tsv": star_tsv, "sumbt-tsv": sumbt_tsv, "trade-gold": trade_gold, "t5dst-gold": t5dst_gold,
     "icdst (gold)": icdst_gold, "simpletod-gold": simpletod_gold, "multiwoz": multiwoz, "sgd (gold)": sgd_gold,
-    "convlab-gold": convlab_gold,
+    "convlab-gold": convlab_gold, "crosswoz": crosswoz, "risawoz": risawoz,
 }  # fmt: skip
+#: In two files, of which the second is called `generated_predictions.txt`.
+TWO_FILES: dict[str, Callable[[], tuple[str, str]]] = {"sdp-dst": sdp_dst}
 #: Without states: which slots are right.
 MARKS: dict[str, Callable[[], str]] = {"fga-trippy": fga_trippy}
 #: Of the restaurant datasets, which have a dialogue of their own.
 RESTAURANT: dict[str, Callable[[], str]] = {
-    "woz": woz, "woz-tsv": woz_tsv, "dstc2-gold": dstc2_gold, "dstc2": dstc2,
+    "woz": woz, "woz-tsv": woz_tsv, "glad": glad, "simulated": simulated, "dstc2-gold": dstc2_gold, "dstc2": dstc2,
 }  # fmt: skip

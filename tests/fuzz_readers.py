@@ -98,7 +98,10 @@ TURNS: dict[str, Callable[[str], int]] = {
     "sgd": _spoken,
     "convlab-gold": _spoken,
     "woz": lambda text: sum(len(dialogue["dialogue"]) for dialogue in _document(text)),
+    "glad": lambda text: sum(len(d.get("turns", d.get("dialogue"))) for d in _document(text)["dialogues"]),
     "woz-tsv": _table,
+    "simulated": lambda text: sum(len(dialogue["turns"]) for dialogue in _document(text)),
+    "risawoz": lambda text: sum(len(dialogue["dialogue"]) for dialogue in _document(text)),
     "dstc2-gold": lambda text: len(_document(text)["turns"]),
     "dstc2": lambda text: sum(len(session["turns"]) for session in _document(text)["sessions"]),
 }

@@ -19,12 +19,16 @@ from pathlib import Path
 
 import pytest
 
+from dstbench.runs.gold_sets import line_of
+from tests.corpora import EXAMPLE
 from tests.paths import ROOT
 
 CONTRIBUTING = (ROOT / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
 COPIED = ("dstbench", "tests", "benchmarks", "data_schemas", ".github", ".ci", "README.md", "pyproject.toml")
 #: What the list calls the scripts that write files, and what they write.
 SCRIPTS = {"python data_schemas/write.py": "data_schemas/", "python -m tests.test_public": "tests/golden/"}
+#: A set for the registry: the dialogue of ``p.json``.
+LINE = line_of(EXAMPLE, dataset="Invented 1.0", split="test", preparation="ours", source="us", whole={"dialogues": 9})
 #: Tests that schemas are as written and true.
 SCHEMAS = (
     "tests/schema/test_schemas.py::test_the_files_are_what_the_code_says",
@@ -200,6 +204,18 @@ def trade() ->'''),
         assert "what gold's slots count that the prediction lacks" in ok("signature", lines[-1].partition(": ")[2])
         """,
         ("tests/test_signature.py::test_every_choice_of_a_convention_is_in_the_signature",),
+    ),
+    "a public gold set": Example(
+        (
+            ("dstbench/runs/gold_sets.jsonl", "", f"{LINE}\n"),
+        ),
+        """
+        assert "\\ngold: Invented 1.0 test, ours (1 dialogue; the whole test set has 9)\\n" in ok("score", "p.json")
+        assert "Invented 1.0 test, ours" in ok("ls", "gold")
+        """,
+        ("tests/runs/test_gold_sets.py::test_a_line_agrees_with_itself",
+         "tests/runs/test_gold_sets.py::test_no_set_is_registered_twice_or_like_another",
+         "tests/runs/test_gold_sets.py::test_the_registry_has_no_ids_and_no_values"),
     ),
     "a column of `compare`": Example(
         (

@@ -18,6 +18,7 @@ from dstbench.conventions.slots import KNOWN_SLOTS
 from dstbench.errors import DstbenchError
 from dstbench.metrics import parse
 from dstbench.readers.ontology import read_ontology
+from dstbench.runs.gold_sets import recognise
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import BETWEEN
@@ -38,6 +39,8 @@ COVERAGE: Final = "coverage"
 SPELLED: Final = "wrong by spelling only"
 _FLOORS: Final = {"an empty prediction": "empty prediction", "gold of the turn before": "previous gold"}
 _OF_FLOORS: Final = {"jga": "JGA", "sa": "SA"}
+#: The check that names gold. There is none of gold that no registered set is like.
+GOLD: Final = "gold"
 _MOST_NAMED: Final = 5  # examples that a check names
 
 
@@ -45,7 +48,7 @@ class _Check(NamedTuple):
     name: str
     status: str
     found: str
-    short: str = ""
+    short: str | None = ""
     n: int | None = None
     jga: float | None = None
 
@@ -67,9 +70,9 @@ def check(
 
     Returns:
         (run, check, status: ``ok``, ``note`` (known and perhaps fine), ``warn`` (look at it), ``fail`` (the
-        scores are misleading), found: in words, short: in about five words, null for ``ok`` and ``note``; n: turns that
-        are missing, or slots, where the check counts these; jga: of a floor, or where values in other spellings are
-        accepted; null if JGA does not rise).
+        scores are misleading), found: in words, short: in about five words, null for ``ok`` and ``note``, and for gold,
+        which runs share; n: turns that are missing, or slots, where the check counts these; jga: of a floor, or where
+        values in other spellings are accepted; null if JGA does not rise).
 
     Raises:
         DstbenchError: Data or the ontology cannot be used, or the profile is unknown.
@@ -93,6 +96,7 @@ def check(
 
 
 def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:
+    yield from _gold(run)
     scores_of_gold = _scores(_derived(run, pl.col("gold")), _METRICS, convention)
     yield _gold_against_gold(scores_of_gold, convention)
     yield from _first_alternative(run, scores_of_gold, convention)
@@ -121,6 +125,14 @@ def _derived(run: Run, pred: pl.Expr) -> Run:
 
 def _percent(value: float | None) -> str:
     return "undefined" if value is None else f"{100 * value:.2f}"
+
+
+def _gold(run: Run) -> Iterator[_Check]:
+    """Which registered set gold is, and whether it is all of it."""
+    recognised = recognise(run)
+    if recognised is not None:
+        lacks = "note" if recognised.gold_set.size else "ok"
+        yield _Check(GOLD, "warn" if recognised.difference else lacks, recognised.text, None)
 
 
 def _gold_against_gold(scores: Mapping[str, float | None], convention: Convention) -> _Check:

@@ -14,7 +14,6 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
 from typing import Final
 
 import numpy as np
@@ -33,13 +32,10 @@ from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, check_known, warn
-from dstbench.io.files import File
 from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.registry import says_all
-from dstbench.runs.align import to_long
-from dstbench.runs.load import named_parts
-from dstbench.runs.open import Data, open_gold, open_runs
-from dstbench.runs.run import Run, in_memory, run_meta
+from dstbench.runs.gold_run import gold_run
+from dstbench.runs.open import Data
 from dstbench.schema.judging import ERROR_COSTS, ERROR_KINDS, POSITION_BIAS
 from dstbench.scoring.partitions import partitions
 from dstbench.scoring.scope import check_scope
@@ -112,7 +108,9 @@ def sensitivity(
     check_level(level)
     convention = as_convention(profile)
     requested = None if metrics is None else parse_all(metrics)
-    run = _gold_against_gold(data, split)
+    run = gold_run(data, split)
+    run.need_states("errors")
+    run = replace(run, derive=_predicts_gold)
     check_scope(run, convention)
     chosen = [metric for metric in choose_metrics(requested, [run], convention) if not metric.is_count]
     if requested is not None and len(chosen) < len(requested) and not says_all(metrics):
@@ -148,28 +146,6 @@ def _kinds(kinds: str | Sequence[str] | None) -> list[str]:
     names = [name.strip() for part in names for name in part.split(",")]
     check_known(names, KINDS, "there is no kind of error {!r}")
     return [kind for kind in KINDS if kind in names]
-
-
-def _gold_against_gold(data: Data, split: str | None) -> Run:
-    """Gold as a run that predicts gold. A Parquet file is read part by part, as it may be large."""
-    parts = named_parts(data)
-    if len(parts) != 1:
-        raise UsageError(f"sensitivity is of one gold, not of {len(parts)}", hint="give one file, frame or list")
-    name, item = parts[0]
-    if isinstance(item, Run) or (isinstance(item, (str, PathLike)) and File(str(item)).is_parquet):
-        run = open_runs({name: item}, split=split)[0]
-        run.need_states("errors")
-    else:
-        states = open_gold({name: item}, split)
-        if states.gold is None:
-            raise DstbenchError(
-                f"no gold inside ({states.format})", file=states.source, hint="give the file that has the gold states"
-            )
-        aligned = to_long(replace(states, pred=states.gold, either=False, complete=None, notes=()))
-        read = {"files": [states.source], "format": states.format, "gold": None, "missing": "error"}
-        meta = run_meta(name, aligned.frames, **read, coverage=aligned.coverage)
-        run = in_memory(name, aligned.table, meta)
-    return replace(run, derive=_predicts_gold)
 
 
 def _predicts_gold(table: pl.DataFrame) -> pl.DataFrame:

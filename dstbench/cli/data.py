@@ -125,7 +125,7 @@ def ls(
     *,
     table: Table,
 ) -> str:
-    """List formats, matchers, metrics, profiles, slots or steps."""
+    """List formats, gold that is recognised, matchers, metrics, profiles, slots or steps."""
     from dstbench.cli.listing import LISTINGS, listings
     from dstbench.rendering.tables import render_rows
 

@@ -13,6 +13,7 @@ from dstbench.conventions.profiles import PROFILES
 from dstbench.conventions.slots import SLOT_SETS
 from dstbench.metrics import REGISTRY
 from dstbench.readers import FORMATS
+from dstbench.runs.gold_sets import gold_sets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _SHOWN: Final = 3
 _OPTIONS: Final[dict[Listing, str]] = {
     "formats": "--from",
+    "gold": "--gold",
     "matchers": "--match",
     "metrics": "-m",
     "profiles": "--profile",
@@ -78,6 +80,20 @@ def slots() -> pl.DataFrame:
     )
 
 
+def gold() -> pl.DataFrame:
+    """Gold that is recognised: (name, dialogues, turns, slots, fingerprint)."""
+    return pl.DataFrame(
+        {
+            "name": one.name,
+            "dialogues": one.dialogues,
+            "turns": one.turns,
+            "slots": one.slots,
+            "fingerprint": one.fingerprint,
+        }
+        for one in gold_sets()
+    )
+
+
 def listings() -> pl.DataFrame:
     """What can be listed: (name, number: how many, option: which takes them, such_as: the first of them)."""
     rows = []
@@ -90,6 +106,7 @@ def listings() -> pl.DataFrame:
 
 LISTINGS: Final[dict[Listing, Callable[[], pl.DataFrame]]] = {
     "formats": formats,
+    "gold": gold,
     "matchers": matchers,
     "metrics": metrics,
     "profiles": profiles,

@@ -48,12 +48,15 @@ def score(
     """Score runs: JGA, SA, RSA, AGA, F1, FGA, GCA, TLA or others."""
     from dstbench.rendering.charts.runs import score_charts
     from dstbench.rendering.scores import render_scores, titles_of
+    from dstbench.runs.gold_sets import gold_lines
     from dstbench.runs.open import parts_to_open
+    from dstbench.scoring.score import open_and_score
 
     if groups := named_values("--group", group, "group and its runs", "'Open vocabulary=trade,som*'"):
         titles_of(groups, [name for name, _ in parts_to_open(runs.paths, **runs.reading)], by.split(","))
-    rows = dstbench.score(runs.paths, metrics=metrics, by=by, profile=choices.convention(), **runs.reading)
-    return Result(render_scores(rows, table.form, groups), drawing.write(score_charts, rows))
+    opened, rows = open_and_score(runs.paths, metrics=metrics, by=by, profile=choices.convention(), **runs.reading)
+    gold = [] if table.form in ("json", "csv") else gold_lines(opened)
+    return Result(render_scores(rows, table.form, groups, gold), drawing.write(score_charts, rows))
 
 
 @command(app, doing="scoring", example="compare a.json b.json c.json --baseline a -m jga,gca")

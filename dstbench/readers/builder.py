@@ -112,6 +112,7 @@ class StatesBuilder:
         gold: The gold side.
         pred: The predicted side.
         places: (dialogue, file, position) of each dialogue; for `States`, as are `splits`, `either` and `only`.
+        aliases: (dialogue, its other name), for `States`.
         has_frames: Whether the format has frames, even if no turn of this file has one.
     """
 
@@ -124,6 +125,7 @@ class StatesBuilder:
         self._columns: Columns | None = None
         self.places: list[tuple[str, str, int]] = []
         self.splits: dict[str, str] = {}
+        self.aliases: list[tuple[str, str]] = []
         self.either = self.has_frames = False
         self.only: tuple[str, ...] | None = None
 
@@ -171,6 +173,7 @@ class StatesBuilder:
             for name, side in sides.items()
             if len(side.present)
         }
+        aliases = _by_dialogue(self.aliases, {"alias": pl.String})
         return States(
             self._source,
             self._format,
@@ -180,6 +183,7 @@ class StatesBuilder:
             either=self.either,
             places=_by_dialogue(self.places, {"file": pl.String, "position": pl.UInt32}),
             splits=_by_dialogue(list(self.splits.items()), {"split": pl.String}),
+            aliases=aliases if aliases is None else aliases.with_columns(canonical_dialogue(pl.col("alias"))),
             only=self.only,
         )
 

@@ -8,10 +8,11 @@ Raw output (``test_generated_predictions.json``) has states as text, and lines t
 the gold file's turns in order, of which there must be exactly as many. The gold in it is used only to check that order.
 
 Unified datasets (``dialogues.json``) hold gold states. Alternatives are already joined by ``|``. A dialogue is called
-by its ``original_id`` if it has one, as in the predictions; ``data_split`` is its split.
+by its ``original_id``, which may be a number, if all dialogues have one of their own, and otherwise by its
+``dialogue_id``; predictions may name either. ``data_split`` is its split.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -40,7 +41,7 @@ class ConvlabPrediction(msgspec.Struct):
 class ConvlabTurn(msgspec.Struct):
     """One user turn of ConvLab-3 (Zhu et al. 2023); `utt_idx` counts system turns too."""
 
-    dialogue_id: str
+    dialogue_id: str | int
     utt_idx: int
     state: NestedState
     predictions: ConvlabPrediction
@@ -65,14 +66,14 @@ class Dialogue(msgspec.Struct):
 
     dialogue_id: str
     turns: list[Turn]
-    original_id: str | msgspec.UnsetType = msgspec.UNSET
+    original_id: str | int | None = None
     data_split: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class _SpokenTurn(msgspec.Struct):
     """A user turn of the predictions, and what was said before."""
 
-    dialogue_id: str
+    dialogue_id: str | int
     utt_idx: int
     utterance: str = ""
     context: list[Spoken] = []
@@ -86,7 +87,7 @@ def _layout(file: Tokens) -> Columns:
 
 def _read(source: Source, states: StatesBuilder) -> None:
     for turn in source.objects(ConvlabTurn, "dialogue_id", None, "slot", "slot", turn="utt_idx"):
-        at = states.turn(turn.dialogue_id, turn.utt_idx // 2)
+        at = states.turn(str(turn.dialogue_id), turn.utt_idx // 2)
         states.pred.nested(at, turn.predictions.state)
         states.gold.nested(at, turn.state)
 
@@ -95,7 +96,7 @@ def _said(source: Source) -> Iterator[Said]:
     for turn in source.objects(_SpokenTurn, "dialogue_id"):
         before = turn.context[-1] if turn.context else None
         system = before.utterance if before is not None and before.speaker == "system" else None
-        yield turn.dialogue_id, turn.utt_idx // 2, system, turn.utterance
+        yield str(turn.dialogue_id), turn.utt_idx // 2, system, turn.utterance
 
 
 def split_state(state: str) -> tuple[Pairs, int]:
@@ -150,9 +151,19 @@ def _sniff_gold(source: Source) -> bool:
     return any(isinstance(turn, dict) and turn.keys() >= {"speaker", "utt_idx"} for turn in turns)
 
 
+def _have_original_ids(originals: Sequence[Any]) -> bool:
+    """Whether every dialogue has an original id of its own; None: it has none."""
+    return None not in originals and len(set(map(str, originals))) == len(originals)
+
+
 def _read_gold(source: Source, states: StatesBuilder) -> None:
-    for dialogue in source.objects(Dialogue, "dialogue_id", None, "turn", None, "slot", "slot"):
-        name = dialogue.dialogue_id if dialogue.original_id is msgspec.UNSET else dialogue.original_id
+    dialogues = [*source.objects(Dialogue, "dialogue_id", None, "turn", None, "slot", "slot")]
+    by_original = _have_original_ids([dialogue.original_id for dialogue in dialogues])
+    for dialogue in dialogues:
+        name, other = dialogue.dialogue_id, dialogue.original_id
+        if other is not None:
+            name, other = (str(other), name) if by_original else (name, str(other))
+            states.aliases.append((name, other))
         if dialogue.data_split is not msgspec.UNSET:
             states.splits[name] = SPLITS.get(dialogue.data_split, dialogue.data_split)
         users = (turn for turn in dialogue.turns if turn.speaker == _USER)
@@ -167,8 +178,12 @@ class _Document(JsonDocument):
     absent = ""
     usual: ClassVar = {"leaveat": "leave at", "arriveby": "arrive by", "pricerange": "price range"}
 
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self._by_original = _have_original_ids([item.get("original_id") for item in self.content])
+
     def title(self, dialogue: Any) -> str:
-        return str(dialogue.get("original_id", dialogue[self.name]))
+        return str(dialogue["original_id" if self._by_original else self.name])
 
     def turns(self) -> Iterator[DocumentTurn]:
         for name, dialogue in self.dialogues():

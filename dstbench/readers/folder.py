@@ -1,15 +1,20 @@
 """Folders, and zips of several files: which files in them are one run, or one dataset.
 
-Conventions: a folder is one run if it holds one file of a known format, or several files of one sharded format. Other
-files (ontologies, schemas, lists of dialogues, logs, SGD's files of metrics) are ignored. The dialogues in a subfolder
-that has the name of a split are of that split.
+Conventions: a folder is one run if it holds one file of a known format, or several files of one sharded format; or one
+file of a format of gold per split. Other files (ontologies, schemas, lists of dialogues, logs, SGD's files of metrics)
+are ignored. The dialogues in a subfolder that has the name of a split are of that split; so are those in a file with a
+split in its name (``woz_validate_en.json``), if files beside it name other splits. If such subfolders are in several
+places, and one place is above the others, it is the dataset's (SGD's repository has variants of the dataset below).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
+from dstbench.errors import DstbenchError, warn
 from dstbench.io import archives, foreign
 
 if TYPE_CHECKING:  # formats import the names of splits from here
@@ -26,51 +31,59 @@ _SHOWN: Final = 8
 
 
 def data_files(
-    folder: Source, sniff: Callable[[Source], Format | None], split: str | None = None
+    folder: Source,
+    sniff: Callable[[Source], Format | None],
+    split: str | None = None,
+    *,
+    why: Callable[[Source], DstbenchError | None] = lambda _: None,
 ) -> Iterator[tuple[Source, Format]]:
-    """The files of a folder that are data, one by one, sorted by name.
+    """The files of a folder that are data, one by one, sorted by name; each knows its split (`Source.split`).
 
     Args:
         folder: The folder.
         sniff: Returns the format of a file; None: it is of no known format.
-        split: If subfolders are splits, only the files of this one; None: all.
+        split: If subfolders or files are splits, only the files of this one; None: all.
+        why: The error about a file of no known format, if more can be said of it; raised if no other file is data.
 
     Raises:
         DstbenchError: There are no such files, or they are of several formats or runs.
     """
-    files = [file for file in folder.files() if not file.name.endswith(_EVALUATED)]
-    splits = [split_of(folder, file) for file in files]
-    if split is not None and split in splits:
-        files = [file for file, named in zip(files, splits, strict=True) if named == split]
+    files, left_out = split_files(folder)
+    if left_out:
+        warn(f"splits in subfolders are left out: {', '.join(left_out[:_SHOWN])}", file=folder.name)
+    if split is not None and any(file.split == split for file in files):
+        files = [file for file in files if file.split == split]
     number = len(files)
     data: list[tuple[str, str]] = []
     others: dict[str, int] = {}
+    splits: set[str | None] = set()
     first: Format | None = None
+    is_one = True
+    reason: DstbenchError | None = None
     while files:
         file = files.pop(0)  # so that nothing holds on to its content once it has been read
         if file.foreign is not None:
-            if foreign.should_be_data(archives.unpacked_name(file.name)):  # without it, the run would have gaps
-                file.check()
             others[file.foreign.what] = others.get(file.foreign.what, 0) + 1
-            continue
-        is_empty = not file.beginning(1 << 16).strip()
-        form = None if file.is_parquet or is_empty else sniff(file)
+        form = sniff(file) if may_be_read(file) else None
         if form is None and not file.is_parquet:
+            reason = reason or (why(file) if may_be_read(file) else None)
             continue
         kind = form.name if form else "long table"
         data.append((file.name, kind))
         first = first or form
-        if form is not None and form is first and (form.sharded or len(data) == 1):
+        is_part = form is not None and form is first and (len(data) == 1 or _is_part(form, file, splits))
+        splits.add(file.split)
+        is_one = is_one and is_part
+        if form is not None and is_part:
             yield file, form
     if not data:
         kinds_of_others = "".join(f"; {what}: {count}" for what, count in others.items())
         what = f"a folder without a file of a known format ({number} files{kinds_of_others})"
-        raise folder.error(
+        raise reason or folder.error(
             what if number else "an empty folder",
             "`dstbench ls formats` shows each with an example",
         )
-    kinds = {kind for _, kind in data}
-    if len(kinds) > 1 or first is None or not (first.sharded or len(data) == 1):
+    if not is_one:
         listed = [f"{name} ({kind})" for name, kind in data[:_SHOWN]]
         more = [f"{len(data) - _SHOWN} more"] if len(data) > _SHOWN else []
         raise folder.error(
@@ -79,7 +92,58 @@ def data_files(
         )
 
 
-def split_of(folder: Source, file: Source) -> str | None:
-    """The split that is named by the nearest of the folders between `folder` and a file; None: by none of them."""
-    inside = file.path.relative_to(folder.path).parts[:-1]
-    return next((SPLITS[part.lower()] for part in reversed(inside) if part.lower() in SPLITS), None)
+def may_be_read(file: Source) -> bool:
+    """Whether a file of a folder may be of a native format: it is neither Parquet, nor empty, nor certainly no data.
+
+    Raises:
+        DstbenchError: Its name promises data, and it is none: without it, the run would have gaps.
+    """
+    if file.foreign is not None:
+        if foreign.should_be_data(archives.unpacked_name(file.name)):
+            file.check()
+        return False
+    return not file.is_parquet and bool(file.beginning(1 << 16).strip())
+
+
+def _is_part(form: Format, file: Source, splits: set[str | None]) -> bool:
+    """Whether a file belongs to the same run or dataset as earlier files of its format, which are of these splits."""
+    is_split = file.split is not None and None not in splits and file.split not in splits
+    return form.sharded or (is_split and form.holds == ("gold",))
+
+
+def split_files(folder: Source) -> tuple[list[Source], list[str]]:
+    """The files of a folder, sorted, that may be data; and the subfolders with splits that are left out.
+
+    Each file gets its split (`Source.split`).
+    """
+    files = [file for file in folder.files() if not file.name.endswith(_EVALUATED)]
+    places: dict[PurePath, list[Source]] = {}  # files in folders that are splits, by where these folders are
+    others: dict[PurePath, list[Source]] = {}
+    for file in files:
+        path = file.path.relative_to(folder.path)
+        at = next((at for at in range(len(path.parts) - 2, -1, -1) if path.parts[at].lower() in SPLITS), None)
+        if at is None:
+            others.setdefault(path.parent, []).append(file)
+        else:
+            file.split = SPLITS[path.parts[at].lower()]
+            places.setdefault(PurePath(*path.parts[:at]), []).append(file)
+    for siblings in others.values():
+        splits = [_named_split(file.path.name) for file in siblings]
+        if len({*splits} - {None}) > 1:
+            for file, split in zip(siblings, splits, strict=True):
+                file.split = split
+    highest, *lower = sorted(places, key=lambda place: len(place.parts)) or [PurePath()]
+    if not lower or len(highest.parts) == len(lower[0].parts) or len({file.split for file in places[highest]}) < 2:
+        return files, []
+    below = {file.name for place in lower for file in places[place]}
+    return [file for file in files if file.name not in below], [place.as_posix() for place in lower]
+
+
+def _named_split(name: str) -> str | None:
+    """The split that a file's name has as a word; None: none, or several.
+
+    >>> [_named_split(name) for name in ("woz_validate_en.json", "test.json.zip", "dialogues_001.json", "contest.tsv")]
+    ['dev', 'test', None, None]
+    """
+    splits = {SPLITS[word] for word in re.split(r"[^a-z]+", name.lower()) if word in SPLITS}
+    return splits.pop() if len(splits) == 1 else None

@@ -7,11 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
+import polars as pl
+
+from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError
 from dstbench.readers.builder import NestedState, Pairs, StatesBuilder
 from dstbench.readers.columns import columns_of
 from dstbench.readers.source import Source
-from dstbench.readers.states import States
+from dstbench.readers.states import States, sides_of
 from dstbench.readers.words import Columns
 
 if TYPE_CHECKING:
@@ -44,6 +48,8 @@ class Format:
         said: Yields what was said in each turn of a source, without checking states; None: the format does not hold
             utterances. The system's utterance is the one before the user's; it is empty or None if the system said
             nothing or the file does not have it.
+        outline: Yields each dialogue of a source and the number of its turns, and decodes nothing else of a large file;
+            raises msgspec's errors for other files. None: the states are read for it.
         free_keys: Whether a record's keys may have other names, which `Source.keys` gives.
         document: Opens a source for changes, once `read` (and `said`) have checked it; None: files of this format
             cannot be written again.
@@ -61,6 +67,7 @@ class Format:
     finish: Callable[[States], States] | None = None
     sharded: bool = False
     free_keys: bool = False
+    outline: Callable[[Source], Iterator[tuple[str, int]]] | None = None
     said: Callable[[Source], Iterator[Said]] | None = None
     document: Callable[[Source], Document] | None = None
 
@@ -76,6 +83,27 @@ class Format:
             raise source.error(f"a file of format {self.name}, whose keys have fixed names", hint)
         states = self._read_columns(source) or self._build(source, self.reader)
         return states if self.finish is None else self.finish(states)
+
+    def turns(self, source: Source) -> pl.DataFrame:
+        """The turns (dialogue, turn) of a source of this format, by canonical ids.
+
+        Raises:
+            DstbenchError: As `read`.
+        """
+        turns = self.outlined(source)
+        return turns if turns is not None else pl.concat([side.turns for side in sides_of(self.read(source))]).unique()
+
+    def outlined(self, source: Source) -> pl.DataFrame | None:
+        """The same by its outline; None: this format has none, or the source is not of this format."""
+        if self.outline is None:
+            return None
+        try:
+            sizes = [*self.outline(source)]
+        except msgspec.MsgspecError:
+            return None
+        table = pl.DataFrame(sizes, schema={"dialogue": pl.String, "turns": pl.UInt16}, orient="row")
+        numbers = pl.int_ranges(0, "turns", dtype=pl.UInt16).alias("turn")
+        return table.select(canonical_dialogue(pl.col("dialogue")), numbers).explode("turn").drop_nulls()
 
     def _read_columns(self, source: Source) -> States | None:
         columns = columns_of(source, self.layout) if self.layout is not None else None

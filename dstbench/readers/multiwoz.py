@@ -109,6 +109,15 @@ def _splits(source: Source, dialogues: Iterable[str]) -> dict[str, str]:
     return {dialogue: split_by_name.get(dialogue.removesuffix(".json"), "train") for dialogue in dialogues}
 
 
+class _SizedDialogue(msgspec.Struct):
+    log: list[msgspec.Raw]
+
+
+def _outline(source: Source) -> Iterator[tuple[str, int]]:
+    for name, dialogue in msgspec.json.decode(source.raw, type=dict[str, _SizedDialogue]).items():
+        yield name, len(dialogue.log) // 2
+
+
 class _Document(JsonDocument):
     absent = "not mentioned"
     usual: ClassVar = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
@@ -162,6 +171,7 @@ FORMAT: Final = Format(
     sniff=_sniff,
     reader=_read,
     omits=_OMITTED,
+    outline=_outline,
     said=said_in(_Document, lambda source: source.whole(dict[str, _SpokenDialogue], "dialogue")),
     document=_Document,
 )

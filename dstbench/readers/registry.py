@@ -6,12 +6,14 @@ from contextlib import contextmanager
 from os import PathLike, fspath
 from typing import Final
 
-from dstbench.errors import check_known
+from dstbench.errors import DstbenchError, check_known
 from dstbench.readers import (
     convlab,
+    crosswoz,
     dstc2,
     dstc10,
     fga_gca,
+    glad,
     icdst,
     jsonl,
     kage,
@@ -20,9 +22,12 @@ from dstbench.readers import (
     mwzeval,
     parlai,
     pptod,
+    risawoz,
     savn,
+    sdp_dst,
     sgd,
     simpletod,
+    simulated,
     som,
     star,
     sumbt,
@@ -31,7 +36,7 @@ from dstbench.readers import (
     trippy,
     woz,
 )
-from dstbench.readers.folder import data_files, split_of
+from dstbench.readers.folder import data_files
 from dstbench.readers.format import Format, Source, States
 from dstbench.readers.options import Keys
 from dstbench.readers.states import in_split, merge_states, only_split
@@ -62,6 +67,7 @@ FORMATS: Final[dict[str, Format]] = {
         convlab.RAW,
         dstc10.FORMAT,
         ldst.FORMAT,
+        sdp_dst.FORMAT,
         star.TSV,
         sumbt.FORMAT,
         trade.GOLD,
@@ -71,7 +77,11 @@ FORMATS: Final[dict[str, Format]] = {
         sgd.FORMAT,
         convlab.GOLD,
         woz.FORMAT,
+        glad.FORMAT,
         woz.TSV,
+        simulated.FORMAT,
+        crosswoz.FORMAT,
+        risawoz.FORMAT,
         dstc2.GOLD,
         dstc2.FORMAT,
     )
@@ -95,7 +105,7 @@ def find_format(source: Source, name: str | None = None) -> Format:
         return FORMATS[name]
     if form := sniff(source):
         return form
-    raise source.error(*_unknown(source))
+    raise _incomplete(source) or source.error(*_unknown(source))
 
 
 def sniff(source: Source) -> Format | None:
@@ -114,14 +124,20 @@ def find_files(source: Source, name: str | None = None, split: str | None = None
     Raises:
         DstbenchError: A folder holds no data, or data of several runs.
     """
-    source.check()
     if not source.is_folder:
         yield source, find_format(source, name)
-    elif name is None:
-        yield from data_files(source, sniff, split)
+        return
+    source.check()  # what a model's weights are packed in looks like a folder
+    if name is None:
+        yield from data_files(source, sniff, split, why=_incomplete)
     else:
         wanted = find_format(source, name)
-        yield from data_files(source, lambda file: wanted if wanted.sniff(file) else None, split)
+        yield from data_files(source, lambda file: wanted if wanted.sniff(file) else None, split, why=_incomplete)
+
+
+def _incomplete(file: Source) -> DstbenchError | None:
+    """Why a file of no known format is none, if another file beside it is missing."""
+    return sdp_dst.without_values(file) if sdp_dst.is_index(file) else None
 
 
 def read(
@@ -146,14 +162,15 @@ def read(
     """
     if not isinstance(source, Source):
         source = Source(fspath(source))
-    source.keys = keys or source.keys
+    if keys is not None:
+        source.keys = keys
     parts = []
     with _without_collection():
         for file, form in find_files(source, format, split):
             states = form.read(file)
             file.forget()  # before the garbage collector is on again and looks at millions of objects
-            if states.splits is None and source.is_folder and (named := split_of(source, file)) is not None:
-                states = in_split(states, named)
+            if states.splits is None and file.split is not None:
+                states = in_split(states, file.split)
             parts.append(states)
     whole = merge_states(parts, source.name)
     return whole if split is None else only_split(whole, split)
@@ -176,6 +193,11 @@ def _unknown(source: Source) -> tuple[str, str]:
     if source.kind == "json" and isinstance(source.json, dict) and source.json.keys() >= {"class_types", "slots"}:
         what = "TripPy's configuration, not its predictions"
         return what, "score pred_res.*.json; this file is what --label-map takes"
+    if source.kind == "text" and (index := source.sibling("test.idx", "dev.idx", "train.idx")) is not None:
+        return (
+            "no known format: lines of text",
+            f"if they are SDP-DST's values, name {index.name}, which is beside them",
+        )
     hint = "`dstbench ls formats` shows each with an example; --from FORMAT says which it is"
     return f"no known format: {_describe(source)}", hint
 

@@ -68,7 +68,7 @@ class SpokenDialogue(msgspec.Struct):
 
     dialogue_id: str
     turns: list[Spoken]
-    original_id: str | msgspec.UnsetType = msgspec.UNSET
+    original_id: str | int | None = None
 
 
 def _sniff(source: Source) -> bool:
@@ -105,6 +105,21 @@ def _dialogues(source: Source, shape: type[T]) -> Iterator[T]:
     by_id = source.kind == "json" and isinstance(source.json, dict)
     items = list(source.json.values()) if by_id else None
     return source.objects(shape, "dialogue_id", None, "turn", None, None, None, None, "slot", items=items)
+
+
+class _SizedTurn(msgspec.Struct):
+    speaker: str
+
+
+class _SizedDialogue(msgspec.Struct):
+    dialogue_id: str
+    turns: list[_SizedTurn]
+
+
+def _outline(source: Source) -> Iterator[tuple[str, int]]:
+    content: Any = msgspec.json.decode(source.raw, type=list[_SizedDialogue] | dict[str, _SizedDialogue])
+    for dialogue in content.values() if isinstance(content, dict) else content:
+        yield dialogue.dialogue_id, sum(turn.speaker.upper() == _USER for turn in dialogue.turns)
 
 
 class _Document(JsonDocument):
@@ -151,6 +166,7 @@ FORMAT: Final = Format(
     sniff=_sniff,
     reader=_read,
     sharded=True,
+    outline=_outline,
     said=said_in(_Document, lambda source: [*_dialogues(source, SpokenDialogue)]),
     document=_Document,
 )

@@ -40,10 +40,12 @@ class Source(File):
     Attributes:
         hint: The hint of errors about the file's shape: what a file of its format looks like.
         keys: The keys of records of turns that the user gives; None: by their usual names.
+        split: The split that the folder or its name says it is of; None: none.
     """
 
     hint: str | None = None
     keys: Keys | None = None
+    split: str | None = None
 
     @classmethod
     def of(cls, file: File) -> Source:

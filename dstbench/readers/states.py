@@ -47,6 +47,8 @@ class States:
         complete: Takes the gold states and returns these states with a predicted side, if the file alone does not say
             what is predicted; None: it does.
         only: The metrics, in dstbench's notation, that can be computed, if the file holds less than states; None: all.
+        aliases: (dialogue: String, alias: String), other names of dialogues, by which predictions may call them; None:
+            there are none.
     """
 
     source: str
@@ -59,6 +61,7 @@ class States:
     splits: pl.DataFrame | None = None
     complete: Callable[[States], States] | None = None
     only: tuple[str, ...] | None = None
+    aliases: pl.DataFrame | None = None
 
 
 def sides_of(states: States) -> list[Side]:
@@ -120,13 +123,17 @@ def merge_states(parts: Sequence[States], source: str | None = None) -> States:
 
         return replace(parts[0], source=source, complete=complete)
     merged: dict[str, Any] = {}
+    splits = pl.concat(
+        [pl.Series(dtype=pl.String), *(p.splits["split"] for p in parts if p.splits is not None)]
+    ).unique()
+    hint = f"ids repeat across its splits; choose one: --split {splits.sort()[-1]}" if len(splits) > 1 else None
     for name in ("gold", "pred"):
         having = [part for part in parts if getattr(part, name) is not None]
         if having and len(having) < len(parts):
             without = next(part for part in parts if getattr(part, name) is None)
             raise error_in(without, f"no {name} inside, unlike in {having[0].source}")
-        merged[name] = _concat([getattr(part, name) for part in having], source) if having else None
-    for name in ("places", "splits"):
+        merged[name] = _concat([getattr(part, name) for part in having], source, hint) if having else None
+    for name in ("places", "splits", "aliases"):
         tables = [table for part in parts if (table := getattr(part, name)) is not None]
         merged[name] = pl.concat(tables) if tables else None
     notes = tuple(note for part in parts for note in part.notes)
@@ -175,10 +182,11 @@ def only_split(states: States, split: str) -> States:
     if not any(side is not None and side.turns.height for side in (gold, pred)):
         splits = ", ".join(sorted(states.splits["split"].unique()))
         raise error_in(states, f"no dialogue of the split {split!r}", f"there are: {splits}")
-    places = states.places
-    if places is not None:
-        places = places.join(kept, on="dialogue", how="semi", maintain_order="left")
-    return replace(states, gold=gold, pred=pred, places=places, splits=kept)
+    places, aliases = (
+        None if table is None else table.join(kept, on="dialogue", how="semi", maintain_order="left")
+        for table in (states.places, states.aliases)
+    )
+    return replace(states, gold=gold, pred=pred, places=places, aliases=aliases, splits=kept)
 
 
 def same_turns(gold: Side, pred: Side) -> bool:
@@ -197,12 +205,12 @@ def only_turns(side: Side, kept: pl.Series) -> Side:
     return Side(side.turns.filter(kept), of_kept(side.cells), frames)
 
 
-def _concat(sides: list[Side], source: str) -> Side:
+def _concat(sides: list[Side], source: str, hint: str | None) -> Side:
     turns = pl.concat([side.turns for side in sides])
     twice = turns.filter(pl.struct("dialogue", "turn").is_duplicated())
     if twice.height:
         dialogue, turn = twice.row(0)
-        raise DstbenchError("the same turn in two files", file=source, dialogue=dialogue, turn=turn)
+        raise DstbenchError("the same turn in two files", file=source, dialogue=dialogue, turn=turn, hint=hint)
     offset, cells, frames = 0, [], []
     for side in sides:
         shifted = pl.col("at") + pl.lit(offset, pl.UInt32)

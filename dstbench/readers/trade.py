@@ -41,15 +41,19 @@ class TradeDialogue(msgspec.Struct):
     dialogue: list[TradeTurn]
 
 
-class _SpokenTurn(msgspec.Struct):
+class SpokenTurn(msgspec.Struct):
+    """What is said in a turn of TRADE's file, or WOZ 2.0's."""
+
     turn_idx: int
     transcript: str = ""
     system_transcript: str = ""
 
 
-class _SpokenDialogue(msgspec.Struct):
+class SpokenDialogue(msgspec.Struct):
+    """What is said in a dialogue of these."""
+
     dialogue_idx: str | int
-    dialogue: list[_SpokenTurn]
+    dialogue: list[SpokenTurn]
 
 
 def _is_predicted(key: str) -> bool:
@@ -136,7 +140,7 @@ def _is_pairs(label: Any) -> bool:
 
 def check_texts(source: Source) -> None:
     """Check the types of the utterances in TRADE's file, or WOZ 2.0's."""
-    for _ in source.objects(_SpokenDialogue, "dialogue_idx", None, "turn"):
+    for _ in source.objects(SpokenDialogue, "dialogue_idx", None, "turn"):
         pass
 
 

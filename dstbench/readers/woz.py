@@ -54,8 +54,9 @@ def with_domain(state: Iterable[tuple[str, str]]) -> Pairs:
     return [(f"{_DOMAIN}{slot}", value) for slot, value in state]
 
 
-def _read(source: Source, states: StatesBuilder) -> None:
-    for dialogue in source.objects(WozDialogue, "dialogue_idx", None, "turn"):
+def read_dialogues(source: Source, states: StatesBuilder, items: Any = None) -> None:
+    """Add the turns of a list of dialogues; None: of the list that the file is."""
+    for dialogue in source.objects(WozDialogue, "dialogue_idx", None, "turn", items=items):
         for turn in dialogue.dialogue:
             at = states.turn(str(dialogue.dialogue_idx), turn.turn_idx)
             states.gold.cells(at, with_domain(informed(turn.belief_state)))
@@ -112,7 +113,7 @@ FORMAT: Final = Format(
     ),
     shape=list[WozDialogue],
     sniff=lambda source: sniff_gold(source, int),
-    reader=_read,
+    reader=read_dialogues,
     said=said_in(_Document, check_texts),
     document=_Document,
 )

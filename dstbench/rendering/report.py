@@ -11,7 +11,7 @@ from typing import Final, Unpack
 import polars as pl
 
 from dstbench._version import __version__
-from dstbench.analysis.check import check
+from dstbench.analysis.check import GOLD, check
 from dstbench.analysis.compare import Design, Leaderboard, index_of, resample, seeds_of
 from dstbench.analysis.correlate import CORRELATED, Correlations, correlate
 from dstbench.analysis.diagnose import Diagnosis, diagnose
@@ -149,10 +149,12 @@ class Report:
         scores = self.leaderboard.scores
         runs = scores["run"].n_unique()
         signature = scores["signature"].item(0)
+        gold = self.checks.filter(check=GOLD)["found"].to_list()  # of each run; they may spell it in several ways
         facts = [
             f"{runs} run{'s' if runs > 1 else ''}",
             f"{scores['dialogues'][0]:,} dialogues",
             f"{scores['turns'][0]:,} {unit_of(scores)}",
+            *({f"gold: {text}" for text in gold} if len(gold) == runs and len(set(gold)) == 1 else ()),
             next(part for part in signature.split("|") if part.startswith("profile:")).replace(":", " "),
             f"dstbench {__version__}",
         ]

@@ -39,7 +39,9 @@ _ERROR: Final = "±"
 _NO_GROUP: Final = "other runs"
 
 
-def render_scores(scores: pl.DataFrame, form: TableFormat, groups: Mapping[str, str] | None = None) -> str:
+def render_scores(
+    scores: pl.DataFrame, form: TableFormat, groups: Mapping[str, str] | None = None, gold: Sequence[str] = ()
+) -> str:
     """Score rows in one of the formats.
 
     Args:
@@ -50,6 +52,7 @@ def render_scores(scores: pl.DataFrame, form: TableFormat, groups: Mapping[str, 
             below the table.
         groups: Titles of groups of runs, each with the names or patterns of its runs, comma-separated. ``text``, ``md``
             and ``latex`` show the groups in this order, and then the runs that are in none.
+        gold: What is known of gold, in lines that these three formats show below the table.
 
     Raises:
         UsageError: Scores are not by run alone; a pattern fits no run; a run is in two groups.
@@ -59,13 +62,13 @@ def render_scores(scores: pl.DataFrame, form: TableFormat, groups: Mapping[str, 
     if form in ("json", "csv"):
         return render_rows(scores, "scores", form)
     if form == "latex":
-        return latex_page([score_table(scores, titles)])
+        return latex_page([score_table(scores, titles, gold)])
     table, units = wide(scores, titles), "values in percent, counts as they are"
     if table.select((pl.first().str.strip_chars_start() == _ERROR).any()).item():
         units += f"; {_ERROR} one standard error over dialogues"
     if sizes := _sizes(scores):  # one line below says it for all rows
         table, units = table.drop("turns", "dialogues"), f"{units}; {sizes}"
-    below = [units, *_about_slots(scores), *signature_lines(scores)]
+    below = [units, *_about_slots(scores), *gold, *signature_lines(scores)]
     is_value = pl.col("run").str.strip_chars_start() != _ERROR
     shares = [name for name in dict.fromkeys(scores.filter(~IS_COUNT)["metric"]) if name in table.columns]
     shares = [name for name in shares if sign_of(name) == 1]
@@ -187,12 +190,13 @@ def _with_errors(shown: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
 # --- for a paper ------------------------------------------------------------------------------------------------------
 
 
-def score_table(scores: pl.DataFrame, titles: Mapping[str, str] | None = None) -> PaperTable:
+def score_table(scores: pl.DataFrame, titles: Mapping[str, str] | None = None, gold: Sequence[str] = ()) -> PaperTable:
     """Scores as a paper prints them: a row per run, or per domain, slot, …; the best are bold.
 
     Args:
         scores: What `dstbench.score` returns.
         titles: The title of each run's group, in whose order the groups are; the best of each is underlined.
+        gold: What is known of gold, in lines below the table.
     """
     titles, others = titles or {}, [name for name in _groups(scores) if name != "run"]
     caption = f"{named(scores)}{' by ' + ' and '.join(others) if others else ''}"
@@ -207,9 +211,8 @@ def score_table(scores: pl.DataFrame, titles: Mapping[str, str] | None = None) -
         caption += "; ± one standard error over dialogues" if scores["se"].is_not_null().any() else ""
     caption += ". Bold: the best of all; underlined: the best of each group." if titles else "."
     label = "-".join(["tab:score", *others])
-    return PaperTable(
-        table, caption, label, [*_about_slots(scores), *signature_lines(scores)], groups, heads_of(scores)
-    )
+    below = [*_about_slots(scores), *gold, *signature_lines(scores)]
+    return PaperTable(table, caption, label, below, groups, heads_of(scores))
 
 
 def _by_run(scores: pl.DataFrame, order: list[str], titles: Mapping[str, str]) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Final, get_args
 
@@ -62,7 +62,9 @@ def to_long(
     """
     check_missing(missing)
     if gold is not None and states.pred is not None:
-        gold = _predicted_split(states.source, states.pred.turns["dialogue"], gold, says_so=not is_part)
+        pred = _by_golds_names(states.source, states.pred, gold)
+        states = replace(states, pred=pred)
+        gold = _predicted_split(states.source, pred.turns["dialogue"], gold, says_so=not is_part)
     if states.complete is not None:
         if gold is None:
             raise DstbenchError(
@@ -147,6 +149,28 @@ def _gold_of(gold: States) -> Side:
             f"no gold inside ({gold.format})", file=gold.source, hint="--gold takes the file that has the gold states"
         )
     return gold.gold
+
+
+def _by_golds_names(source: str, pred: Side, gold: States) -> Side:
+    """The predictions, with those dialogues called as gold calls them for which they use another name."""
+    if gold.aliases is None or gold.gold is None:
+        return pred
+    names = gold.gold.turns["dialogue"].unique().implode()
+    aliases = gold.aliases.filter(~pl.col("alias").is_duplicated() & ~pl.col("alias").is_in(names))
+    joined = pred.turns.join(aliases, left_on="dialogue", right_on="alias", how="left", maintain_order="left")
+    renamed = joined.drop_nulls("dialogue_right")
+    if renamed.is_empty():
+        return pred
+    turns = joined.select(pl.coalesce("dialogue_right", "dialogue").alias("dialogue"), "turn")
+    twice = turns.filter(pl.struct(_KEY).is_duplicated())
+    if twice.height:
+        dialogue, turn = twice.row(0)
+        what = "the same turn twice, under two names of the dialogue"
+        raise DstbenchError(what, file=source, dialogue=dialogue, turn=turn)
+    alias, _, name = renamed.row(0)
+    number = _count(renamed["dialogue"].n_unique(), "dialogue")
+    warn(f"{number} found under other ids in {gold.source}: {alias} is {name} there", file=source)
+    return replace(pred, turns=turns)
 
 
 def _predicted_split(source: str, predicted: pl.Series, gold: States, *, says_so: bool = True) -> States:

@@ -7,7 +7,8 @@ and then one row group per part.
 
 Conventions: warnings come in the order of the files, whichever is ready first. If a dialogue is in several files, the
 files cannot be laid out one by one, and all are read at once, in memory. The same is done if a file lacks some of
-gold's turns where missing turns are an error, because another file may have them.
+gold's turns where missing turns are an error, because another file may have them, and if gold is in a folder of several
+splits of which none is chosen, because all predictions together tell the split.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ import dstbench
 from dstbench.errors import DstbenchError, DstbenchWarning, warn
 from dstbench.io.atomic import sharing
 from dstbench.readers import Source, find_files, read
-from dstbench.readers.folder import split_of
 from dstbench.readers.options import AS_USUAL, ReadOptions
 from dstbench.readers.states import States, in_split, name_of_all
 from dstbench.runs.align import MissingTurnsError, to_long, unpredicted
 from dstbench.runs.open import of_split, open_gold, read_run, write_long
 from dstbench.runs.parquet import ForeignError, read_footer, write_groups, write_table
 from dstbench.runs.run import UNREADABLE, checksums, cuts_at, cuts_of, run_meta
+from dstbench.runs.splits import split_gold
 from dstbench.schema.core import LONG, SCHEMA_VERSION
 from dstbench.typing import Missing
 
@@ -61,7 +62,7 @@ class _Piece:
     path: str
     part: Path
     options: ReadOptions
-    folder_split: str | None  # the split that its folder is named after
+    folder_split: str | None  # the split that its folder or its name says
     gold: str | None
     missing: Missing
     split: str | None
@@ -106,7 +107,8 @@ def convert(
     options.check()
     folder = output.with_name(f".{output.name}.parts")
     pieces = list(_pieces(files, folder, options, gold=gold, missing=missing, split=split))
-    in_parts = len(pieces) > 1 and not any(Source(path).is_pipe for path in (*files, *filter(None, [gold])))
+    has_pipe = any(Source(path).is_pipe for path in (*files, *filter(None, [gold])))
+    in_parts = len(pieces) > 1 and not has_pipe and (gold is None or split_gold(gold, split) is None)
     with sharing(folder, output) if in_parts or os.path.exists(folder) else nullcontext():
         if in_parts:
             try:
@@ -146,7 +148,7 @@ def _pieces(
         found: list[tuple[str, str | None, str | None]] = [(name, options.format, None)]
         if source.is_folder:
             in_folder = find_files(source, options.format, split)
-            found = [(file.name, its_form.name, split_of(source, file)) for file, its_form in in_folder]
+            found = [(file.name, its_form.name, file.split) for file, its_form in in_folder]
         for path, form_name, folder_split in found:
             its_options = replace(options, format=form_name)
             hashed = blake2b(os.path.abspath(path).encode(), digest_size=12).hexdigest()

@@ -1,4 +1,4 @@
-"""Gold alone: its slots, and the fingerprint of its values."""
+"""Gold alone: its slots, and the fingerprint of its values, of all dialogues together and of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import polars as pl
 from dstbench.arrays import Codes, Flags, Hashes, Numbers
 from dstbench.runs import fingerprint
 from dstbench.runs.codes import ABSENT, distinct, to_codes, to_strings
-from dstbench.runs.layout import Layout, before, lay_out
+from dstbench.runs.layout import Layout, before, lay_out, row_changes
 from dstbench.schema.core import NOTHING
 
 
@@ -39,12 +39,28 @@ def gold_slots(rows: Layout) -> frozenset[str]:
 
 def gold_fingerprint(long: pl.DataFrame) -> int:
     """The fingerprint of a long table's gold as written, over all turns (see `fingerprint`)."""
+    return int(np.add.reduce(_hashes_of_turns(lay_out(long)), dtype=np.uint64))
+
+
+def gold_by_dialogue(long: pl.DataFrame) -> pl.DataFrame:
+    """The fingerprint of each dialogue's gold as written; their sum, modulo 2⁶⁴, is `gold_fingerprint`.
+
+    Returns:
+        (dialogue: String, turns: Int64, fingerprint: UInt64), in the order of the table.
+    """
     rows = lay_out(long)
+    first = np.flatnonzero(row_changes(rows.group))
+    hashes = np.add.reduceat(_hashes_of_turns(rows), first)
+    return pl.DataFrame({"dialogue": rows.dialogue, "turns": np.bincount(rows.group), "fingerprint": hashes})
+
+
+def _hashes_of_turns(rows: Layout) -> Hashes:
+    """For each turn: its part of the fingerprint of gold as written."""
     slot, gold, _ = rows.cells
     gold[np.isin(gold, _absent())] = ABSENT
-    turns = rows.of_turns(rows.hash_of_place)
     changes = gold_hashes(rows, rows.place, rows.first[rows.changed], slot, gold)
-    return sum(int(np.add.reduce(hashes, dtype=np.uint64)) for hashes in (turns, changes)) % 2**64
+    hashes: Hashes = rows.of_turns(rows.hash_of_place) + changes
+    return hashes
 
 
 def _absent() -> Codes:

@@ -22,6 +22,7 @@ from dstbench.runs.align import check_missing, from_long, to_long
 from dstbench.runs.load import load, named_parts, read_file
 from dstbench.runs.parquet import write_table
 from dstbench.runs.run import Run, in_memory, run_meta
+from dstbench.runs.splits import SplitGold, split_gold
 from dstbench.typing import Missing
 
 #: The data that dstbench accepts: a path, several paths (one run each), a frame (Polars, or anything with
@@ -95,7 +96,7 @@ def open_runs(
     for _, item in parts:  # check all before reading the first, which may take long
         if isinstance(item, (str, PathLike)):
             File(str(item)).check()
-    gold_states = None if gold is None else open_gold(gold, split, options)
+    gold_states = None if gold is None else split_gold(gold, split, options) or open_gold(gold, split, options)
     runs = []
     for number, (name, item) in enumerate(parts):
         _LOG.info("reading %s", name, extra={"done": number, "of": len(parts)})
@@ -147,7 +148,7 @@ def read_run(
         missing: What to do with gold turns that have no prediction.
         split: The split to score, if gold has several.
     """
-    gold_states = None if gold is None else open_gold(gold, split, options)
+    gold_states = None if gold is None else split_gold(gold, split, options) or open_gold(gold, split, options)
     if len(files) == 1:
         return _open(name, files[0], gold_states, options, missing, split=split)
     states = merge_states([read_file(File(str(path)), options) for path in files])
@@ -215,7 +216,7 @@ def scan(
 
 
 def _open(
-    name: str, item: Any, gold: States | None, options: ReadOptions, missing: Missing, *, split: str | None
+    name: str, item: Any, gold: States | SplitGold | None, options: ReadOptions, missing: Missing, *, split: str | None
 ) -> Run:
     run = load(name, item, options)
     if isinstance(run, States):
@@ -232,14 +233,15 @@ def _open(
     return run
 
 
-def of_split(states: States, split: str | None, gold: States | None) -> States:
+def of_split(states: States, split: str | None, gold: States | SplitGold | None) -> States:
     """A run's states of one split; states without splits are kept if gold is given, as it has only that split."""
     return states if split is None or (gold is not None and states.splits is None) else only_split(states, split)
 
 
 def _aligned(
-    name: str, states: States, gold: States | None, missing: Missing, *, files: Sequence[str] | None = None
+    name: str, states: States, gold: States | SplitGold | None, missing: Missing, *, files: Sequence[str] | None = None
 ) -> Run:
+    gold = gold.of(states) if isinstance(gold, SplitGold) else gold
     aligned = to_long(states, gold, missing=missing)
     meta = run_meta(
         name,

@@ -66,6 +66,7 @@ def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
         f"written; --multi any accepts each of them{gain}",
         run=run.name,
         kind="gold lists alternatives, which are compared as written; --multi any accepts each of them",
+        when="before" if now is not None and then is not None and then - now > _WORTH else "after",
     )
 
 

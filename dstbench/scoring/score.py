@@ -102,6 +102,18 @@ def score(
     >>> score(states, metrics="jga,sa").select("metric", "value").rows()
     [('jga', 0.5), ('sa', 0.9833333333333333)]
     """
+    return open_and_score(data, metrics=metrics, by=by, profile=profile, **reading)[1]
+
+
+def open_and_score(
+    data: Data,
+    *,
+    metrics: str | Iterable[str | Metric] | None,
+    by: str | Sequence[str],
+    profile: str | Convention,
+    **reading: Unpack[Reading],
+) -> tuple[list[Run], pl.DataFrame]:
+    """The runs, opened, and what `score` returns of them; the parameters are the same."""
     groups = _groups(by)
     convention = as_convention(profile)
     requested = None if metrics is None else parse_all(metrics)  # before files are read, so that a typo costs no time
@@ -118,7 +130,7 @@ def score(
     warn_of_scores([(run, sums) for run, (_, sums) in zip(runs, results, strict=True)], chosen, convention)
     rows = pl.concat([table for table, _ in results])
     _warn_of_differences(rows)
-    return rows
+    return runs, rows
 
 
 def choose_metrics(

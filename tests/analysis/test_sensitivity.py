@@ -291,7 +291,7 @@ def test_gold_in_which_no_error_can_be_made_is_refused() -> None:
         dstbench.sensitivity([turn("A", 0, {}), turn("A", 1, {"hotel-area": "none"})])
     with pytest.raises(DstbenchError, match="each dialogue has one turn"):
         dstbench.sensitivity([turn("A", 0, NORTH), turn("B", 0, NORTH)])
-    with pytest.raises(DstbenchError, match="not of 2"):
+    with pytest.raises(DstbenchError, match="not from 2"):
         dstbench.sensitivity({"a": [turn("A", 0, NORTH)], "b": [turn("A", 0, NORTH)]})
 
 

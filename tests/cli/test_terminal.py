@@ -56,7 +56,7 @@ COMMANDS = {
     "show": ("show", "careful.parquet", "DEMO0000001", "--against", "eager.parquet"),
     "query": ("query", "SELECT * FROM turns", *RUNS),
     "query --all": ("query", "SELECT * FROM long", "careful.parquet", "--all"),
-    **{f"ls {what}": ("ls", what) for what in ("formats", "matchers", "metrics", "profiles", "slots", "steps")},
+    **{f"ls {what}": ("ls", what) for what in ("formats", "gold", "matchers", "metrics", "profiles", "slots", "steps")},
     "ls formats --wide": ("ls", "formats", "--wide"),
     "help": ("help", "conventions"),
     "demo": ("demo", "--dialogues", "3", "-o", "sample"),

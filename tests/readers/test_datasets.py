@@ -255,7 +255,7 @@ def test_restaurant_datasets(here: Path) -> None:
         ("7001", turn): {f"restaurant-{slot}": value for slot, value in state.items()}
         for turn, state in enumerate(formats.RESTAURANT_GOLD)
     }
-    for name in ("woz", "woz-tsv", "dstc2-gold"):
+    for name in formats.RESTAURANT.keys() - {"dstc2"}:
         assert cells(dstbench.read(name).gold) == wanted
         assert dstbench.score("dstc2", gold=name, metrics="jga")["value"].item() == 0.5
 
@@ -295,3 +295,112 @@ def test_real_dialogues_of_sgd(data: Path) -> None:
                 for slot, value in frame["state"]["slot_values"].items()
             }
     assert cells(states.gold) == wanted
+
+
+@pytest.mark.parametrize("original", [9901, "9901", "MUL7001.json", None])
+@pytest.mark.parametrize("by", ["dialogue_id", "original_id"])
+@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+def test_convlabs_dialogues_are_found_by_either_id(original: int | str | None, by: str, here: Path) -> None:
+    gold = json.loads(formats.convlab_gold())
+    gold[0]["original_id"] = original
+    run = json.loads(formats.convlab())
+    for turn in run:
+        turn["dialogue_id"] = gold[0][by] if gold[0][by] is not None else gold[0]["dialogue_id"]
+    Path("dialogues.json").write_text(json.dumps(gold))
+    Path("run.json").write_text(json.dumps(run))
+    is_other = by == "dialogue_id" and original is not None
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
+        assert dstbench.score("run.json", gold="dialogues.json", metrics="jga")["value"].item() == 0.5
+    said = "run.json: 1 dialogue found under other ids in dialogues.json: multiwoz21-test-0 is"
+    assert sum(said in str(warning.message) for warning in caught) == is_other
+    assert (
+        dstbench.contexts("dialogues.json")["dialogue"]
+        .unique()
+        .equals(dstbench.scan("run.json", gold="dialogues.json").collect()["dialogue"].unique())
+    )
+
+
+def test_original_ids_that_repeat_name_no_dialogue(here: Path) -> None:
+    (train,) = json.loads(formats.convlab_gold().replace("MUL7001.json", "0").replace("test", "train"))
+    (test,) = json.loads(formats.convlab_gold().replace("MUL7001.json", "0"))
+    Path("dialogues.json").write_text(json.dumps([train, test]))
+    states = dstbench.read("dialogues.json")
+    assert states.gold is not None
+    assert states.gold.turns["dialogue"].unique().sort().to_list() == ["multiwoz21-test-0", "multiwoz21-train-0"]
+    run: list[dict[str, Any]] = [{"dialogue_id": "0", "turn": turn, "pred": {}} for turn in (0, 1)]
+    with pytest.raises(dstbench.DstbenchError, match="no turn is in both gold and predictions"):
+        dstbench.score(run, gold="dialogues.json", metrics="jga")
+    with pytest.warns(dstbench.DstbenchWarning, match="1 dialogue found under other ids"):
+        assert dstbench.score(run, gold="dialogues.json", metrics="jga", split="test")["dialogues"].item() == 1
+
+
+def test_a_dialogue_under_both_its_ids_is_there_twice(here: Path) -> None:
+    Path("dialogues.json").write_text(formats.convlab_gold().replace('"MUL7001.json"', "0"))
+    run: list[dict[str, Any]] = [{"dialogue_id": name, "turn": 0, "pred": {}} for name in ("0", "multiwoz21-test-0")]
+    with pytest.raises(dstbench.DstbenchError, match=r"twice, under two names of the dialogue \(dialogue 0, turn 0\)"):
+        dstbench.score(run, gold="dialogues.json")
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_glads_dialogues_may_be_as_published(published: bool, here: Path) -> None:
+    Path("gold").write_text(formats.glad(as_published=published))
+    Path("woz").write_text(formats.woz())
+    assert cells(dstbench.read("gold").gold) == cells(dstbench.read("woz").gold)
+    assert dstbench.contexts("gold").equals(dstbench.contexts("woz"))
+
+
+def test_crosswoz_states_are_those_of_the_next_answer(here: Path) -> None:
+    def answer(**slots: str | list[str]) -> dict[str, Any]:
+        state = {"酒店": {**slots, "selectedResults": ["x"]}, "出租": {"目的地": "", "selectedResults": []}}
+        return {"role": "sys", "content": "", "sys_state_init": state, "sys_state": {}}
+
+    user = {"role": "usr", "content": "", "user_state": []}
+    messages = [user, answer(名称="", 评分="4.5分以上"), answer(名称="a"), user, user, answer(名称=["b", "c"]), user]
+    Path("test.json").write_text(json.dumps({"12": {"messages": messages}}, ensure_ascii=False))
+    states = dstbench.read("test.json")
+    assert cells(states.gold) == {("12", 0): {"酒店-评分": "4.5分以上"}, ("12", 2): {"酒店-名称": "b|c"}}
+    assert states.notes == (
+        "test.json: 2 user messages without an answer of the system, which has the state; left out",
+    )
+    del messages[1]["sys_state_init"]
+    Path("test.json").write_text(json.dumps({"12": {"messages": messages}}))
+    with pytest.raises(dstbench.DstbenchError, match=r"message has no sys_state_init \(dialogue 12, turn 0\)"):
+        dstbench.read("test.json")
+
+
+@pytest.mark.parametrize(
+    ("slots", "intents", "wanted"),
+    [
+        (["movie", "date"], [], ["movie-movie", "movie-date"]),
+        (["date", "price_range"], [], ["restaurant-date", "restaurant-pricerange"]),
+        (["date"], ["BUY_MOVIE_TICKETS"], ["movie-date"]),
+        (["date"], ["RESERVE_RESTAURANT"], ["restaurant-date"]),
+        (["date"], [], ["date"]),
+    ],
+)
+def test_simulated_slots_get_the_domain_of_their_dialogue(
+    slots: list[str], intents: list[str], wanted: list[str], here: Path
+) -> None:
+    state = [{"slot": slot, "value": "x"} for slot in slots]
+    turns = [{"dialogue_state": [], "user_intents": intents}, {"dialogue_state": state}]
+    Path("test.json").write_text(json.dumps([{"dialogue_id": "a", "turns": turns}]))
+    assert cells(dstbench.read("test.json").gold) == {("a", 0): {}, ("a", 1): dict.fromkeys(wanted, "x")}
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        ("crosswoz", '{"area": "west"', '{"area": 3', "dialogue MUL7001.json, turn 0, slot hotel-area"),
+        ("risawoz", '"hotel-area": "west"', '"hotel-area": 3', "dialogue MUL7001.json, turn 0, slot hotel-area"),
+        ("simulated", '"value": "cheap"', '"value": 3', "dialogue 7001, turn 0"),
+        ("glad", '[["price range", "cheap"]]', '[["price range", 3]]', "dialogue 7001, turn 0"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_dataset_is_said_with_its_place(
+    name: str, old: str, new: str, said: str, here: Path
+) -> None:
+    text = (formats.ONLY_GOLD | formats.RESTAURANT)[name]()
+    assert old in text
+    Path("gold").write_text(text.replace(old, new, 1))
+    with pytest.raises(dstbench.DstbenchError, match=rf"^gold: .* a string.*, found 3 \({said}"):
+        dstbench.read("gold")

@@ -25,7 +25,7 @@ ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAU
 
 
 def test_every_format_has_an_example_here() -> None:
-    assert {name.partition(" ")[0] for name in ALL} == FORMATS.keys()
+    assert {name.partition(" ")[0] for name in [*ALL, *formats.TWO_FILES]} == FORMATS.keys()
     for form in FORMATS.values():
         inside = formats.WITH_BOTH | formats.MARKS
         assert (form.holds == ("gold", "pred")) == (form.name in inside or form.name == "sgd")

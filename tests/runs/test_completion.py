@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dstbench
@@ -31,6 +31,75 @@ GOLD: dict[str, Callable[[], str]] = {
     "dstc10": lambda: formats.dstc10("gold"),
     "ldst": formats.sgd_gold,
 }
+
+
+def write_sdp_dst(folder: Path, index: str = "test.idx", values: str = "generated_predictions.txt") -> None:
+    """The two files of the example."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in zip((index, values), formats.sdp_dst(), strict=True):
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("run", ["run/test.idx", "run"])
+@pytest.mark.parametrize("values", ["generated_predictions.txt", "test.txt"])
+def test_two_files_score_as_the_example(run: str, values: str, here: Path) -> None:
+    write_sdp_dst(here / "run", values=values)
+    Path("dialogues_001.json").write_text(formats.sgd_gold())
+    rows = dstbench.score(run, gold="dialogues_001.json", metrics=list(EXAMPLE_SCORES))
+    assert dict(zip(rows["metric"], rows["value"], strict=True)) == pytest.approx(EXAMPLE_SCORES, rel=1e-14)
+    found = dstbench.scan(run, gold="dialogues_001.json").filter(
+        ~pl.col("slot").cast(pl.String).str.ends_with("#frame")
+    )
+    assert found.drop("run").collect().equals(dstbench.scan(EXAMPLE).drop("run").collect())
+
+
+@given(
+    values=st.lists(st.sampled_from(["NONE", "north", "", "a|b", "['x']", " two words "]), min_size=1, max_size=6),
+    ends=st.booleans(),
+)
+def test_values_are_those_of_their_lines(
+    values: list[str], ends: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assume(any(value.strip() for value in values))  # a file of nothing is refused
+    folder = tmp_path_factory.mktemp("sdp")
+    index = "".join(f"test|||MUL1.json|||{2 * turn + 1}|||4|||hotel|||area\n" for turn in range(len(values)))
+    (folder / "dev.idx").write_text(index)
+    (folder / "generated_predictions.txt").write_text("\n".join(values) + "\n" * ends)
+    states = read(folder / "dev.idx").pred
+    assert states is not None
+    found = dict(zip(states.cells["at"], states.cells["value"].cast(pl.String), strict=True))
+    assert states.turns.rows() == [("MUL1", turn) for turn in range(len(values))]
+    assert found == {turn: value.strip() for turn, value in enumerate(values) if value != "NONE"}
+
+
+def test_one_of_two_files_is_not_enough(here: Path) -> None:
+    write_sdp_dst(here)
+    Path("other").mkdir()
+    Path("other/generated_predictions.txt").write_text("north\n")
+    with pytest.raises(dstbench.DstbenchError, match=r"no known format: it starts with 'north"):
+        read("other/generated_predictions.txt")
+    with pytest.raises(
+        dstbench.DstbenchError, match=r"\.txt: no known format: lines of text\nhint: .* name .*test\.idx"
+    ):
+        read("generated_predictions.txt")
+    Path("other/test.idx").write_text(formats.sdp_dst()[0])
+    with pytest.raises(
+        dstbench.DstbenchError,
+        match=r"test\.idx: 60 lines, but other/generated_predictions\.txt has 1\nhint: .* split\?",
+    ):
+        read("other/test.idx")
+    Path("other/generated_predictions.txt").unlink()
+    with pytest.raises(dstbench.DstbenchError, match=r"other/test\.idx: it names slots, but"):
+        read("other")
+    for form in (None, "sdp-dst"):
+        with pytest.raises(
+            dstbench.DstbenchError,
+            match=r"test\.idx: it names slots, but the .* no generated_predictions\.txt or test\.txt",
+        ):
+            read("other/test.idx", form)
+    Path("test.idx").write_text(formats.sdp_dst()[0].replace("|||2|||", "|||two|||", 1))
+    with pytest.raises(dstbench.DstbenchError, match=r"line 31: the turn is not a number \(dialogue 0, turn two\)"):
+        read("test.idx")
 
 
 @pytest.mark.parametrize("name", GOLD)
@@ -147,8 +216,10 @@ def test_files_of_one_name_in_several_splits_are_told_apart(here: Path) -> None:
         Path("gold", folder).mkdir(parents=True)
         content = formats.sgd_gold().replace(formats.ID, name).encode()
         Path("gold", folder, "dialogues_001.json.gz").write_bytes(gzip.compress(content))
-    with pytest.raises(dstbench.DstbenchError, match=r"several files dialogues_001\.json\nhint: .* --split"):
+    with pytest.raises(dstbench.DstbenchError, match=r"\(ldst\), and gold has several splits\nhint: .* --split test"):
         dstbench.score("run", gold="gold")
+    with pytest.raises(dstbench.DstbenchError, match=r"several files dialogues_001\.json\nhint: .* --split"):
+        to_long(read("run"), read("gold"))
     choices: dict[str, str | None] = {"gold": "test", "gold/test": None}
     for gold, split in choices.items():
         rows = dstbench.score("run", gold=gold, split=split, metrics=list(EXAMPLE_SCORES))

@@ -254,3 +254,12 @@ def test_alternatives_that_are_compared_as_written_are_reported() -> None:
     with pytest.warns(dstbench.DstbenchWarning, match=r"gold lists alternatives, such as 'north\|south'.*--multi any"):
         assert dstbench.score(states, metrics="jga")["value"].item() == 0
     assert dstbench.score(states, metrics="jga", profile="sgd-mwz")["value"].item() == 1
+
+
+@pytest.mark.parametrize(("turns", "when"), [(1, "before"), (99, "before"), (101, "after")])
+def test_alternatives_that_cost_more_than_a_point_are_said_before_the_scores(turns: int, when: str) -> None:
+    states = [{"dialogue_id": "D", "turn": turn, "gold": {}, "pred": {}} for turn in range(turns)]
+    states[0] |= {"gold": {"hotel-area": "north|south"}, "pred": {"hotel-area": "north"}}
+    with pytest.warns(dstbench.DstbenchWarning, match="gold lists alternatives") as caught:
+        dstbench.score(states, metrics="jga")
+    assert [warning.message.when for warning in caught] == [when]  # type: ignore[union-attr] # a DstbenchWarning

@@ -29,7 +29,7 @@ SLOTS = {
     for name in WRITABLE
 }
 #: Formats whose files end with the user's turn: what the system says after it is nowhere.
-ENDING_WITH_THE_USER = ("star-tsv", "sumbt-tsv", "woz-tsv", "woz", "trade-gold", "t5dst-gold")
+ENDING_WITH_THE_USER = ("star-tsv", "sumbt-tsv", "woz-tsv", "woz", "trade-gold", "t5dst-gold", "simulated")
 VALUES = (None, "north", "cheap", "two words", "a|b", "x-y", 'Zoë\'s "café" 🍰')
 
 State = dict[tuple[str, int, str], str]
@@ -170,7 +170,10 @@ def test_labels_of_turns_follow_the_states(here: Path) -> None:
 
 @pytest.mark.parametrize("name", [name for name in WRITABLE if "tsv" not in name])
 def test_what_is_not_understood_stays_or_is_an_error(name: str, here: Path) -> None:
-    texts = ("transcript", "system_transcript", "user", "system", "usr", "sys", "text", "utterance", "turn_label")
+    texts = (
+        "transcript", "system_transcript", "user", "system", "usr", "sys", "text", "utterance", "turn_label", "content",
+        "user_utterance", "system_utterance",
+    )  # fmt: skip
 
     def broken(item: object, junk: object) -> object:
         if isinstance(item, dict):

@@ -1,0 +1,244 @@
+"""Gold that many papers share: which of the registered sets a run is scored on, or how its gold differs from one.
+
+The registry is ``gold_sets.jsonl``, a line per preparation of a split, which `line_of` makes. It has no data, only
+counts and fingerprints (`runs.fingerprint`): of gold as written, once slots and dialogue ids are canonical and values
+that mean "not in the state" are left out. So a set is recognised in any file format, whatever is predicted and whatever
+the convention is. A line also has a number of 64 bits for each dialogue: from the highest bits, 32 of the hash of its
+id, the lowest 24 of the fingerprint of its gold, and 8 for its number of turns, where 255 is 255 or more.
+
+A set is named only if the whole fingerprint is equal. Gold is *like* a set if nine tenths of its dialogues are in the
+set with the same states in all turns. (Versions of MultiWOZ have up to three tenths in common.)
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from dstbench.arrays import Flags, Hashes
+from dstbench.errors import shortened
+from dstbench.runs import fingerprint
+from dstbench.runs.gold import gold_by_dialogue, gold_slots
+from dstbench.runs.gold_run import gold_run
+from dstbench.runs.layout import lay_out
+from dstbench.runs.open import Data
+from dstbench.runs.run import Run
+
+_REGISTRY: Final = files("dstbench.runs") / "gold_sets.jsonl"
+# Lines of larger sets have no numbers of dialogues: these are training sets, on which nothing is scored.
+_MOST: Final = 4_000
+# Where a dialogue's number has the hash of its id and the fingerprint of its gold, and how large the lower parts are.
+_ID_AT, _GOLD_AT = np.uint64(32), np.uint64(8)
+_GOLD, _TURNS = np.uint64(2**24 - 1), np.uint64(2**8 - 1)
+# Gold is like a set if so large a share of its dialogues is in the set, and at least so many: others have a few, too.
+_ALIKE: Final = 0.9
+_FEWEST: Final = 20
+# Characters of a dialogue's id, and runs, that are shown.
+_LONGEST: Final = 50
+_NAMED: Final = 3
+
+
+@dataclass(frozen=True)
+class GoldSet:
+    """A line of the registry: the gold of a split of a dataset, as one project prepares it.
+
+    Attributes:
+        dataset: Name of the dataset, with its version.
+        split: train, dev or test.
+        preparation: Whose it is; and, if it has a part of the split only, which.
+        dialogues: Number of its dialogues.
+        turns: Number of its turns.
+        slots: Number of slots that have a value in it.
+        whole: `dialogues`, and `turns` if that is known, of the split as published.
+        source: Where its file is from.
+        fingerprint: That of its gold, as 16 hexadecimal digits.
+        each: The numbers of its dialogues, ascending, in base64; empty: they are not kept.
+    """
+
+    dataset: str
+    split: str
+    preparation: str
+    dialogues: int
+    turns: int
+    slots: int
+    whole: Mapping[str, int]
+    source: str
+    fingerprint: str
+    each: str = ""
+
+    @property
+    def name(self) -> str:
+        """The set in words."""
+        return f"{self.dataset} {self.split}, {self.preparation}"
+
+    @property
+    def size(self) -> str:
+        """What the set lacks of its split as published, in words; empty: nothing."""
+        for what, own in (("dialogues", self.dialogues), ("turns", self.turns)):
+            whole = self.whole.get(what, own)
+            if own < whole:
+                return f"{own:,} {what if own != 1 else what[:-1]}; the whole {self.split} set has {whole:,}"
+        return ""
+
+
+class Recognised(NamedTuple):
+    """A registered set that is a run's gold, or that this gold is like.
+
+    Attributes:
+        gold_set: The set.
+        difference: What is different in the run's gold, in words; empty: nothing.
+    """
+
+    gold_set: GoldSet
+    difference: str
+
+    @property
+    def text(self) -> str:
+        """All of it in words."""
+        if self.difference:
+            return f"like {self.gold_set.name}, but {self.difference}"
+        return self.gold_set.name + (f" ({self.gold_set.size})" if self.gold_set.size else "")
+
+
+@cache
+def gold_sets() -> Sequence[GoldSet]:
+    """The registered sets, in the order of the registry."""
+    return tuple(GoldSet(**json.loads(line)) for line in _REGISTRY.read_text(encoding="utf-8").splitlines())
+
+
+def recognise(run: Run) -> Recognised | None:
+    """The registered set that is a run's gold, or that this gold is like; None: there is none.
+
+    Gold that has as many dialogues in common with one set as with another is not said to be like either.
+    """
+    dialogues, turns = (run.meta["coverage"][what] for what in ("dialogues", "turns"))
+    as_large = [one for one in gold_sets() if (one.dialogues, one.turns) == (dialogues, turns)]
+    similar = [one for one in gold_sets() if one.each and one.dialogues >= max(_ALIKE * dialogues, _FEWEST)]
+    if run.meta.get("only") or not as_large + similar:  # without states there is no gold; large runs are not read
+        return None
+    by_dialogue, of_gold = None, run.fingerprint
+    if of_gold is None:
+        by_dialogue = gold_by_dialogue(run.read())
+        of_gold = _sum(by_dialogue)
+    for one in as_large:
+        if one.fingerprint == f"{of_gold:016x}":
+            return Recognised(one, "")
+    if not similar:
+        return None
+    by_dialogue = gold_by_dialogue(run.read()) if by_dialogue is None else by_dialogue
+    own = _numbers(by_dialogue)
+    nearest, *others = sorted((_Comparison.of(one, own) for one in similar), key=lambda one: -one.same)
+    if nearest.same < max(_ALIKE * len(own), _FEWEST) or (others and others[0].same == nearest.same):
+        return None
+    difference = nearest.in_words(by_dialogue["dialogue"])
+    return Recognised(nearest.gold_set, difference) if difference else None
+
+
+def gold_lines(runs: Sequence[Run]) -> list[str]:
+    """What is known of the gold of runs, a line for each set; they name the runs unless all of them have one gold."""
+    runs_with: dict[str, list[str]] = {}
+    for run in runs:
+        if (recognised := recognise(run)) is not None:
+            runs_with.setdefault(recognised.text, []).append(run.name)
+    lines = []
+    for text, names in runs_with.items():
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        of = "" if len(names) == len(runs) else f" of {', '.join(names[:_NAMED])}{more}"
+        lines.append(f"gold{of}: {text}")
+    return lines
+
+
+def line_of(
+    gold: Data, *, dataset: str, split: str, preparation: str, source: str, whole: Mapping[str, int] | None = None
+) -> str:
+    """The line of the registry for a set; what it says of it is described at `GoldSet`.
+
+    Args:
+        gold: The set: a path, a frame, or states.
+        dataset: Name of the dataset, with its version.
+        split: train, dev or test.
+        preparation: Whose it is.
+        source: Where the file is from.
+        whole: `dialogues` and `turns` of the split as published; None: those of the set.
+
+    Raises:
+        DstbenchError: The file cannot be read, or holds no gold.
+    """
+    table = gold_run(gold).read()
+    by_dialogue = gold_by_dialogue(table)
+    numbers = np.sort(_numbers(by_dialogue)).astype("<u8")
+    counts = {"dialogues": by_dialogue.height, "turns": int(by_dialogue["turns"].sum())}
+    one = GoldSet(
+        dataset=dataset,
+        split=split,
+        preparation=preparation,
+        **counts,
+        slots=len(gold_slots(lay_out(table))),
+        whole=counts if whole is None else whole,
+        source=source,
+        fingerprint=f"{_sum(by_dialogue):016x}",
+        each=base64.b64encode(numbers.tobytes()).decode() if len(numbers) <= _MOST else "",
+    )
+    return json.dumps(vars(one), ensure_ascii=False)
+
+
+def _sum(by_dialogue: pl.DataFrame) -> int:
+    return int(np.add.reduce(by_dialogue["fingerprint"].to_numpy(), dtype=np.uint64))
+
+
+def _numbers(by_dialogue: pl.DataFrame) -> Hashes:
+    """The numbers of dialogues, given what `gold_by_dialogue` returns."""
+    turns = np.minimum(by_dialogue["turns"].to_numpy().astype(np.uint64), _TURNS)
+    gold = by_dialogue["fingerprint"].to_numpy() & _GOLD
+    ids = fingerprint.of_strings(by_dialogue["dialogue"]) >> _ID_AT
+    numbers: Hashes = ids << _ID_AT | gold << _GOLD_AT | turns
+    return numbers
+
+
+class _Comparison(NamedTuple):
+    """How the dialogues of a run's gold differ from those of a set: a flag per dialogue, in the run's order."""
+
+    gold_set: GoldSet
+    same: int  # number of dialogues that are the same in both
+    others: Flags  # not in the set
+    more_or_fewer: Flags  # in the set with another number of turns
+    changed: Flags  # in the set with other states
+
+    @classmethod
+    def of(cls, one: GoldSet, own: Hashes) -> _Comparison:
+        each = np.frombuffer(base64.b64decode(one.each), "<u8").astype(np.uint64)
+        ids = each >> _ID_AT
+        at = np.minimum(np.searchsorted(ids, own >> _ID_AT), len(each) - 1)
+        are_in = ids[at] == own >> _ID_AT
+        differs = each[at] ^ own
+        as_long = differs & _TURNS == 0
+        changed = are_in & as_long & (differs != 0)
+        return cls(one, int((differs == 0).sum()), ~are_in, are_in & ~as_long, changed)
+
+    def in_words(self, dialogues: pl.Series) -> str:
+        """The differences, each with its number of dialogues and the id of the first."""
+        missing = self.gold_set.dialogues - int((~self.others).sum())
+        clauses = []
+        if missing:
+            clauses.append(
+                f"{missing:,} of its {self.gold_set.dialogues:,} dialogues {'is' if missing == 1 else 'are'} missing"
+            )
+        for flags, one, several in (
+            (self.others, "1 dialogue is not in it", "{} dialogues are not in it"),
+            (self.more_or_fewer, "1 dialogue has more or fewer turns", "{} dialogues have more or fewer turns"),
+            (self.changed, "1 dialogue has other states", "{} dialogues have other states"),
+        ):
+            at = np.flatnonzero(flags)
+            if len(at):
+                first = shortened(dialogues[int(at[0])], _LONGEST)
+                what = one if len(at) == 1 else several.format(f"{len(at):,}")
+                clauses.append(f"{what} ({'' if len(at) == 1 else 'first: '}{first})")
+        return ", ".join(clauses)

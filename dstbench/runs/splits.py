@@ -1,0 +1,158 @@
+"""Gold in a folder of several splits, of which each run takes the one that has its dialogues.
+
+Conventions: the split is taken that alone has dialogues of the predictions. Ids may repeat: in SGD, most of the test
+set's are in the training set, too. Then that split is taken which alone has all turns of the predictions, or which
+alone has all of them and no other turns of their dialogues. States are read of this split only; of the others, which
+dialogues and turns they have, until that rules them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from dstbench.errors import DstbenchError, warn
+from dstbench.readers.folder import SPLITS, may_be_read, split_files
+from dstbench.readers.options import AS_USUAL, ReadOptions
+from dstbench.readers.states import States, error_in, warn_of_notes
+from dstbench.runs.load import named_parts
+
+if TYPE_CHECKING:  # readers import many modules, which long tables do not need
+    from dstbench.readers import Format, Source
+
+_KEY: Final = ["dialogue", "turn"]
+#: The order in which splits are looked at: predictions are most often of the test set.
+_ORDER: Final = ("test", "dev", "train")
+
+
+@dataclass(frozen=True)
+class _Overlap:
+    """What a split has of the predictions.
+
+    Attributes:
+        is_some: Whether it has dialogues of theirs.
+        is_whole: Whether it has all their turns.
+        is_exact: Whether it has no other turns of their dialogues, either.
+    """
+
+    is_some: bool
+    is_whole: bool
+    is_exact: bool
+
+
+class SplitGold:
+    """Gold in a folder of several splits.
+
+    Args:
+        folder: The folder.
+        files: Its files; at least two splits are among theirs.
+        options: How runs are read.
+
+    Attributes:
+        source: Name of the folder, for messages.
+    """
+
+    def __init__(self, folder: Source, files: list[Source], options: ReadOptions) -> None:
+        self.source = folder.name
+        self._folder = folder
+        self._options = options.for_gold()
+        self._files = {split: [file for file in files if file.split == split] for split in _ORDER}
+        self._files = {split: files for split, files in self._files.items() if files}
+        self._states: dict[str, States] = {}
+
+    def of(self, states: States) -> States:
+        """The gold states of the split that has these predictions.
+
+        Raises:
+            DstbenchError: No split or several may be meant, or it cannot be read.
+        """
+        if states.pred is None:
+            what = f"its dialogues are known only beside gold ({states.format}), and {self.source} has several splits"
+            raise error_in(states, what, f"choose one: --split {next(iter(self._files))}")
+        split = self._split_of(states.source, states.pred.turns)
+        if split not in self._states:
+            from dstbench.readers import read
+
+            self._states[split] = read(self._folder, split=split, keys=self._options.keys)
+            warn_of_notes(self._states[split])
+        return self._states[split]
+
+    def _split_of(self, source: str, predicted: pl.DataFrame) -> str:
+        """The split that has these turns, of predictions in the file `source`."""
+        overlaps: dict[str, _Overlap] = {}
+        for split in self._files:
+            only_whole = any(overlap.is_whole for overlap in overlaps.values())
+            overlaps[split] = self._overlap(split, predicted, only_whole=only_whole)
+        kinds = {
+            "is_some": "in which it has dialogues",
+            "is_whole": "that has all its turns",
+            "is_exact": "in which its dialogues have no other turns",
+        }
+        of_kind = {kind: sorted(split for split in overlaps if getattr(overlaps[split], kind)) for kind in kinds}
+        for kind, reason in kinds.items():  # the first that only one split is of
+            if len(of_kind[kind]) == 1:
+                (split,) = of_kind[kind]
+                warn(f"scored on the split {split}, the only one of {self.source} {reason}", file=source)
+                return split
+        if some := of_kind["is_exact"] or of_kind["is_whole"] or of_kind["is_some"]:
+            what = f"predictions in the splits {', '.join(some)} of {self.source}"
+            raise DstbenchError(what, file=source, hint=f"choose one: --split {some[-1]}")
+        return next(iter(self._files))  # then alignment says that no turn is in both sides
+
+    def _overlap(self, split: str, predicted: pl.DataFrame, *, only_whole: bool) -> _Overlap:
+        """What a split has of these turns; if `only_whole`, only as far as it may have all of them."""
+        dialogues = predicted.select(pl.col("dialogue").unique())
+        has, lacks, more = 0, 0, 0
+        for turns in self._turns(split):
+            of_dialogues = turns.join(dialogues, on="dialogue", how="semi")
+            of_file = predicted.join(turns.select(pl.col("dialogue").unique()), on="dialogue", how="semi")
+            shared = of_file.join(of_dialogues, on=_KEY, how="semi").height
+            has, lacks = has + of_file.height, lacks + of_file.height - shared
+            more += of_dialogues.height - shared
+            if lacks and only_whole:
+                break
+        is_whole = not lacks and has == predicted.height
+        return _Overlap(has > 0, is_whole, is_whole and not more)
+
+    def _turns(self, split: str) -> Iterator[pl.DataFrame]:
+        """The turns (dialogue, turn) of each file of a split that is data."""
+        from dstbench.readers import sniff
+
+        form: Format | None = None
+        for file in self._files[split]:
+            if not may_be_read(file):
+                continue
+            turns = None if form is None else form.outlined(file)
+            if turns is None and (sniffed := sniff(file)) is not None:
+                form = sniffed
+                turns = form.turns(file)
+            file.forget()
+            if turns is not None:
+                yield turns
+
+
+def split_gold(gold: Any, split: str | None = None, options: ReadOptions = AS_USUAL) -> SplitGold | None:
+    """Gold of several splits; None: it is not in a folder of several splits, or one of them is chosen.
+
+    Args:
+        gold: Any kind of `Data` with one run.
+        split: The split that is chosen; None: none.
+        options: How runs are read.
+    """
+    parts = named_parts(gold)
+    if split is not None or len(parts) != 1 or not isinstance(parts[0][1], (str, PathLike)):
+        return None
+    from dstbench.readers import Source
+
+    folder = Source(fspath(parts[0][1]))
+    if not folder.is_folder:
+        return None
+    files, _ = split_files(folder)
+    for file in files:
+        file.keys = options.for_gold().keys
+    splits = {file.split for file in files} & set(SPLITS.values())
+    return SplitGold(folder, files, options) if len(splits) > 1 else None
