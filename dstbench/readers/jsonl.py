@@ -16,6 +16,7 @@ import numpy as np
 from dstbench.errors import did_you_mean
 from dstbench.readers.columns import Columns, Objects, Tokens, Unusual
 from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
+from dstbench.readers.jsonl_document import TurnsDocument
 
 State = dict[str, str]
 
@@ -127,4 +128,5 @@ FORMAT: Final = Format(
     reader=lambda source, states: _collect(source, states, _items(source)),
     layout=_layout,
     said=_said,
+    document=TurnsDocument,
 )

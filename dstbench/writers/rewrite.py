@@ -17,7 +17,7 @@ import polars as pl
 
 from dstbench.conventions.dialogue_ids import hint_at_dialogue
 from dstbench.conventions.slots import canonical_dialogue
-from dstbench.errors import DstbenchError, UsageError
+from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.io import archives
 from dstbench.io.atomic import replacing, replacing_folder
 from dstbench.readers import Format, Source, find_files
@@ -141,6 +141,8 @@ class _Edits:
         document.drop({name for name, canonical in names.items() if canonical in left_out})
         if len(left_out) == len(names):
             return False
+        if before.pred is not None and not before.either and (left_out or self._states.height or self._words):
+            warn("its predictions stay as they are, though gold or what is said changes", file=source.name)
         content = document.dump()
         part.write_bytes(archives.packed_as(target.name, content))
         written = Source(part)

@@ -9,6 +9,7 @@ import lzma
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -17,10 +18,14 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.audit import rewrite, spoken
+from dstbench.errors import DstbenchWarning
 from dstbench.readers.registry import WRITABLE
 from tests import formats
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*its predictions stay:dstbench.errors.DstbenchWarning")
+
 FILES = {name.partition(" ")[0]: text for name, text in (formats.ONLY_GOLD | formats.RESTAURANT).items()}
+FILES["jsonl"] = formats.jsonl
 IDS = {name: "7001" if name in formats.RESTAURANT else formats.ID for name in WRITABLE}
 SLOTS = {
     name: ("restaurant-area", "restaurant-pricerange", "restaurant-food")
@@ -29,7 +34,7 @@ SLOTS = {
     for name in WRITABLE
 }
 #: Formats whose files end with the user's turn: what the system says after it is nowhere.
-ENDING_WITH_THE_USER = ("star-tsv", "sumbt-tsv", "woz-tsv", "woz", "trade-gold", "t5dst-gold", "simulated")
+ENDING_WITH_THE_USER = ("star-tsv", "sumbt-tsv", "woz-tsv", "woz", "trade-gold", "t5dst-gold", "simulated", "jsonl")
 VALUES = (None, "north", "cheap", "two words", "a|b", "x-y", 'Zoë\'s "café" 🍰')
 
 State = dict[tuple[str, int, str], str]
@@ -41,6 +46,18 @@ def read_states(path: Path | str) -> State:
     assert gold is not None
     places = gold.turns.rows()
     return {(*places[at], slot): value for at, slot, value in gold.cells.rows()}
+
+
+def decoded(name: str, text: str) -> Any:
+    """A JSON document, or the lines of JSON Lines."""
+    return [json.loads(line) for line in text.splitlines()] if name == "jsonl" else json.loads(text)
+
+
+def encoded(name: str, content: Any, *, end: str = "", **how: Any) -> str:
+    """The inverse."""
+    if name != "jsonl":
+        return json.dumps(content, **how) + end
+    return "".join(json.dumps(line, **{**how, "indent": None}) + "\n" for line in content)
 
 
 def state_edits(changes: Mapping[tuple[str, int, str], str | None]) -> pl.DataFrame:
@@ -59,9 +76,10 @@ def test_without_edits_the_bytes_are_the_same(name: str, here: Path) -> None:
     if "tsv" in name:
         layouts.append(text.replace("\n", "\r\n"))
     else:
-        layouts += [json.dumps(json.loads(text), indent=2) + "\n", json.dumps(json.loads(text), separators=(",", ":"))]
-        layouts.append(json.dumps(json.loads(text.replace("cheap", "chéap 🍰")), ensure_ascii=False, indent=4))
-        layouts.append(json.dumps(json.loads(text.replace("cheap", "chéap 🍰"))))
+        content, foreign = decoded(name, text), decoded(name, text.replace("cheap", "chéap 🍰"))
+        layouts += [encoded(name, content, indent=2, end="\n"), encoded(name, content, separators=(",", ":"))]
+        layouts.append(encoded(name, foreign, ensure_ascii=False, indent=4))
+        layouts.append(encoded(name, foreign))
     for layout in layouts:
         Path("in").write_bytes(layout.encode())
         rewrite("in", "out")
@@ -144,6 +162,33 @@ def test_a_new_service_has_a_frame(here: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("is_list", [False, True])
+def test_turns_of_ones_own_format_keep_all_else(is_list: bool, here: Path) -> None:
+    """Predictions, other keys, and the bytes of lines that are not edited: here with odd spaces and empty lines."""
+    turns = [
+        {"dialogue_id": f"MUL{number}", "turn": 0, "gold": {"hotel-semi-area": "wést"}, "pred": {"hotel-area": "é"},
+         "more": [1, 2.50, None]}
+        for number in range(3)
+    ]  # fmt: skip
+    lines = [json.dumps(turns[0]), '  {"dialogue_id" : "MUL1", "turn":0, "gold": {"hotel-area":"e"},"x":1e2}\r', "", ""]
+    lines.append(json.dumps(turns[2], ensure_ascii=False, separators=(",", ":")))
+    text = json.dumps([*turns, {**turns[0], "dialogue_id": "MUL3"}], indent=1) if is_list else "\n".join(lines)
+    Path("in").write_bytes(text.encode())
+    with pytest.warns(DstbenchWarning, match="^in: its predictions stay as they are"):
+        rewrite(
+            "in", "out", states=state_edits({("MUL2", 0, "hotel-area"): "south", ("MUL2", 0, "taxi-leaveat"): "9:00"})
+        )
+    wanted = {**turns[2], "gold": {"hotel-semi-area": "south", "taxi-leaveat": "9:00"}}
+    written = Path("out").read_bytes()
+    if is_list:
+        assert written.decode() == json.dumps([*turns[:2], wanted, {**turns[0], "dialogue_id": "MUL3"}], indent=1)
+    else:
+        assert written.split(b"\n")[:-1] == text.encode().split(b"\n")[:-1]
+        assert written.split(b"\n")[-1].decode() == json.dumps(wanted, ensure_ascii=False, separators=(",", ":"))
+    rewrite("in", "out", without=["MUL0"])
+    assert {key[0] for key in read_states("out")} == {key[0] for key in read_states("in")} - {"MUL0"}
+
+
 def test_a_new_column_is_in_every_line(here: Path) -> None:
     Path("in").write_text(formats.star_tsv())
     rewrite("in", "out", states=state_edits({(formats.ID, 1, "bus-leaveat"): "9:00"}))
@@ -168,7 +213,8 @@ def test_labels_of_turns_follow_the_states(here: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", [name for name in WRITABLE if "tsv" not in name])
+# The reader of jsonl checks utterances, too.
+@pytest.mark.parametrize("name", [name for name in WRITABLE if "tsv" not in name and name != "jsonl"])
 def test_what_is_not_understood_stays_or_is_an_error(name: str, here: Path) -> None:
     texts = (
         "transcript", "system_transcript", "user", "system", "usr", "sys", "text", "utterance", "turn_label", "content",
@@ -182,8 +228,8 @@ def test_what_is_not_understood_stays_or_is_an_error(name: str, here: Path) -> N
 
     junks: tuple[object, ...] = (5, None, [5], {"a": []})
     for junk in junks:
-        content = broken(json.loads(FILES[name]()), junk)
-        Path("in").write_text(json.dumps(content))
+        content = broken(decoded(name, FILES[name]()), junk)
+        Path("in").write_text(encoded(name, content))
         slot = SLOTS[name][0]
         rewrite("in", "out", states=state_edits({(IDS[name], 0, slot): "north"}))
         assert read_states("out") == {**read_states("in"), (IDS[name], 0, slot): "north"}
@@ -200,9 +246,9 @@ def test_dialogues_are_left_out(name: str, here: Path) -> None:
         body = text if name == "woz-tsv" else text.partition("\n")[2]
         text += body.replace(formats.ID, "MUL7002").replace("7001", "7002")
     else:
-        content = json.loads(text)
-        other = json.loads(text.replace(formats.ID, "MUL7002").replace("7001", "7002"))
-        text = json.dumps({**content, **other} if isinstance(content, dict) else [*content, *other])
+        content = decoded(name, text)
+        other = decoded(name, text.replace(formats.ID, "MUL7002").replace("7001", "7002"))
+        text = encoded(name, {**content, **other} if isinstance(content, dict) else [*content, *other])
     Path("in").write_text(text)
     left = IDS[name].replace("7001", "7002")
     rewrite("in", "out", without=[IDS[name]])
