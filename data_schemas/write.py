@@ -36,6 +36,7 @@ TABLES = {
     "differences": analysis.CORRELATION_DIFFERENCES,
     "correlation_tests": analysis.CORRELATION_TESTS,
     "rated": analysis.RATED,
+    "rated_differences": analysis.RATED_DIFFERENCES,
     "standings": analysis.STANDINGS,
     "models": analysis.MODELS,
     "run_differences": analysis.RUN_DIFFERENCES,

@@ -23,7 +23,7 @@ MOMENTS = int(os.environ.get("DSTBENCH_FAULTS", "1"))
 
 _FIGURES = (
     "by_length", "by_turn", "conventions", "correlations", "domains", "errors", "first_failures", "gold_slots",
-    "nu_paper", "scores", "scores_by_turn", "sensitivity", "slots", "to_mean", "traits",
+    "nu_paper", "scores", "scores_by_turn", "sensitivity", "slots", "timing", "to_mean", "traits",
 )  # fmt: skip
 #: Commands, and what they write.
 COMMANDS = {

@@ -16,10 +16,9 @@ import numpy as np
 import polars as pl
 
 from dstbench.arrays import Flags, Floats, Integers
-from dstbench.errors import UsageError
+from dstbench.errors import UsageError, warn
 from dstbench.schema.analysis import CORRELATION_DIFFERENCES, CORRELATION_TESTS, CORRELATIONS
 from dstbench.stats import (
-    Estimate,
     Outcome,
     compare_independent,
     compare_nonoverlapping,
@@ -28,6 +27,7 @@ from dstbench.stats import (
     pearson,
     resampled_correlations,
 )
+from dstbench.stats.correlations import LEAST
 from dstbench.typing import Per
 
 Pair: TypeAlias = tuple[str, str]
@@ -53,10 +53,7 @@ BOOTSTRAP: Final = "bootstrap"
 _DECIMALS: Final = 12
 # Correlations above this are 1, apart from rounding errors.
 _EXACT: Final = 1 - 1e-9
-# With fewer rows, or clusters, there is no interval.
-_LEAST: Final = 4
-# An interval leaves out the resamples in which a correlation is undefined; if these are more, there is none.
-_MOST_UNDEFINED: Final = 0.05
+_NO_LIMITS: Final = (float("nan"), float("nan"))
 # Why correlations cannot be compared.
 _CONSTANT: Final = "a column does not vary"
 
@@ -105,7 +102,7 @@ def correlations(
     limits = {(i, j): (m.lo[i, j], m.hi[i, j]) for i, j in pairs}
     if sample.clusters is not None:
         both = [(columns[names[i]], columns[names[j]]) for i, j in pairs]
-        limits = dict(zip(pairs, _resampled_limits(both, sample.clusters, sample, level), strict=True))
+        limits = dict(zip(pairs, resampled_limits(both, sample.clusters, sample, level), strict=True))
     by = "fisher" if sample.clusters is None else BOOTSTRAP
     rows = [
         (run, rows_taken, sample.per, names[i], names[j], m.r[i, j], int(m.n[i, j]), *limits[i, j], by, level)
@@ -114,23 +111,38 @@ def correlations(
     return _frame(rows, CORRELATIONS.schema)
 
 
-def _resampled_limits(
+def resampled_limits(
     pairs: Sequence[tuple[Floats, Floats]], clusters: Integers, sample: Sample, level: float
 ) -> list[tuple[float, float]]:
-    """The interval of each pair's correlation, NaN if it has none."""
-    enough = [len(np.unique(clusters[~np.isnan(pair).any(axis=0)])) >= _LEAST for pair in pairs]
+    """The interval of each pair's correlation, by resampling clusters; NaN if it has none."""
+    enough = [len(np.unique(clusters[_defined(pair)])) >= LEAST for pair in pairs]
     if not any(enough):
-        return [(np.nan, np.nan)] * len(pairs)
+        return [_NO_LIMITS] * len(pairs)
     replicates = resampled_correlations(pairs, clusters, sample.resamples, sample.seed)
-    estimates = [each.estimate(level) for each in replicates]
     return [
-        each.percentile if is_enough and not _too_often_undefined(each, sample) else (np.nan, np.nan)
-        for each, is_enough in zip(estimates, enough, strict=True)
+        (each.limits(level) if is_enough else None) or _NO_LIMITS
+        for each, is_enough in zip(replicates, enough, strict=True)
     ]
 
 
-def _too_often_undefined(estimate: Estimate, sample: Sample) -> bool:
-    return estimate.undefined > _MOST_UNDEFINED * sample.resamples
+def warn_of_no_interval(run: str | None, first: str, second: str) -> None:
+    """Warn of a correlation whose interval would need resamples in which both columns vary."""
+    what = "too few dialogues, or too few in which a column varies"
+    warn(
+        f"r({first}, {second}) has no interval: there are {what}",
+        run=run,
+        kind=f"correlations without an interval: {what}",
+    )
+
+
+def warn_of_gaps(run: str | None, columns: Columns, rows: str) -> None:
+    """Warn of columns that are undefined in most rows; `rows` says what a row is, in the plural."""
+    for name, column in columns.items():
+        defined = np.count_nonzero(~np.isnan(column))
+        if 2 * defined < len(column):
+            rest = f"its correlations are over the other {defined:,}" if defined else "nothing correlates with it"
+            lacking = f"is undefined in {len(column) - defined:,} of {len(column):,} {rows}"
+            warn(f"{name} {lacking}: {rest}", run=run, kind=f"columns that are undefined in most {rows}")
 
 
 class Compared(NamedTuple):
@@ -196,7 +208,7 @@ def compare_resampled(
         four = [columns[name] for name in (*first, *second)]
         rows = _defined(four)
         compared = _observed((run, run), [column[rows] for column in four], first, second)
-        if (dialogues := len(np.unique(clusters[rows]))) < _LEAST:
+        if (dialogues := len(np.unique(clusters[rows]))) < LEAST:
             compared = compared._replace(why_not=_too_few(dialogues))
         elif np.isnan(compared.r).any():
             compared = compared._replace(why_not=_CONSTANT)
@@ -210,13 +222,13 @@ def compare_resampled(
         if compared.why_not:
             continue
         difference = replicates[compared.first, rows_taken] - replicates[compared.second, rows_taken]
-        estimate = difference.estimate(level)
-        if _too_often_undefined(estimate, sample):
-            why_not = f"a column does not vary in {estimate.undefined:,} of {sample.resamples:,} resamples"
-            results[at] = compared._replace(why_not=why_not), rows_taken
-        else:
+        if limits := difference.limits(level):
             outcomes = {BOOTSTRAP: Outcome(np.nan, None, difference.p())}
-            results[at] = compared._replace(limits=estimate.percentile, outcomes=outcomes), rows_taken
+            results[at] = compared._replace(limits=limits, outcomes=outcomes), rows_taken
+        else:
+            undefined = np.count_nonzero(np.isnan(difference.resampled))
+            why_not = f"a column does not vary in {undefined:,} of {sample.resamples:,} resamples"
+            results[at] = compared._replace(why_not=why_not), rows_taken
     return [compared for compared, _ in results]
 
 
@@ -253,7 +265,7 @@ def compare_separate_runs(runs: Pair, one: Columns, other: Columns, pair: Pair, 
 
 def _why_not(r: tuple[float, float], n: tuple[int, int]) -> str | None:
     """Why two correlations cannot be compared, as far as r and n show; None: they can."""
-    if min(n) < _LEAST:
+    if min(n) < LEAST:
         return _too_few(min(n))
     if np.isnan(r).any():
         return _CONSTANT
@@ -261,7 +273,27 @@ def _why_not(r: tuple[float, float], n: tuple[int, int]) -> str | None:
 
 
 def _too_few(dialogues: int) -> str:
-    return f"all of their columns are defined in {dialogues} dialogues only, and a correlation needs {_LEAST}"
+    return f"all of their columns are defined in {dialogues} dialogues only, and a correlation needs {LEAST}"
+
+
+def interval_of(compared: Compared) -> str | None:
+    """How the interval of a difference is computed; None if it has none."""
+    return None if compared.limits is None else BOOTSTRAP if BOOTSTRAP in compared.outcomes else "zou2007"
+
+
+def chosen_outcomes(compared: Compared, test: str | None) -> list[tuple[str, Outcome]]:
+    """The tests of a difference that are asked for.
+
+    Args:
+        compared: The difference.
+        test: A test's name, `ALL_TESTS`, or None: the default test of the kind of difference. Where clusters are
+            resampled, there is one p, by `BOOTSTRAP`, whatever the test.
+    """
+    return [
+        (name, outcome)
+        for rank, (name, outcome) in enumerate(compared.outcomes.items())
+        if name == BOOTSTRAP or test in (name, ALL_TESTS) or (test is None and rank == 0)
+    ]
 
 
 def difference_rows(
@@ -271,9 +303,8 @@ def difference_rows(
     rows = []
     for each in compared:
         difference = None if each.limits is None else each.r[0] - each.r[1]
-        by = None if each.limits is None else BOOTSTRAP if BOOTSTRAP in each.outcomes else "zou2007"
-        limits = each.limits or (None, None)
-        rows.append((*_keys(each), rows_taken, per, each.kind, *each.r, difference, *limits, by, *each.n, level))
+        values = *each.r, difference, *(each.limits or (None, None)), interval_of(each)
+        rows.append((*_keys(each), rows_taken, per, each.kind, *values, *each.n, level))
     return _frame(rows, CORRELATION_DIFFERENCES.schema)
 
 
@@ -282,16 +313,14 @@ def outcome_rows(compared: Iterable[Compared], test: str | None, level: float) -
 
     Args:
         compared: The differences.
-        test: A test's name, `ALL_TESTS`, or None: the default test of the kind of difference. Where clusters are
-            resampled, there is one p, by `BOOTSTRAP`, whatever the test.
+        test: See `chosen_outcomes`.
         level: Confidence level of the intervals that tests have.
     """
-    rows = []
-    for each in compared:
-        for rank, (name, outcome) in enumerate(each.outcomes.items()):
-            if name == BOOTSTRAP or test in (name, ALL_TESTS) or (test is None and rank == 0):
-                limits = outcome.interval or (None, None)
-                rows.append((*_keys(each), name, outcome.statistic, outcome.df, outcome.p, None, *limits, level))
+    rows = [
+        (*_keys(each), name, outcome.statistic, outcome.df, outcome.p, *(outcome.interval or (None, None)), level)
+        for each in compared
+        for name, outcome in chosen_outcomes(each, test)
+    ]
     return _frame(rows, CORRELATION_TESTS.schema)
 
 

@@ -10,19 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
-from typing import Final, Unpack
+from typing import Any, Final, Unpack
 
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.associations import Columns, as_columns
+from dstbench.analysis.associations import (
+    Columns,
+    Sample,
+    as_columns,
+    resampled_limits,
+    warn_of_gaps,
+    warn_of_no_interval,
+)
 from dstbench.analysis.compare import Design, Leaderboard, resample
 from dstbench.analysis.dialogues import per_dialogue
 from dstbench.analysis.orders import compare_orders, spread_of
 from dstbench.analysis.paired import pair_up
 from dstbench.analysis.score_table import read_score_table
-from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError, warn
@@ -34,16 +39,12 @@ from dstbench.schema.analysis import DESIGN
 from dstbench.schema.judging import DEPENDENCE, POWER
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics
-from dstbench.stats import Bootstrap, as_exact_floats, pearson
-from dstbench.stats.attainable import at_most
+from dstbench.stats import Bootstrap, pearson
+from dstbench.stats.attainable import at_most, smallest_p
 from dstbench.typing import Adjustment
 
 #: The traits of dialogues: length, gold slots, tail orientation, non-uniformity.
 TRAITS: Final = ("turns", "n_gold_max", "to_mean", "nu_paper")
-# Fewer dialogues give no interval of a correlation.
-_FEWEST: Final = 4
-# A variance below this part of the mean square is 0, apart from rounding.
-_CONSTANT: Final = 1e-9
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class MetricComparison:
 def compare_metrics(
     data: Data | None = None,
     *,
-    table: str | Path | pl.DataFrame | None = None,
+    table: Any = None,
     metrics: str | Iterable[str | Metric] | None = None,
     resamples: int = 10_000,
     seed: int = 0,
@@ -85,8 +86,8 @@ def compare_metrics(
 
     Args:
         data: Several paths, a frame with a column `run`, or a mapping from run name to data.
-        table: In place of `data`: scores that exist only as a table, a CSV file or a frame with the columns `model`,
-            `metric` (any name) and `value` (a share). It gives spread and orders, without intervals.
+        table: In place of `data`: scores that exist only as a table, a CSV or Parquet file, or a frame, with the
+            columns `model`, `metric` (any name) and `value` (a share). It gives spread and orders, without intervals.
         metrics: Metrics in dstbench's notation, or those of the table; None: the default metrics, or all of the table.
         resamples: Number of bootstrap resamples, and of randomisations.
         seed: Random seed.
@@ -109,9 +110,16 @@ def compare_metrics(
     design = Design(resamples, seed, level, adjust)
     if (data is None) == (table is None):
         raise UsageError("metrics are compared over runs or over a table of scores", hint="give one of the two")
-    if table is not None:
-        return _of_table(read_score_table(table, metrics))
     convention = as_convention(profile)
+    if table is not None:
+        of_runs = [name for name, value in reading.items() if value is not None]
+        of_runs += ["the convention"] if convention != as_convention("verbatim") else []
+        if of_runs:
+            raise UsageError(
+                "a table of scores does not change with how runs are read and scored",
+                hint=f"omit {', '.join(of_runs)}, or give runs in its place",
+            )
+        return _of_table(read_score_table(table, metrics))
     requested = None if metrics is None else parse_all(metrics)
     if requested == []:
         raise UsageError("no metric to compare", hint="omit -m to compare the default metrics")
@@ -124,7 +132,7 @@ def compare_metrics(
         str(metric): np.column_stack([of_run.resampled for of_run in bootstrap.replicates(paired.score(metric))])
         for metric in paired.metrics
     }
-    _warn_of_scores(scores)
+    _warn_of_scores(scores, "scores and correlations with traits")
     return MetricComparison(
         spread_of(scores),
         _power(leaderboard, 1 - level),
@@ -137,8 +145,9 @@ def compare_metrics(
 
 def _of_table(scores: pl.DataFrame) -> MetricComparison:
     """What scores alone say of their metrics."""
-    warn("a table has no dialogues: what is left is spread and orders, without intervals and tests", when="before")
-    _warn_of_scores(scores)
+    if scores["run"].n_unique() > 1:
+        warn("a table has no dialogues: what is left is spread and orders, without intervals and tests", when="before")
+    _warn_of_scores(scores, "scores")
     return MetricComparison(
         spread_of(scores),
         pl.DataFrame(schema=POWER.schema),
@@ -151,11 +160,15 @@ def _of_table(scores: pl.DataFrame) -> MetricComparison:
 
 def _power(leaderboard: Leaderboard, alpha: float) -> pl.DataFrame:
     """The pairs that each metric tells apart, as rows of `schema.judging.POWER`."""
-    pairs = leaderboard.differences.with_columns(
-        apart=pl.Series(at_most(leaderboard.differences["p"].cast(pl.Float64).to_numpy(), alpha), dtype=pl.Boolean)
+    differences = leaderboard.differences
+    p, discordant = (differences[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("p", "discordant"))
+    least = smallest_p(2.0 ** (1 - discordant), leaderboard.design["resamples"].item())
+    pairs = differences.with_columns(
+        apart=pl.Series(at_most(p, alpha), dtype=pl.Boolean),
+        testable=pl.Series(at_most(least, alpha), dtype=pl.Boolean) & differences["p"].is_not_null(),
     )
     rows = pairs.group_by("metric", maintain_order=True).agg(
-        pl.col("apart").sum(),
+        pl.col("apart", "testable").sum(),
         pairs=pl.col("p").count(),
         median_detectable=pl.col("detectable").median(),
         apart_adjusted=pl.col("significant").sum(),
@@ -163,12 +176,14 @@ def _power(leaderboard: Leaderboard, alpha: float) -> pl.DataFrame:
     )
     every = leaderboard.scores.select("metric", "unit").unique(maintain_order=True)
     rows = every.join(rows, on="metric", how="left", maintain_order="left").with_columns(
-        pl.col("pairs", "apart", "apart_adjusted", "untestable").fill_null(0),
+        pl.col("pairs", "apart", "apart_adjusted", "untestable", "testable").fill_null(0),
         adjustment=pl.lit(leaderboard.design["adjustment"].item()),
     )
-    some = pl.when(pl.col("pairs") > 0)
-    shares = {f"power{of}": some.then(pl.col(f"apart{of}") / pl.col("pairs")) for of in ("", "_adjusted")}
-    return POWER.conform(rows.with_columns(**shares))
+    shown = rows.with_columns(
+        power=pl.when(pl.col("testable") > 0).then(pl.col("apart") / pl.col("pairs")),
+        power_adjusted=pl.when(pl.col("untestable") < pl.col("pairs")).then(pl.col("apart_adjusted") / pl.col("pairs")),
+    )
+    return POWER.conform(shown)
 
 
 # --- traits -----------------------------------------------------------------------------------------------------------
@@ -182,56 +197,40 @@ def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conv
     names = [str(metric) for metric in metrics]
     every = pl.concat([per_dialogue(run, metrics, convention)[0] for run in runs])
     columns = as_columns(every, [*names, *TRAITS])
-    dialogues = every.select(pl.col("dialogue").cast(pl.String).rank("dense") - 1).to_series().to_numpy()
+    dialogues = every.select(pl.col("dialogue").cast(pl.String).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
     pairs = list(product(names, TRAITS))
-    sums = np.stack([_moments(columns[name], columns[trait], dialogues) for name, trait in pairs])
-    replicates = Bootstrap.draw(as_exact_floats(sums), design.resamples, design.seed).replicates(_r_of_sums)
-    rows = []
-    for (name, trait), of_dialogues, drawn in zip(pairs, sums, replicates, strict=True):
-        r, n = pearson(columns[name], columns[trait])
-        estimate = drawn.estimate(design.level)
-        has_interval = not np.isnan(r) and np.count_nonzero(of_dialogues[:, 0]) >= _FEWEST
-        limits = estimate.percentile if has_interval else (None, None)
-        rows.append((name, trait, r, n, *limits, estimate.undefined, design.level))
+    values = [(columns[name], columns[trait]) for name, trait in pairs]
+    sample = Sample(resamples=design.resamples, seed=design.seed)
+    limits = resampled_limits(values, dialogues, sample, design.level)
+    rows = [
+        (*pair, *pearson(*of_pair), *of_r, design.level)
+        for pair, of_pair, of_r in zip(pairs, values, limits, strict=True)
+    ]
     _warn_of_columns(columns, names)
-    return pl.DataFrame(rows, schema=DEPENDENCE.schema, orient="row").fill_nan(None)
-
-
-def _moments(x: Floats, y: Floats, dialogues: Floats) -> Floats:
-    """Per dialogue the sums over its runs of 1, x, y, x², y² and xy, where both are defined; x, y standardised."""
-    is_defined = ~np.isnan(x) & ~np.isnan(y)
-    at, size = dialogues[is_defined].astype(np.int64), int(dialogues.max()) + 1
-    x, y = (_standardised(column[is_defined]) for column in (x, y))
-    terms = (np.ones(len(x)), x, y, x * x, y * y, x * y)
-    return np.column_stack([np.bincount(at, weights=term, minlength=size) for term in terms])
-
-
-def _standardised(column: Floats) -> Floats:
-    """A column with mean 0 and standard deviation 1, so that sums of its squares lose no digits; or with zeros."""
-    if not len(column) or np.ptp(column) == 0:
-        return np.zeros(len(column))
-    centred: Floats = (column - column.mean()) / column.std()
-    return centred
-
-
-def _r_of_sums(sums: Floats) -> Floats:
-    """Pearson's r of sums as `_moments` gives them; NaN where a column does not vary."""
-    n, x, y, xx, yy, xy = sums.T
-    variances = [np.where(n * ss - s * s > _CONSTANT * n * ss, n * ss - s * s, np.nan) for s, ss in ((x, xx), (y, yy))]
-    r: Floats = np.clip((n * xy - x * y) / np.sqrt(variances[0] * variances[1]), -1, 1)
-    return r
+    dependence = pl.DataFrame(rows, schema=DEPENDENCE.schema, orient="row").fill_nan(None)
+    for pair in dependence.filter(pl.col("r").is_not_null(), pl.col("low").is_null()).select("metric", "trait").rows():
+        warn_of_no_interval(None, *pair)
+    return dependence
 
 
 # --- what is left -----------------------------------------------------------------------------------------------------
 
 
-def _warn_of_scores(scores: pl.DataFrame) -> None:
-    """Warn of what cannot be computed, of few runs or where a metric is undefined or the same for all runs."""
+def _warn_of_scores(scores: pl.DataFrame, of_one_run: str) -> None:
+    """Warn of what cannot be computed, of few runs, or where a metric is undefined or the same for all runs.
+
+    Args:
+        scores: (run, metric, value).
+        of_one_run: What can be computed of one run.
+    """
     runs = scores["run"].n_unique()
     if runs == 1:
-        warn("one run has no spread, and no pair to tell apart or to order: two or more have", when="before")
+        warn(
+            f"one run has no spread, and no pair to tell apart or to order: what is left is its {of_one_run}",
+            when="before",
+        )
         return
-    if runs == 2:
+    if runs == 2 and scores["metric"].n_unique() > 1:
         warn("two runs have two orders only, so each tau is 1 or -1; orders of five runs or more say more")
     for (metric,), rows in scores.group_by("metric", maintain_order=True):
         lacking, left = rows.filter(pl.col("value").is_null())["run"].to_list(), rows.drop_nulls("value")
@@ -247,10 +246,4 @@ def _warn_of_columns(columns: Columns, metrics: Sequence[str]) -> None:
     defined = {name: column[~np.isnan(column)] for name, column in columns.items()}
     if constant := [name for name, column in defined.items() if len(column) and np.ptp(column) == 0]:
         warn(f"the same in all dialogues that have it, so nothing correlates with it: {', '.join(constant)}")
-    for name in metrics:
-        dialogues, lacking = len(columns[name]), len(columns[name]) - len(defined[name])
-        if 2 * lacking > dialogues:
-            rest = (
-                f"its correlations are over the other {dialogues - lacking:,}" if lacking < dialogues else "it has none"
-            )
-            warn(f"{name} is undefined in {lacking:,} of {dialogues:,} dialogues of runs: {rest}")
+    warn_of_gaps(None, {name: columns[name] for name in metrics}, "dialogues of all runs")

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, Unpack, get_args
 
 import polars as pl
 
+from dstbench.analysis.agreement import RatedRun, pairs_of_scores
 from dstbench.analysis.associations import (
     ALL_TESTS,
     BOOTSTRAP,
@@ -29,10 +30,12 @@ from dstbench.analysis.associations import (
     correlations,
     difference_rows,
     outcome_rows,
+    warn_of_gaps,
+    warn_of_no_interval,
     with_pooled,
 )
 from dstbench.analysis.dialogues import per_dialogue, with_scores
-from dstbench.analysis.ratings import RATING, Ratings, agreement, rated_rows, read_ratings, warn_of_runs
+from dstbench.analysis.ratings import RATING, Ratings, check_runs, rated_rows, read_ratings
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, did_you_mean, warn
@@ -40,14 +43,12 @@ from dstbench.metrics import REGISTRY, Metric, parse, parse_all
 from dstbench.metrics.registry import split
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
-from dstbench.schema.analysis import DIALOGUES, RATED
+from dstbench.schema.analysis import DIALOGUES, RATED, RATED_DIFFERENCES
 from dstbench.schema.core import TURNS
-from dstbench.schema.names import sign_of
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
 from dstbench.scoring.turn_table import to_turns
-from dstbench.stats.adjust import holm
 from dstbench.stats.normal import check_level
 from dstbench.typing import Per
 
@@ -66,11 +67,11 @@ class Correlations:
 
     Attributes:
         matrix: A row per pair of columns and run; if there are several runs, also of all runs pooled.
-        differences: The differences that were asked for, and with ratings, those between metrics' correlations with
-            the rating; with intervals.
+        differences: The differences that were asked for, with intervals.
         tests: The tests of these differences.
         signatures: (run, metric, unit, signature) of the scores.
         rated: How much each metric agrees with the ratings; empty without ratings.
+        rated_differences: How much more each metric agrees with them than another, with tests; likewise.
     """
 
     matrix: pl.DataFrame
@@ -78,6 +79,7 @@ class Correlations:
     tests: pl.DataFrame
     signatures: pl.DataFrame
     rated: pl.DataFrame
+    rated_differences: pl.DataFrame
 
 
 def correlate(
@@ -152,9 +154,10 @@ def correlate(
         raise UsageError("only one run is given: there is none to compare it with")
     names = list(chosen)
     results = [(run, *_of_run(run, chosen, per, convention)) for run in runs]
+    about_rating = []
     if judged is not None:
         results = _rated(results, judged)
-        contrasts += [_Contrast((RATING, a), (RATING, b), {}) for a, b in combinations(_scores(chosen), 2)]
+        about_rating = [_Contrast((RATING, a), (RATING, b), {}) for a, b in pairs_of_scores(chosen)]
         names.append(RATING)
     runs, tables, signatures = (list(part) for part in zip(*results, strict=True))
     _warn_of_parameters(pl.concat(signatures))
@@ -162,31 +165,36 @@ def correlate(
     dialogues = [table["dialogue"] for table in tables]
     dialogues += [pl.concat(dialogues)] * (len(named) - len(tables))
     samples = [_sample(each, per, judged, resamples, seed) for each in dialogues]
-    of_runs = [_compare(*each, contrasts, level, sample) for each, sample in zip(named, samples, strict=True)]
+    of_runs = [
+        _compare(*each, [*contrasts, *about_rating], level, sample) for each, sample in zip(named, samples, strict=True)
+    ]
     compared = [each for of_contrast in zip(*of_runs, strict=True) for each in of_contrast]
+    asked = compared[: len(contrasts) * len(named)]
     if between_runs:
-        compared += _between(runs, tables, names, level)
-    for each in compared:
+        asked += _between(runs, tables, names, level)
+    for each in [*asked, *compared[len(contrasts) * len(named) :]]:
         if each.why_not:
             _warn_of(each, f"cannot be compared: {each.why_not}")
         elif test not in (None, ALL_TESTS, *each.outcomes) and BOOTSTRAP not in each.outcomes:
             _warn_of(each, f"are {each.kind}, and {test} does not test such correlations")
-    if judged is not None:
-        _warn_of_resamples([each for each in compared if each.first[0] == RATING], resamples, level)
+    for name, columns in named[: len(runs)]:
+        warn_of_gaps(name, columns, f"{'' if judged is None else 'rated '}{per}s")
     matrices = [correlations(*each, level, sample=sample) for each, sample in zip(named, samples, strict=True)]
-    matrix = pl.concat(matrices)
-    _warn_of_intervals(matrix)
-    rated = RATED.schema.to_frame()
+    _warn_of_intervals(pl.concat(matrices))
+    rated, rated_differences = [RATED.schema.to_frame()], [RATED_DIFFERENCES.schema.to_frame()]
     if judged is not None:
-        rated = pl.concat(
-            agreement(*each, rows, sample, level) for each, rows, sample in zip(named, matrices, samples, strict=True)
-        )
+        _warn_of_resamples(len(about_rating), samples, level)
+        for (name, columns), sample, of_run, each in zip(named, samples, matrices, of_runs, strict=True):
+            run = RatedRun(name, columns, sample, level)
+            rated.append(run.agreement(of_run))
+            rated_differences.append(run.differences(each[len(contrasts) :], test))
     return Correlations(
-        matrix,
-        difference_rows(compared, level, per=per),
-        _with_adjusted(outcome_rows(compared, test, level)),
+        pl.concat(matrices),
+        difference_rows(asked, level, per=per),
+        outcome_rows(asked, test, level),
         pl.concat(signatures),
-        rated,
+        pl.concat(rated),
+        pl.concat(rated_differences),
     )
 
 
@@ -243,7 +251,8 @@ def _unit(per: Per | None, ratings: Ratings | None) -> Per:
     if ratings is None:
         return per or "dialogue"
     if per not in (None, ratings.per):
-        raise UsageError(f"{ratings.name} rates {ratings.per}s, not {per}s", hint=f"--per {ratings.per}")
+        hint = "--per turn" if ratings.per == "turn" else "--per dialogue, or a column turn in the file"
+        raise UsageError(f"{ratings.name} rates {ratings.per}s, not {per}s", hint=hint)
     return ratings.per
 
 
@@ -251,26 +260,22 @@ def _rated(
     results: Sequence[tuple[Run, pl.DataFrame, pl.DataFrame]], ratings: Ratings
 ) -> list[tuple[Run, pl.DataFrame, pl.DataFrame]]:
     """The runs of which something is rated, with what is, and its rating."""
+    check_runs(ratings, [run.name for run, *_ in results])
     every = [(run, rated_rows(ratings, table, run.name), signatures) for run, table, signatures in results]
-    warn_of_runs(ratings, [run.name for run, *_ in every])
     kept = [result for result in every if result[1].height]
     if not kept:
         run, table, _ = results[0]
-        first = ", ".join(table["dialogue"].head(1))
+        keys = ("dialogue", "turn")[: 1 + (ratings.per == "turn")]
+        first, here = (", turn ".join(map(str, rows.select(keys).row(0))) for rows in (ratings.rows, table))
         raise DstbenchError(
             f"it rates no {ratings.per} of the runs",
             file=ratings.name,
-            hint=f"its first dialogue is {ratings.rows['dialogue'][0]}, that of {run.name} is {first or 'none'}",
+            hint=f"its first {ratings.per} is {first}, that of {run.name} is {here}",
         )
     for run, table, _ in every:
         if table.is_empty():
             warn(f"none of its {ratings.per}s is rated, so it is left out", run=run.name, when="before")
     return kept
-
-
-def _scores(variables: Mapping[str, Metric | None]) -> list[str]:
-    """The metrics of which the higher score is the better one, as far as is known."""
-    return [name for name, metric in variables.items() if metric is not None and sign_of(name) != -1]
 
 
 def _sample(dialogues: pl.Series, per: Per, ratings: Ratings | None, resamples: int, seed: int) -> Sample:
@@ -280,17 +285,6 @@ def _sample(dialogues: pl.Series, per: Per, ratings: Ratings | None, resamples: 
         ids = pl.Enum(dialogues.unique().sort())
         clusters = dialogues.cast(ids).to_physical().to_numpy().astype("int64")
     return Sample(per, clusters, resamples, seed)
-
-
-def _with_adjusted(tests: pl.DataFrame) -> pl.DataFrame:
-    """Tests with the p, adjusted, of those that are about the rating, for each run and test by itself."""
-    is_of_rating = pl.all_horizontal(pl.col("first", "second").str.starts_with(f"{RATING},"))
-    adjusted = pl.col("p").map_batches(lambda p: pl.Series(holm(p.to_numpy())), pl.Float64)
-    of_rating = tests.filter(is_of_rating)
-    if of_rating.is_empty():
-        return tests
-    of_rating = of_rating.with_columns(p_adjusted=adjusted.over("run", "test"))
-    return pl.concat([tests.filter(~is_of_rating), of_rating])
 
 
 def _check_test(test: str | None) -> None:
@@ -368,22 +362,16 @@ def _warn_of(compared: Compared, what: str) -> None:
 def _warn_of_intervals(matrix: pl.DataFrame) -> None:
     """Warn of correlations whose interval would need resamples in which both columns vary."""
     lacking = matrix.filter(pl.col("r").is_not_null() & pl.col("low").is_null(), interval=BOOTSTRAP)
-    for run, first, second in lacking.select("run", "first", "second").iter_rows():
-        warn(
-            f"r({first}, {second}) has no interval: there are too few dialogues, or too few in which a column varies",
-            run=run,
-            kind="correlations without an interval: too few dialogues, or too few in which a column varies",
-        )
+    for row in lacking.select("run", "first", "second").iter_rows():
+        warn_of_no_interval(*row)
 
 
-def _warn_of_resamples(compared: Sequence[Compared], resamples: int, level: float) -> None:
-    """Warn if no p of differences of correlations with the rating, adjusted for their number, can be significant."""
-    drawn = [each.runs for each in compared if BOOTSTRAP in each.outcomes]
-    most = max(map(drawn.count, drawn), default=0)
-    if most / (resamples + 1) > 1 - level:
-        warn(
-            f"{resamples:,} resamples are too few for {most} differences: no adjusted p can be {1 - level:.2g} or less"
-        )
+def _warn_of_resamples(differences: int, samples: Sequence[Sample], level: float) -> None:
+    """Warn if resamples are too few for any p of so many differences, adjusted for their number, to be significant."""
+    drawn = [sample.resamples for sample in samples if sample.clusters is not None]
+    if drawn and differences / (drawn[0] + 1) > 1 - level:
+        few = f"{drawn[0]:,} resamples are too few for {differences} differences of Pearson's r"
+        warn(f"{few}: no adjusted p can be {1 - level:.2g} or less")
 
 
 def _warn_of_parameters(signatures: pl.DataFrame) -> None:

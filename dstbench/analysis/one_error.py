@@ -1,13 +1,13 @@
 """Copies of dialogues whose prediction is gold but for one error, and the scores of these copies.
 
 A *change* of gold is a turn that gives a slot a value that it did not have in the turn before, under the convention.
-Each copy has one change predicted wrongly, in one of these ways (`ErrorKind`):
+Each copy has one change predicted wrongly, in one of these ways (`KINDS`):
 
 - ``missed``: the slot is absent as long as gold keeps the value.
 - ``wrong``: the slot has another value as long as gold keeps this one: of the slot's ten most frequent values in gold,
-  the first that the dialogue's gold never gives to the slot.
-- ``late``: in the turn of the change, the slot is as it was in the turn before. (Of a change in the last turn, the
-  value never comes.)
+  the first that the dialogue's gold never gives to the slot, however it is spelled.
+- ``late``: in the turn of the change, the slot is as it was in the turn before. (A value that gold has in this turn
+  only never comes.)
 - ``dropped``: the value is right in the turn of the change, and absent from the next turn on as long as gold keeps it.
 - ``over``: from the turn of the change to the end of the dialogue, the prediction has one slot more: of the slots of
   the changed slot's domain, the most frequent that has no value in the dialogue's gold, with its most frequent value.
@@ -22,9 +22,10 @@ The copies of a partition are one long table, whose dialogues are the copies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -45,8 +46,10 @@ from dstbench.scoring.sums import sum_up
 
 # How many of a slot's most frequent values may become a wrong value.
 _CANDIDATES: Final = 10
-# The fewest rows of copies that are scored at once, except for the last.
-_ROWS: Final = 393_216
+# About how many rows of gold are copied at once, and how many rows of copies are scored at once: with more, a gigabyte
+# would be in memory; with fewer, starting to score takes longer than scoring.
+_GOLD_ROWS: Final = 65_536
+_ROWS: Final = 196_608
 
 
 class Usual(NamedTuple):
@@ -128,6 +131,13 @@ def gold_rows(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     )
 
 
+def in_pieces(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Gold rows (`gold_rows`), cut where dialogues begin."""
+    begins = np.flatnonzero(row_changes(rows["number"].to_numpy()))
+    cuts = begins[row_changes(begins // _GOLD_ROWS)]
+    return (rows[start:end] for start, end in pairwise([*cuts.tolist(), rows.height]))
+
+
 def with_errors(changes: pl.DataFrame, rows: pl.DataFrame, usual: Usual, convention: Convention) -> pl.DataFrame:
     """Changes of gold with what their errors need, null where there is none.
 
@@ -144,10 +154,12 @@ def with_errors(changes: pl.DataFrame, rows: pl.DataFrame, usual: Usual, convent
     compare = comparison(convention).compare
     changes = changes.with_columns(over_distinct(changes["slot"], domain_of).alias("domain")).with_row_index("change")
     options = changes.select("change", "number", "slot", "gold").join(usual.values, on="slot", maintain_order="left")
-    used = rows.select("number", "slot", value="gold").unique()
-    options = options.join(used, on=["number", "slot", "value"], how="anti", maintain_order="left")
-    compared = compare(*all_codes(options.select("slot", "gold", "value")))
-    options = options.filter(~compared.ok & (compared.pred != ABSENT)).sort("change", "rank")
+    slot, gold, option = all_codes(options.select("slot", "gold", "value"))
+    compared = compare(slot, gold, option)
+    options = options.with_columns(to_column(compare(slot, option, option).gold).alias("meaning"))
+    options = options.filter(~compared.ok & (compared.pred != ABSENT))
+    used = rows.drop_nulls("value").select("number", "slot", meaning="value").unique()
+    options = options.join(used, on=["number", "slot", "meaning"], how="anti").sort("change", "rank")
     wrong = options.unique("change", keep="first", maintain_order=True).select("change", wrong="value")
 
     in_state = rows.drop_nulls("value").select("number", other="slot").unique()

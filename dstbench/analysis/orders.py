@@ -76,8 +76,8 @@ def compare_orders(scores: pl.DataFrame, resampled: Mapping[str, Floats] | None 
         if resampled is not None:
             taus = tau_b(*(drawn[name][:, of_scored] for name in names))
             taus[np.isnan([resampled[name][:, scored] for name in names]).any(axis=(0, 2))] = np.nan
-            estimate = Replicates(row["tau"], taus, None, 1.0).estimate(level)
-            row |= {"low": estimate.percentile[0], "high": estimate.percentile[1], "undefined": estimate.undefined}
+            low, high = Replicates(row["tau"], taus, None, 1.0).limits(level) or (None, None)
+            row |= {"low": low, "high": high, "undefined": int(np.isnan(taus).sum())}
         turned = np.flatnonzero(of_scored)[first * second < 0].tolist()
         agreement.append({**row, "reversed": len(turned), "level": None if resampled is None else level})
         for at in turned:

@@ -2,10 +2,11 @@
 
 Conventions: gold is scored against itself, and against copies of its dialogues that have one error each (`one_error`).
 The *loss* of an error is the dialogue's score of gold less that of the copy. The position of a change in turn t of n
-(from 0) is t/(n - 1), so dialogues of a single turn have none. Means and slopes are over errors, and their intervals
-over dialogues, as errors of one dialogue are alike (`stats.clusters`). A metric's *position bias* is the slope of the
-loss on the position: how much more an error costs in the last turn than in the first; 0 if it costs the same at any
-time.
+(from 0) is t/(n - 1), so dialogues of a single turn have none. A metric's *position bias* is the slope of the loss on
+the position within dialogues: how much more an error costs in the last turn than in the first of a dialogue, and 0 if
+it costs the same at any time. (A slope over all errors would be other than 0 even then, because late changes are those
+of other dialogues than early ones, of another length.) Intervals of means and slopes are over dialogues, as errors of
+one dialogue are alike (`stats.clusters`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from dstbench.analysis.one_error import (
     Base,
     copies_of,
     gold_rows,
+    in_pieces,
     score_copies,
     usual_values,
     with_errors,
@@ -41,10 +43,21 @@ from dstbench.scoring.partitions import partitions
 from dstbench.scoring.scope import check_scope
 from dstbench.scoring.score import choose_metrics, score_run
 from dstbench.scoring.sums import resolve
-from dstbench.stats.clusters import ClusterSums, Interval
+from dstbench.stats.clusters import ClusterRatio, Interval, sums_of_mean, sums_of_slope
 from dstbench.stats.normal import check_level
 
 _LOG: Final = logging.getLogger(__name__)
+# Bins are called by whole percents.
+_MOST_BINS: Final = 100
+# Why no change of gold has an error of a kind.
+_NEVER: Final = {
+    "missed": "gold sets no slot",
+    "wrong": "gold has no other value of the slot",
+    "late": "the value of the turn before matches",
+    "dropped": "gold keeps no value for two turns",
+    "over": "the domain has no slot that the dialogue lacks",
+    "swap": "the domain has no slot that the dialogue lacks and that can have the value",
+}
 
 
 @dataclass(frozen=True)
@@ -85,7 +98,7 @@ def sensitivity(
         data: Gold: a path, a frame, or states; predictions in it are ignored.
         metrics: Metrics in dstbench's notation; None: those of the profile.
         kinds: Kinds of errors, of ``missed``, ``wrong``, ``late``, ``dropped``, ``over``, ``swap``; None: all.
-        bins: Number of equal parts of a dialogue in which mean losses are given.
+        bins: Number of equal parts of a dialogue in which mean losses are given, at most 100.
         sample: Number of changes that are drawn in each dialogue; None: all changes are taken.
         seed: Random seed of the draws.
         level: Confidence level of the intervals.
@@ -93,24 +106,27 @@ def sensitivity(
         split: The split to take, if gold has several; None: all.
 
     Raises:
-        DstbenchError: Data cannot be used; gold has no change in a dialogue of several turns; or a metric, kind or
-            profile is unknown.
+        DstbenchError: Data cannot be used; gold has no change in a dialogue of several turns, or none that can have an
+            error of these kinds; or a metric, kind or profile is unknown.
 
     >>> north, stars = {"hotel-area": "north"}, {"hotel-stars": "4"}
-    >>> gold = [{"dialogue_id": "D", "turn": n, "gold": north | stars if n == 3 else north} for n in range(4)]
+    >>> states = [north, north, north, north | stars]
+    >>> gold = [{"dialogue_id": name, "turn": n, "gold": state} for name in "AB" for n, state in enumerate(states)]
     >>> sensitivity(gold, metrics="jga,tla", kinds="missed").bias.select("kind", "metric", "loss", "bias").rows()
     [('missed', 'jga', 0.625, -0.75), ('missed', 'tla', 0.25, 0.0)]
     """
     chosen_kinds = _kinds(kinds)
-    for name, number in (("bins", bins), ("sample", sample)):
-        if number is not None and number < 1:
-            raise UsageError(f"{name}={number} is not at least 1")
+    if not 1 <= bins <= _MOST_BINS:
+        raise UsageError(f"bins={bins} is not a number from 1 to {_MOST_BINS}")
+    if sample is not None and sample < 1:
+        raise UsageError(f"sample={sample} is not at least 1")
     check_level(level)
     convention = as_convention(profile)
     requested = None if metrics is None else parse_all(metrics)
     run = gold_run(data, split)
     run.need_states("errors")
-    run = replace(run, derive=_predicts_gold)
+    # What a run that was read did with turns that it does not predict is no matter of gold, and of no signature.
+    run = replace(run, derive=_predicts_gold, meta={**run.meta, "missing": "error"})
     check_scope(run, convention)
     chosen = [metric for metric in choose_metrics(requested, [run], convention) if not metric.is_count]
     if requested is not None and len(chosen) < len(requested) and not says_all(metrics):
@@ -123,18 +139,18 @@ def sensitivity(
     parts = partitions(run)
     for done, part in enumerate(parts):
         _LOG.info("scoring copies of %s", run.name, extra={"done": done, "of": len(parts)})
-        gold = gold_rows(run.part(*part), convention)
-        changes = totals.changes_to_err_in(gold, sample, generator)
-        if changes.height:
-            changes = with_errors(changes, gold, usual, convention)
-            copies = copies_of(changes, chosen_kinds)
-            totals.add(copies, score_copies(Base.of(gold, changes), copies, run, chosen, convention))
+        for gold in in_pieces(gold_rows(run.part(*part), convention)):
+            changes = totals.draw(gold, sample, generator)
+            if changes.height:
+                changes = with_errors(changes, gold, usual, convention)
+                copies = copies_of(changes, chosen_kinds)
+                totals.add(copies, score_copies(Base.of(gold, changes), copies, run, chosen, convention))
     _LOG.info("scoring copies of %s", run.name, extra={"done": len(parts), "of": len(parts)})
     totals.check(run.name)
     by_dialogue = pl.col("signature").str.replace("|by:run|", "|by:dialogue|", literal=True)
     return Sensitivity(
-        ERROR_COSTS.conform(pl.DataFrame(totals.costs(level)).fill_nan(None)),
-        POSITION_BIAS.conform(totals.bias(level)),
+        ERROR_COSTS.conform(totals.costs(level)),
+        POSITION_BIAS.conform(totals.position_bias(level)),
         ERROR_KINDS.conform(totals.errors().with_columns(sample=pl.lit(sample), seed=pl.lit(sample and seed))),
         rows.select("run", "metric", "unit", by_dialogue),
     )
@@ -144,6 +160,8 @@ def _kinds(kinds: str | Sequence[str] | None) -> list[str]:
     """The kinds, in the order of `KINDS`."""
     names = list(KINDS) if kinds is None else kinds.split(",") if isinstance(kinds, str) else list(kinds)
     names = [name.strip() for part in names for name in part.split(",")]
+    if not names:
+        raise UsageError("no kind of error is asked for", hint=f"some of {', '.join(KINDS)}; None: all")
     check_known(names, KINDS, "there is no kind of error {!r}")
     return [kind for kind in KINDS if kind in names]
 
@@ -157,14 +175,15 @@ class _Totals:
 
     def __init__(self, kinds: Sequence[str], metrics: Sequence[str], bins: int) -> None:
         self.kinds, self.metrics, self.bins = kinds, metrics, bins
-        # A sum per kind, metric and bin; the bin None is the whole.
-        self.sums: defaultdict[tuple[str, str, int | None], ClusterSums] = defaultdict(ClusterSums)
+        # A mean per kind, metric and bin, where the bin None is the whole; a slope per kind and metric.
+        self.loss: defaultdict[tuple[str, str, int | None], ClusterRatio] = defaultdict(ClusterRatio)
+        self.bias: defaultdict[tuple[str, str], ClusterRatio] = defaultdict(ClusterRatio)
         self.made = dict.fromkeys(kinds, 0)
         self.undefined: defaultdict[tuple[str, str], int] = defaultdict(int)
         self.changes = self.in_single_turns = self.drawn = 0
 
-    def changes_to_err_in(self, rows: pl.DataFrame, sample: int | None, generator: np.random.Generator) -> pl.DataFrame:
-        """Count the changes of a partition's gold, and draw from those that have a position."""
+    def draw(self, rows: pl.DataFrame, sample: int | None, generator: np.random.Generator) -> pl.DataFrame:
+        """Count the changes of gold, and draw from those that have a position."""
         changes = rows.filter("is_change")
         changes = changes.with_columns(pl.Series("drawn", generator.random(changes.height)))
         several = changes.filter(pl.col("turns") > 1)
@@ -176,7 +195,7 @@ class _Totals:
         return several.drop("drawn")
 
     def add(self, copies: pl.DataFrame, scored: Floats) -> None:
-        """Add the losses of copies; those without an error come first."""
+        """Add the losses of copies, those without an error included."""
         is_gold = copies["kind"].is_null().to_numpy()
         number, place, turns = (copies[name].to_numpy() for name in ("number", "place", "turns"))
         of_gold = np.full((int(number.max()) + 1, scored.shape[1]), np.nan)
@@ -190,14 +209,15 @@ class _Totals:
             for metric, column in zip(self.metrics, losses.T, strict=True):
                 is_defined = of_kind & ~np.isnan(column)
                 self.undefined[kind, metric] += int((of_kind & np.isnan(column)).sum())
+                self.bias[kind, metric].add(
+                    *sums_of_slope(number[is_defined], position[is_defined], column[is_defined])
+                )
                 for bin_or_all in (None, *range(self.bins)):
                     taken = is_defined if bin_or_all is None else is_defined & (bin_of == bin_or_all)
-                    sums = self.sums[kind, metric, bin_or_all]
-                    if taken.any():
-                        sums.add(number[taken], position[taken], column[taken])
+                    self.loss[kind, metric, bin_or_all].add(*sums_of_mean(number[taken], column[taken]))
 
     def check(self, name: str) -> None:
-        """Refuse gold without a position to compare, and warn of what is left out."""
+        """Refuse gold of which no error can be made, and warn of what is left out."""
         if not self.changes:
             raise DstbenchError("gold sets no slot that the convention scores, so there is no error to make", file=name)
         if not self.drawn:
@@ -206,41 +226,48 @@ class _Totals:
                 file=name,
                 hint="gold needs dialogues of several turns",
             )
+        never = [f"{kind} ({_NEVER[kind]})" for kind in self.kinds if not self.made[kind]]
+        none_of = f"no change of gold can have the error {', '.join(never)}"
+        if len(never) == len(self.kinds):
+            raise DstbenchError(none_of, file=name, hint="other kinds of errors")
         if self.in_single_turns:
             share = f"{self.in_single_turns:,} of {self.changes:,} changes of gold"
             warn(f"{share} are in dialogues of one turn, which have no position, and are left out", run=name)
-        if never := [kind for kind in self.kinds if not self.made[kind]]:
-            warn(f"no change of gold can have the error {', '.join(never)}: gold has no other value or slot", run=name)
+        if never:
+            warn(none_of, run=name)
         for metric in self.metrics:
             undefined = sum(self.undefined[kind, metric] for kind in self.kinds)
             if undefined:
                 of = f"{undefined:,} of {sum(self.made.values()):,} errors"
                 warn(f"{metric} is undefined with {of}, which its means leave out", run=name)
-        if all(np.isnan(sums.slope().value) for (_, _, part), sums in self.sums.items() if part is None):
-            warn("all changes of gold are at the same position, so there is no position bias", run=name)
+        if not any(slope.clusters for slope in self.bias.values()):
+            warn("no dialogue has errors in two turns, so there is no position bias", run=name)
+        elif all(mean.clusters < 2 for mean in self.loss.values()):
+            warn("all errors are in one dialogue, so there are no intervals over dialogues", run=name)
 
-    def costs(self, level: float) -> list[dict[str, object]]:
-        """The rows of `ERROR_COSTS`."""
-        return [
+    def costs(self, level: float) -> pl.DataFrame:
+        """The columns of `ERROR_COSTS`."""
+        rows = [
             {
                 "kind": kind, "metric": metric, "bin": at, "start": at / self.bins, "end": (at + 1) / self.bins,
-                **_named(sums.mean(level), "loss"), "level": level, "errors": sums.units, "dialogues": sums.clusters,
+                **_named(mean.interval(level), "loss"), "level": level, **_sizes(mean),
             }
             for kind, metric in self._pairs()
             for at in range(self.bins)
-            for sums in (self.sums[kind, metric, at],)
+            for mean in (self.loss[kind, metric, at],)
         ]  # fmt: skip
+        return pl.DataFrame(rows).fill_nan(None)
 
-    def bias(self, level: float) -> pl.DataFrame:
+    def position_bias(self, level: float) -> pl.DataFrame:
         """The columns of `POSITION_BIAS`."""
         rows = [
             {
-                "kind": kind, "metric": metric, "loss": sums.mean(level).value, **_named(sums.slope(level), "bias"),
-                "level": level, "errors": sums.units, "dialogues": sums.clusters,
+                "kind": kind, "metric": metric, "loss": mean.interval(level).value,
+                **_named(self.bias[kind, metric].interval(level), "bias"), "level": level, **_sizes(mean),
                 "undefined": self.undefined[kind, metric],
             }
             for kind, metric in self._pairs()
-            for sums in (self.sums[kind, metric, None],)
+            for mean in (self.loss[kind, metric, None],)
         ]  # fmt: skip
         table = pl.DataFrame(rows).fill_nan(None)
         return table.with_columns(relative=pl.when(pl.col("loss") != 0).then(pl.col("bias") / pl.col("loss")))
@@ -252,6 +279,10 @@ class _Totals:
 
     def _pairs(self) -> Iterator[tuple[str, str]]:
         return ((kind, metric) for kind in self.kinds for metric in self.metrics)
+
+
+def _sizes(mean: ClusterRatio) -> dict[str, int]:
+    return {"errors": round(mean.denominator), "dialogues": mean.clusters}
 
 
 def _named(interval: Interval, name: str) -> dict[str, float]:

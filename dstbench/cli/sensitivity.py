@@ -22,7 +22,7 @@ def sensitivity(
     kinds: Annotated[
         list[str] | None, typer.Option(help="Kinds of errors: missed, wrong, late, dropped, over, swap; default: all.")
     ] = None,
-    bins: Annotated[int, typer.Option(min=1, help="Number of equal parts of a dialogue.")] = 5,
+    bins: Annotated[int, typer.Option(min=1, max=100, help="Number of equal parts of a dialogue.")] = 5,
     sample: Annotated[
         int | None, typer.Option(min=1, help="Number of changes to draw in each dialogue; default: all are taken.")
     ] = None,

@@ -26,7 +26,7 @@ _DECIMAL_COMMA: Final = r"^\s*[-+]?\d*,\d+\s*$"
 _DECIMAL_POINT: Final = r"^\s*[-+]?\d*\.\d+\s*$"
 
 
-class UserTable(NamedTuple):
+class FileTable(NamedTuple):
     """A table from a file.
 
     Attributes:
@@ -42,7 +42,7 @@ class UserTable(NamedTuple):
 
 def read_table(
     file: File, *, columns: Collection[str] | None = None, numbers: Collection[str] | None = ()
-) -> UserTable:
+) -> FileTable:
     """Read a table.
 
     Args:
@@ -56,7 +56,7 @@ def read_table(
     """
     if file.is_parquet:
         try:
-            return UserTable(pl.read_parquet(file.path, glob=False), "row", 1)
+            return FileTable(pl.read_parquet(file.path, glob=False), "row", 1)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             raise file.error(f"a damaged Parquet file: {str(error).splitlines()[0]}", "write it again") from None
     content, before = file.read(), 1
@@ -77,10 +77,10 @@ def read_table(
             raise file.error(f"two columns {column}", "give each column a name of its own")
     if separator != ",":
         names = _hold_only(rows, _ANY_NUMBER) if numbers is None else numbers
-        rows = rows.with_columns(_with_points(file, rows[name]) for name in names if name in rows.columns)
+        rows = rows.with_columns(_with_points(file, rows[name]) for name in rows.columns if name.strip() in names)
     if content.rstrip(b"\r\n").count(b"\n") == rows.height:  # no text has several lines
-        return UserTable(rows, "line", before + 1)
-    return UserTable(rows, "row", 1)
+        return FileTable(rows, "line", before + 1)
+    return FileTable(rows, "row", 1)
 
 
 def read_typed(file: File) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 import polars as pl
 
@@ -89,17 +89,19 @@ class RSA(Metric):
     name = "rsa"
     title = "relative slot accuracy"
     source = "Kim et al. 2022, eq. 3"
+    #: How much of a turn's slots is right.
+    right: ClassVar[str] = "n_correct"
 
     def stats(self) -> dict[str, pl.Expr]:
         slots = count("n_union") + count("n_charged_again")
-        return {"rsa": divide(pl.col("n_correct"), slots), "turns": turns(), "empty_turns": _empty_turns()}
+        return {self.name: divide(pl.col(self.right), slots), "turns": turns(), "empty_turns": _empty_turns()}
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
         if self.empty == "skip":
-            return divide(sums["rsa"], sums["turns"] - sums["empty_turns"])
+            return divide(sums[self.name], sums["turns"] - sums["empty_turns"])
         if self.empty == "1":
-            return divide(sums["rsa"] + sums["empty_turns"], sums["turns"])
-        return divide(sums["rsa"], sums["turns"])
+            return divide(sums[self.name] + sums["empty_turns"], sums["turns"])
+        return divide(sums[self.name], sums["turns"])
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.metrics.base import count, divide
 from dstbench.metrics.gca import GCA, PREFIX
 from dstbench.metrics.goal_accuracy import RSA
 
@@ -30,14 +29,7 @@ class SoftRSA(RSA):
     name = "soft-rsa"
     title = "relative slot accuracy of similarities"
     source = f"Kim et al. 2022, eq. 3, {_FUTURE_WORK}"
-
-    def stats(self) -> dict[str, pl.Expr]:
-        slots = count("n_union") + count("n_charged_again")
-        hard = super().stats()
-        return {self.name: divide(pl.col("soft_correct"), slots), **{name: hard[name] for name in list(hard)[1:]}}
-
-    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        return super().score({**sums, "rsa": sums[self.name]})
+    right = "soft_correct"
 
 
 @dataclass(frozen=True)
@@ -55,16 +47,16 @@ class SoftGCA(GCA):
     title = "granular change accuracy of similarities"
     source = f"Aksu & Chen 2024, {_FUTURE_WORK}"
 
-    def _names(self) -> tuple[str, str]:
+    def _columns(self) -> tuple[str, str]:
         column = f"soft_{PREFIX[self.counting]}_correct"
         return f"{column}_whole", f"{column}_part"
 
     def stats(self) -> dict[str, pl.Expr]:
         # A sum of similarities may exceed 1, so its whole number and what is left are summed separately, both exactly.
         column = pl.col(f"soft_{PREFIX[self.counting]}_correct").cast(pl.Float64)
-        whole, part = self._names()
+        whole, part = self._columns()
         return {**super().stats(), whole: column.floor().cast(pl.Int64), part: column - column.floor()}
 
     def correct(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        whole, part = self._names()
+        whole, part = self._columns()
         return sums[whole].cast(pl.Float64) + sums[part]

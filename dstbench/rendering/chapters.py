@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.analysis.associations import POOLED
+from dstbench.analysis.orders import spread_of
 from dstbench.metrics.registry import REGISTRY
 from dstbench.rendering.charts.dialogues import trait_charts
 from dstbench.rendering.charts.grammar import with_names
@@ -16,8 +17,18 @@ from dstbench.rendering.compare import beaten, leaderboard_page, standings_table
 from dstbench.rendering.diagnose import diagnosis_page, traits_page
 from dstbench.rendering.report_page import Block, Chapter
 from dstbench.rendering.scores import best_first, wide
-from dstbench.rendering.sensitivity import sensitivity_page
-from dstbench.rendering.tables import UNDEFINED, counts, pivoted, signature_lines, texts, three_decimals, value_text
+from dstbench.rendering.sensitivity import conclusion, sensitivity_page
+from dstbench.rendering.tables import (
+    IS_COUNT,
+    UNDEFINED,
+    counts,
+    pivoted,
+    share_text,
+    signature_lines,
+    texts,
+    three_decimals,
+    value_text,
+)
 from dstbench.schema.names import name_of, sign_of
 
 if TYPE_CHECKING:
@@ -85,8 +96,8 @@ def errors_chapter(diagnosis: Diagnosis, charts: Charts) -> Chapter:
     """Kinds of errors."""
     runs, *_, classes, timing, domains, slots, timing_by_slot = diagnosis_page(diagnosis).sections
     lead = "Each slot that gold or the prediction has in a turn is in one class; an error counts in each turn it lasts."
-    tables = (Block(*section, folded=True) for section in (runs, classes, timing, domains, slots, timing_by_slot))
-    blocks = [Block("Kinds of errors", chart=charts["errors"]), *tables]
+    tables = (Block(*section, folded=True) for section in (runs, classes, domains, slots, timing_by_slot))
+    blocks = [Block("Kinds of errors", chart=charts["errors"]), Block(*timing, charts["timing"]), *tables]
     return Chapter("errors", "Errors", lead, blocks)
 
 
@@ -100,21 +111,21 @@ def conventions_chapter(rows: pl.DataFrame, charts: Charts) -> Chapter:
     return Chapter("conventions", "Conventions", lead, blocks)
 
 
-def metrics_chapters(costs: Sensitivity | None, charts: Charts) -> list[Chapter]:
+def metrics_chapters(costs: Sensitivity | None, scores: pl.DataFrame, charts: Charts) -> list[Chapter]:
     """What errors cost under each metric, and how far metrics spread the runs; no chapter where neither is known."""
-    blocks, lead = [], []
+    blocks, lead, below = [], [], []
     if costs is not None:
-        lead.append(
-            "What one error costs under each metric, by when it happens: a level line costs the same everywhere."
-        )
         page = sensitivity_page(costs)
+        lead += ["What one error costs under each metric, by when it happens.", *(f"{s}." for s in conclusion(costs))]
         blocks.append(Block("What one error costs", chart=charts["sensitivity"]))
         blocks += [Block(title, table, folded=True) for title, table in page.sections]
+        below = page.below
     if "spread" in charts:
         lead.append("How far each metric spreads the runs (Kim et al. 2022, Fig 4).")
-        blocks.append(Block("Spread of the runs", chart=charts["spread"]))
-    signatures = [] if costs is None else signature_lines(costs.signatures)
-    return [Chapter("metrics", "Metrics", " ".join(lead), blocks, signatures)] if blocks else []
+        shown = (share_text(column) for column in ("mean", "sd", "lowest", "highest", "range"))
+        table = spread_of(scores.filter(~IS_COUNT).drop_nulls("value")).select("metric", *shown)
+        blocks.append(Block("Spread of the runs, in percent", table, charts["spread"]))
+    return [Chapter("metrics", "Metrics", " ".join(lead), blocks, below)] if blocks else []
 
 
 def papers_chapter(

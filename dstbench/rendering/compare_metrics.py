@@ -23,7 +23,7 @@ from dstbench.rendering.tables import (
     texts,
     value_text,
 )
-from dstbench.schema.names import name_of
+from dstbench.schema.names import name_of, sign_of
 from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ _MOST_METRICS: Final = 10
 def metrics_page(compared: MetricComparison) -> Page:
     """Spread and pairs told apart, a matrix of tau, the metrics whose orders agree least, and correlations."""
     runs = compared.scores["run"].n_unique()
-    sections = [(f"Metrics over {_number(runs, 'run')}", _spread(compared))]
+    pairs = _pairs_of_all(compared)
+    title = f"Metrics over {_number(runs, 'run')}" + (f", {_number(pairs, 'pair')}" if pairs else "")
+    sections = [(title, _spread(compared))]
     if compared.agreement.height:
         title = "Kendall's tau of two metrics' orders; above the diagonal the pairs of runs that they reverse"
         sections += [(title, _taus(compared)), *_least_alike(compared)]
@@ -77,18 +79,20 @@ def _power_in_words(compared: MetricComparison) -> list[str]:
     """The metrics that tell the largest and the smallest share of pairs apart."""
     ranked = compared.power.drop_nulls("power_adjusted").sort("power_adjusted", descending=True, maintain_order=True)
     if ranked.is_empty():
-        return []
+        is_tested = compared.power["pairs"].sum() > 0
+        return ["no pair of runs can be told apart: too few resamples, or dialogues that differ"] if is_tested else []
     design = compared.design.row(0, named=True)
     adjusted = "" if design["adjustment"] == "none" else f", adjusted by {design['adjustment']}"
-    counted = ["apart_adjusted", "pairs"]
-    parts = ranked.group_by(counted, maintain_order=True).agg("metric")
-    ends = parts if parts.height == 1 else pl.concat([parts.head(1), parts.tail(1)])
-    clauses: list[str] = []
-    for apart, pairs, metrics in ends.iter_rows():
-        of = f" of {_number(pairs, 'pair')} of runs apart" if not clauses or pairs != ends["pairs"][0] else ""
-        verb = (" tells" if len(metrics) == 1 else " tell") if of else ""
-        clauses.append(f"{', '.join(metrics)}{verb} {apart}{of}")
-    return [f"{'; '.join(clauses)} (at {_percent(1 - design['level'])}{adjusted})"]
+    parts = ranked.group_by("apart_adjusted", "pairs", maintain_order=True).agg("metric").rows()
+    apart, pairs, metrics = parts[0]
+    verb = "tells" if len(metrics) == 1 else "tell"
+    if len(parts) == 1:
+        line = f"{', '.join(metrics)} {verb} {apart} of {_number(pairs, 'pair')} of runs apart"
+    else:
+        fewest, of, others = parts[-1]
+        line = f"{', '.join(metrics)} {verb} most pairs of runs apart, {apart} of {pairs}; "
+        line += f"{', '.join(others)} fewest, {fewest} of {of}"
+    return [f"{line} (at {_percent(1 - design['level'])}{adjusted})"]
 
 
 def _orders_in_words(compared: MetricComparison, orders: pl.DataFrame) -> list[str]:
@@ -136,11 +140,23 @@ def _spread(compared: MetricComparison) -> pl.DataFrame:
     if compared.power["pairs"].sum() == 0:
         return shown
     adjusted = {} if compared.power["adjustment"][0] == "none" else {compared.power["adjustment"][0]: "apart_adjusted"}
-    apart = [pl.col(name).cast(pl.String).alias(title) for title, name in {"apart": "apart", **adjusted}.items()]
-    power = compared.power.select(
-        "metric", *texts("pairs"), *apart, value_text("median_detectable").alias("detectable")
-    )
+    columns = {"apart": "apart", **adjusted}
+    apart = [
+        pl.when(pl.col(name.replace("apart", "power")).is_not_null())
+        .then(pl.col(name).cast(pl.String))
+        .otherwise(pl.lit(UNDEFINED))
+        .alias(title)
+        for title, name in columns.items()
+    ]
+    pairs = [] if _pairs_of_all(compared) else texts("pairs")
+    power = compared.power.select("metric", *pairs, *apart, value_text("median_detectable").alias("detectable"))
     return side_by_side([shown, power], on="metric")
+
+
+def _pairs_of_all(compared: MetricComparison) -> int | None:
+    """The number of pairs of runs that are tested, if it is the same by all metrics; None if there is none."""
+    pairs = compared.power["pairs"].unique()
+    return pairs.item() or None if len(pairs) == 1 else None
 
 
 def _taus(compared: MetricComparison) -> pl.DataFrame:
@@ -210,7 +226,9 @@ def _about_others(compared: MetricComparison) -> list[str]:
     """How the agreement of orders and the correlations were computed."""
     lines = []
     if compared.agreement.height:
-        lines.append("orders: from the best run to the worst")
+        errors = [metric for metric in compared.spread["metric"] if sign_of(metric) == -1]
+        lowest = f"; by {', '.join(errors)}, the lowest" if errors else ""
+        lines.append(f"orders: from the best run to the worst: the highest score first{lowest}")
     if compared.dependence.height:
         lines.append(
             "correlations: Pearson's, over the dialogues of all runs; a dialogue is resampled with all its runs"
@@ -231,8 +249,9 @@ def _paper_table(compared: MetricComparison, notes: list[str]) -> PaperTable:
     table = side_by_side([mean, others], on="metric").with_columns(pl.col("metric").replace(names))
     runs = compared.scores["run"].n_unique()
     caption = f"Metrics over {_number(runs, 'run')} (%): mean and standard deviation over runs, and range."
-    if "pairs" in table.columns:
-        caption += " Apart: pairs of runs that the metric tells apart."
+    if "apart" in table.columns:
+        pairs = _pairs_of_all(compared)
+        caption += f" Apart: {f'of {pairs:,} ' if pairs else ''}pairs of runs, those that the metric tells apart."
     heads = {name: name.capitalize() for name in table.columns} | {"sd/se": "sd/se"}
     return PaperTable(table, caption, "tab:compare-metrics", notes, (), heads)
 

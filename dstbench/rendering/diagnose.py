@@ -12,8 +12,9 @@ import polars as pl
 
 from dstbench.analysis.associations import POOLED
 from dstbench.analysis.conclusion import conclusion
+from dstbench.rendering.differences import difference_sections, differences_in_words, rows_taken
 from dstbench.rendering.latex import PaperTable, cell
-from dstbench.rendering.ratings import OF_RATING, finding, rated_sections, rated_table, shown_run
+from dstbench.rendering.ratings import about_tests, finding, rated_sections, rated_table, shown_run
 from dstbench.rendering.tables import (
     UNDEFINED,
     Page,
@@ -41,14 +42,6 @@ if TYPE_CHECKING:
     from dstbench.analysis.diagnose import Diagnosis
     from dstbench.analysis.traits import Traits
 
-# Which dialogues correlations are over, by the value of the column `rows`.
-_DIALOGUES_TAKEN: Final = {
-    "pairwise": "",
-    "complete": " over dialogues in which all are defined",
-    "released": " over dialogues as the authors of GCA took them",
-}
-# The columns that name the two correlations of a difference: r(first) in `run` and r(second) in `other_run`.
-_COMPARED: Final = ("run", "other_run", "first", "second")
 # The rates of kinds of errors, each with the slots that it is a share of.
 _ERROR_RATES: Final = (("missed", "gold"), ("wrong", "gold"), ("over", "predicted"), ("over", "inactive"))
 # The range of a bin.
@@ -195,7 +188,7 @@ def traits_page(traits: Traits) -> Page:
         )
         for (trait,), bins in traits.bins.group_by("trait", maintain_order=True)
     ]
-    sections += [*_matrices(traits.correlations), *_differences(traits.differences)]
+    sections += [*_matrices(traits.correlations), *difference_sections(traits.differences)]
     lists = [_disagreements(traits.disagreements, counted)]
     if traits.dialogues["run"].n_unique() > 1:
         lists = [_disagreements(traits.pooled_disagreements, counted, ", of all runs"), *lists]
@@ -263,33 +256,34 @@ def _binned(bins: pl.DataFrame, counted: Collection[str]) -> pl.DataFrame:
 
 
 def correlations_page(correlations: Correlations) -> Page:
-    """A matrix per run, and the differences of correlations with their tests; with ratings, these first."""
-    tests, matrix = correlations.tests.filter(~OF_RATING), correlations.matrix
-    differences = _differences(correlations.differences.filter(~OF_RATING), tests)
-    if correlations.rated.height:
+    """What was asked for, ratings and differences of correlations with their tests, and a matrix per run."""
+    tests, matrix = correlations.tests, correlations.matrix
+    sections = difference_sections(correlations.differences, tests)
+    paper = [paper_table(*section, "correlate") for section in sections]
+    has_ratings = correlations.rated.height > 0
+    if has_ratings:
         matrix = matrix.filter(run=shown_run(correlations))
-    below = _about_intervals(matrix)
+        sections = [*rated_sections(correlations), *sections]
+    below = _about_intervals(matrix) + (about_tests(correlations) if has_ratings else [])
     if tests.height > 1:
-        below.append("p are two-sided, and not adjusted for their number")
-    if correlations.rated.height:
-        below.append(
-            "intervals of rank correlations by linearised standard errors; --format csv or json has every run's"
-        )
+        below.append("p of differences are two-sided, and not adjusted for their number")
     below += signature_lines(correlations.signatures)
-    paper = [paper_table(*section, "correlate", below) for section in differences]
-    if correlations.rated.height:
-        sections = [*rated_sections(correlations), *differences, *_matrices(matrix)]
-        return Page(sections, below, paper=[rated_table(correlations, below)])
-    return Page([*_matrices(matrix), *differences], below, paper=paper or [_matrix_table(matrix, below)])
+    if has_ratings:
+        paper = [rated_table(correlations)]
+    paper = [table._replace(notes=[*table.notes, *below]) for table in paper] or [_matrix_table(matrix, below)]
+    return Page([*sections, *_matrices(matrix)], below, paper=paper)
 
 
 _render_correlations = renderer(correlations_page)
 
 
 def render_correlations(correlations: Correlations, form: TableFormat) -> str:
-    """Correlations in one of the formats; text with ratings begins with what they come to."""
+    """Correlations in one of the formats; text and Markdown begin with what ratings and differences come to."""
     text = _render_correlations(correlations, form)
-    lines = finding(correlations) if form == "text" and correlations.rated.height else []
+    if form not in ("text", "md"):
+        return text
+    lines = finding(correlations) if correlations.rated.height else []
+    lines += differences_in_words(correlations.differences, correlations.tests)
     return f"{escape_lines(lines, form)}\n{text}" if lines else text
 
 
@@ -307,7 +301,7 @@ def _matrices(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
         )
         same = len(set(sizes.values())) == 1
         n = f", n = {pairs['n'][0]:,}" if same else ""
-        title = f"{run}: correlations{_taken(pairs)}{n}; above the diagonal their {_percent(pairs)} intervals"
+        title = f"{run}: correlations{rows_taken(pairs)}{n}; above the diagonal their {_percent(pairs)} intervals"
         sections.append((title, _triangles(r, limits)))
         if not same:
             sections.append((f"{run}: number of rows", _triangles(sizes, {})))
@@ -337,44 +331,6 @@ def _triangles(below: dict[tuple[str, str], str], above: dict[tuple[str, str], s
         second: [below.get((second, first)) or above.get((first, second), "") for first in names] for second in names
     }
     return pl.DataFrame({"": names, **columns})
-
-
-def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[tuple[str, pl.DataFrame]]:
-    """Differences with Zou's interval, and their tests, in a second table if a difference has several."""
-    if rows.is_empty():
-        return []
-    same_n = pl.col("n_first") == pl.col("n_second")
-    n = pl.when(same_n).then(pl.col("n_first").cast(pl.String)).otherwise(pl.format("{} and {}", "n_first", "n_second"))
-    shown = rows.select(
-        *_COMPARED,
-        *(three_decimals(name) for name in ("r_first", "r_second", "difference")),
-        interval_text(three_decimals).alias(f"{_percent(rows)} interval"),
-        n.alias("n"),
-    )
-    tested = None
-    if tests is not None and tests.height:
-        df = pl.col("df").cast(pl.String).fill_null(UNDEFINED)
-        p = pl.col("p").map_elements(lambda p: f"{p:.3g}", pl.String)
-        statistics = [] if tests["statistic"].is_null().all() else [three_decimals("statistic"), df]
-        tested = tests.select(*_COMPARED, "test", *statistics, p)
-    if tested is not None and not tested.select(_COMPARED).is_duplicated().any():
-        shown, tested = side_by_side([shown, tested], on=_COMPARED), None
-    sections = [(f"Differences of correlations{_taken(rows)}", _named(shown).fill_null(UNDEFINED))]
-    return sections if tested is None else [*sections, ("Tests of these differences", _named(tested))]
-
-
-def _named(table: pl.DataFrame) -> pl.DataFrame:
-    """The table with two columns in place of the four of `_COMPARED`: `run`, and `of`, the correlations."""
-    first, second = (pl.format("r({})", pl.col(name).str.replace(",", ", ")) for name in ("first", "second"))
-    run = pl.when(pl.col("run") == pl.col("other_run")).then("run").otherwise(pl.format("{} - {}", "run", "other_run"))
-    of = pl.when(pl.col("first") == pl.col("second")).then(first).otherwise(pl.format("{} - {}", first, second))
-    others = pl.exclude(_COMPARED).name.map(lambda name: name.replace("_", " "))
-    return table.select(run.alias("run"), of.alias("of"), others)
-
-
-def _taken(rows: pl.DataFrame) -> str:
-    """Which dialogues, or turns, correlations are over."""
-    return _DIALOGUES_TAKEN[rows["rows"][0]].replace("dialogues in", f"{rows['per'][0]}s in")
 
 
 def _about_intervals(rows: pl.DataFrame) -> list[str]:

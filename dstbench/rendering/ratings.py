@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.analysis.associations import POOLED
-from dstbench.analysis.ratings import RATING
 from dstbench.rendering.latex import PaperTable, cell
-from dstbench.rendering.tables import UNDEFINED, interval_text, pivoted, three_decimals
+from dstbench.rendering.tables import UNDEFINED, interval_text, p_text, pivoted, three_decimals
 from dstbench.schema.names import name_of, sign_of
 
 if TYPE_CHECKING:
     from dstbench.analysis.correlate import Correlations
 
 _COEFFICIENTS: Final = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
-#: Whether a difference, or its test, is about the rating.
-OF_RATING: Final = pl.col("first").str.starts_with(f"{RATING},") & pl.col("second").str.starts_with(f"{RATING},")
 
 
 def shown_run(correlations: Correlations) -> str:
@@ -28,34 +25,55 @@ def shown_run(correlations: Correlations) -> str:
 
 def finding(correlations: Correlations) -> list[str]:
     """Which metric agrees best with the ratings, and whether it is better than the others by more than chance."""
-    best = _best(correlations)
+    scores = _scores(correlations)
+    ranked = _values(correlations, "pearson").filter(pl.col("metric").is_in(scores))
+    if ranked.is_empty():
+        return ["no score has a correlation with the ratings"] if scores else []
+    best = _best(correlations, "pearson")
     if best is None:
-        return ["no score has a correlation with the ratings"] if _scores(correlations) else []
-    row = correlations.rated.row(
-        by_predicate=(pl.col("metric") == best)
-        & (pl.col("coefficient") == "pearson")
-        & (pl.col("run") == shown_run(correlations)),
-        named=True,
-    )
+        names = ", ".join(ranked["metric"])
+        return [f"no metric agrees best with the ratings: each of {names} is behind another where both are defined"]
+    row = ranked.row(by_predicate=pl.col("metric") == best, named=True)
     r = f"r = {row['value']:.3f}" + ("" if row["low"] is None else f", {row['low']:.3f} to {row['high']:.3f}")
     over = _over(row["n"], row["dialogues"], row["per"])
     if row["value"] <= 0:
         return [f"no metric rises with the ratings: the highest is {best} ({r}; {over}); is a high rating a good one?"]
     is_chance = row["low"] is None or row["low"] <= 0
     lines = [f"{best} agrees best with the ratings ({r}; {over}){', which could be chance' if is_chance else ''}"]
-    others = _differences_of(correlations, best)
-    alpha = 1 - row["level"]
+    if higher := ranked.filter(pl.col("value") > row["value"])["metric"].to_list():
+        lines.append(
+            f"r of {', '.join(higher)} is higher, but over other {row['per']}s: where both are defined, {best}'s is"
+        )
+    return lines + _leads_in_words(correlations, best)
+
+
+def _leads_in_words(correlations: Correlations, best: str) -> list[str]:
+    """Which scores the best one is better than by more than chance, and what the rank correlations say to that."""
+    lead = _lead(correlations, "pearson", best)
+    others: dict[str, list[str]] = {}
+    for coefficient in ("spearman", "kendall"):
+        also = _best(correlations, coefficient)
+        if also is None:
+            continue
+        of_ranks = _lead(correlations, coefficient, also)
+        if also != best:
+            of_ranks = f"{also} agrees best" + (f": {of_ranks}" if of_ranks else "")
+        if of_ranks != lead:
+            others.setdefault(of_ranks, []).append(f"{_COEFFICIENTS[coefficient]}'s")
+    by = [f"by {' and '.join(names)} coefficient{'s' if len(names) > 1 else ''}, {of}" for of, names in others.items()]
+    return [*([lead] if lead else []), *by]
+
+
+def _lead(correlations: Correlations, coefficient: str, best: str) -> str:
+    """Which scores this one is ahead of by more than chance, and of which perhaps not; empty if there is no other."""
+    others = _differences_of(correlations, coefficient, best)
+    alpha = 1 - correlations.rated["level"][0]
     is_better = (pl.col("p_adjusted") <= alpha + 1e-12) & (pl.col("difference") > 0)
     clauses = [
         (", ".join(others.filter(is_better)["other"]), "better than {} by more than chance"),
         (", ".join(others.filter(~is_better)["other"]), "its lead on {} could be chance"),
     ]
-    named = [text.format(names) for names, text in clauses if names]
-    if named:
-        differences = correlations.tests.filter(OF_RATING, run=row["run"]).select("first", "second").n_unique()
-        by = f", by Holm's method for {differences} differences" if differences > 1 else ""
-        lines.append(f"{'; '.join(named)} (level {alpha:.2g}{by})")
-    return lines
+    return "; ".join(text.format(names) for names, text in clauses if names)
 
 
 def rated_sections(correlations: Correlations) -> list[tuple[str, pl.DataFrame]]:
@@ -72,26 +90,27 @@ def rated_sections(correlations: Correlations) -> list[tuple[str, pl.DataFrame]]
     title = f"{run}: correlations with the ratings, with {percent} intervals; {n}"
     counts = [] if same else [pl.col("n").cast(pl.String)]
     sections = [(title, table.select("metric", *_COEFFICIENTS, *counts).rename(_COEFFICIENTS))]
+    best = _best(correlations, "pearson")
+    parts = [] if best is None else [_differences_of(correlations, name, best) for name in _COEFFICIENTS]
+    others = pl.concat(parts) if parts else pl.DataFrame()
+    if others.height:
+        shown = others.select(
+            pl.col("other").alias("than"),
+            pl.col("coefficient").replace(_COEFFICIENTS),
+            three_decimals("difference"),
+            interval_text(three_decimals).alias(f"{percent} interval"),
+            p_text("p_adjusted").alias("p, adjusted"),
+            *([] if same else [pl.col("n").cast(pl.String)]),
+        )
+        title = f"{run}: {best} less others, where both are defined; p adjusted by Holm, for each coefficient"
+        sections.append((title, shown.fill_null(UNDEFINED)))
     if rated["run"].n_unique() > 1:
         pearson = rated.filter(coefficient="pearson").with_columns(three_decimals("value"))
         sections.append(("Pearson's r with the ratings, by run", pivoted(pearson, "run", "metric", "value")))
-    best = _best(correlations)
-    others = None if best is None else _differences_of(correlations, best)
-    if others is not None and others.height:
-        shown = others.select(
-            pl.col("other").alias("than"),
-            three_decimals("difference"),
-            interval_text(three_decimals).alias(f"{percent} interval"),
-            *(pl.col(name).map_elements(lambda p: f"{p:.3g}", pl.String) for name in ("p", "p_adjusted")),
-            "test",
-            pl.col("n_first").cast(pl.String).alias("n"),
-        )
-        title = f"{run}: r of {best} with the ratings less r of others, where both are defined; p adjusted by Holm"
-        sections.append((title, shown.rename({"p_adjusted": "p, adjusted"}).fill_null(UNDEFINED)))
     return sections
 
 
-def rated_table(correlations: Correlations, notes: list[str]) -> PaperTable:
+def rated_table(correlations: Correlations) -> PaperTable:
     """A row per metric: its three correlations with the ratings."""
     rows = correlations.rated.filter(run=shown_run(correlations))
     limits = pl.format("[{}, {}]", three_decimals("low"), three_decimals("high"))
@@ -102,44 +121,66 @@ def rated_table(correlations: Correlations, notes: list[str]) -> PaperTable:
     )
     over = _over(*rows.select(pl.col("n", "dialogues").max(), pl.col("per").first()).row(0))
     caption = f"Correlations with people's ratings of {over}, with {100 * rows['level'][0]:g} % intervals."
-    return PaperTable(table, caption, "tab:correlate", notes, (), {**_COEFFICIENTS, "metric": "Metric"})
+    return PaperTable(table, caption, "tab:correlate", (), (), {**_COEFFICIENTS, "metric": "Metric"})
+
+
+def about_tests(correlations: Correlations) -> list[str]:
+    """How the intervals and tests of agreement were computed."""
+    lines = ["intervals of rank correlations by linearised standard errors, dialogues as clusters"]
+    tests = _differences(correlations, "pearson").drop_nulls("p")
+    if tests.height:
+        by = ", ".join(tests["test"].unique(maintain_order=True))
+        lines.append(f"p: two-sided, of Pearson's r by {by}, of the others from these standard errors")
+        of = f", adjusted by Holm's method for {tests.height} differences," if tests.height > 1 else ""
+        lines.append(f"by more than chance: p{of} is at most {1 - tests['level'][0]:.2g}")
+    return [*lines, "--format csv or json has every run's"] if correlations.rated["run"].n_unique() > 1 else lines
 
 
 def _over(n: int, dialogues: int, per: str) -> str:
     """What correlations are over, in words."""
     if n == dialogues:
-        return f"{n:,} {per}s"
+        return f"{n:,} {per}{'' if n == 1 else 's'}"
     return f"{n:,} turns of {dialogues:,} dialogues" if per == "turn" else f"{n:,} dialogues ({dialogues:,} different)"
-
-
-def _best(correlations: Correlations) -> str | None:
-    """The score whose r with the ratings is highest."""
-    rows = correlations.rated.filter(
-        pl.col("metric").is_in(_scores(correlations)),
-        pl.col("value").is_not_null(),
-        run=shown_run(correlations),
-        coefficient="pearson",
-    )
-    return None if rows.is_empty() else rows.sort("value", descending=True, maintain_order=True)["metric"].item(0)
 
 
 def _scores(correlations: Correlations) -> list[str]:
     """The metrics of which a higher score is the better one."""
-    return [name for name in correlations.signatures["metric"].unique() if sign_of(name) != -1]
+    names = correlations.signatures["metric"].unique(maintain_order=True)
+    return [name for name in names if sign_of(name) != -1]
 
 
-def _differences_of(correlations: Correlations, best: str) -> pl.DataFrame:
-    """The differences of the best metric's correlation from each `other`, with their default test."""
-    of_run = pl.col("run") == shown_run(correlations), OF_RATING
-    keys = ["first", "second"]
-    tests = correlations.tests.filter(*of_run).unique(keys, keep="first", maintain_order=True)
-    rows = correlations.differences.filter(*of_run).join(
-        tests.select(*keys, "test", "p", "p_adjusted"), on=keys, how="left", maintain_order="left"
+def _values(correlations: Correlations, coefficient: str) -> pl.DataFrame:
+    """The rows of `rated` of the shown run that have a value, the highest first."""
+    rows = correlations.rated.filter(run=shown_run(correlations), coefficient=coefficient).drop_nulls("value")
+    return rows.sort("value", descending=True, maintain_order=True)
+
+
+def _best(correlations: Correlations, coefficient: str) -> str | None:
+    """The score that is behind no other where both are defined; of several, the one with the highest value.
+
+    Values alone do not say it: each is over the rows in which its score is defined.
+    """
+    value, other = pl.col("value"), pl.col("other_value")
+    behind = _differences(correlations, coefficient).select(
+        behind=pl.when(value < other).then("metric").when(value > other).then("other")
     )
-    mine = f"{RATING},{best}"
-    ahead, behind = pl.col("first") == mine, pl.col("second") == mine
-    return rows.filter(ahead | behind).with_columns(
-        other=pl.when(ahead).then("second").otherwise("first").str.strip_prefix(f"{RATING},"),
+    ranked = _values(correlations, coefficient).filter(pl.col("metric").is_in(_scores(correlations)))
+    ahead = ranked.filter(~pl.col("metric").is_in(behind["behind"].drop_nulls().to_list()))
+    return None if ahead.is_empty() else ahead["metric"][0]
+
+
+def _differences(correlations: Correlations, coefficient: str) -> pl.DataFrame:
+    """The differences of the shown run, each with its first test."""
+    rows = correlations.rated_differences.filter(run=shown_run(correlations), coefficient=coefficient)
+    return rows.unique(["metric", "other"], keep="first", maintain_order=True)
+
+
+def _differences_of(correlations: Correlations, coefficient: str, best: str) -> pl.DataFrame:
+    """What the best score is ahead of each `other`."""
+    ahead = pl.col("metric") == best
+    rows = _differences(correlations, coefficient).filter(ahead | (pl.col("other") == best))
+    return rows.with_columns(
+        other=pl.when(ahead).then("other").otherwise("metric"),
         difference=pl.when(ahead).then("difference").otherwise(-pl.col("difference")),
         low=pl.when(ahead).then("low").otherwise(-pl.col("high")),
         high=pl.when(ahead).then("high").otherwise(-pl.col("low")),

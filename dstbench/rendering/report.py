@@ -170,7 +170,7 @@ class Report:
             chapters.slots_chapter(self.by_domain, self.by_slot, charts),
             chapters.errors_chapter(self.diagnosis, charts),
             chapters.conventions_chapter(self.sweep, charts),
-            *chapters.metrics_chapters(self.costs, charts),
+            *chapters.metrics_chapters(self.costs, self.leaderboard.scores, charts),
             chapters.papers_chapter(self.diagnosis, self.by_turn, self.traits, self.correlations, charts),
         ]
 
@@ -257,7 +257,7 @@ def report(
         correlated = [*resolved, *(metric for metric in contrasted if str(metric) not in resolved_names)]
         correlations = correlate(runs, metrics=correlated, per="turn", resamples=_FEW_RESAMPLES, profile=convention)
         checks = check(runs, profile=convention)
-        costs = _costs(runs[0], resolved, convention, seed, notes)
+    costs = _costs(runs[0], resolved, convention, design, notes)
     with _noting(notes, pass_on=False):
         swept = sweep(runs, metrics=resolved[:1])
     folders = _folders([data, context, reading.get("gold"), convention.labels, convention.typos])
@@ -270,7 +270,7 @@ def report(
 
 
 def _costs(
-    run: Run, metrics: Sequence[Metric], convention: Convention, seed: int, notes: dict[str, list[str]]
+    run: Run, metrics: Sequence[Metric], convention: Convention, design: Design, notes: dict[str, list[str]]
 ) -> Sensitivity | None:
     """What one error costs under the metrics, by the gold that runs share; None, with a note, if unknown."""
     scores, why = [metric for metric in metrics if not metric.is_count], "only counts are asked for"
@@ -278,10 +278,19 @@ def _costs(
     if dialogues > _MOST_COSTED:
         why = f"there are {dialogues:,} dialogues; dstbench sensitivity shows it for any number"
     elif scores:
+        of_gold: dict[str, list[str]] = {}
         try:
-            return sensitivity([run], metrics=scores, sample=_CHANGES, seed=seed, profile=convention)
+            with _noting(of_gold, pass_on=False):
+                costs = sensitivity(
+                    {"gold": run}, metrics=scores, sample=_CHANGES, seed=design.seed, level=design.level,
+                    profile=convention,
+                )  # fmt: skip
         except DstbenchError as error:
             why = error.what
+        else:
+            # Of what is noted of runs, too, gold is no further case.
+            notes |= {text: places for text, places in of_gold.items() if text not in notes}
+            return costs
     notes[f"what one error costs is not shown: {why}"] = []
     return None
 
@@ -315,11 +324,11 @@ def _noting(notes: dict[str, list[str]], *, pass_on: bool) -> Iterator[None]:
         warnings.simplefilter("always", DstbenchWarning)
         yield
     for warning in caught:
-        if not isinstance(told := warning.message, DstbenchWarning):
-            warnings.warn(told, warning.category, stacklevel=4)
+        if not isinstance(message := warning.message, DstbenchWarning):
+            warnings.warn(message, warning.category, stacklevel=4)
             continue
-        place = [place] if (place := told.file or told.run) else []
-        if told.text not in notes or not set(place) <= set(notes[told.text]):
-            notes.setdefault(told.text, []).extend(place)
+        place = [place] if (place := message.file or message.run) else []
+        if message.text not in notes or not set(place) <= set(notes[message.text]):
+            notes.setdefault(message.text, []).extend(place)
             if pass_on:
-                warn(told)
+                warn(message)

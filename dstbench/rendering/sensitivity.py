@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
@@ -49,8 +49,8 @@ _BIN: Final = pl.format(
 
 
 def sensitivity_page(sensitivity: Sensitivity) -> Page:
-    """A table per kind of error: mean loss of each metric by position, and its position bias."""
-    errors = dict(sensitivity.errors.select("kind", "errors").iter_rows())
+    """A table per kind of error that was made: mean loss of each metric by position, and its position bias."""
+    errors = dict(sensitivity.errors.filter(pl.col("errors") > 0).select("kind", "errors").iter_rows())
     wide = _by_position(sensitivity)
     level = f"{100 * sensitivity.bias['level'].item(0):g} % interval"
     sections = []
@@ -65,12 +65,13 @@ def sensitivity_page(sensitivity: Sensitivity) -> Page:
     dialogues = max(sensitivity.bias["dialogues"].to_list())
     below = [
         "loss in points, by the position t/(n - 1) of the change in a dialogue of n turns",
-        "bias: how many points more an error costs in the last turn than in the first (slope)",
+        "bias: how many points more an error costs in the last turn than in the first turn of the same",
+        "dialogue (slope); losses by position are means over dialogues that differ in length, too",
         "relative: the bias divided by the mean loss; intervals over dialogues",
         f"{counts['changes']:,} changes of gold, {taken}; {dialogues:,} dialogues",
         *signature_lines(sensitivity.signatures),
     ]
-    return Page(sections, below, paper=[_table(wide, sensitivity, below)])
+    return Page(sections, below, paper=[_table(wide.filter(pl.col("kind").is_in(list(errors))), sensitivity, below)])
 
 
 _render_page = renderer(sensitivity_page)
@@ -89,26 +90,51 @@ def render_sensitivity(sensitivity: Sensitivity, form: TableFormat) -> str:
 
 
 def conclusion(sensitivity: Sensitivity) -> list[str]:
-    """For the first kind of error: the metrics to which it matters most and least when it happens.
+    """For the first kind of error that was made: the metrics to which it matters most and least when it happens.
 
     What matters is the bias relative to the mean loss: slot accuracy falls by little because it divides by all slots.
     """
-    kind = sensitivity.bias["kind"].item(0)
+    kind = sensitivity.errors.filter(pl.col("errors") > 0)["kind"].item(0)
     size = pl.col("relative").abs().round(_DECIMALS)
     rows = sensitivity.bias.filter(kind=kind).drop_nulls("relative").with_columns(size=size)
-    rows = rows.sort("size", descending=True, maintain_order=True)
     if rows.is_empty():
         return [f"whether {_ONE[kind]} costs more early or late in a dialogue cannot be said"]
-    alike = rows["size"].n_unique() == 1
     lines: list[str] = []
-    for metric in dict.fromkeys(rows["metric"].gather([0, -1])):
-        losses = sensitivity.costs.filter(kind=kind, metric=metric).drop_nulls("loss")
-        (first, start), (last, end) = losses.select("loss", _BIN.alias("bin")).gather([0, -1]).iter_rows()
-        word = "" if alike else f" depends {'least' if lines else 'most'} on the position"
-        lines.append(
-            f"{metric}{word}: {_ONE[kind]} costs {100 * first:.1f} points at {start}, {100 * last:.1f} at {end}"
-        )
+    for extreme in dict.fromkeys([rows["size"].max(), rows["size"].min()]):
+        row, *alike = rows.filter(size=extreme).iter_rows(named=True)
+        metric, others = row["metric"], [other["metric"] for other in alike]
+        if extreme == 0:
+            also = f", nor do{_es(others)} {_listed(others)}" if others else ""
+            lines.append(f"{metric} does not depend on the position{also}: {_ONE[kind]} costs {_mean_cost(row)}")
+        else:
+            also = f", as do{_es(others)} {_listed(others)}" if others else ""
+            rank = "" if rows["size"].n_unique() == 1 else " least" if lines else " most"
+            # A larger bias, of a loss that falls to almost nothing, says less than the losses.
+            cost = _mean_cost(row) if row["size"] < 1 else _costs_at_ends(sensitivity, kind, metric)
+            lines.append(f"{metric} depends{rank} on the position{also}: {_ONE[kind]} costs {cost}")
     return lines
+
+
+def _mean_cost(row: dict[str, Any]) -> str:
+    """The mean loss and the bias; below, the text says what a bias is."""
+    bias = f"{100 * row['bias']:+.2f}" if row["size"] else "0"
+    return f"{100 * row['loss']:.2f} points on average (bias {bias})"
+
+
+def _costs_at_ends(sensitivity: Sensitivity, kind: str, metric: str) -> str:
+    """The mean losses in the first and in the last bin that have any."""
+    losses = sensitivity.costs.filter(kind=kind, metric=metric).drop_nulls("loss").select("loss", _BIN)
+    (first, start), (last, end) = losses.gather([0, -1]).iter_rows()
+    return f"{100 * first:.2f} points at {start}" + (f", {100 * last:.2f} at {end}" if end != start else "")
+
+
+def _es(names: list[str]) -> str:
+    return "es" if len(names) == 1 else ""
+
+
+def _listed(names: list[str]) -> str:
+    """Names in a sentence: a, b and c."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _by_position(sensitivity: Sensitivity) -> pl.DataFrame:

@@ -30,6 +30,8 @@ _Options = ParamSpec("_Options")
 IS_COUNT: Final = pl.col("unit") == "count"
 # The rows of an answer that text shows at first.
 _MOST_ROWS: Final = 50
+# Smaller p are shown as smaller than this.
+_LEAST_P: Final = 0.0001
 # Lines are cut after this many characters; a line may name many runs.
 _LONGEST_LINE: Final = 100_000
 
@@ -226,6 +228,13 @@ def three_decimals(name: str) -> pl.Expr:
     )
     text = text.str.replace(r"^-0\.000$", "0.000")
     return pl.when(pl.col(name).is_null()).then(pl.lit(UNDEFINED)).otherwise(text).alias(name)
+
+
+def p_text(name: str) -> pl.Expr:
+    """A column of p-values as texts; a dash if undefined."""
+    text = pl.col(name).map_elements(lambda p: f"{p:.3g}", pl.String)
+    is_small = text.cast(pl.Float64) < _LEAST_P
+    return pl.when(is_small).then(pl.lit(f"<{_LEAST_P:g}")).otherwise(text).fill_null(UNDEFINED).alias(name)
 
 
 def interval_text(shown: Callable[[str], pl.Expr] = value_text) -> pl.Expr:

@@ -182,11 +182,6 @@ CORRELATION_TESTS: Final = Table(
     statistic=number("Its statistic; null: the bootstrap has none.", nullable=True),
     df=count("Degrees of freedom of its t distribution; null: the distribution is normal.", nullable=True),
     p=number("Two-sided p-value."),
-    p_adjusted=number(
-        "p adjusted by Holm's method for the differences of the run's correlations with the rating; null: another "
-        "difference.",
-        nullable=True,
-    ),
     low=number("Lower end of the test's own interval, for Fisher's z; null: the test has none.", nullable=True),
     high=number("Upper end, likewise.", nullable=True),
     **CORRELATION_DIFFERENCES.only("level"),
@@ -208,6 +203,35 @@ RATED: Final = Table(
     n=count("Number of dialogues (turns) that it is computed over."),
     dialogues=count("Number of different dialogues that these are of."),
     level=number("Confidence level of the interval."),
+)
+
+RATED_DIFFERENCES: Final = Table(
+    "differences in agreement with ratings",
+    "One row per (run, two metrics, coefficient, test): how much more one metric agrees with people's ratings than "
+    "another, over the rated dialogues (turns) in which both are defined. Null: they cannot be compared.",
+    **RATED.only("run", "per", "metric"),
+    other=text("Another metric. Of both, the higher score is the better one."),
+    **RATED.only("coefficient"),
+    value=number("The metric's correlation with the ratings.", nullable=True),
+    other_value=number("The other metric's.", nullable=True),
+    difference=number("The first minus the second.", nullable=True),
+    low=number("Lower end of its confidence interval.", nullable=True),
+    high=number("Upper end, likewise.", nullable=True),
+    interval=text(
+        "How it is computed: zou2007 (for rank correlations from linearised standard errors, dialogues as clusters), "
+        "or bootstrap (percentiles over resamples of whole dialogues).",
+        nullable=True,
+    ),
+    test=text(
+        "The test: by cocor's name; bootstrap; or linearised (of Fisher's z of rank correlations).", nullable=True
+    ),
+    statistic=number("Its statistic; null: the bootstrap has none.", nullable=True),
+    df=count("Degrees of freedom of its t distribution; null: the distribution is normal.", nullable=True),
+    p=number("Two-sided p-value.", nullable=True),
+    p_adjusted=number(
+        "p adjusted by Holm's method for the differences of the run, by the same coefficient and test.", nullable=True
+    ),
+    **RATED.only("n", "dialogues", "level"),
 )
 
 # --- comparisons of runs ---------------------------------------------------------------------------------------------

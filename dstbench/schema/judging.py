@@ -30,8 +30,11 @@ POWER: Final = Table(
     apart=count("Of these: p is at most 1 - level."),
     apart_adjusted=count("Of these: p adjusted for their number is at most 1 - level."),
     untestable=count("Of these: the adjusted p cannot be so small, with so few resamples or dialogues that differ."),
-    power=number("apart / pairs; null: no pair.", nullable=True),
-    power_adjusted=number("apart_adjusted / pairs; likewise.", nullable=True),
+    power=number(
+        "apart / pairs; null: no pair, or so few resamples or dialogues that differ that no p can be so small.",
+        nullable=True,
+    ),
+    power_adjusted=number("apart_adjusted / pairs; likewise with adjusted p.", nullable=True),
     adjustment=text("How p is adjusted."),
     median_detectable=number(
         "The difference that one test at 5 % finds in 80 % of cases (2.8 se), median over the pairs; null: undefined.",
@@ -46,7 +49,11 @@ RANK_AGREEMENT: Final = Table(
     second=text("Another one."),
     runs=count("Number of runs that both have a score for."),
     tau=number("Kendall's tau-b; null: one of them ties all runs.", nullable=True),
-    low=number("Lower end of its percentile interval, by resampling dialogues; null: unknown.", nullable=True),
+    low=number(
+        "Lower end of its percentile interval, by resampling dialogues; null: tau is null, none are drawn, or tau is "
+        "undefined in more than 5 % of the resamples.",
+        nullable=True,
+    ),
     high=number("Upper end, likewise.", nullable=True),
     undefined=count("Resamples left out because tau is undefined in them; null: none are drawn.", nullable=True),
     reversed=count("Pairs of runs that they put in opposite orders."),
@@ -71,12 +78,11 @@ DEPENDENCE: Final = Table(
     r=number("Their correlation; null: one of them does not vary.", nullable=True),
     n=count("Dialogues of runs in which both are defined: a dialogue counts once for each run."),
     low=number(
-        "Lower end of its percentile interval, by resampling dialogues, each with all its runs; null: r is null, or "
-        "fewer than 4 dialogues have both.",
+        "Lower end of its percentile interval, by resampling dialogues, each with all its runs; null: r is null, fewer "
+        "than 4 dialogues have both, or one of them does not vary in more than 5 % of the resamples.",
         nullable=True,
     ),
     high=number("Upper end, likewise.", nullable=True),
-    undefined=count("Resamples left out because r is undefined in them."),
     level=number("Confidence level of the interval."),
 )
 
@@ -104,10 +110,12 @@ ERROR_COSTS: Final = Table(
 
 POSITION_BIAS: Final = Table(
     "position bias",
-    "One row per (kind, metric): how much more an error costs in the last turn than in the first.",
+    "One row per (kind, metric): how much more an error costs in the last turn than in the first of the same dialogue.",
     **_OF_KIND,
     loss=number("Mean loss at all positions; null: no error.", nullable=True),
-    bias=number("Slope of the loss on the position; null: all positions are the same.", nullable=True),
+    bias=number(
+        "Slope of the loss on the position, within dialogues; null: no dialogue has errors in two turns.", nullable=True
+    ),
     relative=number("bias / loss; null: either is, or the loss is 0.", nullable=True),
     **_OVER_DIALOGUES,
     undefined=count("Errors left out because the score is undefined."),

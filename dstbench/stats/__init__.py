@@ -10,7 +10,6 @@ from dstbench.stats.adjust import benjamini_hochberg, benjamini_yekutieli, bonfe
 from dstbench.stats.agreement import Kappa, kappa
 from dstbench.stats.attainable import resamples_needed, smallest_p
 from dstbench.stats.bootstrap import Bootstrap, Estimate, Replicates
-from dstbench.stats.clustered import resampled_correlations
 from dstbench.stats.correlations import (
     Comparison,
     Matrix,
@@ -32,7 +31,8 @@ from dstbench.stats.differences import (
 )
 from dstbench.stats.proportions import wilson
 from dstbench.stats.randomisation import Null, Randomisation
-from dstbench.stats.rank_correlations import RankCorrelation, kendall, spearman
+from dstbench.stats.rank_correlations import RankCorrelation, compare_rank_correlations, kendall, spearman
+from dstbench.stats.resampled_correlations import resampled_correlations
 from dstbench.stats.resampling import as_exact_floats, swaps, weights
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "compare_independent",
     "compare_nonoverlapping",
     "compare_overlapping",
+    "compare_rank_correlations",
     "hochberg",
     "holm",
     "interval",

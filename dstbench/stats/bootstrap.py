@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -21,6 +21,10 @@ from dstbench.stats.resampling import Score, checked, draw_seeds, multiply, scor
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+
+# An interval leaves out the resamples in which the score is undefined. If they are a larger part, `limits` has none.
+_MOST_UNDEFINED: Final = 0.05
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,20 @@ class Replicates:
         tails = np.array([(1 - level) / 2, (1 + level) / 2])
         se = float(np.std(defined, ddof=1)) if len(defined) > 1 else np.nan
         return Estimate(self.observed, se, _quantiles(defined, tails), self._bca(tails), level, undefined)
+
+    def limits(self, level: float = 0.95) -> tuple[float, float] | None:
+        """The percentile interval, unless the score is too often undefined.
+
+        Args:
+            level: Confidence level of the interval.
+
+        Returns:
+            Its lower and upper end; None if the score is undefined, or is so in more than 5 % of the resamples.
+        """
+        estimate = self.estimate(level)
+        if np.isnan(estimate.percentile[0]) or estimate.undefined > _MOST_UNDEFINED * len(self.resampled):
+            return None
+        return estimate.percentile
 
     def _bca(self, tails: Floats) -> tuple[float, float] | None:
         if self.left_out is None or np.isnan(self.left_out).any():

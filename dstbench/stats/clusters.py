@@ -1,8 +1,9 @@
 """A mean and a slope over units that come in clusters, from sums per cluster that are added up part by part.
 
-Units of one cluster are alike, so clusters vary, not units: the standard error is that of the linearised statistic, a
-sum over clusters (the sandwich estimate), and intervals are by Student's t with a degree of freedom less than there are
-clusters.
+Both are ratios of two sums over clusters. The slope is that within clusters (by least squares, with an intercept for
+each cluster), so it does not depend on how clusters differ from each other: if y is the same in all units of a cluster,
+it is 0. Units of one cluster are alike, so clusters vary, not units: the standard error is that of the linearised ratio
+(the sandwich estimate), and intervals are by Student's t with a degree of freedom less than there are clusters.
 """
 
 from __future__ import annotations
@@ -28,78 +29,88 @@ class Interval(NamedTuple):
 
 
 @dataclass
-class ClusterSums:
-    """Sums over units with a number y at a place x, and over products of the sums of each cluster.
+class ClusterRatio:
+    """The sum of one number over clusters, divided by the sum of another that is at least 0.
 
     Attributes:
-        units: Number of units.
-        clusters: Number of clusters that have a unit.
+        clusters: Number of clusters whose denominator is above 0.
+        denominator: The sum that is divided by.
 
-    >>> sums = ClusterSums()
-    >>> sums.add(np.array([0, 0, 1, 2]), x=np.array([0.0, 1.0, 0.5, 1.0]), y=np.array([3.0, 1.0, 2.0, 1.0]))
-    >>> sums.units, sums.clusters, round(sums.mean().value, 2), round(sums.slope().value, 2)
-    (4, 3, 1.75, -2.0)
+    >>> cluster, x, y = np.array([0, 0, 1, 2]), np.array([0.0, 1.0, 0.5, 1.0]), np.array([3.0, 1.0, 2.0, 1.0])
+    >>> mean, slope = ClusterRatio(), ClusterRatio()
+    >>> mean.add(*sums_of_mean(cluster, y))
+    >>> slope.add(*sums_of_slope(cluster, x, y))
+    >>> (mean.clusters, mean.interval().value), (slope.clusters, slope.interval().value)
+    ((3, 1.75), (1, -2.0))
     """
 
-    units: int = 0
     clusters: int = 0
-    _sums: Floats = field(default_factory=lambda: np.zeros(5))
-    _products: Floats = field(default_factory=lambda: np.zeros((5, 5)))
+    denominator: float = 0.0
+    _numerator: float = 0.0
+    _products: Floats = field(default_factory=lambda: np.zeros(3))  # Σ numerator², Σ of both multiplied, Σ denominator²
 
-    def add(self, cluster: Integers, x: Floats, y: Floats) -> None:
-        """Add units of whole clusters.
-
-        Args:
-            cluster: Number of each unit's cluster, from 0.
-            x: Where each unit is.
-            y: Its number.
-        """
-        _, of_unit = np.unique(cluster, return_inverse=True)
-        columns = (np.ones(len(y)), x, y, x * x, x * y)
-        sums = np.stack([np.bincount(of_unit, weights=column) for column in columns], axis=1)
-        self.units += len(y)
-        self.clusters += len(sums)
-        self._sums = self._sums + sums.sum(axis=0)
-        self._products = self._products + np.einsum("ci,cj->ij", sums, sums)  # in a fixed order, as no BLAS adds
-
-    def mean(self, level: float = 0.95) -> Interval:
-        """The mean of y over units.
+    def add(self, numerators: Floats, denominators: Floats) -> None:
+        """Add clusters.
 
         Args:
-            level: Confidence level of its interval.
+            numerators: A number of each cluster; 0 where its denominator is.
+            denominators: Another one, at least 0.
         """
-        check_level(level)
-        if not self.units:
-            return Interval(np.nan, np.nan, np.nan)
-        n, _, y, *_ = self._sums
-        return self._interval(y / n, np.array([-y / n, 0, 1, 0, 0]) / n, level)
+        self.clusters += int((denominators > 0).sum())
+        self._numerator += float(numerators.sum())
+        self.denominator += float(denominators.sum())
+        pairs = ((numerators, numerators), (numerators, denominators), (denominators, denominators))
+        self._products = self._products + [float((one * other).sum()) for one, other in pairs]
 
-    def slope(self, level: float = 0.95) -> Interval:
-        """The slope of y on x by least squares over units; undefined where all x are equal.
+    def interval(self, level: float = 0.95) -> Interval:
+        """The ratio and its interval, which fewer than two clusters do not have.
 
         Args:
-            level: Confidence level of its interval.
+            level: Confidence level of the interval.
         """
-        check_level(level)
-        n, x, y, xx, xy = self._sums
-        spread = xx - x * x / n if n else 0.0
-        if spread <= _NEGLIGIBLE * xx:
-            return Interval(np.nan, np.nan, np.nan)
-        slope = (xy - x * y / n) / spread
-        x, y = x / n, y / n
-        # (x − x̄)(y − ȳ − slope·(x − x̄)), summed over the units of a cluster, as a function of the cluster's sums
-        gradient = np.array([x * y - slope * x * x, 2 * slope * x - y, -x, -slope, 1]) / spread
-        return self._interval(slope, gradient, level)
-
-    def _interval(self, value: float, gradient: Floats, level: float) -> Interval:
         from scipy import special
 
+        check_level(level)
+        if not self.clusters:
+            return Interval(np.nan, np.nan, np.nan)
+        value = self._numerator / self.denominator
         if self.clusters < 2:
-            return Interval(float(value), np.nan, np.nan)
-        terms = np.outer(gradient, gradient) * self._products
+            return Interval(value, np.nan, np.nan)
+        terms = self._products * [1, -2 * value, value * value]
         variance = float(terms.sum())
         if variance < _NEGLIGIBLE * float(np.abs(terms).sum()):
             variance = 0.0
-        reach = special.stdtrit(self.clusters - 1, (1 + level) / 2)
-        reach *= np.sqrt(variance * self.clusters / (self.clusters - 1))
-        return Interval(float(value), float(value - reach), float(value + reach))
+        se = np.sqrt(variance * self.clusters / (self.clusters - 1)) / self.denominator
+        reach = float(special.stdtrit(self.clusters - 1, (1 + level) / 2) * se)
+        return Interval(value, value - reach, value + reach)
+
+
+def sums_of_mean(cluster: Integers, y: Floats) -> tuple[Floats, Floats]:
+    """For each cluster: the sum of y over its units, and their number, of which the mean of y is the ratio.
+
+    Args:
+        cluster: Number of each unit's cluster.
+        y: A number of each unit.
+    """
+    _, of_unit = np.unique(cluster, return_inverse=True)
+    return _sums(of_unit, y), _sums(of_unit, np.ones(len(y)))
+
+
+def sums_of_slope(cluster: Integers, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """For each cluster: Σ (x - x̄)(y - ȳ) and Σ (x - x̄)², of which the slope of y on x within clusters is the ratio.
+
+    Args:
+        cluster: Number of each unit's cluster.
+        x: Where each unit is.
+        y: A number of each unit.
+    """
+    _, first, of_unit = np.unique(cluster, return_index=True, return_inverse=True)
+    # Less those of the cluster's first unit, numbers that are equal are exactly 0.
+    x, y = x - x[first][of_unit], y - y[first][of_unit]
+    x = x - (_sums(of_unit, x) / np.bincount(of_unit))[of_unit]
+    return _sums(of_unit, x * y), _sums(of_unit, x * x)
+
+
+def _sums(of_unit: Integers, column: Floats) -> Floats:
+    sums: Floats = np.bincount(of_unit, weights=column).astype(np.float64, copy=False)
+    return sums

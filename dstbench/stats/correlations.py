@@ -23,6 +23,8 @@ from dstbench.stats.normal import check_level, critical, two_sided
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+#: With fewer independent units, a correlation has no interval and no test.
+LEAST: Final = 4
 # The largest correlation between two estimates. Where two correlations are replaced by their mean, it could reach 1,
 # and the tests would divide by 0.
 _BELOW_1: Final = nextafter(1, 0)
@@ -284,7 +286,7 @@ def matrix(columns: Mapping[str, ArrayLike] | Sequence[ArrayLike], level: float 
     n = np.zeros(size, np.int64)
     for i, j in combinations_with_replacement(range(len(arrays)), 2):
         value, pairs = pearson(arrays[i], arrays[j])
-        limits = interval(value, pairs, level) if pairs > 3 and isfinite(value) else (np.nan, np.nan)
+        limits = interval(value, pairs, level) if pairs >= LEAST and isfinite(value) else (np.nan, np.nan)
         for at in ((i, j), (j, i)):
             r[at], n[at], (lo[at], hi[at]) = value, pairs, limits
     return Matrix(r, n, lo, hi)
@@ -294,8 +296,8 @@ def matrix(columns: Mapping[str, ArrayLike] | Sequence[ArrayLike], level: float 
 
 
 def _check(n: float, **correlations: float) -> None:
-    if not (isfinite(n) and n > 3 and n == int(n)):
-        raise UsageError(f"n = {n} is not a whole number of at least 4 units")
+    if not (isfinite(n) and n >= LEAST and n == int(n)):
+        raise UsageError(f"n = {n} is not a whole number of at least {LEAST} units")
     for name, r in correlations.items():
         if not -1 < r < 1:
             raise UsageError(f"{name} = {r} is not between -1 and 1", hint="a correlation of ±1 cannot be compared")
@@ -349,8 +351,21 @@ def _correlation_nonoverlapping(r_jk: float, r_hm: float, across: tuple[float, f
 
 
 def _zou(r1: float, n1: int, r2: float, n2: int, c: float, level: float) -> tuple[float, float]:
-    """The interval of r1 − r2, from the intervals of both; c is the correlation between the estimates of r1 and r2."""
-    (l1, u1), (l2, u2) = interval(r1, n1, level), interval(r2, n2, level)
+    """The interval of r1 − r2; c is the correlation between the estimates of r1 and r2."""
+    return limits_of_difference((r1, r2), (interval(r1, n1, level), interval(r2, n2, level)), c)
+
+
+def limits_of_difference(
+    r: tuple[float, float], limits: tuple[tuple[float, float], tuple[float, float]], c: float
+) -> tuple[float, float]:
+    """Zou's (2007) interval of a difference, from the intervals of both.
+
+    Args:
+        r: The two estimates.
+        limits: The interval of each.
+        c: The correlation between the estimates.
+    """
+    (r1, r2), ((l1, u1), (l2, u2)) = r, limits
 
     def reach(one: float, other: float) -> float:
         return sqrt(max(one**2 + other**2 - 2 * c * one * other, 0))

@@ -2,19 +2,22 @@
 
 Conventions: tied values share the mean of their ranks, and Kendall's coefficient is tau-b. The standard errors are
 linearised (each row's influence on the coefficient, summed over the rows of a cluster), so ties and clusters of any
-kind may occur. Intervals are symmetric in Fisher's z.
+kind may occur. They are what resampling whole clusters comes to if there are many, and need no resamples. Intervals are
+symmetric in Fisher's z.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import atanh, sqrt, tanh
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from dstbench.arrays import Floats, Integers
 from dstbench.errors import UsageError
-from dstbench.stats.normal import critical
+from dstbench.stats.correlations import LEAST, Comparison, Outcome, limits_of_difference
+from dstbench.stats.normal import critical, two_sided
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -23,22 +26,27 @@ if TYPE_CHECKING:
 _CELLS: Final = 2**22
 # Coefficients above this are 1, apart from rounding errors.
 _EXACT: Final = 1 - 1e-12
-# With fewer clusters, there is no interval.
-_LEAST: Final = 4
+# A variance that is a smaller part of the variances that it is computed from is 0.
+_NEGLIGIBLE: Final = 1e-12
 
 
-class RankCorrelation(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class RankCorrelation:
     """A rank correlation.
 
     Attributes:
         value: The coefficient; NaN if a column does not vary.
         low: Lower end of its interval; NaN if the value is undefined, or there are fewer than four clusters.
         high: Upper end.
+        level: Confidence level of the interval.
+        influence: For each cluster, how much its rows move the coefficient (linearised); empty if it is undefined.
     """
 
     value: float
     low: float
     high: float
+    level: float
+    influence: Floats
 
 
 def spearman(x: ArrayLike, y: ArrayLike, clusters: ArrayLike | None = None, *, level: float = 0.95) -> RankCorrelation:
@@ -60,7 +68,7 @@ def spearman(x: ArrayLike, y: ArrayLike, clusters: ArrayLike | None = None, *, l
     u, v = _mid_ranks(a), _mid_ranks(b)
     covariance, of_u, of_v = (_mean(product) for product in (u * v, u * u, v * v))
     if not (of_u and of_v):
-        return RankCorrelation(np.nan, np.nan, np.nan)
+        return _undefined(level)
     # A row counts itself, and moves the ranks of the rows above it.
     parts = (
         u * v + _mean_above(a, v) + _mean_above(b, u) - 3 * covariance,
@@ -90,9 +98,54 @@ def kendall(x: ArrayLike, y: ArrayLike, clusters: ArrayLike | None = None, *, le
     each = (_concordance(a, b) / n, 1 - np.bincount(a)[a] / n, 1 - np.bincount(b)[b] / n) if n else (np.zeros(0),) * 3
     concordant, of_x, of_y = means = tuple(map(_mean, each))
     if not (of_x and of_y):
-        return RankCorrelation(np.nan, np.nan, np.nan)
+        return _undefined(level)
     parts = tuple(2 * (of_row - mean) for of_row, mean in zip(each, means, strict=True))
     return _with_interval((concordant, of_x, of_y), parts, clusters, level)
+
+
+def compare_rank_correlations(first: RankCorrelation, second: RankCorrelation) -> Comparison:
+    """Compare two rank correlations over the same rows: the first minus the second.
+
+    Args:
+        first: One of `spearman` or `kendall`.
+        second: Another one, by the same function, over the same rows, in the same clusters, at the same level.
+
+    Returns:
+        Its interval is Zou's (2007), from both intervals and the correlation of the two estimates. Its test is of the
+        difference of Fisher's z, by Student's t with a degree of freedom less than there are clusters.
+
+    Raises:
+        UsageError: A coefficient is undefined or ±1, there are fewer than four clusters, or the two coefficients move
+            together whatever the rows, as those of columns that rank all rows alike do.
+
+    >>> rating, one, other = [1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5], [2, 1, 5, 3, 6, 4]
+    >>> comparison = compare_rank_correlations(kendall(one, rating), kendall(other, rating))
+    >>> round(comparison.difference, 4), round(comparison.tests["linearised"].p, 2)
+    (0.2667, 0.23)
+    """
+    one, other, size = first.influence, second.influence, len(first.influence)
+    if first.level != second.level or len(other) != size or size < LEAST:
+        raise UsageError(
+            f"rank correlations over {size} and {len(other)} clusters cannot be compared",
+            hint=f"both over the same rows of at least {LEAST} clusters, at one level",
+        )
+    r = first.value, second.value
+    if max(map(abs, r)) > _EXACT:
+        raise UsageError("a rank correlation of ±1 cannot be compared")
+    variances = [float(np.sum(influence**2)) for influence in (one, other)]
+    slopes = [1 / (1 - value**2) for value in r]
+    of_z = float(np.sum((slopes[0] * one - slopes[1] * other) ** 2))
+    if of_z <= _NEGLIGIBLE * sum(slope**2 * variance for slope, variance in zip(slopes, variances, strict=True)):
+        raise UsageError("one of the two rank correlations follows from the other")
+    correlation = float(np.sum(one * other)) / sqrt(variances[0] * variances[1]) if min(variances) else 0.0
+    statistic = (atanh(r[0]) - atanh(r[1])) / sqrt(size / (size - 1) * of_z)
+    limits = (first.low, first.high), (second.low, second.high)
+    return Comparison(
+        difference=r[0] - r[1],
+        zou=limits_of_difference(r, limits, correlation),
+        tests={"linearised": Outcome(statistic, size - 1, two_sided(statistic, size - 1))},
+        level=first.level,
+    )
 
 
 def _codes(x: ArrayLike, y: ArrayLike) -> tuple[Integers, Integers]:
@@ -144,19 +197,24 @@ def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 
+def _undefined(level: float) -> RankCorrelation:
+    return RankCorrelation(np.nan, np.nan, np.nan, level, np.zeros(0))
+
+
 def _with_interval(
     means: tuple[float, float, float], parts: tuple[Floats, ...], clusters: ArrayLike | None, level: float
 ) -> RankCorrelation:
     """The coefficient c / √(a·b) of the means (c, a, b), and its interval, from what each row adds to each mean."""
     c, a, b = means
     value = c / sqrt(a * b)
-    influence = parts[0] / sqrt(a * b) - value / 2 * (parts[1] / a + parts[2] / b)
-    sums = influence if clusters is None else np.bincount(np.asarray(clusters), influence)
-    size = len(influence) if clusters is None else len(np.unique(np.asarray(clusters)))
-    if size < _LEAST:
-        return RankCorrelation(value, np.nan, np.nan)
+    influence: Floats = (parts[0] / sqrt(a * b) - value / 2 * (parts[1] / a + parts[2] / b)) / len(parts[0])
+    if clusters is not None:
+        influence = np.bincount(np.unique(np.asarray(clusters), return_inverse=True)[1], influence).astype(np.float64)
+    size = len(influence)
+    if size < LEAST:
+        return RankCorrelation(value, np.nan, np.nan, level, influence)
     if abs(value) > _EXACT:
-        return RankCorrelation(*(float(np.sign(value)),) * 3)
-    se = sqrt(size / (size - 1) * float(np.sum(sums**2))) / len(influence)
+        return RankCorrelation(*(float(np.sign(value)),) * 3, level, influence)
+    se = sqrt(size / (size - 1) * float(np.sum(influence**2)))
     reach = critical(level) * se / (1 - value**2)
-    return RankCorrelation(value, tanh(atanh(value) - reach), tanh(atanh(value) + reach))
+    return RankCorrelation(value, tanh(atanh(value) - reach), tanh(atanh(value) + reach), level, influence)

@@ -94,15 +94,20 @@ def test_a_table_in_a_file_has_spread_and_orders_alone(here: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("model,metric,value\na,JGA,52.9\n", "row 1 has a value above 1: values are shares, so divide percents by 100"),
-        ("model,metric,value\na,JGA,.5\nb,JGA,high\n", "row 2 has a value that is not a number (b, JGA, high)"),
+        (
+            "model,metric,value\na,JGA,52.9\n",
+            "line 2 has a value above 1: values are shares, so divide percents by 100",
+        ),
+        ("model,metric,value\na,JGA,.5\nb,JGA,high\n", "line 3 has a value that is not a number (b, JGA, high)"),
         ("model,metric,value\na,JGA,nan\n", "not a number"),
         ("model,metric,value\na,JGA,.5\na,JGA,.6\n", "two values for JGA of a"),
-        ("model,metric,value\n,JGA,.5\n", "row 1 names no model or no metric"),
+        ("model,metric,value\n,JGA,.5\n", "line 2 names no model or no metric"),
         ("run,metric,value\na,JGA,.5\n", "no column model"),
         ("model,metric,value\n", "no score in it"),
         ("", "not a CSV file"),
         ("model,metric,value\na,JGA,.5,7\n", "not a CSV file"),
+        ("model,metric,value,value\na,JGA,.5,.6\n", "two columns value"),
+        ("model,metric,value, value\na,JGA,.5,.6\n", "two columns value"),
     ],
 )
 def test_a_table_that_cannot_be_used(content: str, message: str, here: Path) -> None:
@@ -110,6 +115,60 @@ def test_a_table_that_cannot_be_used(content: str, message: str, here: Path) -> 
     code, out, err = run("compare-metrics", "--table", "table.csv")
     assert (code, out) == (1, "")
     assert f"error: table.csv: {message}" in " ".join(err.split()) or message in err
+
+
+@pytest.mark.filterwarnings(NO_DIALOGUES)
+def test_the_spelling_of_a_table_changes_nothing(here: Path) -> None:
+    """Semicolons, tabs, spaces, a mark of byte order, blank lines; Parquet; columns that are not asked for."""
+    table = kim()
+    table.write_csv("kim.csv")
+    text = Path("kim.csv").read_text()
+    Path("semicolons.csv").write_text(text.replace(",", ";"))
+    Path("tabs.csv").write_text(text.replace(",", " \t ") + "\n\n")
+    Path("spaces.csv").write_text("\ufeff" + text.replace(",", ", "))
+    Path("notes.csv").write_text(
+        "\n".join(f"{line},note,1" for line in text.splitlines()).replace("note,1", "note,note", 1)
+    )
+    table.write_parquet("kim.parquet")
+    wanted = dstbench.compare_metrics(table=table)
+    for name in ("kim.csv", "semicolons.csv", "tabs.csv", "spaces.csv", "notes.csv", "kim.parquet", table.lazy()):
+        found = dstbench.compare_metrics(table=name)
+        assert found.spread.equals(wanted.spread), name
+        assert found.agreement.equals(wanted.agreement), name
+
+
+@pytest.mark.filterwarnings(NO_DIALOGUES)
+def test_a_score_that_is_not_in_the_table_is_told() -> None:
+    """Whether its value is empty or its row is not there: spread and orders are of the others."""
+    table = kim()
+    is_it = (pl.col("model") == "TripPy") & (pl.col("metric") == "RSA")
+    empty = table.with_columns(value=pl.when(~is_it).then("value"))
+    comparisons = []
+    for lacking in (empty, table.filter(~is_it)):
+        with pytest.warns(
+            dstbench.DstbenchWarning, match="RSA is undefined for TripPy: its spread and orders are of the"
+        ):
+            comparisons.append(dstbench.compare_metrics(table=lacking))
+    one, other = comparisons
+    assert one.spread.equals(other.spread)
+    assert one.agreement.equals(other.agreement)
+    assert one.spread.select("metric", "runs").rows() == [("JGA", 10), ("SA", 10), ("F1", 10), ("RSA", 9)]
+
+
+def test_a_table_takes_no_options_of_runs(here: Path) -> None:
+    kim().write_csv("kim.csv")
+    for words, hint in (
+        (["--gold", "gold.tsv", "--missing", "wrong"], "omit gold, missing,"),
+        (["--profile", "star", "--gold", "gold.tsv"], "omit gold, the convention,"),
+    ):
+        code, _, err = run("compare-metrics", "--table", "kim.csv", *words)
+        assert (code, "a table of scores does not change with how runs are read" in err, hint in err) == (2, True, True)
+
+
+def test_one_model_has_no_orders() -> None:
+    with pytest.warns(dstbench.DstbenchWarning, match="one run has no spread.*: what is left is its scores$"):
+        one = dstbench.compare_metrics(table=kim().head(4))
+    assert one.spread["sd"].null_count() == 4
 
 
 def test_runs_or_a_table(here: Path) -> None:
@@ -200,7 +259,13 @@ def test_the_pairs_told_apart_are_those_of_compare(three: dict[str, Any], found:
 def test_few_resamples_tell_nothing_apart(three: dict[str, Any]) -> None:
     few = dstbench.compare_metrics(three, metrics="jga", resamples=10)
     assert few.power.select("apart", "apart_adjusted", "untestable").row(0) == (0, 0, 3)
-    assert "pairs whose adjusted p cannot reach 0.05 (resamples, dialogues): jga (3)" in render_metrics(few, "text")
+    assert few.power.select("power", "power_adjusted").row(0) == (None, None)
+    text = render_metrics(few, "text")
+    assert text.startswith("no pair of runs can be told apart: too few resamples, or dialogues that differ\n")
+    assert "pairs whose adjusted p cannot reach 0.05 (resamples, dialogues): jga (3)" in text
+    assert text.partition(" jga ")[2].split()[6:8] == ["-", "-"]
+    more = dstbench.compare_metrics(three, metrics="jga", resamples=25)  # enough for one pair, not for three
+    assert more.power.select("power", "power_adjusted").row(0) == (more.power["apart"].item() / 3, None)
 
 
 def slow_tau(one: list[float], other: list[float]) -> float:
@@ -246,6 +311,26 @@ def test_intervals_are_those_of_resamples_by_hand() -> None:
     assert found.agreement["undefined"].item() == np.isnan(taus).sum()
     row = found.dependence.filter(metric="gca", trait="turns")
     assert row.select("low", "high").row(0) == pytest.approx(tuple(np.quantile(slopes, [0.025, 0.975])))
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_an_interval_is_not_of_few_resamples() -> None:
+    """One of 6 dialogues differs between the runs, and is longer: a third of the resamples have no tau, and no r."""
+    area = {"hotel-area": "north"}
+    runs = {
+        name: [
+            {"dialogue_id": f"D{n}", "turn": t, "gold": area, "pred": pred if n == 0 else area}
+            for n in range(6)
+            for t in range(1 + (n == 0))
+        ]
+        for name, pred in {"a": {}, "b": area}.items()
+    }
+    found = dstbench.compare_metrics(runs, metrics="jga,rsa", resamples=200)
+    assert found.agreement.select("tau", "low", "high").row(0) == (1, None, None)
+    assert 40 < found.agreement["undefined"].item() < 100
+    of_turns = found.dependence.filter(metric="jga", trait="turns")
+    assert of_turns["r"].item() < 0
+    assert of_turns["low"].item() is None
 
 
 def test_correlations_with_traits_are_those_of_correlate(three: dict[str, Any], found: MetricComparison) -> None:
@@ -295,7 +380,7 @@ def test_what_is_undefined_or_constant_has_no_number() -> None:
     assert "aga is undefined for a, b, c: nothing of it is left" in said
     assert "gca is undefined for a: its spread and orders are of the other 2" in said
     assert "gca gives all runs the same score, so they have no order by it, and there is no tau" in said
-    assert "aga is undefined in 15 of 15 dialogues of runs: it has none" in said
+    assert "aga is undefined in 15 of 15 dialogues of all runs: nothing correlates with it" in said
     (constant,) = (line for line in said if line.startswith("the same in all dialogues"))
     assert constant.partition(": ")[2] == "gca, turns, n_gold_max, to_mean"
     assert left.spread["runs"].to_list() == [3, 0, 2]
@@ -304,7 +389,7 @@ def test_what_is_undefined_or_constant_has_no_number() -> None:
     assert left.agreement["tau"].null_count() == 3
     assert left.dependence.filter(trait="turns")["r"].null_count() == 3
     text = render_metrics(left, "text")
-    assert text.startswith("jga tells 0 of 3 pairs of runs apart; gca tells 0 of 1 pair of runs apart (at 5 %")
+    assert text.startswith("no pair of runs can be told apart: too few resamples, or dialogues that differ\n")
     assert [row.split()[1:] for row in text.splitlines() if row.startswith(" gca ")][1] == ["-", "-"]
 
 

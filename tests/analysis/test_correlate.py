@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 import statistics
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from data_schemas.write import TABLES
 from dstbench.analysis.associations import TESTS
 from dstbench.analysis.correlate import COLUMNS, Correlations
 from dstbench.demo import synthetic
+from dstbench.rendering.differences import differences_in_words
 from dstbench.schema.names import name_of
 from dstbench.stats import compare_independent, compare_nonoverlapping, compare_overlapping
 from tests import formats, oracle
@@ -81,6 +83,7 @@ def scored(data: Any, metrics: str) -> pl.DataFrame:
 
 @settings(max_examples=30)
 @given(corpora(max_dialogues=8), st.sampled_from([0.9, 0.95]))
+@pytest.mark.filterwarnings("ignore:.* is undefined in :dstbench.errors.DstbenchWarning")
 def test_dialogues_by_plain_loops(states: States, level: float) -> None:
     found = dstbench.correlate(states, metrics="jga,turns,gca,to_mean", level=level)
     groups = [turns for _, turns in sorted(by_dialogue(states).items())]
@@ -101,6 +104,7 @@ def test_dialogues_by_plain_loops(states: States, level: float) -> None:
 @settings(max_examples=30)
 @given(corpora(max_dialogues=6))
 @pytest.mark.filterwarnings("ignore:.* has no interval:dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore:.* is undefined in :dstbench.errors.DstbenchWarning")
 def test_turns_by_plain_loops(states: States) -> None:
     found = dstbench.correlate(states, metrics="rsa,aga,turn,n_gold", per="turn", resamples=20)
     turns = [turn for _, ts in sorted(by_dialogue(states).items()) for turn in ts]
@@ -149,8 +153,13 @@ def test_columns_are_taken_as_they_are_named() -> None:
     states = synthetic(30)["careful"]
     for name in COLUMNS["dialogue"]:
         assert dstbench.correlate(states, metrics=["jga", name]).matrix["second"].item() == name
-    with pytest.warns(dstbench.DstbenchWarning, match="has no interval: there are too few dialogues"):
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
         found = dstbench.correlate(states, metrics=[*COLUMNS["turn"]], per="turn", resamples=100)
+    told = " ".join(str(warning.message) for warning in caught)
+    assert "has no interval: there are too few dialogues" in told
+    assert re.search(
+        r"table: error_age is undefined in \d+ of \d+ turns: its correlations are over the other \d+", told
+    )
     assert found.matrix["n"].max() == dstbench.turns(states).height
     assert found.signatures.is_empty()
     one = dstbench.correlate(states, metrics=" jga, fga:lam=0.50").matrix
@@ -398,19 +407,49 @@ def test_correlations_as_text(models: list[str]) -> None:
         r, low, high = found.matrix.filter(run=name, first="jga", second="gca").select("r", "low", "high").row(0)
         assert any(line[:2] == ["gca", f"{r:.3f}"] for line in lines)
         assert any(line[:4] == ["jga", f"{low:.3f}", "to", f"{high:.3f}"] for line in lines)
-        (line,) = (line for line in lines if line[:4] == [name, "r(jga,", "gca)", "-"])
+        (line,) = (line for line in lines if line[:1] == [name] and line[5:6] == ["to"])
         difference, statistic, p = (
             *found.differences.filter(run=name)["difference"],
             *found.tests.filter(run=name).select("statistic", "p").row(0),
         )
-        assert line[8] == f"{difference:.3f}"
-        assert line[-4:] == ["williams1959", f"{statistic:.3f}", line[-2], f"{p:.3g}"]
-    assert "p are two-sided, and not adjusted for their number" in out
+        assert line[3] == f"{difference:.3f}"
+        shown = f"{p:.3g}" if p >= 0.0001 else "<0.0001"
+        assert (f"{statistic:.3f}" in line, line[-1]) == (True, shown)
+    title = "Differences of correlations over dialogues in which all are defined: r(jga, gca) - r(jga, turns)"
+    assert out.index(title) < out.index("correlations, n")
+    assert "p of differences are two-sided, and not adjusted for their number" in out
     assert "pooled: a dialogue counts once for each run that has it" in out
     assert any(line[0].startswith("signature") for line in lines if line)
     every = ok("correlate", models[0], "--versus", "jga,gca,turns", "--test", "all", "--format", "md")
     assert "### Tests of these differences" in every
     assert all(f"| {name} |" in every for name in TESTS["overlapping"])
+
+
+def test_a_difference_in_words(models: list[str]) -> None:
+    """Every run in one of three groups, by its p and the sign of its difference; a pool of dependent rows in none."""
+    runs = synthetic(40)
+    for per, test in (("turn", "bootstrap"), ("dialogue", "williams1959")):
+        found = dstbench.correlate(runs, metrics="jga,rsa", per=per, differences=["jga,rsa,sa"], resamples=200)  # type: ignore[arg-type]
+        p = dict(found.tests.filter(test=test).select("run", "p").iter_rows())
+        groups: dict[str, list[str]] = {"below": [], "above": [], "chance": []}
+        for name, difference in found.differences.select("run", "difference").iter_rows():
+            if per == "turn" or name != "pooled":
+                groups["chance" if p[name] > 0.05 else "below" if difference < 0 else "above"].append(name)
+        lines = differences_in_words(found.differences, found.tests)
+        said = {"below": "below r(jga, sa) in {}", "chance": "could be chance in {}"}
+        said["above"] = "above it in {}" if groups["below"] else "above r(jga, sa) in {}"
+        for group, names in groups.items():
+            assert (said[group].format(", ".join(names)) in "\n".join(lines)) == bool(names)
+        assert max(map(len, lines)) <= 100
+    out = ok("correlate", *models, "-m", "jga,gca", "--versus", "jga,gca,turns").splitlines()
+    assert out[0].startswith("r(jga, gca) is ")
+
+
+def test_a_table_of_differences_is_at_most_100_wide(models: list[str]) -> None:
+    out = ok("correlate", *models, "-m", "jga,gca", "--versus", "jga,gca,turns", "--versus", "jga,rsa,fga,sa")
+    assert "Tests of these differences" in out
+    tables = out[: out.index("correlations, n")].splitlines()
+    assert max(map(len, tables)) <= 100
 
 
 def test_how_many_are_told_where_they_differ(here: Path) -> None:

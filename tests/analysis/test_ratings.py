@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,11 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 import dstbench
+from dstbench.analysis.associations import TESTS
 from dstbench.analysis.correlate import Correlations
 from dstbench.demo import synthetic
 from dstbench.schema.analysis import RATED
-from dstbench.stats import compare_overlapping, holm, pearson, weights
+from dstbench.stats import compare_overlapping, compare_rank_correlations, holm, kendall, pearson, spearman, weights
 from tests.commands import ok, run
 from tests.schemas import FOLDER
 
@@ -64,17 +67,51 @@ def test_two_metrics_are_compared_by_zou_and_williams() -> None:
     data = {"careful": RUNS["careful"]}
     ratings = invented(data, "dialogue")
     found = dstbench.correlate(data, metrics=f"{NAMES},missed,turns", ratings=ratings)
-    assert [f"{a} {b}" for a, b in found.differences.select("first", "second").iter_rows()] == [
-        "rating,jga rating,rsa", "rating,jga rating,gca", "rating,rsa rating,gca"
-    ]  # fmt: skip # not `missed`, of which fewer are better, nor a trait
+    assert found.differences.is_empty()
+    pairs = [("jga", "rsa"), ("jga", "gca"), ("rsa", "gca")]  # not `missed`, of which fewer are better, nor a trait
+    of_r = found.rated_differences.filter(coefficient="pearson")
+    assert of_r.select("metric", "other").rows() == pairs
     table = scores(data, NAMES, "dialogue").join(ratings, on=["run", "dialogue"]).drop_nulls(["rsa", "gca"])
     rating, rsa, gca = (table[name].to_numpy() for name in ("rating", "rsa", "gca"))
-    wanted = compare_overlapping(pearson(rating, rsa)[0], pearson(rating, gca)[0], pearson(rsa, gca)[0], table.height)
-    row = found.differences.row(2, named=True)
+    r = [pearson(rating, column)[0] for column in (rsa, gca)]
+    wanted = compare_overlapping(r[0], r[1], pearson(rsa, gca)[0], table.height)
+    row = of_r.row(2, named=True)
+    assert (row["value"], row["other_value"], row["n"]) == (*map(pytest.approx, r), table.height)
     assert (row["difference"], row["low"], row["high"]) == pytest.approx((wanted.difference, *wanted.zou))
-    assert found.tests["test"].unique().to_list() == ["williams1959"]
-    assert found.tests["p"][2] == pytest.approx(wanted.tests["williams1959"].p)
-    assert found.tests["p_adjusted"].to_list() == pytest.approx(holm(found.tests["p"]).tolist())
+    assert set(of_r["test"]) == {"williams1959"}
+    assert (row["p"], row["df"]) == (pytest.approx(wanted.tests["williams1959"].p), table.height - 3)
+    assert of_r["p_adjusted"].to_list() == pytest.approx(holm(of_r["p"].to_numpy()).tolist())
+    every = dstbench.correlate(data, metrics=NAMES, ratings=ratings, test="all").rated_differences
+    assert every.filter(test="meng1992").height == 3
+    for test in TESTS["overlapping"]:
+        rows = every.filter(test=test)
+        assert rows["p_adjusted"].to_list() == pytest.approx(holm(rows["p"].to_numpy()).tolist())
+
+
+@pytest.mark.parametrize("by", [("dialogue",), ("dialogue", "turn")])
+def test_rank_correlations_are_compared_where_both_are_defined(by: tuple[str, ...]) -> None:
+    """Each with the other coefficient's dialogues as clusters; AGA is undefined in turns without gold slots."""
+    data = {"careful": RUNS["careful"]}
+    ratings = invented(data, *by)
+    found = dstbench.correlate(data, metrics="jga,rsa,aga", ratings=ratings, resamples=50, level=0.9)
+    table = scores(data, "jga,rsa,aga", *by).join(ratings, on=["run", *by])
+    for name, coefficient in (("spearman", spearman), ("kendall", kendall)):
+        rows = found.rated_differences.filter(coefficient=name)
+        assert rows.select("metric", "other").rows() == [("jga", "rsa"), ("jga", "aga"), ("rsa", "aga")]
+        for row in rows.iter_rows(named=True):
+            both = table.drop_nulls([row["metric"], row["other"]])
+            one, other = (
+                coefficient(both[metric].to_numpy().round(12), both["rating"], both["dialogue"].to_numpy(), level=0.9)
+                for metric in (row["metric"], row["other"])
+            )
+            wanted = compare_rank_correlations(one, other)
+            assert (row["value"], row["other_value"]) == pytest.approx((one.value, other.value))
+            assert (row["difference"], row["low"], row["high"]) == pytest.approx((wanted.difference, *wanted.zou))
+            outcome = wanted.tests["linearised"]
+            assert (row["statistic"], row["df"], row["p"]) == pytest.approx((outcome.statistic, outcome.df, outcome.p))
+            assert (row["n"], row["dialogues"]) == (both.height, both["dialogue"].n_unique())
+        assert rows["p_adjusted"].to_list() == pytest.approx(holm(rows["p"].to_numpy()).tolist())
+    assert (found.rated_differences["n"].n_unique() > 1) == (len(by) > 1)
 
 
 def slow_interval(table: pl.DataFrame, pairs: list[tuple[str, str]], resamples: int) -> tuple[list[float], list[float]]:
@@ -126,7 +163,9 @@ def test_a_dialogue_that_several_runs_have_is_drawn_with_all_of_them() -> None:
         "pooled": "bootstrap",
     }
     table = scores(RUNS, "jga,rsa", "dialogue").join(ratings, on=["run", "dialogue"])
-    row = found.differences.row(by_predicate=pl.col("run") == "pooled", named=True)
+    row = found.rated_differences.row(
+        by_predicate=(pl.col("run") == "pooled") & (pl.col("test") == "bootstrap"), named=True
+    )
     limits, _ = slow_interval(table, [("rating", "jga"), ("rating", "rsa")], 150)
     assert [row["low"], row["high"]] == pytest.approx(limits)
     assert found.rated.filter(run="pooled").select("n", "dialogues").unique().rows() == [(180, 60)]
@@ -148,7 +187,7 @@ def test_neither_order_nor_spelling_changes_anything(random: Any, by: tuple[str,
         pl.format(" {} ", "dialogue").alias("dialogue"), (5 * pl.col("rating") - 7).cast(pl.String)
     )
     again = dstbench.correlate(data, metrics="jga,rsa", ratings=shuffled, resamples=50)
-    for frame in ("matrix", "differences", "tests", "rated"):
+    for frame in ("matrix", "rated", "rated_differences"):
         one, other = getattr(wanted, frame), getattr(again, frame)
         assert one.select(pl.exclude(pl.Float64)).equals(other.select(pl.exclude(pl.Float64)))
         for name in one.select(pl.col(pl.Float64)).columns:
@@ -159,12 +198,14 @@ def test_neither_order_nor_spelling_changes_anything(random: Any, by: tuple[str,
 def test_a_rating_that_is_a_metric_correlates_perfectly(by: tuple[str, ...]) -> None:
     data = {"careful": RUNS["careful"]}
     ratings = scores(data, "rsa", *by).select(*by, rating=10 * pl.col("rsa"))
-    with (
-        pytest.warns(dstbench.DstbenchWarning, match="correlate perfectly")
-        if by == ("dialogue",)
-        else pytest.MonkeyPatch.context()
-    ):
+    whys = ["correlate perfectly"]
+    if len(by) > 1:
+        whys = [f"no difference of {name}'s .*: a rank correlation of ±1" for name in ("Spearman", "Kendall")]
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
         found = dstbench.correlate(data, metrics="jga,rsa", ratings=ratings, resamples=100)
+    assert len(caught) == len(whys)
+    for warning, why in zip(caught, whys, strict=True):
+        assert re.search(why, str(warning.message))
     rsa = found.rated.filter(metric="rsa")
     assert rsa["coefficient"].to_list() == ["pearson", "spearman", "kendall"]
     assert rsa.select("value", "low", "high").to_numpy() == pytest.approx(np.ones((3, 3)))
@@ -238,22 +279,57 @@ def test_runs_that_are_rated() -> None:
         dstbench.correlate(RUNS["eager"], ratings=pl.DataFrame({"dialogue": ["X1"], "rating": [1]}))
 
 
+def test_ratings_of_other_runs_are_told() -> None:
+    ratings = invented(RUNS, "dialogue").with_columns(pl.col("run") + ".json")
+    with pytest.raises(dstbench.DstbenchError, match=r"it rates careful.json, .*, and none of the runs here") as told:
+        dstbench.correlate({"eager": RUNS["eager"]}, ratings=ratings)
+    assert told.value.hint == "these are called eager; --name renames them"
+
+
+@pytest.mark.parametrize(("changed", "why"), [
+    (pl.col("turn") + 1, r"of \d+ ratings are of turns after a dialogue's last, none of turn 0"),
+    (2 * pl.col("turn"), "none of an odd turn"),
+    (2 * pl.col("turn") + 1, "none of turn 0"),
+])  # fmt: skip
+def test_turns_that_are_counted_otherwise_are_refused(changed: pl.Expr, why: str) -> None:
+    """From 1, or with the system's: then most ratings would be taken for those of other turns."""
+    data = {"careful": RUNS["careful"]}
+    ratings = invented(data, "dialogue", "turn")
+    with pytest.raises(dstbench.DstbenchError, match=why) as told:
+        dstbench.correlate(data, ratings=ratings.with_columns(turn=changed))
+    assert told.value.hint == "count the user's turns only, from 0"
+    beyond = pl.concat([ratings, ratings.head(1).with_columns(turn=pl.lit(99, ratings.schema["turn"]))])
+    _, said = warned(beyond, data)
+    assert f"careful: {ratings.height} of {beyond.height} ratings are used: the others are of turns that it" in said[0]
+
+
+def test_a_metric_that_is_undefined_in_most_turns_is_told() -> None:
+    data = {"careful": RUNS["careful"]}
+    gaps = scores(data, "gca", "dialogue", "turn").select("dialogue", "turn", "gca").with_row_index("n")
+    some = gaps.filter(pl.col("gca").is_null() | (pl.col("n") % 9 == 0))
+    defined = some["gca"].count()
+    assert 4 < defined < some.height / 2
+    _, told = warned(some.select("dialogue", "turn", rating=pl.col("n") % 5), data, differences=["jga,rsa,gca"])
+    lacking = f"{some.height - defined} of {some.height} rated turns"
+    assert f"careful: gca is undefined in {lacking}: its correlations are over the other {defined}" in told
+
+
 def test_too_few_or_equal_ratings_leave_nothing_defined() -> None:
     data = {"careful": RUNS["careful"]}
     ratings = invented(data, "dialogue")
     found, told = warned(ratings.head(3), data)
-    assert "careful: 3 dialogues are rated, and a correlation needs 4" in told
+    assert "careful: 3 dialogues are rated, and a correlation with the ratings needs 4: there is none" in told
     assert found.rated.select("value", "low", "high").null_count().row(0) == (6, 6, 6)
-    assert found.tests.is_empty()
+    assert found.rated_differences["p"].null_count() == 3
     found, told = warned(ratings.with_columns(rating=pl.lit(2.0)), data)
     assert "careful: all ratings are 2, so nothing correlates with them" in told
     assert found.rated.select("value", "low", "high").null_count().row(0) == (6, 6, 6)
-    assert found.differences["difference"].null_count() == 1
+    assert found.rated_differences["difference"].null_count() == 3
     turns = invented(data, "dialogue", "turn").filter(pl.col("dialogue") < "DEMO0000003")
     found, told = warned(turns, data)
-    assert "careful: 3 dialogues are rated, and a correlation needs 4" in told
+    assert "careful: 3 dialogues are rated, and a correlation with the ratings needs 4: there is none" in told
     assert found.rated["value"].null_count() == found.rated.height == 6
-    assert found.differences["low"].null_count() == 1
+    assert found.rated_differences.select("value", "low", "p").null_count().row(0) == (3, 3, 3)
 
 
 def test_metrics_that_cannot_correlate_are_told(here: Path) -> None:
@@ -280,10 +356,13 @@ def test_too_few_resamples_are_told() -> None:
     data = {"careful": RUNS["careful"]}
     turns = invented(data, "dialogue", "turn")
     with pytest.warns(
-        dstbench.DstbenchWarning, match="50 resamples are too few for 3 differences: no adjusted p can be 0.05"
+        dstbench.DstbenchWarning,
+        match="50 resamples are too few for 3 differences of Pearson's r: no adjusted p can be 0.05",
     ):
         found = dstbench.correlate(data, metrics=NAMES, ratings=turns, resamples=50)
-    assert found.tests["p_adjusted"].min() > 0.05  # type: ignore[operator]
+    p = found.rated_differences.filter(test="bootstrap")["p_adjusted"]
+    assert len(p) == 3
+    assert (p > 0.05).all()
     dstbench.correlate(data, metrics=NAMES, ratings=turns, resamples=60)
 
 
@@ -324,8 +403,8 @@ BAD = {
     "run,dialogue,rating\na,A,1\n,A,1\n": "line 3: the run '' is empty",
     "dialogue,turn,rating\nA,1.5,1\n": "line 2: the turn '1.5' is no whole number from 0 to 65535",
     "dialogue,turn,rating\nA,-1,1\n": "line 2: the turn '-1' is no whole number",
-    "dialogue,rating\nmul0484.json,1\nA,1\nMUL0484,2\n": r"rated twice, in lines 2 and 4 \(dialogue MUL0484\)",
-    "dialogue\trating\tturn\nA\t1\t2\nA\t1\t2\n": r"rated twice, in lines 2 and 3 \(dialogue A, turn 2\)",
+    "dialogue,rating\nmul0484.json,1\nA,1\nMUL0484,2\n": r"rated twice, in line 2 and line 4 \(dialogue MUL0484\)",
+    "dialogue\trating\tturn\nA\t1\t2\nA\t1\t2\n": r"rated twice, in line 2 and line 3 \(dialogue A, turn 2\)",
 }  # fmt: skip
 
 
@@ -381,18 +460,57 @@ def test_the_finding_comes_first(rated: list[str]) -> None:
     pooled = found.rated.filter(run="pooled", coefficient="pearson").sort("value", descending=True)
     metric, r, low, high = pooled.select("metric", "value", "low", "high").row(0)
     assert lines[0].startswith(f"{metric} agrees best with the ratings (r = {r:.3f}, {low:.3f} to {high:.3f}; 180")
-    p = {
-        frozenset((first, second)) - {f"rating,{metric}"}: adjusted
-        for first, second, adjusted in found.tests.filter(run="pooled")
-        .select("first", "second", "p_adjusted")
-        .iter_rows()
-        if f"rating,{metric}" in (first, second)
-    }
-    by_chance = [name for name in NAMES.split(",") if name != metric and p[frozenset([f"rating,{name}"])] > 0.05]
-    better = [name for name in NAMES.split(",") if name != metric and name not in by_chance]
-    assert (f"better than {', '.join(better)} by more than chance" in lines[1]) == bool(better)
-    assert (f"its lead on {', '.join(by_chance)} could be chance" in lines[1]) == bool(by_chance)
-    assert max(map(len, lines[: lines.index("intervals and p by resampling whole dialogues")])) <= 100
+    for line, coefficient in zip(lines[1:], ("pearson", "spearman", "kendall"), strict=False):
+        of_best = found.rated_differences.filter(
+            (pl.col("metric") == metric) | (pl.col("other") == metric), run="pooled", coefficient=coefficient
+        )
+        p = {one if other == metric else other: p for one, other, p in of_best["metric", "other", "p_adjusted"].rows()}
+        by_chance = [name for name in NAMES.split(",") if p.get(name, 0) > 0.05]
+        better = [name for name in NAMES.split(",") if p.get(name, 1) <= 0.05]
+        if coefficient == "pearson" or line.startswith("by "):
+            assert (f"better than {', '.join(better)} by more than chance" in line) == bool(better)
+            assert (f"its lead on {', '.join(by_chance)} could be chance" in line) == bool(by_chance)
+    below = lines.index("intervals and p by resampling whole dialogues")
+    assert max(map(len, lines[:below])) <= 100
+    assert "by more than chance: p, adjusted by Holm's method for 3 differences, is at most 0.05" in lines[below:]
+
+
+def test_a_metric_is_not_best_for_being_undefined() -> None:
+    """Its r is over other turns than the others'; where both are defined, another one is ahead."""
+    from dstbench.rendering.ratings import finding
+
+    data = {"careful": RUNS["careful"]}
+    table = scores(data, "jga,rsa,gca", "dialogue", "turn")
+    rng = np.random.default_rng(0)
+    # What GCA is undefined in is rated at random; elsewhere ratings follow RSA, and GCA less so.
+    noise = pl.Series(rng.random(table.height))
+    rating = pl.when(pl.col("gca").is_null()).then(4 * noise).otherwise(3 * pl.col("rsa") + 0.6 * noise)
+    ratings = table.select("dialogue", "turn", rating=rating)
+    found = dstbench.correlate(data, metrics="rsa,gca", ratings=ratings, resamples=200)
+    of_r = dict(found.rated.filter(coefficient="pearson").select("metric", "value").iter_rows())
+    assert of_r["gca"] > of_r["rsa"]
+    row = found.rated_differences.row(0, named=True)
+    assert (row["metric"], row["other"]) == ("rsa", "gca")
+    assert row["difference"] > 0
+    lines = finding(found)
+    assert lines[0].startswith("rsa agrees best with the ratings")
+    assert lines[1] == "r of gca is higher, but over other turns: where both are defined, rsa's is"
+    assert lines[2].startswith("better than gca by more than chance") == (row["p_adjusted"] <= 0.05)
+
+
+def test_no_metric_is_best_where_each_is_behind_another() -> None:
+    """As three metrics can be that are defined in different turns: the signs are turned to a circle here."""
+    from dstbench.rendering.ratings import finding
+
+    ratings = invented({"careful": RUNS["careful"]}, "dialogue")
+    found = dstbench.correlate({"careful": RUNS["careful"]}, metrics=NAMES, ratings=ratings)
+    ahead = pl.Series([1.0, -1.0, 1.0] * 3)  # jga of rsa, gca of jga, rsa of gca
+    by_pair = found.rated_differences.sort("coefficient", maintain_order=True).with_columns(
+        value=ahead, other_value=-ahead, difference=2 * ahead
+    )
+    (line,) = finding(replace(found, rated_differences=by_pair))
+    assert line.startswith("no metric agrees best with the ratings: each of ")
+    assert "could be chance" not in line
 
 
 def test_ratings_that_fall_with_scores_are_told(rated: list[str]) -> None:
@@ -413,6 +531,7 @@ def test_every_format(rated: list[str]) -> None:
     latex = ok(*rated, "--format", "latex")
     assert latex.count(r"\begin{tabular}") == 1
     assert "Kendall" in latex
+    assert latex.count("Holm") == 1
     assert "| metric | Pearson |" in ok(*rated, "--format", "md")
     assert "rated,pooled" in ok(*rated, "--format", "csv")
     code, _, err = run(*rated, "--charts", "figures")

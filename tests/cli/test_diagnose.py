@@ -137,7 +137,7 @@ def fields_of(part: Any) -> set[str]:
 def test_figures_are_written_with_their_data(model: Path) -> None:
     code, _, err = run("diagnose", "model.json", "--charts", "new/figures")
     assert code == 0
-    names = ["first_failures", "gold_slots", "by_turn", "by_length", "errors"]
+    names = ["first_failures", "gold_slots", "by_turn", "by_length", "errors", "timing"]
     assert err.splitlines() == [f"wrote {Path('new/figures') / name}.vl.json" for name in names]
     code, _, err = run("traits", "model.json", "--charts", "new/figures", "--to", "sum")
     names += ["to_sum", "nu_paper", "traits"]

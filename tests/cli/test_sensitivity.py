@@ -19,7 +19,7 @@ from data_schemas.write import TABLES
 from dstbench.analysis.sensitivity import Sensitivity
 from dstbench.cli.help import topics
 from dstbench.demo import synthetic, write_sample
-from dstbench.metrics import DEFAULT
+from dstbench.metrics.registry import REGISTRY
 from dstbench.rendering.charts.draw import draw_figure
 from dstbench.rendering.charts.sensitivity import sensitivity_charts
 from tests.commands import ok, run
@@ -36,14 +36,16 @@ def gold(here: Path) -> Path:
 
 
 def test_text_begins_with_what_matters_most_and_shows_each_kind(gold: Path) -> None:
-    out = ok("sensitivity", "gold.parquet", "-m", "jga,tla", "--kinds", "late,missed")
-    found = dstbench.sensitivity("gold.parquet", metrics="jga,tla", kinds=["missed", "late"])
+    out = ok("sensitivity", "gold.parquet", "-m", "jga,fga,tla", "--kinds", "late,missed")
+    found = dstbench.sensitivity("gold.parquet", metrics="jga,fga,tla", kinds=["missed", "late"])
     conclusion, *_ = out.partition("\n\n")
-    first, last = (100 * found.costs.filter(kind="missed", metric="jga")["loss"].gather([0, -1])).round(1)
-    assert conclusion.splitlines()[0] == (
-        f"jga depends most on the position: one missed value costs {first} points at 0-20 %, {last} at 80-100 %"
-    )
-    assert "tla depends least" in conclusion.splitlines()[1]
+    first, last = 100 * found.costs.filter(kind="missed", metric="jga")["loss"].gather([0, -1])
+    mean = 100 * found.bias.filter(kind="missed", metric="tla")["loss"].item()
+    assert conclusion.splitlines() == [
+        "jga depends most on the position: one missed value costs "
+        f"{first:.2f} points at 0-20 %, {last:.2f} at 80-100 %",
+        f"tla does not depend on the position: one missed value costs {mean:.2f} points on average (bias 0)",
+    ]
     bias = found.bias.filter(kind="missed", metric="jga").row(0, named=True)
     shown = [f"{100 * bias[name]:.2f}" for name in ("bias", "low", "high")]
     assert [*shown[:2], "to", shown[2], f"{bias['relative']:.3f}"] == next(
@@ -53,11 +55,57 @@ def test_text_begins_with_what_matters_most_and_shows_each_kind(gold: Path) -> N
     assert all(len(line) <= 100 for line in out.splitlines() if not line.startswith("signature"))
 
 
-def test_metrics_that_depend_on_the_position_alike_are_not_ranked(gold: Path) -> None:
+@pytest.mark.parametrize(
+    ("metrics", "kind", "bins", "wanted"),
+    [
+        (
+            "jga,sa",
+            "missed",
+            "5",
+            [r"jga depends on the position, as does sa: one missed .* at 0-20 %, .* at 80-100 %"],
+        ),
+        ("jga,sa,fga,tla", "late", "5", [r"jga does not depend on the position, nor do sa, fga and tla: .*\(bias 0\)"]),
+        ("fga", "missed", "5", [r"fga depends on the position: one missed value costs [\d.]+ .*\(bias -[\d.]+\)"]),
+        ("jga", "missed", "1", [r"jga depends on the position: one missed value costs [\d.]+ points at 0-100 %"]),
+        (
+            "jga,sa,rsa",
+            "wrong",
+            "5",
+            ["rsa depends most .*", "jga depends least on the position, as does sa: one wrong .*"],
+        ),
+    ],
+)
+def test_the_conclusion_names_all_metrics_that_depend_on_the_position_alike(
+    gold: Path, metrics: str, kind: str, bins: str, wanted: list[str]
+) -> None:
+    out = ok("sensitivity", "gold.parquet", "-m", metrics, "--kinds", kind, "--bins", bins)
+    lines = out.partition("\n\n")[0].splitlines()
+    assert len(lines) == len(wanted)
+    assert all(re.fullmatch(pattern, line) for pattern, line in zip(wanted, lines, strict=True)), lines
+
+
+def test_what_is_drawn_is_said(gold: Path) -> None:
     out = ok("sensitivity", "gold.parquet", "-m", "jga,sa", "--sample", "2", "--seed", "7")
-    assert "depends" not in out
-    assert re.search(r"^jga: one missed value costs", out)
     assert "60 drawn, at most 2 in a dialogue, with seed 7" in out
+
+
+def test_a_kind_without_errors_has_no_table(here: Path) -> None:
+    states = [{"dialogue_id": "A", "turn": n, "gold": {"hotel-area": "north"}} for n in range(3)]
+    Path("gold.jsonl").write_text("".join(f"{json.dumps(state)}\n" for state in states))
+    code, out, err = run("sensitivity", "gold.jsonl", "-m", "jga", "--kinds", "missed,wrong,over")
+    assert code == 0
+    assert "wrong" not in out
+    assert "error wrong (gold has no other value of the slot), over (the domain" in err
+    for form in ("md", "latex"):
+        _, out, _ = run("sensitivity", "gold.jsonl", "-m", "jga", "--format", form)
+        assert "over:" not in out
+        assert "dropped: the value" in out
+
+
+def test_a_hundred_bins_are_called_apart(gold: Path) -> None:
+    out = ok("sensitivity", "gold.parquet", "-m", "jga", "--kinds", "late", "--bins", "100")
+    assert " 0-1 %   1-2 %" in out
+    assert run("sensitivity", "gold.parquet", "--bins", "101")[0] == 2
 
 
 def test_json_has_the_frames_that_the_schemas_say_and_csv_their_rows(gold: Path) -> None:
@@ -116,7 +164,7 @@ def test_one_dialogue_says_what_it_cannot_tell(here: Path) -> None:
     code, out, err = run("sensitivity", "gold.jsonl")
     assert code == 0
     assert out.startswith("whether one missed value costs more early or late in a dialogue cannot be said")
-    assert "at the same position" in err
+    assert "no dialogue has errors in two turns" in err
 
 
 # --- the topic --------------------------------------------------------------------------------------------------------
@@ -143,6 +191,17 @@ def losses(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[tuple[st
     return ok("sensitivity", sample, "--kinds", "missed"), rows
 
 
+def test_a_wrong_value_that_is_similar_costs_less_with_partial_credit(losses: Any, tmp_path: Path) -> None:
+    """What the topic says of `--match levenshtein`."""
+    write_sample(synthetic(), tmp_path)
+    out = ok(
+        "sensitivity", str(tmp_path / "careful.parquet"), "-m", "soft-rsa", "--kinds", "wrong", "--match", "levenshtein"
+    )
+    _, rows = losses
+    (line,) = (line for line in out.splitlines() if line.startswith(" soft-rsa"))
+    assert float(line.split()[1]) < float(rows["rsa", "wrong"][0])
+
+
 def test_every_figure_of_the_topic_is_what_the_command_prints(losses: Any) -> None:
     printed, rows = losses
     quoted = FIGURES.findall(TOPIC)
@@ -152,7 +211,8 @@ def test_every_figure_of_the_topic_is_what_the_command_prints(losses: Any) -> No
         r"```text\n\$ dstbench sensitivity careful.parquet --kinds missed\n(.*?)```", TOPIC, re.DOTALL
     )
     assert printed.startswith(block)
-    assert {metric for metric, *_ in quoted} >= set(DEFAULT.split(","))
+    of_states = {name for name, metric in REGISTRY.items() if not metric.is_count} - {"intent", "requested-f1"}
+    assert {metric for metric, *_ in quoted} == of_states
     bare = TOPIC.replace(block, "")
     assert len(re.findall(r"\d+\.\d\d\b", bare)) == 2 * len(quoted)  # no figure is quoted in another way
 
@@ -166,5 +226,5 @@ def test_what_the_topic_says_of_them_is_so(losses: Any) -> None:
     assert loss["fga", "missed"] < loss["jga", "missed"]
     assert loss["fga", "late"] == loss["jga", "late"] == loss["tla", "missed"]
     assert loss["gca", "wrong"] > loss["gca", "missed"]
-    assert loss["soft-jga", "missed"] == loss["jga", "missed"]
-    assert loss["soft-aga", "missed"] == loss["aga", "missed"]
+    for name in ("jga", "aga", "rsa", "gca"):
+        assert loss[f"soft-{name}", "missed"] == loss[name, "missed"]

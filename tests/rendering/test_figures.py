@@ -96,6 +96,19 @@ def test_figures_fit_on_a_page_and_name_every_run_whole(count: int) -> None:
                 assert re.search(rf">[^<]*seed_{number}(?: |<)", svg), (name, number)
 
 
+def test_timing_is_drawn_as_shares_of_the_slots_that_can_be_late_or_early() -> None:
+    found = dstbench.diagnose(RUNS)
+    chart = diagnosis_charts(found)["timing"]
+    for timing, kind in (("late", "missed"), ("early", "over")):
+        drawn = [row for row in chart["data"]["values"] if row["timing"].startswith(f"{timing}, of {kind}")]
+        assert [row["run"] for row in drawn] == list(RUNS)
+        assert [row["share"] for row in drawn] == (found.timing[timing] / found.timing[kind]).to_list()
+    late = {"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "east"}, "pred": {}}
+    without_over = diagnosis_charts(dstbench.diagnose([late, {**late, "turn": 1, "pred": late["gold"]}]))["timing"]
+    texts = shown_texts(draw_figure(without_over, "svg").decode())
+    assert "late, of missed slots" in texts
+
+
 def test_the_width_can_be_chosen() -> None:
     for name, chart in charts_of(7).items():
         assert size(draw_figure(chart, "svg", 300).decode())[0] == pytest.approx(300, rel=0.03), name
@@ -419,7 +432,7 @@ def test_on_the_command_line(here: Path) -> None:
         ("score --by domain", ["scores"]),
         ("sweep", ["conventions"]),
         ("correlate", ["correlations"]),
-        ("diagnose", ["by_length", "by_turn", "errors", "first_failures", "gold_slots"]),
+        ("diagnose", ["by_length", "by_turn", "errors", "first_failures", "gold_slots", "timing"]),
     ],
 )
 def test_commands_draw_their_figures(command: str, figures: list[str], here: Path) -> None:

@@ -348,6 +348,8 @@ def test_models_and_a_baseline_are_compared_as_compare_does() -> None:
     for frame in ("models", "differences", "design"):
         assert getattr(found.leaderboard, frame).equals(getattr(board, frame)), frame
     assert "90 % intervals" in found.to_markdown()
+    assert found.costs is not None
+    assert found.costs.bias["level"].unique().to_list() == [0.9]
     alone = dstbench.report(runs, metrics="jga", baseline="m2", most=1).leaderboard.design
     assert alone["baseline"].item() == "m2"
 
@@ -465,6 +467,25 @@ def test_many_dialogues_are_not_scored_again_with_errors(monkeypatch: pytest.Mon
     found = dstbench.report(synthetic(10), metrics="jga", most=1)
     assert found.costs is None
     assert any("there are 10 dialogues" in note for note in found.notes)
+
+
+def test_the_chapter_on_metrics_begins_with_what_it_shows_and_says_how_it_was_computed() -> None:
+    found = dstbench.report(synthetic(20), metrics="jga,tla", most=1, seed=3)
+    _, chapter, _ = re.split(r"## Metrics|## Figures", found.to_markdown())
+    lead, *_, below = chapter.strip().split("\n\n")
+    assert "jga depends most on the position: one missed value costs" in lead
+    assert "tla does not depend on the position" in lead
+    assert "drawn, at most 3 in a dialogue, with seed 3; 20 dialogues" in below
+    means = found.leaderboard.scores.group_by("metric").agg(pl.col("value").mean())
+    for metric, mean in means.iter_rows():
+        assert f"\n| {metric} | {100 * mean:.2f} |" in chapter.partition("### Spread")[2]
+
+
+def test_what_costs_of_errors_leave_out_is_noted() -> None:
+    lone = [{**EXAMPLE[0], "dialogue_id": f"MUL800{n}"} for n in range(2)]
+    states = [*({**state, "dialogue_id": name} for name in ("MUL7001", "MUL7002") for state in EXAMPLE), *lone]
+    notes = dstbench.report(states, metrics="jga", most=1).notes
+    assert any(re.match("gold: .* are in dialogues of one turn, which have no position", note) for note in notes)
 
 
 def test_why_no_cost_of_errors_is_shown_is_said() -> None:

@@ -10,17 +10,21 @@ from hypothesis import strategies as st
 from dstbench.arrays import Floats
 from dstbench.errors import UsageError
 from dstbench.stats import linearised_se
-from dstbench.stats.clusters import ClusterSums
+from dstbench.stats.clusters import ClusterRatio, sums_of_mean, sums_of_slope
 
 units = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(-8, 8)), min_size=1, max_size=30).map(
     lambda rows: np.array(sorted(rows), np.float64).T
 )
 
 
-def sums_of(rows: Floats) -> ClusterSums:
-    sums = ClusterSums()
-    sums.add(rows[0].astype(np.int64), rows[1] / 4, rows[2])
-    return sums
+def mean_and_slope(rows: Floats, cuts: tuple[float, ...] = (np.inf,)) -> tuple[ClusterRatio, ClusterRatio]:
+    """Of units (cluster, x, y), added in parts: up to a cluster each."""
+    mean, slope = ClusterRatio(), ClusterRatio()
+    for start, end in zip((-np.inf, *cuts), (*cuts, np.inf), strict=True):
+        cluster, x, y = rows[:, (rows[0] >= start) & (rows[0] < end)]
+        mean.add(*sums_of_mean(cluster.astype(np.int64), y))
+        slope.add(*sums_of_slope(cluster.astype(np.int64), x / 4, y))
+    return mean, slope
 
 
 def se_of(low: float, high: float, clusters: int, level: float) -> float:
@@ -32,58 +36,72 @@ def se_of(low: float, high: float, clusters: int, level: float) -> float:
 @given(units)
 def test_they_are_those_of_residuals_summed_by_cluster(rows: Floats) -> None:
     cluster, x, y = rows[0], rows[1] / 4, rows[2]
-    sums, names = sums_of(rows), np.unique(cluster)
-    assert (sums.units, sums.clusters) == (len(y), len(names))
-    mean = sums.mean(0.9)
-    assert mean.value == pytest.approx(y.mean())
+    mean, slope = mean_and_slope(rows)
+    names = np.unique(cluster)
+    assert (mean.denominator, mean.clusters) == (len(y), len(names))
+    value, low, high = mean.interval(0.9)
+    assert value == pytest.approx(y.mean())
     if len(names) > 1:
         of_cluster = [[y[cluster == name].sum(), (cluster == name).sum()] for name in names]
-        wanted = linearised_se(*np.array(of_cluster).T)
-        assert se_of(mean.low, mean.high, len(names), 0.9) == pytest.approx(wanted, abs=1e-6)
-    slope = sums.slope(0.9)
-    if len(set(x)) == 1:
-        assert np.isnan(slope.value)
-        return
-    best, start = np.polyfit(x, y, 1)
-    assert slope.value == pytest.approx(best, abs=1e-9)
-    if len(names) > 1:
-        influence = (x - x.mean()) * (y - start - best * x) / ((x - x.mean()) ** 2).sum()
-        squares = sum(influence[cluster == name].sum() ** 2 for name in names)
-        wanted = np.sqrt(squares * len(names) / (len(names) - 1))
-        assert se_of(slope.low, slope.high, len(names), 0.9) == pytest.approx(wanted, abs=1e-6)
+        assert se_of(low, high, len(names), 0.9) == pytest.approx(linearised_se(*np.array(of_cluster).T), abs=1e-6)
     else:
-        assert np.isnan(slope.low)
+        assert np.isnan(low)
+
+    value, low, high = slope.interval(0.9)
+    several = [name for name in names if len(set(x[cluster == name])) > 1]
+    assert slope.clusters == len(several)
+    if not several:
+        assert np.isnan(value)
+        return
+    columns = np.column_stack([x, *(cluster == name for name in names)])  # an intercept for each cluster
+    best, *_ = np.linalg.lstsq(columns, y, rcond=None)
+    assert value == pytest.approx(best[0], abs=1e-9)
+    if len(several) == 1:
+        assert np.isnan(low)
+        return
+    residual = y - columns @ best
+    centred = x - np.array([x[cluster == name].mean() for name in cluster])
+    squares = sum((centred * residual)[cluster == name].sum() ** 2 for name in several)
+    wanted = np.sqrt(squares * len(several) / (len(several) - 1)) / (centred**2).sum()
+    assert se_of(low, high, len(several), 0.9) == pytest.approx(wanted, abs=1e-6)
 
 
-@given(units, st.integers(0, 6))
-def test_clusters_may_be_added_in_parts(rows: Floats, cut: int) -> None:
-    whole, parts = sums_of(rows), ClusterSums()
-    for part in (rows[:, rows[0] < cut], rows[:, rows[0] >= cut]):
-        if part.shape[1]:
-            parts.add(part[0].astype(np.int64), part[1] / 4, part[2])
-    assert (whole.units, whole.clusters) == (parts.units, parts.clusters)
-    for one, other in ((whole.mean(), parts.mean()), (whole.slope(), parts.slope())):
-        assert one == pytest.approx(other, abs=1e-6, nan_ok=True)
+@given(units, st.lists(st.integers(0, 6), min_size=1, max_size=3))
+def test_clusters_may_be_added_in_parts(rows: Floats, cuts: list[int]) -> None:
+    for whole, parts in zip(mean_and_slope(rows), mean_and_slope(rows, tuple(sorted(cuts))), strict=True):
+        assert whole.clusters == parts.clusters
+        assert whole.interval() == pytest.approx(parts.interval(), abs=1e-6, nan_ok=True)
+
+
+@given(units, st.lists(st.floats(-1, 1), min_size=6, max_size=6))
+def test_what_is_the_same_in_all_of_a_cluster_has_no_slope(rows: Floats, levels: list[float]) -> None:
+    """However long clusters are, and wherever their units are: exactly 0, with nothing around it."""
+    same = np.array(levels)[rows[0].astype(np.int64)]
+    _, slope = mean_and_slope(np.stack([rows[0], rows[1], same]))
+    value, low, high = slope.interval()
+    assert slope.clusters == 0 or value == 0
+    assert slope.clusters < 2 or low == high == 0
 
 
 def test_nothing_has_no_mean_and_a_level_is_a_share() -> None:
-    assert np.isnan([*ClusterSums().mean(), *ClusterSums().slope()]).all()
-    for of in (ClusterSums().mean, ClusterSums().slope):
-        with pytest.raises(UsageError, match="level"):
-            of(1.5)
+    assert np.isnan(ClusterRatio().interval()).all()
+    with pytest.raises(UsageError, match="level"):
+        ClusterRatio().interval(1.5)
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
-    """Units of a cluster share a level and a slope of their own, so that intervals over units would be too narrow."""
+    """Units of a cluster share a level and a slope of their own, so that intervals over units would be too narrow.
+
+    The higher its level, the later are a cluster's units, so the slope over all units alike would be too high.
+    """
     generator, rounds, clusters = np.random.default_rng(1), 600, 40
     held = np.zeros(2)
     for _ in range(rounds):
-        size = generator.integers(1, 12, clusters)
-        cluster = np.repeat(np.arange(clusters), size)
-        x = generator.integers(0, 6, len(cluster)) / 5
+        cluster = np.repeat(np.arange(clusters), 5)
         level, slope = generator.normal(3, 1, clusters), generator.normal(-2, 1, clusters)
-        sums = ClusterSums()
-        sums.add(cluster, x, level[cluster] + slope[cluster] * x + generator.normal(0, 0.5, len(cluster)))
-        held += [low <= truth <= high for (_, low, high), truth in ((sums.mean(), 2.0), (sums.slope(), -2.0))]
+        x = np.tile(np.arange(5) / 4, clusters) + 0.1 * level[cluster]
+        y = level[cluster] + slope[cluster] * (x - 0.8) + generator.normal(0, 0.5, len(cluster))
+        mean, within = mean_and_slope(np.stack([cluster, 4 * x, y]))
+        held += [low <= truth <= high for (_, low, high), truth in ((mean.interval(), 3.0), (within.interval(), -2.0))]
     assert (held / rounds > 0.92).all()
     assert (held / rounds < 0.975).all()

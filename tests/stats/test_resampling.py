@@ -252,6 +252,14 @@ def test_a_score_may_be_infinite() -> None:
     )
 
 
+@pytest.mark.parametrize("undefined", [0, 5, 6])
+def test_limits_leave_out_at_most_a_twentieth(undefined: int) -> None:
+    resampled = np.arange(100.0)
+    resampled[:undefined] = np.nan
+    found = Replicates(50.0, resampled, None, 1.0)
+    assert found.limits(0.9) == (found.estimate(0.9).percentile if undefined <= 5 else None)
+
+
 def test_undefined_resamples_are_counted() -> None:
     sums = np.zeros((1, 10, 2))
     sums[0, 0] = [1, 2]  # every other dialogue has nothing: about a third of the resamples are undefined
@@ -262,7 +270,9 @@ def test_undefined_resamples_are_counted() -> None:
     assert estimate.level == 0.95
     assert estimate.percentile == (0.5, 0.5)
     assert estimate.bca is None
+    assert found.limits() is None
     (found,) = Bootstrap.draw(np.zeros((1, 10, 2)), 10).replicates(ratio)
+    assert found.limits() is None
     assert np.isnan([found.estimate().value, found.estimate().se, *found.estimate().percentile, found.p()]).all()
     with pytest.raises(dstbench.UsageError, match="not between 0 and 1"):
         found.estimate(95)

@@ -27,6 +27,7 @@ from dstbench.rendering.charts.grammar import (
 )
 from dstbench.rendering.tables import IS_COUNT
 from dstbench.schema.names import name_of
+from dstbench.scoring.timing import TIMING
 
 if TYPE_CHECKING:
     from dstbench.analysis.diagnose import Diagnosis
@@ -34,13 +35,14 @@ if TYPE_CHECKING:
 
 
 def diagnosis_charts(diagnosis: Diagnosis) -> dict[str, Chart]:
-    """The figures of a diagnosis: those of Kim et al. 2022, JGA by turn and by length, and kinds of errors."""
+    """The figures of a diagnosis: those of Kim et al. 2022, JGA by turn and by length, kinds of errors, and timing."""
     return {
         "first_failures": _first_failures(diagnosis.first_failures),
         "gold_slots": gold_slots(diagnosis.gold_slots),
         "by_turn": jga_line(diagnosis.by_turn, "turn", "Turn"),
         "by_length": jga_line(diagnosis.by_length, "length", "Turns of the dialogue"),
         "errors": _kinds_of_errors(diagnosis.errors),
+        "timing": _timing(diagnosis.timing),
     }
 
 
@@ -104,6 +106,20 @@ def _kinds_of_errors(rows: pl.DataFrame) -> Chart:
     x = number("n", title="Slots of turns", axis={"tickCount": 3, "format": "~s"})
     whole = chart("Kinds of errors", "bar", shown, {"x": x, "y": named_axis("class", classes)}, by="kind")
     return in_panels(Chart({**whole, "height": row_step(classes)}), "run", unique(shown["run"]))
+
+
+def _timing(rows: pl.DataFrame) -> Chart:
+    """The shares of missed slots that are late and of over-predicted ones that are early, from `Diagnosis.timing`."""
+    shares = [
+        rows.select("run", timing=pl.lit(f"{timed}, of {name_of(kind).lower()}"), share=f"{timed}_share", slots=kind)
+        for kind, timed in TIMING.items()
+    ]
+    shown = pl.concat(shares)
+    x = percent("share", 3, title="Share of these slots of turns", scale={"zero": True})
+    y = named_axis("run", unique(rows["run"]))
+    bar = {"type": "bar", "color": COLOURS[0], "tooltip": True}
+    whole = specification("Errors of timing", shown, mark=bar, encoding={"x": x, "y": y})
+    return in_panels(Chart({**whole, "height": row_step(unique(rows["run"]))}), "timing", unique(shown["timing"]))
 
 
 def _along_trait(dialogues: pl.DataFrame, bins: pl.DataFrame) -> Chart:
