@@ -25,6 +25,8 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "metric": "the metric",
     **{key: choice.metadata["meaning"] for key, choice in SIGNED.items()},
     "missing": CHOICES["missing"].metadata["meaning"],
+    "slot-map": "the other names of slots",
+    "id-map": "gold's ids of dialogues",
     "by": "the grouping",
     "frames": "the number of gold's frames",
     "gold": "gold, as it is compared",
@@ -35,6 +37,8 @@ _MEANINGS: Final[Mapping[str, str]] = {
 # The form of counted or computed values, as a pattern and in words.
 _FORMS: Final = {
     "gold": ("[0-9a-f]{8}", "eight hexadecimal digits"),
+    "slot-map": ("#[0-9a-f]{8}", "a hash of its content"),
+    "id-map": ("#[0-9a-f]{8}", "a hash of its content"),
     "d": ("[0-9]+", "a number"),
     "t": ("[0-9]+", "a number"),
 }

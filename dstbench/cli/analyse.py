@@ -11,18 +11,15 @@ from dstbench.cli.command import Result, command
 from dstbench.cli.options import (
     ConventionChoices,
     Drawing,
-    From,
-    Gold,
+    HowToRead,
     Level,
     Metrics,
-    MissingOption,
     Runs,
     Seed,
-    Split,
     TableOutput,
     named_values,
 )
-from dstbench.cli.output import as_text, check_outputs
+from dstbench.cli.output import as_path, as_text, check_outputs
 from dstbench.typing import NonUniformity, Per, Protocol, TailOrientation
 
 
@@ -166,10 +163,7 @@ def show(
     ] = None,
     metrics: Metrics = None,
     most: Annotated[int, typer.Option(min=1, help="Number of dialogues that are listed.")] = 10,
-    gold: Gold = None,
-    from_format: From = None,
-    missing: MissingOption = None,
-    split: Split = None,
+    how: HowToRead,
     table: TableOutput,
     choices: ConventionChoices,
 ) -> str:
@@ -180,17 +174,17 @@ def show(
     from dstbench.analysis.show import walk_through, worst_dialogues
     from dstbench.rendering.show import render_walkthrough, render_worst
 
-    runs = Runs([run, *([against] if against else [])], gold, from_format, None, missing, split)
+    paths = [as_path(path) for path in (run, against) if path is not None]
     if dialogue is None:
-        worst = worst_dialogues(runs.paths, most=most, metrics=metrics, profile=choices.convention(), **runs.reading)
+        worst = worst_dialogues(paths, most=most, metrics=metrics, profile=choices.convention(), **how.reading)
         return render_worst(worst, table.form)
     walkthrough = walk_through(
-        runs.paths,
+        paths,
         dialogue,
         context=as_text(context),
         metrics=metrics,
         profile=choices.convention(),
-        **runs.reading,
+        **how.reading,
     )
     return render_walkthrough(walkthrough, table.form)
 

@@ -18,6 +18,7 @@ from dstbench.cli.options import (
     Split,
     Table,
     TableOutput,
+    listed_names,
     named_values,
 )
 from dstbench.cli.output import as_path, as_text, check_outputs
@@ -105,7 +106,9 @@ def diff(
     before: Annotated[Path, typer.Argument(metavar="BEFORE", help="The earlier version of a dataset.")],
     after: Annotated[Path, typer.Argument(metavar="AFTER", help="The later version.")],
     *,
-    name: Annotated[list[str] | None, typer.Option(help="Names of the two versions, in order.")] = None,
+    name: Annotated[
+        list[str] | None, typer.Option(help="Names of the two versions, in order: 2.0,2.1, or one option for each.")
+    ] = None,
     top: Annotated[int, typer.Option(min=1, help="Number of changes that text shows.")] = 20,
     split: _OfSplit = None,
     drawing: Drawing,
@@ -122,7 +125,7 @@ def diff(
     from dstbench.rendering.charts.audits import difference_charts
 
     differences = dstbench.audit.diff(
-        as_path(before), as_path(after), profile=choices.convention(), names=name, split=split
+        as_path(before), as_path(after), profile=choices.convention(), names=listed_names(name, 2), split=split
     )
     return Result(render_differences(differences, table.form, top=top), drawing.write(difference_charts, differences))
 

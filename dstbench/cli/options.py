@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args, g
 
 import typer
 
-from dstbench.cli.output import as_path, write_files
+from dstbench.cli.output import as_path, as_text, write_files
 from dstbench.conventions.choices import CHOICES, description, file_type
 from dstbench.typing import Adjustment, EngineName, FigureFormat, Missing, TableFormat
 
@@ -116,8 +116,41 @@ class _Fields(OptionGroup):
         return {f.name: (hints[f.name], required if f.default is MISSING else f.default) for f in fields(cls)}  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
-class Runs(_Fields):
+@dataclass(frozen=True, kw_only=True)
+class HowToRead(_Fields):
+    """How prediction files are read, and what they are compared to."""
+
+    gold: Gold = None
+    from_format: From = None
+    missing: MissingOption = None
+    split: Split = None
+    keys: KeysOption = None
+    slot_map: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Your slots and their other names: two columns (CSV, TSV), or JSON."),
+    ] = None
+    id_map: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Your ids of dialogues and gold's: two columns, or JSON.")
+    ] = None
+
+    @property
+    def reading(self) -> "Reading":
+        """How the runs are read, as keyword arguments of functions."""
+        from dstbench.readers.options import parse_keys
+
+        return {
+            "gold": as_text(self.gold),
+            "format": self.from_format,
+            "missing": self.missing,
+            "split": self.split,
+            "keys": parse_keys(self.keys) if self.keys else None,
+            "slot_map": as_text(self.slot_map),
+            "id_map": as_text(self.id_map),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runs(HowToRead):
     """The runs that a command works on, how they are read, and the engine that computes."""
 
     runs: Annotated[
@@ -126,14 +159,9 @@ class Runs(_Fields):
             metavar="RUN...", help="Prediction files, packed or not, folders of them, or long tables (.parquet)."
         ),
     ]
-    gold: Gold = None
-    from_format: From = None
     name: Annotated[
-        list[str] | None, typer.Option("--name", help="Name of a run; repeat it for several, in the order of the runs.")
+        list[str] | None, typer.Option("--name", help="Names of the runs, in their order: a,b, or one option for each.")
     ] = None
-    missing: MissingOption = None
-    split: Split = None
-    keys: KeysOption = None
     engine: Annotated[EngineName, typer.Option(help="Compute in this process, or on a Ray cluster.")] = "local"
     address: Annotated[
         str | None,
@@ -153,17 +181,19 @@ class Runs(_Fields):
 
     @property
     def reading(self) -> "Reading":
-        """How the runs are read, as keyword arguments of functions."""
-        from dstbench.readers.options import parse_keys
+        """How the runs are read, and what they are called."""
+        return {**super().reading, "names": listed_names(self.name, len(self.runs or ()))}
 
-        return {
-            "gold": self.gold and as_path(self.gold),
-            "format": self.from_format,
-            "names": self.name,
-            "missing": self.missing,
-            "split": self.split,
-            "keys": parse_keys(self.keys) if self.keys else None,
-        }
+
+def listed_names(given: list[str] | None, number: int) -> list[str] | None:
+    """The names that are given to things: as many texts as things, which may have commas, or comma-separated ones.
+
+    >>> listed_names(["a,b"], 2), listed_names(["a,b", "c"], 2), listed_names(["a,b", "c"], 3)
+    (['a', 'b'], ['a,b', 'c'], ['a', 'b', 'c'])
+    """
+    if given is None or len(given) == number:
+        return given
+    return [name.strip() for text in given for name in text.split(",")]
 
 
 def promised(output: Path | None, formats: Any) -> Any:

@@ -59,19 +59,7 @@ def read_table(
             return FileTable(pl.read_parquet(file.path, glob=False), "row", 1)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             raise file.error(f"a damaged Parquet file: {str(error).splitlines()[0]}", "write it again") from None
-    content, before = file.read(), 1
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise file.error("it is in UTF-16", "save it as CSV in UTF-8")
-    if line := _SEPARATOR_LINE.match(content):
-        content, separator, before = content[line.end() :], line[1].decode(), 2
-    else:
-        head = _QUOTED.sub(b"", content.partition(b"\n")[0])
-        separator = max(_SEPARATORS, key=lambda sign: head.count(sign.encode()))
-    try:
-        rows = pl.read_csv(BytesIO(content), infer_schema=False, separator=separator)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        reason = str(error).splitlines()[0]
-        raise file.error(f"not a CSV file: {reason}", "save the table as CSV, in UTF-8, or as Parquet") from None
+    rows, separator, content, head = _csv(file)
     for column in rows.columns if columns is None else columns:
         if f"{column}_duplicated_0" in rows.columns:  # as Polars calls a second column of a name
             raise file.error(f"two columns {column}", "give each column a name of its own")
@@ -79,8 +67,45 @@ def read_table(
         names = _hold_only(rows, _ANY_NUMBER) if numbers is None else numbers
         rows = rows.with_columns(_with_points(file, rows[name]) for name in rows.columns if name.strip() in names)
     if content.rstrip(b"\r\n").count(b"\n") == rows.height:  # no text has several lines
-        return FileTable(rows, "line", before + 1)
+        return FileTable(rows, "line", head + 1)
     return FileTable(rows, "row", 1)
+
+
+def read_pairs(file: File, hint: str) -> list[tuple[str, str]]:
+    """The rows of a table of two columns of texts without titles.
+
+    Args:
+        file: The file.
+        hint: The hint of errors about its form.
+
+    Raises:
+        DstbenchError: It is no such table, or a cell is empty.
+    """
+    rows, _, _, _ = _csv(file, titles=False)
+    if rows.width != 2:
+        raise file.error(f"{rows.width} column{'s' * (rows.width != 1)}, not two", hint)
+    for number, (one, other) in enumerate(pairs := rows.fill_null("").rows(), start=1):
+        if not (one.strip() and other.strip()):
+            raise file.error(f"row {number} has an empty cell ({one}, {other})", hint)
+    return [(one, other) for one, other in pairs]
+
+
+def _csv(file: File, *, titles: bool = True) -> tuple[pl.DataFrame, str, bytes, int]:
+    """The table in a CSV file, its separator, its content, and how many lines there are up to its titles."""
+    content, head = file.read(), 1
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise file.error("it is in UTF-16", "save it as CSV in UTF-8")
+    if line := _SEPARATOR_LINE.match(content):
+        content, separator, head = content[line.end() :], line[1].decode(), 2
+    else:
+        first = _QUOTED.sub(b"", content.partition(b"\n")[0])
+        separator = max(_SEPARATORS, key=lambda sign: first.count(sign.encode()))
+    try:
+        rows = pl.read_csv(BytesIO(content), infer_schema=False, separator=separator, has_header=titles)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        reason = str(error).splitlines()[0]
+        raise file.error(f"not a CSV file: {reason}", "save the table as CSV, in UTF-8, or as Parquet") from None
+    return rows, separator, content, head
 
 
 def read_typed(file: File) -> pl.DataFrame:

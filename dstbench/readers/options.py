@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dstbench.errors import UsageError, check_known, did_you_mean, first_repeated
+
+if TYPE_CHECKING:
+    from dstbench.readers.renaming import Names
 
 # Other words for the fields of `Keys`.
 _ROLES: Final = {"id": "dialogue", "dialogue_id": "dialogue"}
@@ -95,10 +98,20 @@ class ReadOptions:
     Attributes:
         format: Name of their format; None: by their content.
         keys: The keys of records of turns; None: by their usual names.
+        slots: What own slots are called by others; None: there are no own ones.
+        dialogues: What gold calls the predicted dialogues; None: as the predictions do.
     """
 
     format: str | None = None
     keys: Keys | None = None
+    slots: Names | None = None
+    dialogues: Names | None = None
+
+    @property
+    def maps(self) -> dict[str, str]:
+        """The hashes of the maps of names, for a run's metadata and its scores' signatures."""
+        maps = {"slot_map": self.slots, "id_map": self.dialogues}
+        return {name: str(names) for name, names in maps.items() if names is not None}
 
     def check(self) -> None:
         """Raise a `UsageError` if there is no such format."""
@@ -108,8 +121,8 @@ class ReadOptions:
             check_known([self.format], FORMATS, "there is no format {!r}")
 
     def for_gold(self) -> ReadOptions:
-        """How gold in a file of its own is read: its format is found by its content."""
-        return ReadOptions(keys=self.keys and self.keys.for_gold())
+        """How gold in a file of its own is read: its format is found by its content, and it keeps its ids."""
+        return ReadOptions(keys=self.keys and self.keys.for_gold(), slots=self.slots)
 
 
 #: By their content, and by the usual names of keys.

@@ -156,6 +156,7 @@ def score_run(
     settings = {
         **convention.settings(),
         "missing": run.meta["missing"],
+        **{name.replace("_", "-"): run.meta[name] for name in ("slot_map", "id_map") if name in run.meta},
         "by": ",".join(by) or "run",
         **_frames_counted(run, convention),
         "gold": f"{sums.fingerprint % 2**32:08x}",
