@@ -1,11 +1,42 @@
 """dstbench: evaluation of dialogue state tracking over one long table.
 
->>> import dstbench
->>> states = [{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}}]
->>> dstbench.score(states, metrics="jga")["value"].item()
-1.0
+score            scores of runs, overall or by domain, slot, turn, length
+Evaluator        scores in a training loop: add states, compute, reset
+check            what a reviewer would ask of a run before you believe its scores
+compare          which runs are better than others: intervals, tests, p
+compare_metrics  which metrics tell runs apart, and whether they agree
+correlate        correlations of metrics, traits of dialogues, people's ratings
+diagnose         where runs fail, and by which errors
+sensitivity      what one error costs under each metric, early and late
+sweep            scores of the same predictions under every profile
+traits           traits of dialogues beside their scores
+fuzzy_pairs      values that only fuzzy matching accepts
+report           one page on all of this, dialogue by dialogue (Report)
+query            any question in SQL
+turns            the turn table: counts per turn, for questions in Polars
 
-Names are imported when they are first used, so that ``import dstbench`` is fast.
+open_runs        runs (Run) from files, frames or states in memory
+scan             the same as one lazy long table
+read             the states in a native file
+contexts         what was said in a dataset
+to_long          states as a long table
+to_turns         a long table as a turn table
+write_long       a run as a Parquet file
+
+parse            a metric from its notation; Metric is the class of your own
+profile          a named convention, with choices of yours (Convention)
+canonical_slot   a slot's canonical name
+engine           where it is computed: threads, or a cluster
+audit            of a dataset: bias, missing annotations, versions, replacement
+stats            tests, intervals and correlations of plain numbers
+signature        signatures: parsed, explained, compared
+
+Errors: DstbenchError, UsageError; warnings: DstbenchWarning. `dstbench help` has a topic per task.
+
+>>> import dstbench
+>>> north = {"hotel-area": "north"}
+>>> dstbench.score([{"dialogue_id": "D1", "turn": 0, "gold": north, "pred": north}]).value("jga")
+1.0
 """
 
 from importlib import import_module
@@ -45,11 +76,13 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from dstbench.runs.open import write_long as write_long
     from dstbench.runs.run import Run as Run
     from dstbench.scoring.engines import engine as engine
+    from dstbench.scoring.evaluator import Evaluator as Evaluator
     from dstbench.scoring.score import score as score
     from dstbench.scoring.score import turns as turns
     from dstbench.scoring.turn_table import to_turns as to_turns
 
-# Each module to the public names that it defines.
+# Each module to the public names that it defines; they are imported when they are first used, so that `import dstbench`
+# is fast.
 _DEFINED_IN = {
     "analysis.check": ["check"],
     "analysis.compare": ["compare"],
@@ -73,6 +106,7 @@ _DEFINED_IN = {
     "runs.open": ["open_runs", "scan", "write_long"],
     "runs.run": ["Run"],
     "scoring.engines": ["engine"],
+    "scoring.evaluator": ["Evaluator"],
     "scoring.score": ["score", "turns"],
     "scoring.turn_table": ["to_turns"],
 }

@@ -107,21 +107,22 @@ def warn(what: str | DstbenchWarning, **about: Any) -> None:
     """Give a warning, or a `DstbenchWarning` of this text, which points to the code outside dstbench that led to it."""
     warning = what if isinstance(what, DstbenchWarning) else DstbenchWarning(what, **about)
     frame, level = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_globals["__name__"].split(".")[0] == "dstbench":
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "dstbench":
         frame, level = frame.f_back, level + 1
     warnings.warn(warning, stacklevel=level)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """The hint ``did you mean …?`` with the most similar known words; None if none is similar.
+    """The hint ``did you mean …?`` with the most similar known words, in any case; None if none is similar.
 
-    >>> did_you_mean("jgaa", ["jga", "sa", "fga"])
-    'did you mean jga or fga?'
+    >>> did_you_mean("jgaa", ["jga", "sa", "fga"]), did_you_mean("mul484", ["MUL0484", "SNG01"])
+    ('did you mean jga or fga?', 'did you mean MUL0484?')
     """
     if len(word) > 100:  # slow to compare, and similar to no known word
         return None
-    near = get_close_matches(word.lower(), list(known), n=3, cutoff=0.55)
-    return f"did you mean {' or '.join(near)}?" if near else None
+    names = {name.lower(): name for name in known}
+    near = get_close_matches(word.lower(), list(names), n=3, cutoff=0.55)
+    return f"did you mean {' or '.join(names[name] for name in near)}?" if near else None
 
 
 def check_known(names: Iterable[str], known: Iterable[str], message: str, hint: str | None = None) -> None:

@@ -14,10 +14,12 @@ from typing import Final
 
 from dstbench.conventions.choices import CHOICES, SIGNED
 from dstbench.conventions.convention import DEFAULTS, why_unknown
-from dstbench.conventions.profiles import PROFILES
+from dstbench.conventions.profile_files import hash_of
+from dstbench.conventions.profiles import PLUGINS, PROFILES
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.metrics import REGISTRY
 from dstbench.metrics import parse as parse_metric
+from dstbench.plugins import is_here
 from dstbench.schema.core import GROUPS
 
 # The keys of a signature in words.
@@ -29,6 +31,7 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "id-map": "gold's ids of dialogues",
     "by": "the grouping",
     "frames": "the number of gold's frames",
+    "format": "the format, as it is not built in",
     "gold": "gold, as it is compared",
     "d": "the number of dialogues",
     "t": "the number of turns",
@@ -192,6 +195,8 @@ def doubts(text: str) -> list[str]:
             clauses += filter(None, [why_unknown(key, value)])
         elif key == "by":
             clauses += [f"scores cannot be grouped by {part!r}" for part in value.split(",") if part not in GROUPS]
+        elif key == "format" and not is_here(value.partition("@")[2]):
+            clauses.append(f"format {_not_here(value)}")
         elif key in _FORMS and not re.fullmatch(_FORMS[key][0], value):
             clauses.append(f"{_MEANINGS[key]} ({key}) is {value!r}, not {_FORMS[key][1]}")
     return clauses
@@ -200,9 +205,14 @@ def doubts(text: str) -> list[str]:
 def _doubts_of_metrics(metrics: str) -> Iterator[str]:
     """Doubts about the metric, or about several that a table has joined by plus signs."""
     for metric in re.findall(r"[^+(@]+(?:\([^)]*\))?(?:@[^+]*)?", metrics):
-        name, _, parameters = metric.partition("@")[0].removesuffix(")").partition("(")
-        if name not in REGISTRY:
-            yield f"metric {name!r} is not built into this dstbench"
+        settings, at, origin = metric.partition("@")
+        name, _, parameters = settings.removesuffix(")").partition("(")
+        if at and is_here(origin):
+            continue
+        if at or name not in REGISTRY:
+            yield (
+                f"metric {_not_here(f'{name}@{origin}')}" if at else f"metric {name!r} is not built into this dstbench"
+            )
             continue
         # Parameters that users cannot set, such as the source of T, are fields of a subclass.
         filled_in = {f.name for kind in REGISTRY[name].__subclasses__() for f in fields(kind)}
@@ -221,19 +231,36 @@ def _doubts_of_profile(settings: Mapping[str, str]) -> Iterator[str]:
     if signed is None:
         yield "it names no profile"
         return
-    name, version = re.fullmatch(r"(.*?)(\.\d+)?\+?", signed, re.DOTALL).groups("")  # type: ignore[union-attr]
-    if name not in PROFILES:
-        variants = " or ".join(profile for profile in PROFILES if profile.startswith(f"{name}@"))
-        hint = f"did you mean {variants}?" if variants else did_you_mean(name, PROFILES)
-        raise UsageError(f"there is no profile {name!r}", hint=hint or "`dstbench ls profiles` lists them")
-    here = PROFILES[name]
-    if name + version != here.name:
+    here = None
+    if in_file := re.fullmatch(r"[^@]*#([0-9a-f]{8})\+?", signed):
+        if not signed.endswith("+") and hash_of(settings) != in_file[1]:
+            yield f"{signed} has other choices: the signature is not whole, or was changed"
+        return
+    if foreign := re.fullmatch(r"(.+)\.\d+@([^+]+)\+?", signed):  # a name, a version, and where it is from
+        here = PLUGINS.find(foreign[1]) if is_here(foreign[2]) else None
+        if here is None:
+            yield f"profile {_not_here(signed)}"
+            return
+    else:
+        name = re.sub(r"(\.\d+)?\+?$", "", signed)
+        if name not in PROFILES:
+            variants = " or ".join(profile for profile in PROFILES if profile.startswith(f"{name}@"))
+            hint = f"did you mean {variants}?" if variants else did_you_mean(name, PROFILES)
+            raise UsageError(f"there is no profile {name!r}", hint=hint or "`dstbench ls profiles` lists them")
+        here = PROFILES[name]
+    if signed.removesuffix("+") != here.name:
         yield f"this dstbench has {here.name}, not {signed}: the choices that are not listed may be others"
     elif not signed.endswith("+"):
         expected, choices = {**DEFAULTS, **here.settings()}, {**DEFAULTS, **settings}
         for key, value in expected.items():
             if choices[key] != value and key != "profile":
                 yield f"{signed} has {key}:{value}, not {choices[key]}: the signature is not whole, or was changed"
+
+
+def _not_here(signed: str) -> str:
+    """That something which is not built in, ``name@origin``, is not at hand."""
+    name, _, origin = signed.removesuffix("+").rpartition("@")
+    return f"{name!r} is not built in: it is of {origin}, which is not here"
 
 
 def _escape(text: str) -> str:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from typer.testing import CliRunner
 
 import dstbench.cli  # noqa: F401 (adds its commands)
+from dstbench import plugins
 from dstbench.cli.app import app
+from dstbench.metrics import parse
 
 #: Exit code, standard output, standard error.
 Result = tuple[int, str, str]
@@ -18,8 +22,24 @@ _WIDTH = {"COLUMNS": "100"}
 
 def run(*words: str) -> Result:
     """A command in this process, which takes a tenth of the time that another process does."""
-    done = CliRunner().invoke(app, words, catch_exceptions=False, env=_WIDTH)
+    with forgetting_modules():
+        done = CliRunner().invoke(app, words, catch_exceptions=False, env=_WIDTH)
     return done.exit_code, done.stdout, done.stderr
+
+
+@contextmanager
+def forgetting_modules() -> Iterator[None]:
+    """The modules that are named with ``--plugins`` are forgotten, as where a process ends."""
+    before, path = dict(plugins._MODULES), [*sys.path]
+    try:
+        yield
+    finally:
+        for module in [module for name, module in plugins._MODULES.items() if name not in before]:
+            sys.modules.pop(module.__name__, None)
+            parse.cache_clear()
+        plugins._MODULES.clear()
+        plugins._MODULES.update(before)
+        sys.path[:] = path
 
 
 def run_apart(*words: str, env: dict[str, str] | None = None) -> Result:

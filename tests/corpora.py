@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hypothesis import strategies as st
 
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import SLOT_SETS
+from dstbench.testing.laws import SLOTS, VALUES, States
 
-States = list[dict[str, Any]]
-
-SLOTS = ("hotel-area", "hotel-name", "hotel-book day", "train-day", "train-leaveat")
-#: "none" and "" mean absent under the default convention, but a listed one is a value to GCA.
-VALUES = ("north", "south", "centre", "none", "", "dontcare")
+__all__ = [
+    "EXAMPLE", "EXAMPLE_SCORES", "OF_FRAMES", "SLOTS", "States", "corpora", "dialogues", "is_refused",
+    "states_of_a_turn",
+]  # fmt: skip
 
 #: The metrics of what frames say, which these states have not.
 OF_FRAMES = ("intent", "requested-f1")

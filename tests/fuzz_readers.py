@@ -133,31 +133,24 @@ def examine(content: bytes, form: str | None = None) -> str:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if states.complete is None:
-                holds_together(states, text)
+                is_whole(states, text)
                 if states.pred is not None and states.gold is not None:
                     to_long(states, states if states.either else None, missing="wrong")
             else:
                 place = pl.DataFrame({"dialogue": ["MUL7001"], "file": ["dialogues_001.json"], "position": [0]})
                 gold = replace(from_memory(EXAMPLE, "example"), places=place.cast({"position": pl.UInt32}))
-                holds_together(states.complete(gold), text)
+                is_whole(states.complete(gold), text)
     except DstbenchError as error:
         return f"refused: {error.what}"
     return states.format
 
 
-def holds_together(states: Any, text: str) -> None:
-    """Every cell is of a turn, no turn or slot is there twice, and nothing of `text` is lost or made up."""
+def is_whole(states: Any, text: str) -> None:
+    """The states hold together, and nothing of `text` is lost or made up."""
+    from dstbench.testing.of_formats import holds_together
+
+    holds_together(states)
     sides = [side for side in (states.gold, states.pred) if side is not None]
-    assert sides
-    for side in sides:
-        assert side.turns.schema == {"dialogue": pl.String, "turn": pl.UInt16}
-        assert side.turns.height > 0
-        assert side.turns.null_count().sum_horizontal().item() == 0
-        assert not side.turns.is_duplicated().any()
-        assert side.cells.columns == ["at", "slot", "value"]
-        assert side.cells.null_count().sum_horizontal().item() == 0
-        assert side.cells.is_empty() or side.cells["at"].max() < side.turns.height
-        assert not side.cells.select("at", "slot").is_duplicated().any()
     turns = pl.concat([side.turns for side in sides]).unique().height
     if states.format in TURNS:
         assert turns == TURNS[states.format](text), f"{turns} turns"

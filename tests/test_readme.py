@@ -25,6 +25,7 @@ from dstbench.readers import FORMATS
 from tests import formats
 from tests.commands import run
 from tests.corpora import EXAMPLE
+from tests.packages import FILES
 from tests.paths import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -65,6 +66,7 @@ NOT_RUN = {
     "uv run python -m benchmarks.papers --all": "needs other people's files; tests/test_published.py does it",
     ".ci/run": "runs the tests",
     "python data_schemas/write.py": "tests/schema/test_schemas.py sees that it would change nothing",
+    "python -m dstbench.testing mylab": "tests/test_plugins.py runs it on what the topic shows",
     "python -m tests.test_public": "tests/test_public.py, likewise",
     ".ci/versions lowest-direct": "installs, and runs tests",
     ".ci/versions highest 3.13": "the same",
@@ -126,6 +128,8 @@ def test_every_command_runs_or_has_a_reason_not_to(here: Path) -> None:
         Path(folder).mkdir(parents=True)
         Path(folder, "dialogues_001.json").write_text(text)
     Path("ratings.csv").write_text("".join(["dialogue,rating\n", *(f"{name},{len(name)}\n" for name in several)]))
+    Path("mylab.py").write_text(FILES["dst-no-extra/no_extra.py"])
+    Path("mylab.toml").write_text(re.findall(r"```toml\n(base.*?)```", TOPICS["plugins"], re.DOTALL)[0])
     Path("db").mkdir()
     Path("db/hotel_db.json").write_text('[{"name": "the copper kettle", "area": "centre"}]')
     ran = set()

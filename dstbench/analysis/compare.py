@@ -31,6 +31,7 @@ from dstbench.runs.common import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
 from dstbench.schema.core import Table
+from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
 from dstbench.stats import Bootstrap, Estimate, Null, Replicates
 from dstbench.stats.differences import TIE
@@ -49,7 +50,7 @@ _BETWEEN_MODELS: Final = "bootstrap of seeds and dialogues"
 
 
 @dataclass(frozen=True)
-class Leaderboard:
+class Leaderboard(Record):
     """A comparison of runs, as frames (schemas in `dstbench.schema.analysis`).
 
     Attributes:

@@ -37,6 +37,7 @@ from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DESIGN
 from dstbench.schema.judging import DEPENDENCE, POWER
+from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics
 from dstbench.stats import Bootstrap, pearson
@@ -48,7 +49,7 @@ TRAITS: Final = ("turns", "n_gold_max", "to_mean", "nu_paper")
 
 
 @dataclass(frozen=True)
-class MetricComparison:
+class MetricComparison(Record):
     """Metrics side by side, as frames (schemas in `dstbench.schema.judging`).
 
     Attributes:

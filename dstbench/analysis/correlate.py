@@ -39,12 +39,13 @@ from dstbench.analysis.ratings import RATING, Ratings, check_runs, rated_rows, r
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, did_you_mean, warn
-from dstbench.metrics import REGISTRY, Metric, parse, parse_all
-from dstbench.metrics.registry import split
+from dstbench.metrics import Metric, parse, parse_all
+from dstbench.metrics.registry import PLUGINS, REGISTRY, find_metric, split
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES, RATED, RATED_DIFFERENCES
 from dstbench.schema.core import TURNS
+from dstbench.schema.record import Record
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
@@ -62,7 +63,7 @@ COLUMNS: Final[Mapping[Per, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True)
-class Correlations:
+class Correlations(Record):
     """Correlations, as frames (schemas in `dstbench.schema.analysis`).
 
     Attributes:
@@ -214,10 +215,11 @@ def _variables(notations: str | Iterable[str | Metric], per: Per) -> dict[str, M
     parts = split(notations)
     columns = COLUMNS[per]
     for part in parts:
-        if isinstance(part, str) and part not in columns and part.partition(":")[0].lower() not in REGISTRY:
+        if isinstance(part, str) and part not in columns and find_metric(part.partition(":")[0]) is None:
             raise UsageError(
                 f"there is no metric and no column of {per}s {part!r}",
-                hint=did_you_mean(part, [*REGISTRY, *columns]) or f"a metric, or one of {', '.join(columns)}",
+                hint=did_you_mean(part, [*REGISTRY, *PLUGINS.names(), *columns])
+                or f"a metric, or one of {', '.join(columns)}",
             )
     named = {str(metric): metric for metric in parse_all([part for part in parts if part not in columns])}
     names = [str(parse(part)) if isinstance(part, str) and part not in columns else str(part) for part in parts]

@@ -16,6 +16,7 @@ from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import ERRORS, FAILURES, FIRST_FAILURES, GOLD_SLOTS, TIMING
 from dstbench.schema.core import LENGTH
+from dstbench.schema.record import Record
 from dstbench.scoring.error_classes import count_classes, rate_classes
 from dstbench.scoring.notes import warn_of_alternatives
 from dstbench.scoring.scope import open_under
@@ -24,7 +25,7 @@ from dstbench.scoring.timing import rate_timing
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Record):
     """Where runs fail, as frames (schemas in `dstbench.schema.analysis`), each with a column `run`.
 
     Attributes:

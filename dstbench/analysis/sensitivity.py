@@ -39,6 +39,7 @@ from dstbench.metrics.registry import says_all
 from dstbench.runs.gold_run import gold_run
 from dstbench.runs.open import Data
 from dstbench.schema.judging import ERROR_COSTS, ERROR_KINDS, POSITION_BIAS
+from dstbench.schema.record import Record
 from dstbench.scoring.partitions import partitions
 from dstbench.scoring.scope import check_scope
 from dstbench.scoring.score import choose_metrics, score_run
@@ -61,7 +62,7 @@ _NEVER: Final = {
 
 
 @dataclass(frozen=True)
-class Sensitivity:
+class Sensitivity(Record):
     """What errors cost, as frames (schemas in `dstbench.schema.judging`).
 
     Attributes:

@@ -20,7 +20,7 @@ from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.contexts import contexts
-from dstbench.readers.registry import WITH_UTTERANCES
+from dstbench.readers.registry import has_utterances
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import CHANGES, SLOT_CLASSES, TURN_SCORES
@@ -179,7 +179,7 @@ def _cut_to(run: Run, dialogue: str) -> Run:
 def said_in(runs: Sequence[Run]) -> pl.DataFrame:
     """The utterances in the first file of the runs or of gold that has any; no row if none has."""
     candidates: list[tuple[Any, str | None]] = [
-        (run.meta["files"], run.meta["format"]) for run in runs if run.meta.get("format") in WITH_UTTERANCES
+        (run.meta["files"], run.meta["format"]) for run in runs if has_utterances(str(run.meta.get("format")))
     ]
     if isinstance(gold := runs[0].meta.get("gold"), str):
         candidates.append((gold, None))

@@ -33,6 +33,7 @@ from dstbench.metrics.base import divide
 from dstbench.metrics.exact_sums import exact_sum
 from dstbench.runs.open import Data, Reading
 from dstbench.schema.analysis import DISAGREEMENTS, TRAIT_BINS
+from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
 from dstbench.stats.normal import check_level
 from dstbench.typing import NonUniformity, Protocol, TailOrientation
@@ -52,7 +53,7 @@ _LEAST_APART: Final = 0.1
 
 
 @dataclass(frozen=True)
-class Traits:
+class Traits(Record):
     """Traits of dialogues, as frames (schemas in `dstbench.schema.analysis`).
 
     Attributes:

@@ -23,13 +23,14 @@ from dstbench.errors import DstbenchError
 from dstbench.runs.open import Data
 from dstbench.schema.audit_words import DOUBTFUL, DOUBTFUL_SLOTS
 from dstbench.schema.core import BETWEEN
+from dstbench.schema.record import Record
 
 _IS_NAME: Final = pl.col("slot").str.ends_with("-name")
 _VALUE: Final = ["slot", "dialogue", "value"]
 
 
 @dataclass(frozen=True)
-class Contradictions:
+class Contradictions(Record):
     """Doubtful values of gold, as frames (schemas in `dstbench.schema.audit_words`).
 
     Attributes:

@@ -26,6 +26,7 @@ from dstbench.errors import UsageError, check_known
 from dstbench.readers.states import Side, only_split
 from dstbench.runs.open import Data
 from dstbench.schema.audit import BIAS, OVERLAP, VALUES
+from dstbench.schema.record import Record
 from dstbench.typing import Counting, SlotOrder
 
 COUNTINGS: Final[tuple[str, ...]] = get_args(Counting)
@@ -34,7 +35,7 @@ _VALUE: Final = ["slot", "value", "split"]
 
 
 @dataclass(frozen=True)
-class Bias:
+class Bias(Record):
     """The distribution of a dataset's values, as frames (schemas in `dstbench.schema.audit`).
 
     Attributes:

@@ -31,6 +31,7 @@ from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.schema.audit_words import MEMORISED, MEMORISED_RUNS, UNGROUNDED
 from dstbench.schema.core import BETWEEN
+from dstbench.schema.record import Record
 from dstbench.scoring.compare_values import comparison
 from dstbench.scoring.error_classes import scored_places
 from dstbench.scoring.partitions import over_partitions
@@ -41,7 +42,7 @@ _VALUE: Final = ["slot", "kind", "pred"]
 
 
 @dataclass(frozen=True)
-class Memorisation:
+class Memorisation(Record):
     """What runs predict though nobody has said it, as frames (schemas in `dstbench.schema.audit_words`).
 
     Attributes:

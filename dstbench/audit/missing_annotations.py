@@ -32,13 +32,14 @@ from dstbench.io.escape import csv_text
 from dstbench.readers.ontology import read_database, read_ontology
 from dstbench.runs.open import Data, open_gold
 from dstbench.schema.core import LOGGED
+from dstbench.schema.record import Record
 from dstbench.writers.rewrite import rewrite
 
 _SIMILAR: Final = pl.lit("similar")
 
 
 @dataclass(frozen=True)
-class Inconsistency:
+class Inconsistency(Record):
     """The annotations that a dataset lacks, as frames (schemas in `dstbench.schema.missing`).
 
     Attributes:

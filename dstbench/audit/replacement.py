@@ -29,6 +29,7 @@ from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import DstbenchError, UsageError, check_known
 from dstbench.schema.audit_words import REFUSED, REPLACED
 from dstbench.schema.core import BETWEEN
+from dstbench.schema.record import Record
 from dstbench.writers.rewrite import rewrite, spoken
 
 # The slots that are replaced by default: names and places.
@@ -37,7 +38,7 @@ _ENTITY: Final = ["dialogue", "entity"]
 
 
 @dataclass(frozen=True)
-class Replacement:
+class Replacement(Record):
     """What has been replaced, and what could not be, as frames (schemas in `dstbench.schema.audit_words`).
 
     Attributes:

@@ -23,6 +23,7 @@ from dstbench.errors import DstbenchError, UsageError, first_repeated
 from dstbench.io.files import File
 from dstbench.io.tables import read_table
 from dstbench.schema.audit_words import AGREEMENT, READER, REVIEW, REVIEWED_ADDITIONS, REVIEWED_DIALOGUES
+from dstbench.schema.record import Record
 from dstbench.stats import kappa, wilson
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _HINT: Final = "`right`: yes or no, of every addition; `missed`: a number, of ev
 
 
 @dataclass(frozen=True)
-class Review:
+class Review(Record):
     """What a filled sheet says of a correction, as frames (schemas in `dstbench.schema.audit_words`).
 
     Attributes:
@@ -55,7 +56,7 @@ class Review:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Record):
     """What several readers of one sheet say, as frames (schemas in `dstbench.schema.audit_words`).
 
     Attributes:

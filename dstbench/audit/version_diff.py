@@ -46,13 +46,14 @@ from dstbench.schema.audit import (
     DIFFERENT_SPLITS,
     KINDS,
 )
+from dstbench.schema.record import Record
 from dstbench.scoring.compare_values import comparison
 
 _CHANGE: Final = ["slot", "before", "after", "kind"]
 
 
 @dataclass(frozen=True)
-class Differences:
+class Differences(Record):
     """How two versions of a dataset differ, as frames (schemas in `dstbench.schema.audit`).
 
     Attributes:

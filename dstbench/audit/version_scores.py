@@ -25,6 +25,7 @@ from dstbench.runs.load import named_parts
 from dstbench.runs.open import Data, only_dialogues
 from dstbench.runs.run import Run
 from dstbench.schema.audit import VERSION_MODELS, VERSION_SLOTS
+from dstbench.schema.record import Record
 from dstbench.scoring.notes import warn_of_alternatives
 from dstbench.scoring.scope import gold_counts, open_under
 from dstbench.scoring.score import score_run
@@ -35,7 +36,7 @@ DEFAULT: Final = "jga"
 
 
 @dataclass(frozen=True)
-class VersionScores:
+class VersionScores(Record):
     """Scores over versions of a dataset, as frames (schemas in `dstbench.schema.audit`).
 
     Attributes:

@@ -23,12 +23,23 @@ from dstbench.cli.output import Notes, check_outputs, emit, progress, reporting,
 # The options that name a file and a folder to write; every other path is read.
 _OUTPUTS: Final = ("output", "log", "review", "manifest")
 _FOLDERS: Final = ("charts", "figures")
-# Every command has it, as any may have notes.
+# Every command has them: any may have notes, or meet a name that is not built in.
 _VERBOSE: Final = inspect.Parameter(
     "verbose",
     inspect.Parameter.KEYWORD_ONLY,
     default=False,
     annotation=Annotated[bool, typer.Option("--verbose", help="Tell every note, not one line for each kind.")],
+)
+_PLUGINS: Final = inspect.Parameter(
+    "plugins",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=None,
+    annotation=Annotated[
+        list[str] | None,
+        typer.Option(
+            "--plugins", metavar="MODULE", help="Python module with metrics, formats or profiles of yours. Repeatable."
+        ),
+    ],
 )
 
 
@@ -92,11 +103,15 @@ def command(
         @functools.wraps(function)
         def run(**options: Any) -> None:
             options = {option: None if value == [] else value for option, value in options.items()}
-            notes = Notes(verbose=options.pop(_VERBOSE.name))
+            notes, plugins = Notes(verbose=options.pop(_VERBOSE.name)), options.pop(_PLUGINS.name)
             with ExitStack() as stack:
                 stack.callback(notes.tell)
                 with reporting(notes), progress(doing):
                     check_outputs(*_inputs_and_outputs(options))
+                    if plugins:
+                        from dstbench.plugins import use
+
+                        use(plugins)
                     for parameter, group_options in groups.items():
                         values = {option: options.pop(option) for option in group_options}
                         options[parameter] = group = parameters[parameter].annotation(**values)
@@ -122,7 +137,7 @@ def command(
                     parameter, {parameter: (declared.annotation, declared.default)}
                 ).items()
             ]
-        expanded += [_VERBOSE] if expanded else []
+        expanded += [_PLUGINS, _VERBOSE] if expanded else []
         run.__signature__ = inspect.Signature(expanded)  # type: ignore[attr-defined] # Typer makes options of it
         run.__annotations__ = {}  # otherwise Typer evaluates the function's own annotations several times
         sentence = re.split(r"(?<=\.)\s", function.__doc__ or "", maxsplit=1)[0]  # which Typer would cut
@@ -138,4 +153,6 @@ def _inputs_and_outputs(options: dict[str, Any]) -> tuple[list[Path], list[Path]
     for option, value in options.items():
         if option not in (*_OUTPUTS, *_FOLDERS):
             inputs += [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, Path)]
+            if option.startswith("profile"):
+                inputs += [Path(name) for name in str(value).split(",") if name.endswith(".toml")]
     return inputs, [options[option] for option in _OUTPUTS if isinstance(options.get(option), Path)]

@@ -122,14 +122,19 @@ def ls(
     what: Annotated[
         Listing | None, typer.Argument(metavar="[WHAT]", help="What to list; without it, what can be listed.")
     ] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Only these; a profile may also be a file of choices (.toml)."),
+    ] = None,
     *,
     table: Table,
 ) -> str:
     """List formats, gold that is recognised, matchers, metrics, profiles, slots or steps."""
-    from dstbench.cli.listing import LISTINGS, listings
+    from dstbench.cli.listing import LISTINGS, listings, only
     from dstbench.rendering.tables import render_rows
 
     if what is not None:
-        return render_rows(LISTINGS[what](), what, table.form)
+        rows = LISTINGS[what]()
+        return render_rows(only(rows, what, names) if names else rows, what, table.form)
     text = render_rows(listings(), "listings", table.form)
     return f"{text.rstrip()}\n\n`dstbench ls metrics` lists the metrics\n" if table.form == "text" else text

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import polars as pl
 
+from dstbench.conventions import profiles as conventions
 from dstbench.conventions.matching import MATCHERS, Matcher
 from dstbench.conventions.normalise import STEPS
+from dstbench.conventions.profile_files import ENDING
 from dstbench.conventions.profiles import PROFILES
 from dstbench.conventions.slots import SLOT_SETS
-from dstbench.metrics import REGISTRY
+from dstbench.errors import check_known, warn
+from dstbench.metrics import REGISTRY, registry
 from dstbench.readers import FORMATS
+from dstbench.readers import registry as readers
 from dstbench.runs.gold_sets import gold_sets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
+    from dstbench.conventions.convention import Convention
+    from dstbench.metrics import Metric
+    from dstbench.plugins import Plugins
+    from dstbench.readers import Format
     from dstbench.typing import Listing
+
+T = TypeVar("T")
 
 # Names that `listings` shows of each kind.
 _SHOWN: Final = 3
@@ -34,30 +44,59 @@ _OPTIONS: Final[dict[Listing, str]] = {
 
 
 def formats() -> pl.DataFrame:
-    """Native formats: (name, holds, written_by, example)."""
-    return pl.DataFrame(
-        {"name": f.name, "holds": " and ".join(f.holds), "written_by": f.title, "example": f.example}
-        for f in FORMATS.values()
-    )
+    """Native formats: (name, holds, written_by, example, and from, if one is not built in)."""
+
+    def row(form: Format) -> dict[str, str]:
+        return {"holds": " and ".join(form.holds), "written_by": form.title, "example": form.example}
+
+    return _with_plugins(FORMATS, readers.PLUGINS, row)
 
 
 def metrics() -> pl.DataFrame:
-    """Metrics: (name, parameters: with their defaults, title, source)."""
-    rows = []
-    for name, metric in REGISTRY.items():
+    """Metrics: (name, parameters: with their defaults, title, source, and from, if one is not built in)."""
+
+    def row(metric: type[Metric]) -> dict[str, str]:
         parameters = " ".join(f"{f.name}={f.metadata.get('shown', f.default)}" for f in fields(metric))
-        rows.append({"name": name, "parameters": parameters, "title": metric.title, "source": metric.source})
-    return pl.DataFrame(rows)
+        return {"parameters": parameters, "title": metric.title, "source": metric.source}
+
+    return _with_plugins(REGISTRY, registry.PLUGINS, row)
 
 
 def profiles() -> pl.DataFrame:
-    """Profiles: (name, title, choices: those that differ from `verbatim`)."""
-    rows = []
-    for name, convention in PROFILES.items():
-        settings = list(convention.settings().items())[1:]
-        choices = " ".join(f"{key}={value!r}" if " " in value else f"{key}={value}" for key, value in settings)
-        rows.append({"name": name, "title": convention.title, "choices": choices})
-    return pl.DataFrame(rows)
+    """Profiles: (name, title, choices: those that differ from `verbatim`, and from, if one is not built in)."""
+    return _with_plugins(PROFILES, conventions.PLUGINS, _of_profile)
+
+
+def only(rows: pl.DataFrame, what: Listing, names: Sequence[str]) -> pl.DataFrame:
+    """The rows of these names; of profiles, also those of files of choices.
+
+    Raises:
+        UsageError: There is no such name.
+        DstbenchError: A file cannot be read.
+    """
+    in_files = [name for name in names if what == "profiles" and name.endswith(ENDING)]
+    if in_files:
+        of_files = [{"name": name, **_of_profile(conventions.profile(name))} for name in in_files]
+        rows = pl.concat([rows, pl.DataFrame(of_files)], how="diagonal")
+    if what == "profiles":
+        names = [f"{name}@faithful" if f"{name}@faithful" in rows["name"] else name for name in names]
+    check_known(names, rows["name"], f"there is no {what.removesuffix('s')} {{!r}}")
+    return rows.filter(pl.col("name").is_in(list(names)))
+
+
+def _of_profile(convention: Convention) -> dict[str, str]:
+    settings = list(convention.settings().items())[1:]
+    choices = " ".join(f"{key}={value!r}" if " " in value else f"{key}={value}" for key, value in settings)
+    return {"title": convention.title, "choices": choices}
+
+
+def _with_plugins(built_in: Mapping[str, T], plugins: Plugins[T], row: Callable[[T], dict[str, str]]) -> pl.DataFrame:
+    """A row for each of what is built in, and for each of what is not; a column says where they are from."""
+    for place in plugins.shadowed():
+        warn(f"{place} is the name of what is built in, which is used")
+    rows = [{"name": name, **row(one), "from": "dstbench"} for name, one in built_in.items()]
+    others = [{"name": name, **row(one), "from": origin} for name, one, origin in plugins.usable()]
+    return pl.DataFrame(rows + others) if others else pl.DataFrame(rows).drop("from")
 
 
 def matchers() -> pl.DataFrame:

@@ -33,21 +33,21 @@ def _completed(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]
 
 
 def _metrics() -> Iterable[str]:
-    from dstbench.metrics.registry import ALL, REGISTRY
+    from dstbench.metrics.registry import ALL, PLUGINS, REGISTRY
 
-    return (*REGISTRY, ALL)
+    return [*REGISTRY, *PLUGINS.names(), ALL]
 
 
 def _formats() -> Iterable[str]:
-    from dstbench.readers import FORMATS
+    from dstbench.readers.registry import FORMATS, PLUGINS
 
-    return FORMATS
+    return [*FORMATS, *PLUGINS.names()]
 
 
 def _profiles() -> Iterable[str]:
-    from dstbench.conventions.profiles import PROFILES
+    from dstbench.conventions.profiles import PLUGINS, PROFILES
 
-    return PROFILES
+    return [*PROFILES, *PLUGINS.names()]
 
 
 Gold = Annotated[Path | None, typer.Option(help="File or folder with the gold states, if RUN does not hold them.")]
@@ -372,7 +372,7 @@ class ConventionChoices(OptionGroup):
 @functools.cache  # making them takes long, and they are the same for all commands
 def _convention_options() -> tuple[Any, Mapping[str, tuple[Any, Any]]]:
     """The type of ``--profile``, and of each choice its type and default."""
-    help_of_profile = "Convention by which values are compared and counted; see `ls profiles`."
+    help_of_profile = "Convention by which values are compared and counted: one of `ls profiles`, or a file (.toml)."
     profile = Annotated[str, typer.Option(help=help_of_profile, autocompletion=_completed(_profiles))]
     options = {}
     for name, choice in _CHOICES.items():

@@ -15,22 +15,27 @@ from dstbench.conventions.files import Table
 from dstbench.conventions.matching import Matcher, ValueMatcher
 from dstbench.conventions.normalise import LOOSE, STEPS
 from dstbench.conventions.slots import SLOT_SETS
-from dstbench.errors import UsageError, check_known
+from dstbench.errors import UsageError, check_known, did_you_mean
 from dstbench.schema.core import NOTHING
+from dstbench.schema.record import Record
 
 #: The kinds of slots that `Convention.slots` can name, and whether the schema has to call a slot categorical.
 SLOT_KINDS: Final[Mapping[str, bool]] = {"categorical": True, "non-categorical": False}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Convention(Choices):
+class Convention(Choices, Record):
     """A set of choices about values and turns."""
 
     def __post_init__(self) -> None:
         for name, choice in CHOICES.items():
             value, kind = getattr(self, name), get_origin(choice.type)
             if kind is Literal and value not in get_args(choice.type):
-                raise UsageError(f"{name}={value!r} is none of {', '.join(get_args(choice.type))}")
+                values = get_args(choice.type)
+                near = did_you_mean(value, values) if isinstance(value, str) else None
+                raise UsageError(f"{name}={value!r} is none of {', '.join(values)}", hint=near)
+            if choice.type in (str, str | None) and not isinstance(value, get_args(choice.type) or str):
+                raise UsageError(f"{name}={value!r} is not a text")
             if kind is tuple and not (isinstance(value, tuple) and all(isinstance(item, str) for item in value)):
                 raise UsageError(f"{name}={value!r} is not a tuple of strings", hint='("none", "")')
         check_known([*self.gold_steps, *self.pred_steps], STEPS, "there is no normalising step {!r}")
@@ -137,7 +142,7 @@ DEFAULTS: Final[Mapping[str, str]] = {key: to_text(choice.default) for key, choi
 
 
 def from_text(name: str, value: Any) -> Any:
-    """A choice's value from its text (or the path of its file) on the command line; any other object is returned as is.
+    """A choice's value from its text, as signatures have it, or from the path of its file; other objects stay as is.
 
     >>> from_text("gold_steps", "case, space"), from_text("gold_steps", "-"), from_text("unit", "turn")
     (('case', 'space'), (), 'turn')
@@ -146,7 +151,7 @@ def from_text(name: str, value: Any) -> Any:
     if reader is not None:
         return value if isinstance(value, reader) else reader.read(value)
     if get_origin(CHOICES[name].type) is not tuple:
-        return value
+        return CHOICES[name].default if value == "-" and CHOICES[name].default is None else value
     if isinstance(value, str):
         return () if value.strip() == "-" else tuple(item.strip() for item in value.split(","))
     return tuple(value) if isinstance(value, list) else value
@@ -166,7 +171,7 @@ def why_unknown(key: str, text: str) -> str | None:
     if reader := file_type(CHOICES[name]):
         what = "table" if reader is Table else "schema"
         return None if re.fullmatch("-|#[0-9a-f]{8}", text) else f"{name}={text!r} is no {what}"
-    if name == "slots" and (text == "-" or text in SLOT_KINDS):  # a kind needs a schema, which is not at hand here
+    if name == "slots" and text in SLOT_KINDS:  # a kind needs a schema, which is not at hand here
         return None
     try:
         replace(Convention(), **{name: from_text(name, text)})

@@ -8,13 +8,20 @@ which gives the published numbers. If no convention can have the bug, there is n
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
+from os import PathLike, fspath
+from pathlib import Path
 from typing import Any, Final
 
 from dstbench.conventions.choices import CHOICES
 from dstbench.conventions.convention import SLOT_KINDS, Convention, from_text
+from dstbench.conventions.profile_files import ENDING, in_file, read_choices, signed_name
 from dstbench.conventions.slots import KNOWN_SLOTS, SLOT_SETS, domain_of
-from dstbench.errors import UsageError, did_you_mean
+from dstbench.errors import DstbenchError, UsageError, did_you_mean
+from dstbench.plugins import Plugins
 
 # What TRADE and its successors do to gold, and to gold only.
 _TRADE_GOLD: Final = ("dontcare", "typos", "labels")
@@ -158,13 +165,37 @@ _IMPOSSIBLE: Final = {
 PROFILES: Final[dict[str, Convention]] = {c.name.rpartition(".")[0]: c for c in _PROFILES}
 
 
-def profile(name: str, **overrides: Any) -> Convention:
+def _checked(convention: Convention, origin: str) -> Convention:
+    """A convention that is not built in, called as signatures call it: its name, version and origin.
+
+    Raises:
+        UsageError: Its name is that of no version.
+    """
+    if not _VERSIONED.fullmatch(convention.name):
+        raise UsageError(f"the convention is called {convention.name!r}", hint='a name and a version: name="mylab.1"')
+    return replace(convention, name=f"{convention.name}@{origin}")
+
+
+_VERSIONED: Final = re.compile(r"[A-Za-z][\w@-]*\.[0-9]+")
+#: The profiles that are not built in.
+PLUGINS: Final = Plugins(
+    "profile",
+    PROFILES,
+    is_one=lambda thing: isinstance(thing, Convention) and thing not in _PROFILES,
+    name_of=lambda convention: convention.name.rpartition(".")[0] or None,
+    checked=_checked,
+)
+
+
+def profile(name: str | PathLike[str], **overrides: Any) -> Convention:
     """The convention of a profile, with some of its choices replaced.
 
     If `slots` are those of one domain or one kind, `outside` becomes ``dropped`` unless it is set, too.
 
     Args:
-        name: A name in `PROFILES`; ``trade`` is ``trade@faithful``.
+        name: A name in `PROFILES`, of which ``trade`` is ``trade@faithful``; the name of a profile that is not built in
+            (see `plugins`); or a TOML file of choices, ``mylab.toml``, whose ``base`` names the profile that has all
+            others.
         **overrides: Fields of `Convention`; None keeps the profile's choice. `typos`, `labels`, `schema` and `seen` may
             be the path of a file, and steps a comma-separated text (``-`` for none).
 
@@ -173,23 +204,46 @@ def profile(name: str, **overrides: Any) -> Convention:
 
     Raises:
         UsageError: There is no such profile or choice.
-        DstbenchError: A file cannot be read.
+        DstbenchError: A file cannot be read, or names a choice that there is not; or a profile that is not built in
+            cannot be used.
 
     >>> profile("trade").name, profile("trade", dontcare="drop").name
     ('trade@faithful.1', 'trade@faithful.1+')
     """
-    base = PROFILES.get(name) or PROFILES.get(f"{name}@faithful")
-    if base is None:
-        raise UsageError(f"there is no profile {name!r}", hint=_other_profiles(name))
+    name = fspath(name)
+    base = _in_file(Path(name)) if name.endswith(ENDING) else _named(name)
     chosen = {key: value for key, value in overrides.items() if value is not None}
     if unknown := chosen.keys() - CHOICES.keys():
         raise UsageError(f"a convention has no {sorted(unknown)[0]!r}")
-    chosen = {key: from_text(key, value) for key, value in chosen.items()}
-    slots = chosen.get("slots", "")
-    if slots in SLOT_KINDS or len({domain_of(slot) for slot in SLOT_SETS.get(slots, ())}) == 1:
-        chosen.setdefault("outside", "dropped")
-    changed = replace(base, **chosen)
+    changed = _with(base, {key: from_text(key, value) for key, value in chosen.items()})
     return base if changed == base else replace(changed, name=f"{base.name}+")
+
+
+def _named(name: str) -> Convention:
+    """The convention of the profile with this name."""
+    base = PROFILES.get(name) or PROFILES.get(f"{name}@faithful") or PLUGINS.find(name)
+    if base is None:
+        raise UsageError(f"there is no profile {name!r}", hint=_other_profiles(name))
+    return base
+
+
+def _in_file(path: Path) -> Convention:
+    """The convention of a TOML file."""
+    base, chosen = read_choices(path)
+    try:
+        convention = _with(_named(base), chosen)
+    except UsageError as error:
+        raise in_file(error, path) from None
+    return replace(convention, name=signed_name(path, convention))
+
+
+def _with(base: Convention, chosen: Mapping[str, Any]) -> Convention:
+    """A convention with other choices, and with those that follow from them."""
+    slots = chosen.get("slots", "")
+    one_domain = isinstance(slots, str) and len({domain_of(slot) for slot in SLOT_SETS.get(slots, ())}) == 1
+    if one_domain or slots in [*SLOT_KINDS]:
+        chosen = {"outside": "dropped", **chosen}
+    return replace(base, **chosen)
 
 
 def _other_profiles(name: str) -> str:
@@ -200,20 +254,28 @@ def _other_profiles(name: str) -> str:
         return _IMPOSSIBLE[name]
     if plain_name != name and plain_name in PROFILES and f"{plain_name}@fixed" not in PROFILES:
         return f"{plain_name} has no variants"
-    near = did_you_mean(name, dict.fromkeys([*PROFILES, *plain_names]))
-    return near or f"one of {', '.join(plain_names)}; see `dstbench ls profiles`"
+    near = did_you_mean(name, dict.fromkeys([*PROFILES, *plain_names, *PLUGINS.names()]))
+    return near or f"one of {', '.join([*plain_names, *PLUGINS.names()])}; see `dstbench ls profiles`"
 
 
-def as_convention(choice: str | Convention) -> Convention:
-    """The convention, or the profile with this name."""
-    return profile(choice) if isinstance(choice, str) else choice
+def as_convention(choice: str | PathLike[str] | Convention) -> Convention:
+    """The convention, or the profile with this name; one that a package or a named module has, under its name."""
+    if not isinstance(choice, Convention):
+        return profile(choice)
+    if _VERSIONED.fullmatch(choice.name) and choice not in _PROFILES:
+        with suppress(DstbenchError):  # it need not be of a package
+            own = PLUGINS.find(choice.name.rpartition(".")[0])
+            if own is not None and replace(own, name=choice.name) == choice:
+                return own
+    return choice
 
 
 def suits(convention: Convention, slots: frozenset[str]) -> str | None:
     """Why a convention does not suit a run whose gold has values of these slots; None if it suits."""
     name = convention.name.partition(".")[0].partition("@")[0]
+    is_built_in = convention.name.removesuffix("+") in {built_in.name for built_in in _PROFILES}
     of_multiwoz = bool(slots & KNOWN_SLOTS) or not slots
-    if not of_multiwoz and name not in _ANY_DATASET:
+    if not of_multiwoz and is_built_in and name not in _ANY_DATASET:
         return "it is for MultiWOZ"
     if of_multiwoz and name == "sgd":
         return "it is for services with a schema"

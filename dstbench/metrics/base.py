@@ -4,14 +4,14 @@ So one metric works per turn, dialogue, slot, domain, run, or any other group, a
 the whole, in any order and on any number of threads.
 
 Users' own metrics are subclasses of `Metric`. The names of their statistics never clash with those of other metrics
-(`stats_of`), and their signatures name their module and its version. `check_own` refuses a metric that has the name of
+(`stats_of`), and their signatures name their package and its version. `check_own` refuses a metric that has the name of
 a built-in one, or statistics that cannot be summed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from typing import Any, ClassVar, Final
@@ -21,6 +21,7 @@ import polars as pl
 from dstbench.conventions.slots import SlotTotal
 from dstbench.errors import UsageError
 from dstbench.metrics.exact_sums import exact_sum
+from dstbench.plugins import fault_of, origin_of
 from dstbench.schema.core import TURNS
 from dstbench.typing import ScoreUnit
 
@@ -91,7 +92,7 @@ class Metric:
     def settings(self) -> str:
         """The metric's part of a signature: its name and all parameters, including defaults.
 
-        If the metric is not built in, its module and the module's version follow.
+        If the metric is not built in, its package and the version follow, or its module with a hash of the source.
         """
         parameters = ",".join(f"{f.name}={getattr(self, f.name)}" for f in fields(self))
         settings = f"{self.name}({parameters})" if parameters else self.name
@@ -137,8 +138,8 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
         built_in: The names of the built-in metrics.
 
     Raises:
-        UsageError: Its name is invalid or taken; or a statistic is not a number, cannot be computed from the turn
-            table, or depends on other rows than the turn's own.
+        UsageError: Its name is invalid or taken; a statistic is not a number, cannot be computed from the turn table,
+            or depends on other rows than the turn's own; or the score cannot be computed from the sums.
     """
     if is_built_in(metric):
         return
@@ -152,14 +153,20 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
         raise UsageError(
             f"metric {where}: {name!r} is the name of a built-in metric", hint=f'a name of its own: name = "my-{name}"'
         )
-    example = _example()
-    for stat, expression in metric.stats().items():
+    try:
+        hash(metric)
+    except TypeError:
+        raise UsageError(f"metric {where} cannot be hashed", hint="make it a @dataclass(frozen=True)") from None
+    example, stats = _example(), _called(metric.stats, f"metric {where}: stats()")
+    if not isinstance(stats, dict) or not all(isinstance(stat, pl.Expr) for stat in stats.values()):
+        raise UsageError(f"metric {where}: stats() gives {stats!r}, not expressions by their names")
+    for stat, expression in stats.items():
         place = f"metric {where}: statistic {stat!r}"
         try:
             values = example.select(value=expression)["value"]
             by_row = [example[row].select(value=expression)["value"] for row in range(example.height)]
         except pl.exceptions.PolarsError as error:
-            reason = str(error).splitlines()[0]
+            reason = str(error).splitlines()[0].partition("; valid columns")[0]
             raise UsageError(
                 f"{place} cannot be computed: {reason}", hint=f"the turn table has {', '.join(example.columns)}"
             ) from None
@@ -170,6 +177,19 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
                 f"{place} is not a value of each turn by itself: it aggregates, looks at other rows or is a literal",
                 hint="dstbench sums it itself; to count turns, use dstbench.metrics.base.turns()",
             )
+    if not metric.needs_total:
+        ones = dict.fromkeys(stats, pl.lit(1.0))
+        _called(lambda: pl.select(metric.score(ones).cast(pl.Float64)), f"metric {where}: score()")
+
+
+def _called(function: Callable[[], Any], what: str) -> Any:
+    """What a user's own function gives; if it fails, an error that says so."""
+    try:
+        return function()
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(f"{what} fails: {fault_of(error)}") from error
 
 
 def _qualified(metric: Metric, stat: str) -> str:
@@ -178,19 +198,7 @@ def _qualified(metric: Metric, stat: str) -> str:
 
 @lru_cache(maxsize=256)
 def _origin(metric: type) -> str:
-    """The module of a metric's class, with its distribution's version, or else with a hash of the class's source."""
-    import inspect  # only users' own metrics need these
-    from hashlib import sha256
-    from importlib.metadata import packages_distributions, version
-
-    module = metric.__module__
-    for distribution in packages_distributions().get(module.partition(".")[0], []):
-        return f"{module}-{version(distribution).replace('+', '.')}"  # a plus joins the signatures of several metrics
-    try:
-        source = inspect.getsource(metric)
-    except (OSError, TypeError):  # typed at a prompt: there is no source file
-        return module
-    return f"{module}#{sha256(source.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    return origin_of(metric)
 
 
 @cache

@@ -5,8 +5,8 @@ Parameters at their default are omitted, and ``parse(str(m)) == m``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import fields
+from collections.abc import Iterable, Sequence
+from dataclasses import MISSING, fields
 from functools import lru_cache
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
@@ -19,6 +19,7 @@ from dstbench.metrics.gca import GCA, LabelPrecision, LabelRecall, ValuePrecisio
 from dstbench.metrics.goal_accuracy import AGA, IAGA, JGA, RSA, SA
 from dstbench.metrics.sgd import Intent, RequestedF1, SoftAGA, SoftJGA
 from dstbench.metrics.soft import SoftGCA, SoftRSA
+from dstbench.plugins import Plugins, fault_of
 
 #: The metrics by name, in the order in which they are listed.
 REGISTRY: Final[dict[str, type[Metric]]] = {
@@ -36,6 +37,39 @@ ALL: Final = "all"
 _OF_STATES: Final = tuple(name for name, metric in REGISTRY.items() if metric not in (Intent, RequestedF1))
 
 
+def checked_metric(metric: type[Metric], _: str = "") -> type[Metric]:
+    """A metric's class that is not built in, if it can be used by its name.
+
+    Raises:
+        UsageError: It cannot.
+    """
+    if "__dataclass_fields__" not in vars(metric):  # its parameters would be in no signature
+        raise UsageError(f"{metric.__qualname__} is no dataclass", hint="put @dataclass(frozen=True) above it")
+    if required := [f.name for f in fields(metric) if f.default is MISSING]:
+        raise UsageError(f"parameter {required[0]!r} has no default", hint="a metric's name alone stands for it, too")
+    check_own(_made(metric, metric.__qualname__, {}), REGISTRY)
+    return metric
+
+
+#: The metrics that are not built in.
+PLUGINS: Final = Plugins(
+    "metric",
+    REGISTRY,
+    is_one=lambda thing: isinstance(thing, type) and issubclass(thing, Metric),
+    name_of=lambda metric: getattr(metric, "name", None),
+    checked=checked_metric,
+)
+
+
+def find_metric(name: str) -> type[Metric] | None:
+    """The metric of this name, in upper or lower case; None: there is none.
+
+    Raises:
+        DstbenchError: It is not built in, and cannot be used.
+    """
+    return REGISTRY.get(name.lower()) or PLUGINS.find(name) or PLUGINS.find(name.lower())
+
+
 @lru_cache(maxsize=1024)
 def parse(notation: str) -> Metric:
     """The metric that is written `notation`.
@@ -45,18 +79,32 @@ def parse(notation: str) -> Metric:
 
     Raises:
         UsageError: The name, a parameter or the value of a parameter is unknown.
+        DstbenchError: The metric is not built in, and cannot be used.
 
     >>> str(parse("fga:lam=0.5")), str(parse("fga:lam=0.25"))
     ('fga', 'fga:lam=0.25')
     """
-    typed_name, *parts = notation.strip().split(":")
-    name = typed_name.lower()
-    if name not in REGISTRY:
+    name, *parts = notation.strip().split(":")
+    metric = find_metric(name)
+    if metric is None:
         hint = "a metric's parameters follow it after colons: fga:lam=0.25" if "=" in name else None
-        hint = hint or did_you_mean(name, REGISTRY) or f"one of {', '.join(REGISTRY)}, or {ALL} for all of states"
-        raise UsageError(f"there is no metric {typed_name!r}", hint=hint)
-    metric = REGISTRY[name]
-    hints = get_type_hints(metric)
+        names = [*REGISTRY, *PLUGINS.names()]
+        hint = hint or did_you_mean(name, names) or f"one of {', '.join(names)}, or {ALL} for all of states"
+        raise UsageError(f"there is no metric {name!r}", hint=hint)
+    return with_parameters(metric, parts, notation)
+
+
+def with_parameters(metric: type[Metric], parts: Sequence[str], notation: str) -> Metric:
+    """A metric with the parameters that its notation has after the name, such as ``lam=0.25``.
+
+    Raises:
+        UsageError: A parameter or its value is unknown.
+    """
+    place = f"metric {notation!r}"
+    try:
+        hints = get_type_hints(metric)
+    except NameError as error:  # of a metric that is not built in
+        raise UsageError(f"{place}: a parameter's type cannot be read: {error}") from None
     types = {f.name: hints[f.name] for f in fields(metric)}
     values: dict[str, Any] = {}
     for part in parts:
@@ -64,9 +112,19 @@ def parse(notation: str) -> Metric:
         if key not in types or not equals or key in values:
             what = f"{key!r} twice" if key in values else f"no parameter {key!r}" if equals else f"no value in {part!r}"
             takes = ", ".join(f"{parameter}=…" for parameter in types) or "no parameters"
-            raise UsageError(f"metric {notation!r}: {what}", hint=f"{name} takes {takes}")
-        values[key] = _value(text, types[key], f"metric {notation!r}: {key}")
-    return metric(**values)
+            raise UsageError(f"{place}: {what}", hint=f"{metric.name} takes {takes}")
+        values[key] = _value(text, types[key], f"{place}: {key}")
+    return _made(metric, place, values)
+
+
+def _made(metric: type[Metric], place: str, values: dict[str, Any]) -> Metric:
+    """The metric with these parameters; one that is not built in may refuse them in any way."""
+    try:
+        return metric(**values)
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(f"{place} cannot be made: {fault_of(error)}") from error
 
 
 def split(notations: str | Iterable[str | Metric]) -> list[str | Metric]:
@@ -119,6 +177,10 @@ def _value(text: str, hint: Any, place: str) -> Any:
         if text not in get_args(hint):
             raise UsageError(f"{place} is {text!r}, none of {', '.join(get_args(hint))}")
         return text
+    if hint is str:
+        return text
+    if hint is bool and text in ("True", "False"):
+        return text == "True"
     try:
         if hint is float:
             numerator, _, denominator = text.partition("/")

@@ -143,6 +143,11 @@ class StatesBuilder:
         """Add a note on this file (see `States.notes`)."""
         self._notes.append(text)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes so far, as `States.notes` has them."""
+        return tuple(f"{self._source}: {note}" for note in self._notes)
+
     def turns(self) -> pl.DataFrame:
         """The opened turns, canonical and checked: (dialogue: String, turn: UInt16), in the order of the file."""
         if not self._dialogues:
@@ -169,9 +174,7 @@ class StatesBuilder:
         if lost := self.gold.lost + self.pred.lost:
             self.note(f"{lost:,} pieces of text that are no slot and value, left out")
         built = {
-            name: self._side(name, turns, side.without(self._omits))
-            for name, side in sides.items()
-            if len(side.present)
+            name: self.side(name, turns, side.without(self._omits)) for name, side in sides.items() if len(side.present)
         }
         aliases = _by_dialogue(self.aliases, {"alias": pl.String})
         return States(
@@ -179,7 +182,7 @@ class StatesBuilder:
             self._format,
             built.get("gold"),
             built.get("pred"),
-            notes=tuple(f"{self._source}: {note}" for note in self._notes),
+            notes=self.notes,
             either=self.either,
             places=_by_dialogue(self.places, {"file": pl.String, "position": pl.UInt32}),
             splits=_by_dialogue(list(self.splits.items()), {"split": pl.String}),
@@ -187,8 +190,14 @@ class StatesBuilder:
             only=self.only,
         )
 
-    def _side(self, name: str, turns: pl.DataFrame, listed: Listed) -> Side:
-        """The side called `name`, with canonical slots; `turns` are all turns of the file."""
+    def side(self, name: str, turns: pl.DataFrame, listed: Listed) -> Side:
+        """One side of these states, with canonical slots.
+
+        Args:
+            name: What notes call it: gold or pred.
+            turns: All turns of the file, canonical.
+            listed: What the side lists in them.
+        """
         slot, value = (listed.slot, listed.value) if listed.slot is not None else self._split(turns, listed)
         slot = slot.renamed([canonical_slot(word) for word in slot.words])
         cells = pl.DataFrame({"at": listed.at.astype(np.uint32), "slot": slot.column(), "value": value.column()})

@@ -20,7 +20,7 @@ def contexts(
     path: str | PathLike[str] | Sequence[str | PathLike[str]],
     split: str | None = None,
     *,
-    format: str | None = None,  # noqa: A002 (the field's word)
+    format: str | Format | None = None,  # noqa: A002 (the field's word)
 ) -> pl.DataFrame:
     """What user and system say in each turn, from files that hold it.
 

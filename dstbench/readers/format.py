@@ -37,9 +37,10 @@ class Format:
         name: What ``--from`` calls it.
         title: Who writes it.
         example: A small file, or its beginning, that shows the shape.
-        shape: The type of the decoded file (for JSON Lines and TSV: of one line).
         sniff: Whether a source looks like this format.
         reader: Adds the turns of a source to a builder.
+        shape: The type of the decoded file (for JSON Lines and TSV: of one line), from which its JSON Schema is made;
+            a format that is not built in has none.
         holds: Which sides it can hold: ``gold``, ``pred``, or both.
         omits: Values that say that a slot is not in the state, in files that list every slot.
         layout: Finds the columns of a large file (see `columns`); None: large files are read by `reader`, too.
@@ -58,9 +59,9 @@ class Format:
     name: str
     title: str
     example: str
-    shape: Any
     sniff: Callable[[Source], bool]
     reader: Callable[[Source, StatesBuilder], None]
+    shape: Any = None
     holds: tuple[str, ...] = ("gold", "pred")
     omits: tuple[str, ...] = ()
     layout: Callable[[Tokens], Columns] | None = None
@@ -70,6 +71,9 @@ class Format:
     outline: Callable[[Source], Iterator[tuple[str, int]]] | None = None
     said: Callable[[Source], Iterator[Said]] | None = None
     document: Callable[[Source], Document] | None = None
+
+    def __str__(self) -> str:
+        return self.name
 
     def read(self, source: Source) -> States:
         """The states of a source of this format.

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from dstbench.errors import UsageError, check_known, did_you_mean, first_repeated
+from dstbench.errors import UsageError, did_you_mean, first_repeated
 
 if TYPE_CHECKING:
     from dstbench.readers.renaming import Names
+
+if TYPE_CHECKING:
+    from dstbench.readers.format import Format
 
 # Other words for the fields of `Keys`.
 _ROLES: Final = {"id": "dialogue", "dialogue_id": "dialogue"}
@@ -96,13 +99,13 @@ class ReadOptions:
     """How the files of a run are read.
 
     Attributes:
-        format: Name of their format; None: by their content.
+        format: Their format, or its name; None: by their content.
         keys: The keys of records of turns; None: by their usual names.
         slots: What own slots are called by others; None: there are no own ones.
         dialogues: What gold calls the predicted dialogues; None: as the predictions do.
     """
 
-    format: str | None = None
+    format: str | Format | None = None
     keys: Keys | None = None
     slots: Names | None = None
     dialogues: Names | None = None
@@ -115,10 +118,10 @@ class ReadOptions:
 
     def check(self) -> None:
         """Raise a `UsageError` if there is no such format."""
-        if self.format is not None:
-            from dstbench.readers.registry import FORMATS  # only here: it loads every format
+        if isinstance(self.format, str):
+            from dstbench.readers.registry import named_format  # only here: it loads every format
 
-            check_known([self.format], FORMATS, "there is no format {!r}")
+            named_format(self.format)
 
     def for_gold(self) -> ReadOptions:
         """How gold in a file of its own is read: its format is found by its content, and it keeps its ids."""

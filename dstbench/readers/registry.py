@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from os import PathLike, fspath
 from typing import Final
 
-from dstbench.errors import DstbenchError, check_known
+from dstbench.errors import DstbenchError, UsageError, did_you_mean
+from dstbench.plugins import Plugins, origin_of
 from dstbench.readers import (
     convlab,
     crosswoz,
@@ -37,6 +38,7 @@ from dstbench.readers import (
     woz,
 )
 from dstbench.readers.folder import data_files
+from dstbench.readers.foreign import checked_format
 from dstbench.readers.format import Format, Source, States
 from dstbench.readers.options import Keys
 from dstbench.readers.states import in_split, merge_states, only_split
@@ -87,22 +89,45 @@ FORMATS: Final[dict[str, Format]] = {
     )
 }
 
+#: The formats that are not built in. Sniffing asks them last.
+PLUGINS: Final = Plugins(
+    "format",
+    FORMATS,
+    is_one=lambda thing: isinstance(thing, Format) and thing is not FORMATS.get(thing.name),
+    name_of=lambda form: form.name,
+    checked=checked_format,
+)
 #: Names of the formats that can be written again.
 WRITABLE: Final = tuple(form.name for form in FORMATS.values() if form.document is not None)
 #: Names of the formats that hold utterances.
 WITH_UTTERANCES: Final = tuple(form.name for form in FORMATS.values() if form.said is not None)
 
 
-def find_format(source: Source, name: str | None = None) -> Format:
-    """The format called `name`, or, without one, the format that the file's content shows.
+def named_format(name: str) -> Format:
+    """The format of this name.
+
+    Raises:
+        UsageError: There is none.
+        DstbenchError: It is not built in, and cannot be used.
+    """
+    name = name.partition("@")[0]  # as long tables name those that are not built in
+    if (form := FORMATS.get(name) or PLUGINS.find(name)) is not None:
+        return form
+    names = [*FORMATS, *PLUGINS.names()]
+    raise UsageError(f"there is no format {name!r}", hint=did_you_mean(name, names) or f"one of {', '.join(names)}")
+
+
+def find_format(source: Source, name: str | Format | None = None) -> Format:
+    """The format called `name` (or this format itself); without one, the format that the file's content shows.
 
     Raises:
         UsageError: There is no format of that name.
-        DstbenchError: The content is of no known format.
+        DstbenchError: The content is of no known format; or the format is not built in, and cannot be used.
     """
+    if isinstance(name, Format):
+        return name if name is FORMATS.get(name.name) else checked_format(name, origin_of(name.reader))
     if name is not None:
-        check_known([name], FORMATS, "there is no format {!r}")
-        return FORMATS[name]
+        return named_format(name)
     if form := sniff(source):
         return form
     raise _incomplete(source) or source.error(*_unknown(source))
@@ -110,10 +135,22 @@ def find_format(source: Source, name: str | None = None) -> Format:
 
 def sniff(source: Source) -> Format | None:
     """The format that the file's content shows, if it is a known one."""
-    return next((form for form in FORMATS.values() if form.sniff(source)), None)
+    form = next((form for form in FORMATS.values() if form.sniff(source)), None)
+    return form or next((form for _, form, _ in PLUGINS.usable() if form.sniff(source)), None)
 
 
-def find_files(source: Source, name: str | None = None, split: str | None = None) -> Iterator[tuple[Source, Format]]:
+def has_utterances(name: str) -> bool:
+    """Whether the format of this name is one that holds utterances, and can be used here."""
+    try:
+        form = FORMATS.get(name) or PLUGINS.find(name.partition("@")[0])
+    except DstbenchError:
+        return False
+    return form is not None and form.said is not None
+
+
+def find_files(
+    source: Source, name: str | Format | None = None, split: str | None = None
+) -> Iterator[tuple[Source, Format]]:
     """The file, or the files of a folder that are data, each with its format, one by one.
 
     Args:
@@ -142,7 +179,7 @@ def _incomplete(file: Source) -> DstbenchError | None:
 
 def read(
     source: Source | str | PathLike[str],
-    format: str | None = None,  # noqa: A002 (the field's word)
+    format: str | Format | None = None,  # noqa: A002 (the field's word)
     split: str | None = None,
     keys: Keys | None = None,
 ) -> States:
@@ -150,7 +187,7 @@ def read(
 
     Args:
         source: The file, or its path.
-        format: Name of its format; None: detect it.
+        format: Its format, or the format's name; None: detect it.
         split: The split to read, ``train``, ``dev`` or ``test``, if the data say which dialogues are in it; None: all.
         keys: The keys of records of turns; None: by their usual names.
 

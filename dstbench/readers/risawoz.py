@@ -39,6 +39,7 @@ class Dialogue(msgspec.Struct):
 
 
 class _SpokenTurn(msgspec.Struct):
+    turn_id: int
     user_utterance: str = ""
     system_utterance: str = ""
 

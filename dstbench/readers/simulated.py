@@ -54,7 +54,7 @@ class _Utterance(msgspec.Struct):
     text: str
 
 
-class _SpokenTurn(msgspec.Struct):
+class _SpokenTurn(Turn):  # the document takes the states for granted, too
     user_utterance: _Utterance | msgspec.UnsetType = msgspec.UNSET
     system_utterance: _Utterance | msgspec.UnsetType = msgspec.UNSET
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import polars as pl
 
 from dstbench.errors import DstbenchError, warn
+from dstbench.schema.record import Record
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,14 @@ class Side:
     cells: pl.DataFrame
     frames: pl.DataFrame | None = None
 
+    @cached_property
+    def sorted_turns(self) -> pl.DataFrame:
+        """The turns in the long table's order: (at: row of `turns`, dialogue, turn)."""
+        return self.turns.with_row_index("at").sort("dialogue", "turn")
+
 
 @dataclass(frozen=True)
-class States:
+class States(Record):
     """The states in one file, or in several files that are one run or dataset.
 
     Attributes:

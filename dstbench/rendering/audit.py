@@ -49,8 +49,7 @@ _COUNTED_IN: Final = {
 # --- entity bias ------------------------------------------------------------------------------------------------------
 
 
-@renderer
-def render_bias(bias: Bias, *, top: int, sort: SlotOrder = "slot") -> Page:
+def bias_page(bias: Bias, *, top: int = 5, sort: SlotOrder = "slot") -> Page:
     """How evenly values are distributed, the `top` most frequent ones per slot, and what training has of the others.
 
     Args:
@@ -78,10 +77,13 @@ def render_bias(bias: Bias, *, top: int, sort: SlotOrder = "slot") -> Page:
     if overlap.height:
         train = overlap["train"].item(0)
         sections.append((f"Values of other splits that are in {train} too, {first}", _overlap(bias, overlap, order)))
-        below += _seen(overlap, train)
+        below += seen_in_training(bias)
     elif bias.slots["split"].n_unique() > 1:
         below.append("no split is called train: --train NAME names the one to compare the others with")
     return Page(sections, below, "bias")
+
+
+render_bias = renderer(bias_page)
 
 
 def _frequent(bias: Bias, top: int, order: list[str]) -> pl.DataFrame:
@@ -128,8 +130,12 @@ def _overlap(bias: Bias, overlap: pl.DataFrame, order: list[str]) -> pl.DataFram
     )
 
 
-def _seen(overlap: pl.DataFrame, train: str) -> list[str]:
-    """A line per split: how much of all its values the training set has."""
+def seen_in_training(bias: Bias) -> list[str]:
+    """A line per split: how much of all its values, by the first way of counting, the training set has."""
+    overlap = bias.overlap.filter(pl.col("counting") == pl.col("counting").first())
+    if overlap.is_empty():
+        return []
+    train = overlap["train"].item(0)
     sums = overlap.group_by("split", maintain_order=True).agg(pl.col("values", "values_seen", "n", "n_seen").sum())
     return [
         f"{split}: {train} has {seen:,} of {values:,} values of slots ({100 * seen / values:.2f} %); these are "
@@ -148,8 +154,7 @@ def _by_slot(bias: Bias, rows: pl.DataFrame, order: list[str]) -> pl.DataFrame:
 # --- versions of a dataset --------------------------------------------------------------------------------------------
 
 
-@renderer
-def render_differences(differences: Differences, *, top: int) -> Page:
+def differences_page(differences: Differences, *, top: int = 20) -> Page:
     """What differs between two versions, by domain and slot, and the `top` most frequent changes."""
     versions = differences.versions
     before, after = versions.select("before", "after").row(0)
@@ -184,6 +189,9 @@ def render_differences(differences: Differences, *, top: int) -> Page:
     return Page(sections, [below], paper=[paper_table(*sections[:2][-1], "diff", ["shares in percent"])])
 
 
+render_differences = renderer(differences_page)
+
+
 def _changed(rows: pl.DataFrame, by: str) -> pl.DataFrame:
     return rows.select(
         by,
@@ -212,8 +220,7 @@ def _splits_side_by_side(differences: Differences) -> list[tuple[str, pl.DataFra
     return sections
 
 
-@renderer
-def render_version_scores(scored: VersionScores) -> Page:
+def version_scores_page(scored: VersionScores) -> Page:
     """Scores with the versions side by side, and the turns in which each slot is wrong."""
     with_exact = scored.models["exact"].is_not_null().any()
     sections = []
@@ -232,6 +239,9 @@ def render_version_scores(scored: VersionScores) -> Page:
     named = scored.runs.with_columns(run=pl.format("{} on {}", "run", "version"))
     below = [units, *signature_lines(named)]
     return Page(sections, below, paper=[_paper_scores(scored, below, with_exact=with_exact)])
+
+
+render_version_scores = renderer(version_scores_page)
 
 
 def _paper_scores(scored: VersionScores, notes: list[str], *, with_exact: bool) -> PaperTable:

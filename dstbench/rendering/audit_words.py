@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 _SHOWN: Final = 20
 
 
-@renderer
-def render_inconsistency(inconsistency: Inconsistency, *, pairs: int) -> Page:
+def inconsistency_page(inconsistency: Inconsistency, *, pairs: int = 3) -> Page:
     """What is missing in a dataset: in how many dialogues, of which slots, said by whom, and pairs that show it.
 
     Args:
@@ -73,6 +72,9 @@ def render_inconsistency(inconsistency: Inconsistency, *, pairs: int) -> Page:
         below.append(f"--pairs {slots_with_pairs} shows a pair of every slot that has one")
     paper = [paper_table(*sections[0], "inconsistency")]
     return Page(sections, below, paper=paper)
+
+
+render_inconsistency = renderer(inconsistency_page)
 
 
 def _modified(modified: pl.DataFrame) -> pl.DataFrame:
@@ -136,8 +138,7 @@ def _pairs(pairs: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     ]
 
 
-@renderer
-def render_review(review: Review) -> Page:
+def review_page(review: Review) -> Page:
     """The measures of a reviewed correction, and how much of the sample is right."""
     ends = [share_text("low"), share_text("high")]
     estimates = review.measures.select(
@@ -173,13 +174,15 @@ def render_review(review: Review) -> Page:
     )
 
 
+render_review = renderer(review_page)
+
+
 def _without_recall(measures: pl.DataFrame, why: str) -> list[str]:
     """A line that says why there is no recall, if that is for want of answers."""
     return [f"recall and f1 are undefined: {why}"] if measures["missed"].has_nulls() else []
 
 
-@renderer
-def render_agreement(agreement: Agreement) -> Page:
+def agreement_page(agreement: Agreement) -> Page:
     """The measures of a correction by each of its readers, and how much these agree."""
     names = {"cohen": "Cohen's kappa", "fleiss": "Fleiss' kappa"}
     measures = agreement.measures.select(
@@ -204,8 +207,10 @@ def render_agreement(agreement: Agreement) -> Page:
     return Page(sections, below, paper=[paper_table(*section, "agreement", below) for section in sections])
 
 
-@renderer
-def render_replacement(replacement: Replacement, *, kept: bool) -> Page:
+render_agreement = renderer(agreement_page)
+
+
+def replacement_page(replacement: Replacement, *, kept: bool = False) -> Page:
     """What has been replaced, by slot, and the first values that were not, by reason.
 
     Args:
@@ -237,8 +242,10 @@ def render_replacement(replacement: Replacement, *, kept: bool) -> Page:
     return Page(sections, below, "replacement")
 
 
-@renderer
-def render_memorisation(memorisation: Memorisation) -> Page:
+render_replacement = renderer(replacement_page)
+
+
+def memorisation_page(memorisation: Memorisation) -> Page:
     """What has been predicted and not said."""
     runs, slots, examples = memorisation.runs, memorisation.slots, memorisation.examples
     run = ["run"] if runs["run"].n_unique() > 1 else []
@@ -267,8 +274,10 @@ def render_memorisation(memorisation: Memorisation) -> Page:
     )
 
 
-@renderer
-def render_contradictions(contradictions: Contradictions, *, top: int) -> Page:
+render_memorisation = renderer(memorisation_page)
+
+
+def contradictions_page(contradictions: Contradictions, *, top: int = 20) -> Page:
     """Gold values that contradict the database or were never said, by slot and the first `top` of each kind."""
     slots, values = contradictions.slots, contradictions.values
     doubtful = slots.filter((pl.col("contradicting").fill_null(0) > 0) | (pl.col("unsaid") > 0))
@@ -292,3 +301,6 @@ def render_contradictions(contradictions: Contradictions, *, top: int) -> Page:
         first = f", the first {top} of {rows.height:,}" if rows.height > top else ""
         sections[title + first] = rows.head(top).select("slot", "value", *entity, *where)
     return Page([(title, table) for title, table in sections.items() if table.height], below, "contradictions")
+
+
+render_contradictions = renderer(contradictions_page)

@@ -10,7 +10,7 @@ import polars as pl
 
 from dstbench.analysis.associations import POOLED
 from dstbench.analysis.orders import spread_of
-from dstbench.metrics.registry import REGISTRY
+from dstbench.metrics.registry import find_metric
 from dstbench.rendering.charts.dialogues import trait_charts
 from dstbench.rendering.charts.grammar import with_names
 from dstbench.rendering.compare import beaten, leaderboard_page, standings_table
@@ -167,7 +167,7 @@ def glossary(metrics: Sequence[str]) -> dict[str, str]:
     """The metrics of a report and the words of its tables, each with what it means."""
     meanings = {}
     for metric in metrics:
-        cls = REGISTRY.get(metric.partition(":")[0])
+        cls = find_metric(metric.partition(":")[0])
         if cls is not None:
             meanings[name_of(metric)] = f"{cls.title} ({metric}); {cls.source}"
     return meanings | _WORDS

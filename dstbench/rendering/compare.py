@@ -65,20 +65,28 @@ def leaderboard_page(leaderboard: Leaderboard, *, pairs: bool = False) -> Page:
     tested = [*_about_tests(leaderboard, design), *_about_columns(leaderboard)]
     signatures = signature_lines(leaderboard.scores)
     sections = [] if pairs else sections
-    verdicts = []
-    for metric in metrics:
-        differences = leaderboard.differences.filter(metric=metric)
-        if differences.height:
-            ranked = models if models.height else leaderboard.scores
-            ordered = _in_order(differences, ranked.filter(metric=metric), design)
-            title = f"Differences in {metric}"
-            sections.append((title, _pairs(ordered, design)))
-            verdicts.append(_verdict(ordered, metric, design))
-    paper = pairs_table(leaderboard) if pairs and verdicts else standings_table(leaderboard)
-    return Page(sections, [*verdicts, *cannot, *scored, *tested, *signatures], paper=[paper], styles=styles)
+    differences = _ordered(leaderboard)
+    sections += [(f"Differences in {metric}", _pairs(rows, design)) for metric, rows in differences.items()]
+    paper = pairs_table(leaderboard) if pairs and differences else standings_table(leaderboard)
+    below = [*verdicts(leaderboard), *cannot, *scored, *tested, *signatures]
+    return Page(sections, below, paper=[paper], styles=styles)
 
 
 render_leaderboard = renderer(leaderboard_page)
+
+
+def verdicts(leaderboard: Leaderboard) -> list[str]:
+    """For each metric whose differences were tested: which of them are significant."""
+    design = leaderboard.design.row(0, named=True)
+    return [_verdict(rows, metric, design) for metric, rows in _ordered(leaderboard).items()]
+
+
+def _ordered(leaderboard: Leaderboard) -> dict[str, pl.DataFrame]:
+    """Metric to its differences, those of the higher runs first; only metrics that have any."""
+    design = leaderboard.design.row(0, named=True)
+    ranked, _ = _compared(leaderboard)
+    by_metric = leaderboard.differences.group_by("metric", maintain_order=True)
+    return {str(metric): _in_order(rows, ranked.filter(metric=metric), design) for (metric,), rows in by_metric}
 
 
 def _standings(rows: pl.DataFrame, metrics: list[str], level: str) -> pl.DataFrame:

@@ -6,13 +6,17 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Final, get_args
 
+import numpy as np
 import polars as pl
 
 from dstbench.conventions.slots import KNOWN_SLOTS
 from dstbench.errors import DstbenchError, UsageError, shortened, warn
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.states import Side, States, only_split, only_turns, same_turns, warn_of_notes
+from dstbench.runs.codes import codes, distinct, to_strings
+from dstbench.runs.layout import row_changes
 from dstbench.runs.spread import spread, spread_frames
+from dstbench.schema.record import Record
 from dstbench.typing import Missing
 
 _KEY: Final = ["dialogue", "turn"]
@@ -25,7 +29,7 @@ class MissingTurnsError(DstbenchError):
 
 
 @dataclass(frozen=True)
-class Aligned:
+class Aligned(Record):
     """A long table in memory, and counts of the input's turns.
 
     Attributes:
@@ -84,7 +88,7 @@ def to_long(
             "no turn is in both gold and predictions "
             f"(gold has {gold_side.turns.row(0)}, the predictions {pred_side.turns.row(0)})",
             file=states.source,
-            hint="is it the same split, and are dialogue ids spelled alike? --id-map FILE says which of gold's they are",
+            hint="is this the same split, and are dialogue ids spelled alike? --id-map FILE says which are meant",
         )
     return _lay_out(states.source, gold_side, pred_side, missing, embedded=gold is None)
 
@@ -151,12 +155,19 @@ def _gold_of(gold: States) -> Side:
     return gold.gold
 
 
+def usable_aliases(gold: States) -> pl.DataFrame | None:
+    """The other names of gold's dialogues that are of one dialogue only, and of none by its first name."""
+    if gold.aliases is None or gold.gold is None:
+        return None
+    names = gold.gold.turns["dialogue"].unique().implode()
+    return gold.aliases.filter(~pl.col("alias").is_duplicated() & ~pl.col("alias").is_in(names))
+
+
 def _by_golds_names(source: str, pred: Side, gold: States) -> Side:
     """The predictions, with those dialogues called as gold calls them for which they use another name."""
-    if gold.aliases is None or gold.gold is None:
+    aliases = usable_aliases(gold)
+    if aliases is None:
         return pred
-    names = gold.gold.turns["dialogue"].unique().implode()
-    aliases = gold.aliases.filter(~pl.col("alias").is_duplicated() & ~pl.col("alias").is_in(names))
     joined = pred.turns.join(aliases, left_on="dialogue", right_on="alias", how="left", maintain_order="left")
     renamed = joined.drop_nulls("dialogue_right")
     if renamed.is_empty():
@@ -228,12 +239,11 @@ def _spine(
     source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage."""
-    spine, extra = gold.turns.with_row_index("at"), pred.turns.clear()
-    if same_turns(gold, pred):
-        spine = spine.with_columns(predicted=True).sort(_KEY)
-    else:
-        spine = spine.join(pred.turns.with_columns(predicted=True), on=_KEY, how="left", maintain_order="left")
-        spine = spine.with_columns(pl.col("predicted").fill_null(False)).sort(_KEY)
+    spine, extra = gold.sorted_turns.with_columns(predicted=True), pred.turns.clear()
+    if not same_turns(gold, pred):
+        predicted = pred.turns.with_columns(predicted=True)
+        spine = gold.sorted_turns.join(predicted, on=_KEY, how="left", maintain_order="left")
+        spine = spine.with_columns(pl.col("predicted").fill_null(False))
         extra = pred.turns.join(gold.turns, on=_KEY, how="anti", maintain_order="left")
     absent = spine.filter(~pl.col("predicted"))
     coverage = {
@@ -292,6 +302,8 @@ def _spine(
 
 def _dialogues_without(turns: pl.DataFrame, other: Side) -> int:
     """Number of dialogues in `turns` of which the other side has no turn."""
+    if turns.is_empty():  # the usual case, and a join takes longer to start than this
+        return 0
     return turns.select(pl.col("dialogue").unique()).join(other.turns, on="dialogue", how="anti").height
 
 
@@ -306,10 +318,12 @@ def _hint_at_numbering(gold: pl.Series, pred: pl.Series) -> str | None:
 
 def _report_gaps(source: str, spine: pl.DataFrame) -> None:
     """Warn about dialogues whose turn numbers do not start at 0 or skip numbers."""
-    dialogue, turn = pl.col("dialogue"), pl.col("turn")
-    is_first = (dialogue != dialogue.shift(1)).fill_null(True)
-    gap = spine.filter(turn != pl.when(is_first).then(0).otherwise(turn.shift(1) + 1))
-    if gap.height:
+    turn = spine["turn"].to_numpy().astype(np.int64)
+    expected = np.zeros_like(turn)
+    expected[1:] = turn[:-1] + 1
+    expected[row_changes(spine["dialogue"])] = 0
+    if (turn != expected).any():
+        gap = spine.filter(turn != expected)
         dialogues = gap["dialogue"].n_unique()
         warn(
             f"turn numbers have gaps in {_count(dialogues, 'dialogue')} "
@@ -323,6 +337,9 @@ def _report_gaps(source: str, spine: pl.DataFrame) -> None:
 
 def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
     """Warn about slots that MultiWOZ does not have, with their counts and the known slots of similar spelling."""
+    slots = distinct(codes(table["slot"]))
+    if KNOWN_SLOTS.issuperset(to_strings(slots)):  # the usual case, which needs no counts
+        return
     counts = (
         table.lazy()
         .filter(pl.col("slot").is_not_null())

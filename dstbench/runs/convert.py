@@ -37,8 +37,10 @@ import polars as pl
 import dstbench
 from dstbench.errors import DstbenchError, DstbenchWarning, warn
 from dstbench.io.atomic import sharing
-from dstbench.readers import Source, find_files, read
+from dstbench.plugins import in_use, use
+from dstbench.readers import Format, Source, find_files, read
 from dstbench.readers.options import AS_USUAL, ReadOptions
+from dstbench.readers.registry import PLUGINS as FOREIGN
 from dstbench.readers.renaming import Unused, rename, with_notes_on
 from dstbench.readers.states import States, in_split, name_of_all, warn_of_notes
 from dstbench.runs.align import MissingTurnsError, to_long, unpredicted
@@ -146,7 +148,7 @@ def _pieces(
         source = Source(name)
         source.keys = options.keys
         source.check()
-        found: list[tuple[str, str | None, str | None]] = [(name, options.format, None)]
+        found: list[tuple[str, str | Format | None, str | None]] = [(name, options.format, None)]
         if source.is_folder:
             in_folder = find_files(source, options.format, split)
             found = [(file.name, its_form.name, file.split) for file, its_form in in_folder]
@@ -164,7 +166,8 @@ def _gold_states(gold: str, split: str | None, options: ReadOptions) -> States:
 def _made_of(piece: _Piece) -> list[Any]:
     """All that a part depends on, as a footer has it: decoded from JSON."""
     stamps = Source(piece.path).stamps(), piece.gold and Source(piece.gold).stamps()
-    made_of = [dstbench.__version__, SCHEMA_VERSION, *stamps, asdict(piece.options), piece.missing, piece.split]
+    readers = [dstbench.__version__, *FOREIGN.origins()]
+    made_of = [*readers, SCHEMA_VERSION, *stamps, asdict(piece.options), piece.missing, piece.split]
     return list(json.loads(json.dumps(made_of)))
 
 
@@ -192,7 +195,8 @@ def _make_parts(pieces: Sequence[_Piece], jobs: int | None) -> None:
             _make_part(piece)
         return
     try:
-        with ProcessPoolExecutor(jobs, get_context("spawn"), _set_up_worker, (max(1, _processors() // jobs),)) as pool:
+        set_up = (max(1, _processors() // jobs), in_use())
+        with ProcessPoolExecutor(jobs, get_context("spawn"), _set_up_worker, set_up) as pool:
             try:
                 futures = [pool.submit(_make_part, piece) for piece in pieces]
                 for number, future in enumerate(as_completed(futures), 1):
@@ -217,9 +221,10 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _set_up_worker(threads: int) -> None:
-    """Give a worker process this many threads, and let it exit with its parent or when interrupted."""
+def _set_up_worker(threads: int, modules: Sequence[str]) -> None:
+    """Give a worker process this many threads and a user's modules; let it exit with its parent or when interrupted."""
     os.environ["POLARS_MAX_THREADS"] = str(threads)
+    use(modules)
     threading.Thread(target=_exit_with, args=(parent_process(),), daemon=True).start()
     signal.signal(signal.SIGINT, lambda *_: os._exit(1))
 

@@ -26,6 +26,7 @@ from dstbench.runs.splits import SplitGold, split_gold
 from dstbench.typing import Missing
 
 if TYPE_CHECKING:
+    from dstbench.readers import Format
     from dstbench.readers.renaming import NameMap, Names
 
 #: The data that dstbench accepts: a path, several paths (one run each), a frame (Polars, or anything with
@@ -56,7 +57,7 @@ class Reading(TypedDict, total=False):
     """How data are read: keywords that functions pass on to `open_runs`, which describes them."""
 
     gold: Data | None
-    format: str | None
+    format: str | Format | None
     names: Sequence[str] | None
     missing: Missing | None
     split: str | None
@@ -69,7 +70,7 @@ def open_runs(
     data: Data,
     *,
     gold: Data | None = None,
-    format: str | None = None,  # noqa: A002 (the field's word)
+    format: str | Format | None = None,  # noqa: A002 (the field's word)
     names: Sequence[str] | None = None,
     missing: Missing | None = "error",
     split: str | None = None,
@@ -83,7 +84,7 @@ def open_runs(
         data: See `Data`.
         gold: Gold states that replace those in the data, or that the data lack: any kind of `Data` with one run; None:
             they are in the data.
-        format: Native format of the files; None: detect it by content.
+        format: Native format of the files, or its name; None: detect it by content.
         names: Names of the runs, in order; None: names of the files or folders without ending, with as many parent
             folders as tell them apart.
         missing: What to do with gold turns that have no prediction: ``error`` (None is the same), ``wrong``,
@@ -174,7 +175,7 @@ def read_run(
         return _open(name, files[0], gold_states, options, missing, split=split)
     states = merge_states([read_file(File(str(path)), options) for path in files])
     states = of_split(states, split, gold_states)
-    return _aligned(name, states, gold_states, missing, options, files=[str(path) for path in files])
+    return aligned_run(name, states, gold_states, missing, options, files=[str(path) for path in files])
 
 
 def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_USUAL) -> States:
@@ -206,7 +207,7 @@ def scan(
     data: Data,
     *,
     gold: Data | None = None,
-    format: str | None = None,  # noqa: A002
+    format: str | Format | None = None,  # noqa: A002
     names: Sequence[str] | None = None,
     missing: Missing = "error",
     split: str | None = None,
@@ -255,7 +256,7 @@ def _open(
 ) -> Run:
     run = load(name, item, options)
     if isinstance(run, States):
-        return _aligned(name, of_split(run, split, gold), gold, missing, options)
+        return aligned_run(name, of_split(run, split, gold), gold, missing, options)
     if options.maps:
         raise UsageError(
             f"{name}: a long table keeps its names", hint="give the map to `dstbench convert`, with the native files"
@@ -264,7 +265,7 @@ def _open(
         raise UsageError(f"{name}: a long table has no splits", hint="omit --split, or give --gold")
     before = run.meta["missing"]
     if gold is not None:
-        run = _aligned(name, from_long(run.read(), name), gold, missing, options)
+        run = aligned_run(name, from_long(run.read(), name), gold, missing, options)
         # Turns that were scored as empty are now turns with an empty state: the signature must still say so.
         return replace(run, meta={**run.meta, "missing": f"{before}+{missing}"}) if before == "empty" else run
     if missing not in ("error", before):
@@ -277,15 +278,16 @@ def of_split(states: States, split: str | None, gold: States | SplitGold | None)
     return states if split is None or (gold is not None and states.splits is None) else only_split(states, split)
 
 
-def _aligned(
+def aligned_run(
     name: str,
     states: States,
     gold: States | SplitGold | None,
     missing: Missing,
-    options: ReadOptions,
+    options: ReadOptions = AS_USUAL,
     *,
     files: Sequence[str] | None = None,
 ) -> Run:
+    """The run of these states, aligned with gold (None: that of the states), in memory; `files` is what was read."""
     gold = gold.of(states) if isinstance(gold, SplitGold) else gold
     aligned = to_long(states, gold, missing=missing)
     meta = run_meta(

@@ -17,6 +17,7 @@ import polars as pl
 
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.schema.core import SCHEMA_VERSION
+from dstbench.schema.record import Record
 
 #: The exceptions of a Parquet file that cannot be read; Polars' panics do not derive from `Exception`.
 UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -37,7 +38,7 @@ class Stamp(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Record):
     """One model on one dataset.
 
     Attributes:

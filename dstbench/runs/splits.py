@@ -54,6 +54,7 @@ class SplitGold:
 
     Attributes:
         source: Name of the folder, for messages.
+        splits: Names of the splits.
     """
 
     def __init__(self, folder: Source, files: list[Source], options: ReadOptions) -> None:
@@ -62,6 +63,7 @@ class SplitGold:
         self._options = options.for_gold()
         self._files = {split: [file for file in files if file.split == split] for split in _ORDER}
         self._files = {split: files for split, files in self._files.items() if files}
+        self.splits = list(self._files)
         self._states: dict[str, States] = {}
 
     def of(self, states: States) -> States:

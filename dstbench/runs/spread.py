@@ -31,6 +31,8 @@ from dstbench.arrays import Integers, Numbers
 from dstbench.errors import DstbenchError
 from dstbench.io.limits import FREE, SPREAD
 from dstbench.readers.states import Side, same_turns
+from dstbench.runs.codes import codes, distinct, to_column
+from dstbench.runs.layout import row_changes
 from dstbench.schema.core import LONG
 
 
@@ -56,9 +58,10 @@ def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataF
     if spine.is_empty():
         return LONG.schema.to_frame()
     turns = np.arange(spine.height)
-    is_new = (spine["dialogue"] != spine["dialogue"].shift(1)).fill_null(True).to_numpy()
+    is_new = row_changes(spine["dialogue"])
     dialogue, first_turn = np.cumsum(is_new) - 1, np.flatnonzero(is_new)  # numbered from 0
-    slots = pl.concat([gold.cells["slot"], pred.cells["slot"]]).unique().sort()  # numbered from 1; 0: no slot
+    listed_slots = np.concatenate([codes(side.cells["slot"]) for side in (gold, pred)])
+    slots = to_column(distinct(listed_slots)).sort()  # numbered from 1; 0: no slot
 
     # A group's key is width * dialogue + slot, so the order of keys is that of the table's rows. Each dialogue has a
     # group of rows without a slot (`bare`), which may be empty.

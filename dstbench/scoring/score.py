@@ -20,6 +20,7 @@ from dstbench.runs.run import Run
 from dstbench.schema.core import GROUPS, LENGTH, SCORES
 from dstbench.scoring.notes import warn_of_scores
 from dstbench.scoring.scope import open_under
+from dstbench.scoring.score_rows import Scores
 from dstbench.scoring.standard_errors import moments_of, scores, scores_and_errors
 from dstbench.scoring.sums import Sums, resolve, sum_up
 from dstbench.scoring.turn_table import to_turns
@@ -28,6 +29,8 @@ from dstbench.signature import parse as parse_signature
 from dstbench.typing import View
 
 _LOG: Final = logging.getLogger(__name__)
+# The key in signatures of a format that is not built in: what is read may differ, but not what is compared with what.
+_FORMAT: Final = "format"
 # Groups for a run that has no states, only marks that say which slots are right.
 _WITHOUT_STATES: Final = ("run", "dialogue", "turn", LENGTH)
 
@@ -73,7 +76,7 @@ def score(
     by: str | Sequence[str] = "run",
     profile: str | Convention = "verbatim",
     **reading: Unpack[Reading],
-) -> pl.DataFrame:
+) -> Scores:
     """Score one or many runs.
 
     Args:
@@ -88,10 +91,11 @@ def score(
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Returns:
-        One row per (run, group, metric): `run`; a column per `by`; `metric`; `unit` (``share``, ``count``); `value` (a
-        fraction, or a count for count metrics; null: undefined); `se` (linearised standard error of the value over
-        dialogues; null for counts, by slot and by dialogue); `exact` (the value with exact matching; only if the
-        convention matches fuzzily); `turns` (or frames, if the convention scores frames); `dialogues`; `signature`.
+        A frame with one row per (run, group, metric): `run`; a column per `by`; `metric`; `unit` (``share``,
+        ``count``); `value` (a fraction, or a count for count metrics; null: undefined); `se` (linearised standard error
+        of the value over dialogues; null for counts, by slot and by dialogue); `exact` (the value with exact matching;
+        only if the convention matches fuzzily); `turns` (or frames, if the convention scores frames); `dialogues`;
+        `signature`. Its `value("jga")` is one value, and its `to_dict()` all of them by name.
 
     Raises:
         DstbenchError: Data cannot be used, or a metric, group or profile is unknown.
@@ -99,8 +103,8 @@ def score(
     >>> north = {"hotel-area": "north"}
     >>> states = [{"dialogue_id": "MUL1", "turn": 0, "gold": north, "pred": north},
     ...           {"dialogue_id": "MUL1", "turn": 1, "gold": north, "pred": {}}]
-    >>> score(states, metrics="jga,sa").select("metric", "value").rows()
-    [('jga', 0.5), ('sa', 0.9833333333333333)]
+    >>> score(states, metrics="jga,sa").to_dict()
+    {'jga': 0.5, 'sa': 0.9833333333333333}
     """
     return open_and_score(data, metrics=metrics, by=by, profile=profile, **reading)[1]
 
@@ -112,13 +116,11 @@ def open_and_score(
     by: str | Sequence[str],
     profile: str | Convention,
     **reading: Unpack[Reading],
-) -> tuple[list[Run], pl.DataFrame]:
+) -> tuple[list[Run], Scores]:
     """The runs, opened, and what `score` returns of them; the parameters are the same."""
     groups = _groups(by)
     convention = as_convention(profile)
-    requested = None if metrics is None else parse_all(metrics)  # before files are read, so that a typo costs no time
-    if requested == []:
-        raise UsageError("no metric to compute", hint="omit -m to compute the default metrics")
+    requested = requested_metrics(metrics)  # before files are read, so that a typo costs no time
     runs = open_under(convention, data, **reading)
     chosen = choose_metrics(requested, runs, convention, groups)
     if convention.match.startswith("token-sort") and convention.unit == "frame" and convention.schema is None:
@@ -130,7 +132,15 @@ def open_and_score(
     warn_of_scores([(run, sums) for run, (_, sums) in zip(runs, results, strict=True)], chosen, convention)
     rows = pl.concat([table for table, _ in results])
     _warn_of_differences(rows)
-    return runs, rows
+    return runs, Scores(rows)
+
+
+def requested_metrics(metrics: str | Iterable[str | Metric] | None) -> list[Metric] | None:
+    """The metrics that a user asks for; None: the default ones."""
+    requested = None if metrics is None else parse_all(metrics)
+    if requested == []:
+        raise UsageError("no metric to compute", hint="omit -m to compute the default metrics")
+    return requested
 
 
 def choose_metrics(
@@ -159,6 +169,7 @@ def score_run(
         **{name.replace("_", "-"): run.meta[name] for name in ("slot_map", "id_map") if name in run.meta},
         "by": ",".join(by) or "run",
         **_frames_counted(run, convention),
+        **_foreign_format(run),
         "gold": f"{sums.fingerprint % 2**32:08x}",
         "d": str(sums.dialogues),
         "t": str(sums.turns),
@@ -183,6 +194,14 @@ def score_run(
         rows = rows.with_columns(_by_group(scores(metrics, exact)).alias("exact"))
         others.insert(others.index("se") + 1, "exact")
     return rows.select("run", *by, *others), sums
+
+
+def values_of(run: Run, metrics: Sequence[Metric], convention: Convention) -> dict[str, float | None]:
+    """The values alone of `score_run`, by metric, for who scores again and again."""
+    stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
+    sums = sum_up(run, stats, [], convention, with_slots=any(metric.needs_total for metric in metrics))
+    resolved = resolve(metrics, [sums], convention)
+    return dict(zip(map(str, resolved), scores(resolved, sums.table).row(0), strict=True))
 
 
 def _by_group(columns: pl.DataFrame) -> pl.Series:
@@ -227,6 +246,12 @@ def _frames_counted(run: Run, convention: Convention) -> dict[str, str]:
     return {"frames": str(run.meta["frames"]["gold"]) if "frames" in run.meta else "unknown"}
 
 
+def _foreign_format(run: Run) -> dict[str, str]:
+    """The setting that names the format of a run, with its package, if it is not built in; else nothing."""
+    name = str(run.meta.get("format"))
+    return {_FORMAT: name} if "@" in name else {}
+
+
 def _is_of(metric: Metric, notation: str) -> bool:
     """Whether a metric is the one of a notation: of the same class, and with the same T if it has one."""
     named = parse(notation)
@@ -241,7 +266,7 @@ def _warn_of_differences(rows: pl.DataFrame) -> None:
         if signed["signature"].n_unique() == 1:
             continue
         settings = {run: parse_signature(text).complete() for _, run, text in signed.iter_rows()}
-        for key in dict.fromkeys(key for of_run in settings.values() for key in of_run):
+        for key in dict.fromkeys(key for of_run in settings.values() for key in of_run if key != _FORMAT):
             runs_with: dict[str, list[str]] = {}
             for run, of_run in settings.items():
                 runs_with.setdefault(of_run.get(key, "-"), []).append(run)

@@ -9,6 +9,7 @@ sandwich estimate for clusters (`stats.linearised_se`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations_with_replacement
 from typing import Final
 
@@ -65,8 +66,13 @@ def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl
 
 def scores(metrics: Sequence[Metric], sums: pl.DataFrame) -> pl.DataFrame:
     """The scores of metrics from columns ``stat:<name>``: a column (Float64) per metric, named by its position."""
-    columns = {name: pl.col(f"stat:{name}") for metric in metrics for name in stats_of(metric)}
-    return sums.select_seq(score_of(metric, columns).alias(str(number)) for number, metric in enumerate(metrics))
+    return sums.select_seq(_score(metric).alias(str(number)) for number, metric in enumerate(metrics))
+
+
+@lru_cache(maxsize=256)
+def _score(metric: Metric) -> pl.Expr:
+    """A metric's score from columns ``stat:<name>`` (cached, as expressions are slow to make)."""
+    return score_of(metric, {name: pl.col(f"stat:{name}") for name in stats_of(metric)})
 
 
 def _errors(metric: Metric, gradient: Mapping[str, Floats], sums: pl.DataFrame) -> Floats:

@@ -147,7 +147,7 @@ def sum_up(
             "fingerprint": turns.fingerprint,
             "turns": turns.scored.height,
             "dialogues": int(row_changes(turns.scored["number"].to_numpy()).sum()),
-            "most_errors": turns.counted.select(stats[ERRORS].max().fill_null(0)).item() if ERRORS in stats else 0,
+            "most_errors": turns.counted.select_seq(stats[ERRORS].max().fill_null(0)).item() if ERRORS in stats else 0,
             "spelling": _count_spelling(turns.counted) if spelling else None,
             "gold_slots": gold_slots(rows) if with_slots else frozenset(),
             "is_multiwoz": with_slots and are_multiwoz(rows.dialogue),
@@ -172,6 +172,9 @@ def _sum(
 ) -> pl.DataFrame:
     """The columns of `Sums.table` over turns, ratios in halves."""
     values = turns.select_seq(**stats)  # in one thread, as each thread works on a partition of its own
+    values = values.select_seq(  # all at once, as a query takes longer to start than such a column
+        cs.float().cast(pl.Float64).fill_null(0).fill_nan(0), (~cs.float()).cast(pl.Int64).fill_null(0)
+    )
     keys = turns.select_seq(*by, "number")
     # Most turns stand next to others of their dialogue and group: such runs are summed first, which leaves little to
     # group by hashing. If four turns are of D1 hotel, D1 hotel, D1 train and D2 train, runs start at 0, 2 and 3.
@@ -179,12 +182,13 @@ def _sum(
     starts = np.flatnonzero(np.logical_or.reduce(changes))
     ends = np.append(starts[1:], turns.height)[: len(starts)] - 1
     sums = {"turns": np.diff(ends, prepend=-1)}
-    for name, column in zip(stats, values, strict=True):
+    for name in stats:
+        column = values[name]
         if column.dtype.is_float():
             for half, part in zip(_HALVES, halves(_ratios(name, column)), strict=True):
                 sums[half + name] = _sum_runs(part, ends)
         else:
-            counts = _sum_runs(column.cast(pl.Int64).fill_null(0).to_numpy(), ends)
+            counts = _sum_runs(column.to_numpy(), ends)
             if np.abs(counts).max(initial=0) >= _SUM_LIMIT:
                 raise UsageError(
                     f"statistic {name!r} adds up to {np.abs(counts).max():,} in a dialogue, too much to sum exactly",
@@ -211,8 +215,8 @@ def _sum_runs(column: Integers, ends: Integers) -> Integers:
 
 
 def _ratios(name: str, column: pl.Series) -> Floats:
-    """The ratios of a statistic, 0 where undefined; refuse any that is not from 0 to 1, as its sum would be inexact."""
-    ratios = column.cast(pl.Float64).fill_null(0).fill_nan(0).to_numpy()
+    """The ratios of a statistic; refuse any that is not from 0 to 1, as its sum would be inexact."""
+    ratios = column.to_numpy()
     outside = (ratios < 0) | (ratios > 1)
     if outside.any():
         raise UsageError(

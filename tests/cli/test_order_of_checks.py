@@ -59,6 +59,7 @@ WRONG: dict[str, list[tuple[str, ...]]] = {
     "--test": [("wiliams",)],
     "--target": [("high",)],
     "--table": [("x",)],
+    "--plugins": [("no_such_module",)],
     "--label": [("a b", "--format", "latex"), ("a",)],
     "--group": [("x",), ("Title=nonesuch",)],
     "--model": [("x",), ("model=nonesuch",)],

@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, given
@@ -20,6 +21,8 @@ from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY, parse_all
 from dstbench.metrics.exact_sums import in_parts
 from dstbench.metrics.f1 import PairMetric
+from dstbench.testing.laws import silent
+from dstbench.testing.of_metrics import LAWS
 from tests.corpora import OF_FRAMES, States, corpora, is_refused
 
 ALL_NAMES = [name for name in REGISTRY if name not in OF_FRAMES]
@@ -55,16 +58,11 @@ def test_a_run_against_its_own_gold_scores_1_wherever_1_is_possible(states: Stat
     assert found["rsa"] == turns_with_gold / len(states)  # an empty turn has RSA 0, whatever is predicted
 
 
-@given(corpora(), st.randoms(use_true_random=False))
-def test_the_order_of_states_and_slots_changes_nothing(states: States, rng: random.Random) -> None:
-    def shuffled(state: dict[str, str]) -> dict[str, str]:
-        items = list(state.items())
-        rng.shuffle(items)
-        return dict(items)
-
-    mixed = [{**s, "gold": shuffled(s["gold"]), "pred": shuffled(s["pred"])} for s in states]
-    rng.shuffle(mixed)
-    assert values(mixed) == values(states)
+@pytest.mark.parametrize("law", LAWS)
+@given(states=corpora(), seed=st.integers(0, 2**32 - 1))
+def test_every_metric_keeps_the_laws_that_those_of_users_are_tried_on(law: str, states: States, seed: int) -> None:
+    with silent():
+        LAWS[law](parse_all(ALL), states, np.random.default_rng(seed))
 
 
 @given(corpora(), st.randoms(use_true_random=False))
@@ -139,13 +137,6 @@ def test_a_union_of_runs_scores_as_each_alone(states: States) -> None:
     for name, part in (("first", first), ("all", states)):
         rows = both.filter(run=name)
         assert dict(zip(rows["metric"], rows["value"], strict=True)) == values(part)
-
-
-@given(corpora())
-def test_values_are_shares_or_undefined(states: States) -> None:
-    for name, value in values(states).items():
-        if not REGISTRY[name].is_count:
-            assert value is None or 0 <= value <= 1
 
 
 def under(states: States, metrics: str = ALL, **choices: Any) -> dict[str, float | None]:

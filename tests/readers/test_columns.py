@@ -17,7 +17,7 @@ from dstbench.readers.tokens import Kind, Unusual, tokens
 from tests import formats
 from tests.corpora import States as Turns
 from tests.corpora import corpora
-from tests.robustness.test_fuzz import damaged
+from tests.robustness.test_fuzz import damages
 
 #: The formats that have a short way.
 SHORT = ("jsonl", "jsonl (list)", "gtpr", "trade", "t5dst", "kage", "convlab", "icdst")
@@ -99,7 +99,7 @@ def test_a_damaged_file_is_read_alike(name: str, monkeypatch: pytest.MonkeyPatch
     @settings(max_examples=150)
     @given(data=st.data())
     def check(data: st.DataObject) -> None:
-        _assert_same(data.draw(damaged(name)), monkeypatch)
+        _assert_same(data.draw(damages(name)), monkeypatch)
 
     check()
 

@@ -10,7 +10,6 @@ import json
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,17 +18,13 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench.readers import FORMATS
 from dstbench.readers.states import Side, States
+from dstbench.testing.damage import at_path, damaged, paths
 from tests import formats
 from tests.fuzz_readers import SECONDS, TURNS, examine
 from tests.paths import ROOT
 
 CORPUS = ROOT / "tests" / "corpus"
 ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT | formats.MARKS
-#: What may stand where something else is meant.
-STRANGE: list[Any] = [
-    None, True, 0, -1, 65_536, 10**30, 0.5, "", "x", "none", "D_0", "hotel-area", "\ud7ff", "|||", "][", "§§none", [],
-    {}, [[]], {"": ""}, ["x", "y"], {"hotel": {"area": "east"}}, [1, 0], {"a": None},
-]  # fmt: skip
 
 
 def _examined(content: bytes, form: str | None) -> str:
@@ -39,61 +34,16 @@ def _examined(content: bytes, form: str | None) -> str:
     return found
 
 
-def _paths(document: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    inner = (
-        document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
-    )
-    return [at, *(path for key, value in inner for path in _paths(value, (*at, key)))]
-
-
 @st.composite
-def _swapped(draw: st.DrawFn, document: Any) -> Any:
-    """A document with something else, something twice or nothing in one place."""
-    document = json.loads(json.dumps(document))
-    path = draw(st.sampled_from(_paths(document)))
-    if not path:
-        return draw(st.sampled_from(STRANGE))
-    *above, key = path
-    holder = document
-    for step in above:
-        holder = holder[step]
-    way = draw(st.sampled_from(["other", "gone", "renamed"]))
-    if way == "other":
-        holder[key] = draw(st.sampled_from(STRANGE))
-    elif way == "gone":
-        del holder[key]
-    elif isinstance(holder, dict):
-        holder[draw(st.sampled_from(["", "x", "0", "01", "D_7", "hotel-area", "hotel day"]))] = holder.pop(key)
-    else:
-        holder.append(holder[key])
-    return document
-
-
-@st.composite
-def damaged(draw: st.DrawFn, name: str) -> bytes:
+def damages(draw: st.DrawFn, name: str) -> bytes:
     """The example with bytes changed or cut, or a place of its JSON."""
-    text = ALL[name]()
-    if name not in ("star-tsv", "sumbt-tsv", "woz-tsv", "ldst") and draw(st.booleans()):
-        try:
-            return json.dumps(draw(_swapped(json.loads(text)))).encode()
-        except ValueError:  # JSON Lines
-            lines = [json.loads(line) for line in text.splitlines()]
-            lines = draw(_swapped(lines).filter(lambda found: isinstance(found, list)))
-            return "".join(json.dumps(line) + "\n" for line in lines).encode()
-    content = bytearray(text.encode())
-    for _ in range(draw(st.integers(1, 3))):
-        at = draw(st.integers(0, len(content)))
-        end = min(len(content), at + draw(st.sampled_from([0, 1, 1, 2, 40, len(content)])))
-        content[at:end] = draw(
-            st.binary(max_size=2) | st.sampled_from([b"{", b"}", b"]", b'"', b"\t", b"\n", b"|||", b"-"])
-        )
-    return bytes(content)
+    return damaged(ALL[name]().encode(), lambda options: draw(st.sampled_from(options)))
 
 
 @pytest.mark.parametrize("name", ALL)
 @given(data=st.data())
 def test_a_damaged_file_is_read_as_a_whole_or_refused(name: str, data: st.DataObject) -> None:
-    content = data.draw(damaged(name))
+    content = data.draw(damages(name))
     _examined(content, data.draw(st.sampled_from([None, name.partition(" ")[0]])))
 
 
@@ -118,7 +68,7 @@ def test_what_is_read_is_written_read_again_and_scored_alike(
     name: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("again")
-    (folder / "file").write_bytes(data.draw(damaged(name)))
+    (folder / "file").write_bytes(data.draw(damages(name)))
     try:
         run = dstbench.open_runs(folder / "file", missing="wrong")[0]
     except dstbench.DstbenchError:
@@ -165,19 +115,13 @@ def test_long_strings_take_no_long_time(name: str) -> None:
         document = json.loads(text)
     except ValueError:
         document = json.loads(text.splitlines()[0])
-    paths = [path for path in _paths(document) if path and isinstance(_at(document, path), str)]
-    for number, tiring in enumerate(TIRING if paths else []):  # one format has but numbers
-        path = paths[number % len(paths)]
-        holder = _at(document, path[:-1])
+    places = [path for path in paths(document) if path and isinstance(at_path(document, path), str)]
+    for number, tiring in enumerate(TIRING if places else []):  # one format has but numbers
+        path = places[number % len(places)]
+        holder = at_path(document, path[:-1])
         kept, holder[path[-1]] = holder[path[-1]], tiring * 20_000
         _examined(json.dumps(document).encode(), form)
         holder[path[-1]] = kept
-
-
-def _at(document: Any, path: tuple[Any, ...]) -> Any:
-    for step in path:
-        document = document[step]
-    return document
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name.partition(" ")[0] in TURNS])

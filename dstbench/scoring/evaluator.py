@@ -1,0 +1,354 @@
+"""Scores the states of a training loop, epoch after epoch, against one gold that is read once.
+
+The states are scored as `dstbench.score` scores them, by the same expressions over the same long table. What is kept
+from one epoch to the next is gold: its states, the order of its turns, and in which row each of them is.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate, chain, count, islice
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from dstbench.conventions.convention import Convention
+from dstbench.conventions.profiles import as_convention
+from dstbench.conventions.slots import canonical_dialogue
+from dstbench.errors import DstbenchError, UsageError, did_you_mean
+from dstbench.metrics import Metric
+from dstbench.readers.builder import StatesBuilder
+from dstbench.readers.jsonl import from_memory
+from dstbench.readers.options import Keys, ReadOptions
+from dstbench.readers.states import Side, States, sides_of, warn_of_notes
+from dstbench.readers.words import Listed, Words
+from dstbench.runs.align import check_missing, usable_aliases
+from dstbench.runs.frames import states_only
+from dstbench.runs.gold import gold_fingerprint
+from dstbench.runs.open import Data, aligned_run, open_gold
+from dstbench.runs.run import Run
+from dstbench.runs.splits import split_gold
+from dstbench.scoring.scope import check_scope
+from dstbench.scoring.score import choose_metrics, requested_metrics, score, values_of, warn_of_frames
+from dstbench.scoring.score_rows import Scores
+from dstbench.typing import Missing
+
+State = dict[str, str]
+
+# What messages and tables call the states, as they do those that `dstbench.score` takes from memory.
+_NAME: Final = "states"
+
+
+class Evaluator:
+    """Collects the predicted states of a training loop and scores them against gold, which is read once.
+
+    One evaluator serves a whole training: `add` or `add_batch` the states of an epoch, `compute` the scores, `reset`.
+    Processes that each evaluate a part have one evaluator each, and one of them takes in the others by `merge`: an
+    evaluator can be pickled.
+
+    Args:
+        gold: The gold states: a path, a frame, or states in memory (see `dstbench.score`).
+        metrics: Metrics in dstbench's notation, comma-separated or in a list; None: those of the profile.
+        profile: The convention, or its name.
+        missing: What to do with gold turns that got no state: ``error``, ``wrong``, ``empty`` or ``intersect`` (see
+            `dstbench.open_runs`); None: the convention's.
+        split: The split to score, if gold has several.
+        keys: The keys of gold's records of turns, if dstbench does not know them (see `dstbench.open_runs`).
+
+    Raises:
+        DstbenchError: Gold cannot be used, or has several splits and none is named; a metric or profile is unknown.
+
+    >>> north = {"hotel-area": "north"}
+    >>> gold = [{"dialogue_id": "MUL1", "turn": turn, "gold": north} for turn in (0, 1)]
+    >>> evaluator = Evaluator(gold, metrics="jga,f1")
+    >>> evaluator.add("MUL1", 0, north)
+    >>> evaluator.add("MUL1", 1, {})
+    >>> evaluator.compute()
+    {'jga': 0.5, 'f1': 0.5}
+    """
+
+    def __init__(
+        self,
+        gold: Data,
+        *,
+        metrics: str | Iterable[str | Metric] | None = None,
+        profile: str | Convention = "verbatim",
+        missing: Missing | None = None,
+        split: str | None = None,
+        keys: Mapping[str, str] | None = None,
+    ) -> None:
+        requested = requested_metrics(metrics)
+        self._convention = as_convention(profile)
+        self._missing: Missing = missing or self._convention.missing
+        check_missing(self._missing)
+        self._gold, side = _gold_of(gold, split, ReadOptions(keys=Keys.of(keys)))
+        self._row_of: dict[Any, int] = {turn: row for row, turn in enumerate(side.turns.iter_rows())}
+        self._turns = side.turns
+        aliases = usable_aliases(self._gold)
+        self._by_alias: dict[str, str] = (
+            {} if aliases is None else dict(aliases.select("alias", "dialogue").iter_rows())
+        )
+        self.reset()
+        # Gold against itself tells what is doubtful about gold and the convention before anything is trained.
+        itself = replace(self._gold, pred=side, notes=(), either=False, complete=None)
+        run = aligned_run(itself.source, itself, None, "error")
+        run.need_states("scores of states")
+        check_scope(run, self._convention)
+        warn_of_frames([run], self._convention)
+        self._metrics = choose_metrics(requested, [run], self._convention)
+        self._fingerprint = None if self._missing == "intersect" else gold_fingerprint(states_only(run.read()))
+
+    def add(self, dialogue: str, turn: int, state: Mapping[str, str]) -> None:
+        """Add the predicted state of one turn.
+
+        Args:
+            dialogue: The dialogue's id; MultiWOZ's in any spelling (``mul0484.json``).
+            turn: The user turn, from 0.
+            state: The cumulative state, {slot: value}, or any other form that `dstbench.score` takes from memory. It
+                is copied, so the loop may go on changing it.
+
+        Raises:
+            DstbenchError: Gold has no such dialogue or turn, the state is of no such form, or the turn has another
+                state already (see `reset`). Then nothing was added.
+        """
+        self.add_batch([dialogue], [turn], [state])
+
+    def add_batch(self, dialogues: Iterable[str], turns: Iterable[int], states: Iterable[Mapping[str, str]]) -> None:
+        """Add the predicted states of several turns, given as the columns of a batch.
+
+        Args:
+            dialogues: Each turn's dialogue.
+            turns: Each turn's number; a list, an array, or a tensor of integers.
+            states: Each turn's state.
+
+        Raises:
+            DstbenchError: As of `add`; or the columns differ in length.
+        """
+        names, numbers, given = (_as_list(column) for column in (dialogues, turns, states))
+        if not len(names) == len(numbers) == len(given):
+            raise UsageError(
+                f"a batch of {len(names):,} dialogues, {len(numbers):,} turns and {len(given):,} states",
+                hint="one of each for every turn",
+            )
+        rows = self._rows(names, numbers)
+        batch = dict(zip(rows, given, strict=True))
+        if len(batch) < len(rows):
+            self._refuse_changes((row, batch[row], state) for row, state in zip(rows, given, strict=True))
+        if again := self._number.keys() & batch.keys():
+            others = self._read({row: batch[row] for row in again if self._state(row) != batch[row]})
+            self._refuse_changes((row, self._state(row), state) for row, state in others.items())
+            batch = {row: state for row, state in batch.items() if row not in again}
+        try:
+            slots, values = _cells(batch.values())
+        except TypeError:  # some other form
+            batch = self._read(batch)
+            slots, values = _cells(batch.values())
+        self._number.update(zip(batch, count(len(self._number))))
+        self._end.extend(islice(accumulate(map(len, batch.values()), initial=self._end[-1]), 1, None))
+        self._slots += slots
+        self._values += values
+
+    def merge(self, other: Evaluator) -> None:
+        """Take in the states of another evaluator, such as that of another process.
+
+        A turn may have a state in both if it is the same one: samplers of several processes repeat turns, so that all
+        of them get as many.
+
+        Args:
+            other: An evaluator of the same gold, metrics and convention, which is left as it is.
+
+        Raises:
+            DstbenchError: It is of another gold, metric or convention, or a turn has another state there. Then nothing
+                was taken in.
+        """
+        for what, is_same in (
+            ("metrics", list(self._metrics) == list(other._metrics)),
+            ("conventions", (self._convention, self._missing) == (other._convention, other._missing)),
+            ("gold states", _same_gold(self._gold, other._gold)),
+        ):
+            if not is_same:
+                raise UsageError(f"the two evaluators have different {what}", hint="make both of them alike")
+        shared = self._number.keys() & other._number.keys()
+        self._refuse_changes((row, self._state(row), other._state(row)) for row in shared)
+        rows = [row for row in other._number if row not in shared]
+        turns = self._turns.select(pl.all().gather(rows))
+        self.add_batch(turns["dialogue"], turns["turn"], map(other._state, rows))
+
+    def compute(self) -> dict[str, float | None]:
+        """The scores of the states that were added since the last `reset`, with the bits that `dstbench.score` gives.
+
+        Returns:
+            For each metric, by its notation: its value (a fraction, or a count for count metrics); None: undefined,
+            as AGA is if gold has no slot at all.
+
+        Raises:
+            DstbenchError: No state was added, or gold turns got none, under ``missing="error"``.
+        """
+        return values_of(self._run(), self._metrics, self._convention)
+
+    def scores(self) -> Scores:
+        """The rows that `dstbench.score` returns for these states, with standard errors and signatures.
+
+        Returns:
+            See `dstbench.score`.
+
+        Raises:
+            DstbenchError: As of `compute`.
+        """
+        return score([self._run()], metrics=self._metrics, profile=self._convention, missing=self._missing)
+
+    def reset(self) -> None:
+        """Forget all states, before the next epoch; gold stays."""
+        # One list for all slots and one for all values, as thousands of small dictionaries take longer to make.
+        self._number: dict[int, int] = {}  # for each row of gold that has a state: its number, in the order of adding
+        self._end = [0]  # where each state ends in the two lists; the first one is number 0's beginning
+        self._slots: list[str] = []
+        self._values: list[str] = []
+
+    def _run(self) -> Run:
+        """The states as a run."""
+        if not self._number:
+            raise UsageError("no state was added", hint="add(dialogue, turn, state) before compute()")
+        rows = np.array(list(self._number))
+        slots, values = (Words.of(pl.Series(strings, dtype=pl.String)) for strings in (self._slots, self._values))
+        listed = Listed(np.sort(rows), np.repeat(rows, np.diff(self._end)), slots, values)
+        builder = StatesBuilder(_NAME, self._gold.format)
+        pred = builder.side("pred", self._turns, listed)
+        states = States(_NAME, self._gold.format, None, pred, builder.notes)
+        run = aligned_run(_NAME, states, self._gold, self._missing)
+        check_scope(run, self._convention)  # under ``intersect`` there may be less gold than there was
+        return replace(run, fingerprint=self._fingerprint)
+
+    def _rows(self, names: Sequence[Any], numbers: Sequence[Any]) -> list[int]:
+        """The rows of turns in gold."""
+        try:
+            rows = list(map(self._row_of.get, zip(names, numbers, strict=True)))
+        except TypeError:  # what cannot be a key is no id
+            rows = [None]
+        return self._searched(names, numbers) if None in rows else rows  # type: ignore[return-value]
+
+    def _searched(self, names: Sequence[Any], numbers: Sequence[Any]) -> list[int]:
+        """The rows of turns that are spelled in another way than gold's; spellings are remembered."""
+        spelled = pl.DataFrame({"name": list(dict.fromkeys(name for name in names if isinstance(name, str)))})
+        canonical: dict[str, str] = dict(
+            spelled.select("name", id=canonical_dialogue(pl.col("name").cast(pl.String))).iter_rows()
+        )
+        rows = []
+        for name, number in zip(names, numbers, strict=True):
+            if not isinstance(name, str):
+                raise DstbenchError(f"the dialogue id {name!r} is not a string")
+            try:
+                turn = operator.index(number)  # also of integers of NumPy and PyTorch
+            except TypeError:
+                raise DstbenchError("the turn is not an integer", dialogue=name, turn=number) from None
+            dialogue = self._by_alias.get(canonical[name], canonical[name])
+            row = self._row_of.get((dialogue, turn))
+            if row is None:
+                raise self._unknown(dialogue, turn)
+            self._row_of[name, turn] = row
+            rows.append(row)
+        return rows
+
+    def _unknown(self, dialogue: str, turn: int) -> DstbenchError:
+        """The error for a turn that gold lacks."""
+        turns = sorted(self._turns.filter(pl.col("dialogue") == dialogue)["turn"])
+        if not turns:
+            ids = self._turns["dialogue"].unique(maintain_order=True).to_list()
+            hint = did_you_mean(dialogue, ids) or f"gold has dialogues such as {ids[0]}"
+            return DstbenchError(f"{self._gold.source} has no such dialogue", dialogue=dialogue, turn=turn, hint=hint)
+        hint = f"its turns are {turns[0]} to {turns[-1]}; number user turns from 0"
+        return DstbenchError(f"{self._gold.source} has no such turn", dialogue=dialogue, turn=turn, hint=hint)
+
+    def _refuse_changes(self, pairs: Iterable[tuple[int, Any, Any]]) -> None:
+        """Refuse turns that have two states; `pairs` are rows in gold, each with both."""
+        changed = [(row, one, other) for row, one, other in pairs if one != other]
+        if not changed:
+            return
+        row, one, other = min(changed, key=operator.itemgetter(0))
+        dialogue, turn = self._turns.row(row)
+        more = f", and {len(changed) - 1:,} turns more" if len(changed) > 1 else ""
+        raise DstbenchError(
+            f"two different states of one turn{more}: {_difference(one, other)}",
+            dialogue=dialogue,
+            turn=turn,
+            hint="reset() before each epoch; of turns that several processes predict, add one state only",
+        )
+
+    def _state(self, row: int) -> State:
+        """The state of a turn that has one."""
+        begin, end = self._end[self._number[row] : self._number[row] + 2]
+        return dict(zip(self._slots[begin:end], self._values[begin:end], strict=True))
+
+    def _read(self, batch: Mapping[int, Any]) -> dict[int, State]:
+        """States of any form that `dstbench.score` takes from memory, as dictionaries of strings."""
+        if not batch:
+            return {}
+        turns = self._turns.select(pl.all().gather(list(batch))).iter_rows()
+        items = [
+            {"dialogue_id": dialogue, "turn": turn, "pred": state}
+            for (dialogue, turn), state in zip(turns, batch.values(), strict=True)
+        ]
+        read = from_memory(items, _NAME)
+        warn_of_notes(read)
+        (side,) = sides_of(read)
+        states: list[State] = [{} for _ in items]
+        for cells in (side.cells, side.frames):
+            for at, slot, value in () if cells is None else cells.iter_rows():
+                states[at][slot] = value
+        return dict(zip(batch, states, strict=True))
+
+
+def _gold_of(gold: Data, split: str | None, options: ReadOptions) -> tuple[States, Side]:
+    """The gold states, which must be there and of one split, and their side."""
+    if (several := split_gold(gold, split, options)) is not None:
+        raise _several_splits(several.source, several.splits)
+    states = open_gold(gold, split, options)
+    if states.gold is None:
+        raise DstbenchError(f"no gold inside ({states.format})", file=states.source, hint="give the file that has it")
+    if states.splits is not None and states.splits["split"].n_unique() > 1:
+        raise _several_splits(states.source, states.splits["split"].unique())
+    return states, states.gold
+
+
+def _several_splits(source: str, splits: Iterable[str]) -> UsageError:
+    names = sorted(splits)
+    return UsageError(f"{source} has the splits {', '.join(names)}", hint=f'name the one to score: split="{names[0]}"')
+
+
+def _same_gold(one: States, other: States) -> bool:
+    """Whether two gold states are of the same turns, in the same order, with the same values."""
+    if one is other:
+        return True
+    tables = [
+        [side.turns, side.cells, *([] if side.frames is None else [side.frames])]
+        for side in (one.gold, other.gold)
+        if side is not None
+    ]
+    mine, theirs = tables
+    return len(mine) == len(theirs) and all(map(pl.DataFrame.equals, mine, theirs))
+
+
+def _as_list(column: Iterable[Any]) -> list[Any]:
+    """A column of a batch as a list; elements of arrays and tensors become Python's."""
+    return column.tolist() if hasattr(column, "tolist") else list(column)
+
+
+def _cells(states: Iterable[Any]) -> tuple[list[str], list[str]]:
+    """The slots and values of several states; a `TypeError` if one is not a dictionary of strings."""
+    states = list(states)
+    slots = list(chain.from_iterable(map(dict.keys, states)))
+    values = list(chain.from_iterable(map(dict.values, states)))
+    for strings in (slots, values):
+        "".join(strings)  # fails if one is not a string, and is faster than asking each
+    return slots, values
+
+
+def _difference(one: Any, other: Any) -> str:
+    """What is different between two states, in a few words."""
+    if not (isinstance(one, dict) and isinstance(other, dict)):
+        return f"{one!r} and {other!r}"
+    slot = next(slot for slot in [*one, *other] if one.get(slot) != other.get(slot))
+    return f"{slot} is {one.get(slot)!r} and {other.get(slot)!r}"

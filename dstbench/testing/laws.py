@@ -1,0 +1,134 @@
+"""What it is to try a law: the outcome, and how a counterexample is found, made small and shown."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from dstbench.errors import DstbenchError
+from dstbench.plugins import fault_of
+
+#: Turns, as `dstbench.score` takes them: dialogue_id, turn, gold, pred.
+States: TypeAlias = list[dict[str, Any]]
+
+#: Slots of random corpora.
+SLOTS: Final = ("hotel-area", "hotel-name", "hotel-book day", "train-day", "train-leaveat")
+#: Values of random corpora; "none" and "" mean absent under the default convention, but a listed one is a value to GCA.
+VALUES: Final = ("north", "south", "centre", "none", "", "dontcare")
+
+
+class BrokenLawError(AssertionError):
+    """A law is broken; the message says how."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of trying a law.
+
+    Attributes:
+        law: The law, as a sentence without a full stop.
+        fault: How it is broken; None: it was kept.
+        example: What breaks it, line by line.
+        is_note: Whether it is no law, but something that its author may want to know.
+    """
+
+    law: str
+    fault: str | None = None
+    example: tuple[str, ...] = ()
+    is_note: bool = False
+
+
+def tried(law: str, attempt: Callable[[], object], example: Iterable[str] = ()) -> Outcome:
+    """The outcome of an attempt, which raises a `BrokenLawError` if the law is broken."""
+    fault = fault_in(attempt)
+    return Outcome(law, fault, tuple(example) if fault else ())
+
+
+def fault_in(attempt: Callable[[], object]) -> str | None:
+    """How an attempt breaks a law, be it by an error of dstbench's or of the code that is tried; None: it does not."""
+    try:
+        with silent():
+            attempt()
+    except BrokenLawError as error:
+        return str(error)
+    except DstbenchError as error:
+        return f"{error.what}; {error.hint}" if error.hint else error.what
+    except Exception as error:
+        return fault_of(error)
+    return None
+
+
+def raise_if_broken(what: str, outcomes: Iterable[Outcome]) -> None:
+    """Raise a `BrokenLawError` that names the laws that are broken."""
+    lines = [line for outcome in outcomes if outcome.fault for line in shown(outcome)]
+    if lines:
+        raise BrokenLawError("\n".join([f"{what} breaks laws:", *lines]))
+
+
+def shown(outcome: Outcome) -> Iterator[str]:
+    """An outcome in lines of text."""
+    yield f"  {'broken' if outcome.fault else 'note  ' if outcome.is_note else 'kept  '}  {outcome.law}"
+    if outcome.fault:
+        yield f"          {outcome.fault}"
+    yield from (f"          {line}" for line in outcome.example)
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Without warnings: what random corpora and damaged files are like is no news."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+# --- random corpora ---------------------------------------------------------------------------------------------------
+
+
+def random_states(rng: np.random.Generator, most_dialogues: int = 4, most_turns: int = 5) -> States:
+    """A few dialogues whose states come, stay and go at will, some of them empty."""
+    states: States = []
+    for dialogue in range(rng.integers(1, most_dialogues, endpoint=True)):
+        gold: dict[str, str] = {}
+        pred: dict[str, str] = {}
+        for turn in range(rng.integers(1, most_turns, endpoint=True)):
+            gold = gold if rng.random() < 0.5 else _random_state(rng)
+            pred = (gold, pred, _random_state(rng))[rng.integers(3)]
+            states.append({"dialogue_id": f"MUL{dialogue}", "turn": turn, "gold": dict(gold), "pred": dict(pred)})
+    return states
+
+
+def _random_state(rng: np.random.Generator) -> dict[str, str]:
+    slots = rng.permutation(len(SLOTS))[: rng.integers(len(SLOTS))]
+    return {SLOTS[slot]: VALUES[rng.integers(len(VALUES))] for slot in slots}
+
+
+def smallest(states: States, breaks: Callable[[States], bool]) -> States:
+    """States that still break a law, though no turn and no slot can be left out any more."""
+    at = 0
+    while at < len(states):
+        fewer = states[:at] + states[at + 1 :]
+        if fewer and breaks(fewer):
+            states = fewer
+        else:
+            at += 1
+    cells = [(number, which, slot) for number, one in enumerate(states) for which in _SIDES for slot in one[which]]
+    for at, side, slot in cells:
+        less = {name: value for name, value in states[at][side].items() if name != slot}
+        fewer = [*states[:at], {**states[at], side: less}, *states[at + 1 :]]
+        if breaks(fewer):
+            states = fewer
+    return states
+
+
+_SIDES: Final = ("gold", "pred")
+
+
+def as_lines(states: States) -> Iterator[str]:
+    """States in lines of text."""
+    for state in states:
+        yield f"{state['dialogue_id']}, turn {state['turn']}: gold {state['gold']}, pred {state['pred']}"

@@ -1,0 +1,192 @@
+"""The laws of formats: what is recognised, what is read of an example, and what becomes of a damaged one."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from dstbench.errors import DstbenchError
+from dstbench.plugins import fault_of
+from dstbench.readers import FORMATS, Format, Source
+from dstbench.readers.foreign import checked_format
+from dstbench.readers.states import States, sides_of
+from dstbench.runs.align import to_long
+from dstbench.testing.damage import damaged
+from dstbench.testing.laws import BrokenLawError, Outcome, raise_if_broken, tried
+
+_SIDES: Final = ("gold", "pred")
+_TURNS: Final = {"dialogue": pl.String, "turn": pl.UInt16}
+#: What is no format's file.
+_NOBODYS: Final = (b"{}", b"[]", b'{"a": 1}', b'[{"a": 1}]', b"a,b\n1,2\n", b"JGA 54.2\n", b"\xff\xfe\0", b'"text"')
+
+
+def check_format(form: Format, *, sample: bytes | str | None = None, damages: int = 200, seed: int = 0) -> None:
+    """Try all laws on a format.
+
+    Args:
+        form: The format.
+        sample: The content of a small file; None: the format's example is a whole one.
+        damages: How many damaged files are tried.
+        seed: Random seed.
+
+    Raises:
+        AssertionError: The format breaks a law; the message says how, with a damaged file with which it does.
+    """
+    raise_if_broken(f"format {form.name!r}", try_format(form, sample=sample, damages=damages, seed=seed))
+
+
+def try_format(form: Format, *, sample: bytes | str | None = None, damages: int = 200, seed: int = 0) -> list[Outcome]:
+    """The outcome of each law for a format.
+
+    Args:
+        form: The format.
+        sample: The content of a small file; None: the format's example is a whole one.
+        damages: How many damaged files are tried.
+        seed: Random seed.
+    """
+    first = tried("it has a name, an example, a sniffer and a reader", lambda: checked_format(form, "here"))
+    if first.fault:
+        return [first]
+    content = form.example if sample is None else sample
+    content = content.encode() if isinstance(content, str) else content
+    with tempfile.TemporaryDirectory() as folder:
+        file = _File(Path(folder) / "sample")
+        return [
+            first,
+            tried("its example is of this format, and of no other", lambda: is_recognised(form, file(content))),
+            tried("no other format's example is of this format", lambda: recognises_no_other(form, file)),
+            tried(
+                "its example is read, with the sides that it holds",
+                lambda: is_read(form, file(content), is_whole=sample is None),
+            ),
+            _of_damages(form, content, file, damages, seed),
+        ]  # fmt: skip
+
+
+class _File:
+    """A file that gets another content for each trial."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __call__(self, content: bytes) -> Source:
+        self._path.write_bytes(content)
+        return Source(self._path)
+
+
+def _of_damages(form: Format, content: bytes, file: _File, damages: int, seed: int) -> Outcome:
+    """The outcome for damaged files: of those that break the law, the shortest is shown."""
+    rng = np.random.default_rng(seed)
+    law = f"of {damages:,} damaged files, each is read as a whole or refused in a message"
+    broken: list[tuple[bytes, str]] = []
+    for _ in range(damages):
+        changed = damaged(content, lambda options: options[int(rng.integers(len(options)))])
+        if fault := tried(law, lambda changed=changed: is_read_or_refused(form, file(changed))).fault:  # type: ignore[misc]
+            broken.append((changed, fault))
+    if not broken:
+        return Outcome(law)
+    changed, fault = min(broken, key=lambda pair: len(pair[0]))
+    return Outcome(law, fault, ("the file:", *changed[:400].decode(errors="replace").splitlines()[:4]))
+
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+
+def is_recognised(form: Format, source: Source) -> None:
+    """A file of the format is found by its content: by the format, and by none that is asked before it."""
+    if not form.sniff(source):
+        raise BrokenLawError("it is not recognised: `sniff` is false")
+    others = [other.name for other in FORMATS.values() if other.name != form.name and other.sniff(source)]
+    if others:
+        raise BrokenLawError(f"it looks like {', '.join(others)} too, which is built in and asked first")
+
+
+def recognises_no_other(form: Format, file: Callable[[bytes], Source]) -> None:
+    """A file of another format, or of none, is not taken for one of this format."""
+    others = {f"{other.name}: {other.example}": other for other in FORMATS.values() if other.name != form.name}
+    contents = {what: other.example.replace("⇥", "\t").encode() for what, other in others.items()}
+    for what, content in (contents | {repr(content): content for content in _NOBODYS}).items():
+        if _sniffs(form, file(content)):
+            raise BrokenLawError(f"`sniff` is true of {what}")
+
+
+def _sniffs(form: Format, source: Source) -> bool:
+    try:
+        return form.sniff(source)
+    except DstbenchError:  # such as: no UTF-8
+        return False
+
+
+def is_read(form: Format, source: Source, *, is_whole: bool = True) -> None:
+    """A file of the format is read to states that hold together, the same each time.
+
+    It has the sides that the format can hold: all of them if it `is_whole`.
+    """
+    states = form.read(source)
+    if states.complete is None:
+        holds_together(states)
+        there = [name for name in _SIDES if getattr(states, name) is not None]
+        if not set(there) <= set(form.holds) or (is_whole and len(there) < len(form.holds)):
+            said = " and ".join(form.holds)
+            raise BrokenLawError(f"it holds {' and '.join(there)}, where the format says {said}")
+        if states.gold is not None and states.pred is not None:
+            to_long(states, states if states.either else None, missing="wrong")
+    again = form.read(Source(source.path))
+    if any(not one.equals(other) for one, other in zip(_tables(states), _tables(again), strict=True)):
+        raise BrokenLawError("it is read otherwise when it is read again")
+    if form.said is not None and not list(form.spoken(source)):
+        raise BrokenLawError("it has no utterance, though the format says that it holds them")
+
+
+def is_read_or_refused(form: Format, source: Source) -> None:
+    """A damaged file is read to states that hold together, or a `DstbenchError` says what is wrong with it."""
+    try:
+        form.sniff(source)
+        list(form.spoken(source))
+    except DstbenchError:  # what is said is optional
+        pass
+    except Exception as error:
+        raise _crash(error) from error
+    try:
+        states = form.read(source)
+    except DstbenchError:
+        return
+    except Exception as error:
+        raise _crash(error) from error
+    if states.complete is None:
+        holds_together(states)
+
+
+def _crash(error: Exception) -> BrokenLawError:
+    return BrokenLawError(f"its code fails: {fault_of(error)}; what is wrong with a file is a source.error(…)")
+
+
+def holds_together(states: States) -> None:
+    """Every cell is of a turn, and no turn or slot is there twice."""
+    if not sides_of(states):
+        raise BrokenLawError("there is neither gold nor prediction")
+    for side in sides_of(states):
+        at = side.cells["at"]
+        rules = {
+            "the columns of turns are dialogue (String) and turn (UInt16)": side.turns.schema == _TURNS,
+            "there is a turn": side.turns.height > 0,
+            "no turn lacks its dialogue or number": side.turns.null_count().sum_horizontal().item() == 0,
+            "no turn is there twice": not side.turns.is_duplicated().any(),
+            "the columns of cells are at, slot and value": side.cells.columns == ["at", "slot", "value"],
+            "no cell lacks anything": side.cells.null_count().sum_horizontal().item() == 0,
+            "each cell is of a turn": at.filter(at >= side.turns.height).is_empty(),
+            "no slot is twice in a turn": not side.cells.select("at", "slot").is_duplicated().any(),
+        }
+        for rule, is_kept in rules.items():
+            if not is_kept:
+                raise BrokenLawError(f"not so: {rule}")
+
+
+def _tables(states: States) -> Iterator[pl.DataFrame]:
+    for side in sides_of(states):
+        yield from (side.turns, side.cells.with_columns(pl.col("slot", "value").cast(pl.String)))

@@ -1,0 +1,197 @@
+"""The laws of metrics: each takes metrics, a corpus and random numbers, and asserts something of the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from dstbench import signature
+from dstbench.conventions.slots import slot_total
+from dstbench.metrics import REGISTRY, Metric, stats_of
+from dstbench.metrics.base import check_own
+from dstbench.metrics.exact_sums import from_parts, in_parts
+from dstbench.metrics.registry import checked_metric, with_parameters
+from dstbench.scoring.score import score, turns
+from dstbench.scoring.standard_errors import scores
+from dstbench.testing.laws import (
+    BrokenLawError,
+    Outcome,
+    States,
+    as_lines,
+    fault_in,
+    raise_if_broken,
+    random_states,
+    smallest,
+    tried,
+)
+
+Law: TypeAlias = Callable[[Sequence[Metric], States, np.random.Generator], None]
+
+#: What scores are grouped by where a law is about any group.
+_GROUPS: Final = ("dialogue", "turn", "domain", "slot")
+
+
+def check_metric(metric: Metric | type[Metric], *, corpora: int = 30, seed: int = 0) -> None:
+    """Try all laws on a metric.
+
+    Args:
+        metric: The metric, or its class, if its parameters have defaults.
+        corpora: Number of random corpora for each law.
+        seed: Random seed.
+
+    Raises:
+        AssertionError: The metric breaks a law; the message says how, with a small corpus in which it does.
+    """
+    outcomes = try_metric(metric, corpora=corpora, seed=seed)
+    raise_if_broken(f"metric {getattr(metric, 'name', metric)!r}", outcomes)
+
+
+def try_metric(metric: Metric | type[Metric], *, corpora: int = 30, seed: int = 0) -> list[Outcome]:
+    """The outcome of each law for a metric.
+
+    Args:
+        metric: The metric, or its class, if its parameters have defaults.
+        corpora: Number of random corpora for each law.
+        seed: Random seed.
+    """
+    first = tried(
+        "it has a name, and a score of sums of numbers that each turn has by itself",
+        lambda: checked_metric(metric) if isinstance(metric, type) else check_own(metric, REGISTRY),
+    )
+    if first.fault:
+        return [first]
+    made = metric() if isinstance(metric, type) else metric
+    written = tried("its notation and its signature can be read back", lambda: can_be_read_back(made))
+    outcomes = [first, written, *(_tried(law, text, made, corpora, seed) for text, law in LAWS.items())]
+    return outcomes if any(outcome.fault for outcome in outcomes) else [*outcomes, _of_perfect(made, corpora, seed)]
+
+
+def _tried(law: Law, text: str, metric: Metric, corpora: int, seed: int) -> Outcome:
+    """The outcome of a law on random corpora, the small ones first."""
+    for number in range(corpora):
+        most = 1 + number // 6
+        states = random_states(np.random.default_rng([seed, number]), most, most + 1)
+
+        def fault(states: States, number: int = number) -> str | None:
+            return fault_in(lambda: law([metric], states, np.random.default_rng([seed, number])))
+
+        if fault(states):
+            states = smallest(states, lambda fewer: fault(fewer) is not None)
+            return Outcome(text, fault(states), tuple(as_lines(states)))
+    return Outcome(text)
+
+
+def _of_perfect(metric: Metric, corpora: int, seed: int) -> Outcome:
+    """What a perfect prediction scores beside others; no law, as a metric need not be about what is right."""
+    better: set[bool] = set()
+    for number in range(corpora):
+        states = random_states(np.random.default_rng([seed, number]))
+        perfect, other = (
+            _rows([metric], [{**state, "pred": state[side]} for state in states])["value"].item()
+            for side in ("gold", "pred")
+        )
+        if perfect is not None and other is not None and perfect != other:
+            better.add(perfect > other)
+    extreme = {(True,): "higher than", (False,): "lower than", (): "the same as"}
+    text = extreme.get(tuple(better), "now higher, now lower than")
+    return Outcome(f"of a perfect prediction it is {text} of others", is_note=True)
+
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+
+def can_be_read_back(metric: Metric) -> None:
+    """What is written of a metric stands for it alone."""
+    _, *parts = str(metric).split(":")
+    again = with_parameters(type(metric), parts, str(metric))
+    if again != metric:
+        raise BrokenLawError(f"{metric!r} is written {metric}, which is read as {again!r}")
+    read = signature.parse(signature.sign(metric.settings(), {"d": "1"})).metric
+    if read != metric.settings() or "+" in read:
+        raise BrokenLawError(f"{read}: a plus joins the signatures of several metrics")
+
+
+def order_changes_nothing(metrics: Sequence[Metric], states: States, rng: np.random.Generator) -> None:
+    """Dialogues, turns and slots may stand in any order."""
+
+    def shuffled(state: dict[str, str]) -> dict[str, str]:
+        slots = list(state)
+        return {slots[at]: state[slots[at]] for at in rng.permutation(len(slots))}
+
+    mixed = [{**state, "gold": shuffled(state["gold"]), "pred": shuffled(state["pred"])} for state in states]
+    mixed = [mixed[at] for at in rng.permutation(len(mixed))]
+    _assert_same(_rows(metrics, states), _rows(metrics, mixed), "in this order and in another")
+
+
+def parts_add_up(metrics: Sequence[Metric], states: States, rng: np.random.Generator) -> None:
+    """The sums of parts of a corpus add up to those of the whole: so any number of threads gives the same score."""
+    rows = _rows(metrics, states)
+    summed = [metric.resolve(slot_total((), is_multiwoz=True)) for metric in metrics]
+    stats = {f"stat:{name}": stat for metric in summed for name, stat in stats_of(metric).items()}
+    names = sorted({state["dialogue_id"] for state in states})
+    part = dict(zip(names, rng.integers(3, size=len(names)), strict=True))
+    parts = [[state for state in states if part[state["dialogue_id"]] == number] for number in range(3)]
+    sums = pl.concat([turns(one).select(in_parts(stat).sum().alias(name) for name, stat in stats.items())
+                      for one in parts if one]).sum()  # fmt: skip
+    values = scores(summed, sums.select(from_parts(pl.all()))).row(0)
+    for metric, value in zip(summed, values, strict=True):
+        whole = rows.filter(metric=str(metric))["value"].item()
+        if repr(value) != repr(whole):  # NaN breaks another law
+            raise BrokenLawError(f"{metric} is {whole} of the whole, and {value} of the sums of its parts")
+
+
+def undefined_is_null(metrics: Sequence[Metric], states: States, rng: np.random.Generator) -> None:
+    """A value that cannot be computed is null, in any group; a standard error, too."""
+    for by in ("run", rng.choice(_GROUPS)):
+        rows = _rows(metrics, states, by)
+        for column in ("value", "se"):
+            odd = rows.filter(~pl.col(column).is_finite())
+            if odd.height:
+                what = "is" if column == "value" else "has the standard error"
+                raise BrokenLawError(f"{odd['metric'][0]} {what} {odd[column][0]}{_group(odd, by)}, not null")
+
+
+def shares_are_in_range(metrics: Sequence[Metric], states: States, rng: np.random.Generator) -> None:
+    """The value of a share is from 0 to 1 (tables show it in percent); a count has ``is_count = True``."""
+    for by in ("run", rng.choice(_GROUPS)):
+        rows = _rows(metrics, states, by).filter(pl.col("unit") == "share")
+        odd = rows.filter(pl.col("value").is_finite() & ~pl.col("value").is_between(0, 1))
+        if odd.height:
+            hint = "if it is no share, say is_count = True"
+            raise BrokenLawError(f"{odd['metric'][0]} is {odd['value'][0]}{_group(odd, by)}; {hint}")
+
+
+def twice_is_the_same(metrics: Sequence[Metric], states: States, _: np.random.Generator) -> None:
+    """If every dialogue is there twice, a share stays, and a count doubles: standard errors rest on it."""
+    again = [{**state, "dialogue_id": f"MUL9{state['dialogue_id'][3:]}"} for state in states]
+    factor = pl.when(pl.col("unit") == "count").then(2.0).otherwise(1.0)
+    once = _rows(metrics, states).with_columns(value=pl.col("value") * factor)
+    _assert_same(once, _rows(metrics, [*states, *again]), "of the dialogues, and of all of them twice,")
+
+
+#: What each law says, and the law.
+LAWS: Final[Mapping[str, Law]] = {
+    "the order of dialogues, turns and slots changes nothing": order_changes_nothing,
+    "the sums of parts add up to the whole, on any number of threads": parts_add_up,
+    "undefined is null, never NaN or infinite": undefined_is_null,
+    "a share is from 0 to 1": shares_are_in_range,
+    "every dialogue twice: a share stays, a count doubles": twice_is_the_same,
+}
+
+
+def _group(rows: pl.DataFrame, by: str) -> str:
+    return "" if by == "run" else f" for {by} {rows[by][0]}"
+
+
+def _rows(metrics: Sequence[Metric], states: States, by: str = "run") -> pl.DataFrame:
+    return score(states, metrics=list(metrics), by=by).sort(by, "metric")
+
+
+def _assert_same(one: pl.DataFrame, other: pl.DataFrame, where: str) -> None:
+    different = one["value"].ne_missing(other["value"])
+    if different.any():
+        values = (f"{rows.filter(different)['value'][0]}" for rows in (one, other))
+        raise BrokenLawError(f"{one.filter(different)['metric'][0]} {where} is {' and '.join(values)}")

@@ -1,0 +1,168 @@
+"""What notebooks show of records: the finding first, then all of the first table, and no markup of others."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import dstbench
+from dstbench import audit
+from dstbench.demo import synthetic
+from dstbench.io.escape import csv_text
+from dstbench.rendering import notebook
+from dstbench.schema.record import Record
+from tests.planted import consistent, find, memory, said, take_out
+from tests.test_public import PUBLIC
+
+pytestmark = pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+class Text(HTMLParser):
+    """The texts in the order in which they stand, and the names of elements."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.names: set[str] = set()
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def holds_frames(thing: Any) -> bool:
+    if not dataclasses.is_dataclass(thing):
+        return False
+    return any("DataFrame" in str(field.type) or "Side" in str(field.type) for field in dataclasses.fields(thing))
+
+
+def reviewed(states: Any, here: Path) -> dict[str, Any]:
+    """A review of a correction by two readers, to whom different additions are right."""
+    found = find(states)
+    sheet = audit.review_sheet(memory(states), found, said=said(states), sample=20)
+    is_addition = pl.col("row") == "addition"
+    for reader, answer in (("ann", "yes"), ("bob", "no")):
+        right = pl.when(is_addition).then(
+            pl.when(pl.col("slot") == "hotel-area").then(pl.lit(answer)).otherwise(pl.lit("yes"))
+        )
+        filled = sheet.with_columns(right=right, missed=pl.when(~is_addition).then(0))
+        (here / f"{reader}.csv").write_text(csv_text(filled), encoding="utf-8-sig")
+    return {
+        "Inconsistency": found,
+        "Review": audit.review(here / "ann.csv"),
+        "Agreement": audit.agreement([here / "ann.csv", here / "bob.csv"]),
+    }
+
+
+def replaced(here: Path) -> audit.Replacement:
+    """Hotels that training has, replaced in a dataset in T5DST's layout."""
+    for number, name in enumerate(("train.json", "test.json")):
+        turn = {"system": "none", "user": "the acorn lodge", "state": {"slot_values": {"hotel-name": "acorn lodge"}}}
+        (here / name).write_text(json.dumps([{"dial_id": f"D{number}", "turns": [turn]}]))
+    donors = {"hotel-name": ["gable inn"]}
+    return audit.replace(here / "test.json", here / "new.json", train=here / "train.json", donors=donors)
+
+
+@cache
+def runs(name: str = "careful") -> dict[str, Any]:
+    frame = synthetic(25)
+    return {name if run == "careful" else run: data for run, data in frame.items()}
+
+
+def records(here: Path, name: str = "careful") -> dict[str, Any]:
+    """A record of each kind, by its class's name."""
+    data = runs(name)
+    first, second, *_ = data.values()
+    states, _ = take_out(consistent(40, 8), 0.2, 8)
+    silence = dstbench.scan(first).select("dialogue", "turn").unique().collect()
+    silence = silence.with_columns(system=pl.lit(None, pl.String), user=pl.lit("hello"))
+    made = [
+        dstbench.compare(data, metrics="jga,f1", resamples=100),
+        dstbench.diagnose(data),
+        dstbench.traits(data),
+        dstbench.correlate(data, metrics="jga,sa,f1"),
+        dstbench.compare_metrics(data, resamples=100),
+        dstbench.sensitivity(first, sample=1),
+        audit.bias({"train": first, name: second}),
+        audit.diff(first, second, names=(name, "new")),
+        audit.memorisation(data, context=silence),
+        audit.scores(data, {"old": first, name: second}, profile="verbatim"),
+        audit.contradictions(first, said=silence),
+        replaced(here),
+        *reviewed(states, here).values(),
+        dstbench.open_runs(data)[0],
+        dstbench.profile("trade"),
+    ]
+    return {type(record).__name__: record for record in made}
+
+
+def test_every_public_record_of_tables_is_shown_and_in_a_way_of_its_own() -> None:
+    shown = {name: thing for name, thing in PUBLIC.items() if holds_frames(thing)}
+    assert len(shown) > 15
+    for name, thing in shown.items():
+        assert hasattr(thing, "_repr_html_"), name
+    as_they_are = {"Aligned", "Run", "States", "Convention"}
+    assert {kind.__name__ for kind in Record.__subclasses__()} == as_they_are | {
+        kind.__name__ for kind in notebook._VIEWS
+    }
+
+
+def test_the_finding_comes_first_and_then_the_whole_first_table(tmp_path: Path) -> None:
+    of_all = records(tmp_path)
+    assert of_all.keys() >= {kind.__name__ for kind in notebook._VIEWS}
+    for name, record in of_all.items():
+        text = Text(record._repr_html_()).texts[1:]  # after the styles
+        view = notebook._VIEWS.get(type(record))
+        if view is None:
+            assert text[0] == name
+            continue
+        page, finding = view.page(record), [] if view.finding is None else list(view.finding(record))
+        (title, table), *folded = page.sections
+        assert text[: len(finding)] == finding, name
+        assert text[len(finding)].startswith(title), name
+        rest = text[len(finding) + 1 :]
+        cells = [cell for row in table.head(25).iter_rows() for cell in row if cell and " (" not in cell]
+        assert cells, name
+        for wanted in [*table.columns, *cells, *(title for title, _ in folded), *page.below]:
+            assert wanted in rest or wanted in finding or wanted == "", (name, wanted)
+
+
+def test_records_that_say_what_was_found_say_it_of_these_runs(tmp_path: Path) -> None:
+    with_sentences = {name for name, record in records(tmp_path).items() if Text(record._repr_html_()).names >= {"b"}}
+    assert with_sentences >= {"Leaderboard", "Diagnosis", "MetricComparison", "Sensitivity", "Bias"}
+
+
+def test_no_name_becomes_markup(tmp_path: Path) -> None:
+    for name, record in records(tmp_path, HOSTILE).items():
+        assert "img" not in Text(record._repr_html_()).names, name
+
+
+def test_long_tables_are_cut_and_say_so() -> None:
+    many = {f"run {number:02}": data for number in range(30) for data in [runs()["careful"]]}
+    text = Text(dstbench.compare(many, resamples=20)._repr_html_()).texts
+    assert "Scores and 95 % intervals (the first 25 of 30)" in text
+    assert "run 24" in text
+    assert "run 29" not in text[: text.index("Differences in jga")]
+
+
+def test_states_are_shown_as_they_are(tmp_path: Path) -> None:
+    states = [{"dialogue_id": f"D{n}", "turn": 0, "gold": {"hotel-area": HOSTILE}, "pred": {}} for n in range(12)]
+    (tmp_path / "states.jsonl").write_text("".join(json.dumps(state) + "\n" for state in states))
+    read = dstbench.read(dstbench.readers.Source(tmp_path / "states.jsonl"))
+    shown = Text(read._repr_html_())
+    assert "img" not in shown.names
+    assert shown.texts.count(HOSTILE) == 10
+    assert {"gold.cells: 12 rows, the first of them", "pred.cells: 0 rows"} <= {*shown.texts}

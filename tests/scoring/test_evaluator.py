@@ -1,0 +1,350 @@
+"""The evaluator against `dstbench.score`: the same numbers and refusals, whatever the order, the batches and the
+processes in which the states come.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench import DstbenchError, Evaluator, UsageError
+from dstbench.typing import Missing
+from tests import formats
+from tests.corpora import EXAMPLE, States
+from tests.test_every_number import ALL, EVERY, corpora, profiles
+
+pytestmark = pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+
+Outcome = dict[str, float | None] | tuple[type, str | None]
+
+
+def only(states: States, side: str) -> States:
+    return [{key: state[key] for key in ("dialogue_id", "turn", side)} for state in states]
+
+
+def outcome(compute: Callable[[], Any]) -> Any:
+    """What is computed, or the error."""
+    try:
+        return compute()
+    except DstbenchError as error:
+        return type(error), error.what
+
+
+def columns(states: States) -> tuple[list[str], list[int], list[dict[str, str]]]:
+    return [s["dialogue_id"] for s in states], [s["turn"] for s in states], [s["pred"] for s in states]
+
+
+def in_batches(data: st.DataObject, evaluator: Evaluator, states: States) -> None:
+    """Add the states in batches of any size, or one by one."""
+    while states:
+        size = data.draw(st.integers(1, len(states)))
+        batch, states = states[:size], states[size:]
+        if size == 1:
+            evaluator.add(batch[0]["dialogue_id"], batch[0]["turn"], batch[0]["pred"])
+        else:
+            evaluator.add_batch(*columns(batch))
+
+
+def sent(evaluator: Evaluator) -> Evaluator:
+    """As another process gets it."""
+    other: Evaluator = pickle.loads(pickle.dumps(evaluator))  # noqa: S301 (our own)
+    return other
+
+
+# --- the same numbers ------------------------------------------------------------------------------------------------
+
+
+@EVERY
+@given(corpora(), profiles, st.sampled_from(get_args(Missing)), st.data())
+def test_it_computes_what_score_does(states: States, profile: Any, missing: Missing, data: st.DataObject) -> None:
+    """All metrics, all profiles, any missing turns; epoch after epoch, of which none leaves anything to the next."""
+    gold = only(states, "gold")
+    evaluator = outcome(lambda: Evaluator(gold, metrics=ALL, profile=profile, missing=missing))
+    for _ in range(2):
+        kept = data.draw(st.lists(st.sampled_from(only(states, "pred")), min_size=1, unique_by=id))
+        how: Any = {"gold": gold, "metrics": ALL, "profile": profile, "missing": missing}
+        if not isinstance(evaluator, Evaluator):  # the convention scores none of gold's slots
+            whole = outcome(lambda: dstbench.score(states, **{**how, "missing": "error"}))  # noqa: B023 (called at once)
+            assert evaluator == whole
+            continue
+        evaluator.reset()
+        in_batches(data, evaluator, kept)
+        scores = outcome(lambda: dstbench.score(kept, **how))  # noqa: B023
+        if isinstance(scores, tuple):
+            assert outcome(evaluator.compute) == outcome(evaluator.scores) == scores
+        else:
+            assert evaluator.compute() == scores.to_dict()
+            assert evaluator.scores().equals(scores)
+
+
+@pytest.mark.parametrize("profile", ["verbatim", "kim2022", "trade"])
+@pytest.mark.parametrize("kept", [[0], [1], [2], [0, 2]])
+def test_under_intersect_only_the_gold_of_added_turns_counts(profile: str, kept: list[int]) -> None:
+    """As to what is scored, what the signature says of gold, and whether the convention scores any of its slots."""
+    spa = {"dialogue_id": "MUL7002", "turn": 0, "gold": {"spa-pool": "4"}, "pred": {}}
+    states = [[*EXAMPLE, spa][turn] for turn in kept]
+    evaluator = Evaluator([*EXAMPLE, spa], profile=profile, missing="intersect")
+    evaluator.add_batch(*columns(states))
+    how: Any = {"gold": [*EXAMPLE, spa], "profile": profile, "missing": "intersect"}
+    wanted = outcome(lambda: dstbench.score(only(states, "pred"), **how))
+    assert isinstance(wanted, tuple) == (profile == "kim2022" and kept == [2])
+    if isinstance(wanted, tuple):
+        assert outcome(evaluator.compute) == outcome(evaluator.scores) == wanted
+    else:
+        assert evaluator.scores().equals(wanted)
+        assert evaluator.compute() == wanted.to_dict()
+
+
+@given(corpora("MultiWOZ"), st.integers(1, 4), st.data())
+def test_parts_of_several_processes_are_merged_into_the_whole(states: States, parts: int, data: st.DataObject) -> None:
+    """Samplers pad: some turns are in several parts."""
+    whole = Evaluator(only(states, "gold"), metrics=ALL)
+    whole.add_batch(*columns(states))
+    evaluators = [sent(Evaluator(only(states, "gold"), metrics=ALL)) for _ in range(parts)]
+    for state in states:
+        for part in data.draw(st.sets(st.integers(0, parts - 1), min_size=1)):
+            evaluators[part].add(state["dialogue_id"], state["turn"], dict(reversed(state["pred"].items())))
+    first, *others = map(sent, evaluators)
+    for other in others:
+        first.merge(other)
+    assert first.compute() == whole.compute()
+    first.merge(whole)
+    assert first.compute() == whole.compute()
+
+
+def evaluated_elsewhere(evaluator: Evaluator, states: States) -> Evaluator:
+    """Runs in a process of its own, whose dictionary numbers strings in another way."""
+    backwards = [{"dialogue_id": "X", "turn": n, "gold": {"a-b": str(9 - n)}, "pred": {}} for n in range(10)]
+    dstbench.score(backwards)
+    evaluator.add_batch(*columns(states))
+    evaluator.compute()  # what it keeps goes with it
+    return evaluator
+
+
+def test_evaluators_come_and_go_between_processes() -> None:
+    states = [
+        {"dialogue_id": f"D{n}", "turn": 0, "gold": {"hotel-area": str(n % 7)}, "pred": {"hotel-area": str(n % 5)}}
+        for n in range(40)
+    ]
+    evaluator = Evaluator(only(states, "gold"), metrics=ALL, missing="wrong")
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        other = pool.submit(evaluated_elsewhere, evaluator, states[:25]).result()
+    evaluator.add_batch(*columns(states[20:]))
+    evaluator.merge(other)
+    assert evaluator.compute() == dstbench.score(states, metrics=ALL).to_dict()
+
+
+def test_gold_is_read_once(here: Path) -> None:
+    Path("gold.tsv").write_text(formats.star_tsv())
+    evaluator = Evaluator("gold.tsv", metrics="jga,sa")
+    Path("gold.tsv").unlink()
+    evaluator.add_batch(*columns(EXAMPLE))
+    assert evaluator.compute() == {"jga": 0.5, "sa": 59 / 60}
+
+
+def test_frames_of_gold_count_as_they_do_in_score(here: Path) -> None:
+    Path("dialogues_001.json").write_text(formats.sgd_gold())
+    read = dstbench.read("dialogues_001.json")
+    assert read.gold is not None
+    assert read.gold.frames is not None
+    turns = read.gold.turns.rows()
+    states = [{"dialogue_id": dialogue, "turn": turn, "pred": {}} for dialogue, turn in turns]
+    for profile in ("sgd", "verbatim"):
+        evaluator = Evaluator("dialogues_001.json", profile=profile)
+        evaluator.add_batch(*columns(states))
+        wanted = dstbench.score(states, gold="dialogues_001.json", profile=profile)
+        assert evaluator.scores().equals(wanted)
+        assert evaluator.compute() == wanted.to_dict()
+
+
+def test_dialogues_are_found_by_all_the_ids_that_gold_has_for_them(here: Path) -> None:
+    Path("dialogues.json").write_text(formats.convlab_gold())
+    for name in ("multiwoz21-test-0", "mul7001", "MUL7001.json"):
+        states = [{**state, "dialogue_id": name} for state in only(EXAMPLE, "pred")]
+        evaluator = Evaluator("dialogues.json", metrics="jga,gca")
+        evaluator.add_batch(*columns(states))
+        wanted = dstbench.score(states, gold="dialogues.json", metrics="jga,gca")
+        assert evaluator.compute() == wanted.to_dict()
+        assert evaluator.scores().equals(wanted)
+
+
+def test_it_has_the_convention_and_metrics_of_the_profile() -> None:
+    gold = only(EXAMPLE, "gold")
+    for profile in ("dstc10", "qian2021"):
+        evaluator = Evaluator(gold, profile=profile)
+        evaluator.add_batch(*columns(EXAMPLE))
+        assert evaluator.compute() == dstbench.score(EXAMPLE, gold=gold, profile=profile).to_dict()
+
+
+# --- what a loop gives it ---------------------------------------------------------------------------------------------
+
+
+class Tensor:
+    """As much of a tensor of integers as a batch shows."""
+
+    def __init__(self, values: Sequence[int] | int) -> None:
+        self.values = values
+
+    def tolist(self) -> Any:
+        return self.values
+
+    def __index__(self) -> int:
+        assert isinstance(self.values, int)
+        return self.values
+
+
+@pytest.mark.parametrize("turns", [[0, 1], (0, 1), range(2), np.array([0, 1]), Tensor([0, 1]), [Tensor(0), np.int8(1)]])
+def test_turns_may_be_what_batches_hold(turns: Any) -> None:
+    evaluator = Evaluator(EXAMPLE, metrics="jga")
+    for _ in range(2):
+        evaluator.add_batch((name for name in ["mul7001.json", "MUL7001"]), turns, iter(columns(EXAMPLE)[2]))
+        assert evaluator.compute() == {"jga": 0.5}
+        evaluator.reset()
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        OrderedDict,
+        MappingProxyType,
+        lambda pred: {np.str_(slot): np.str_(value) for slot, value in pred.items()},
+        lambda pred: {slot.replace("pricerange", "semi-priceRange"): value for slot, value in pred.items()},
+        lambda pred: {**pred, "hotel-stars": 4},
+        lambda pred: {**pred, "hotel-stars": None},
+        lambda pred: {**pred, "hotel-price": "x"},  # the slot twice
+        lambda pred: {**pred, 5: "x"},
+        lambda pred: {"hotel": {"area": "west"}},
+        lambda pred: {"hotel": {"area": ["west"]}},
+        lambda pred: list(pred.items()),
+        lambda pred: "hotel-area west",
+        lambda pred: None,
+    ],
+)
+def test_states_of_any_form_are_taken_or_refused_as_score_does(form: Callable[[dict[str, str]], Any]) -> None:
+    """What is read from memory in another form one day is then read here, too."""
+    states = [{**state, "pred": form(state["pred"])} for state in EXAMPLE]
+    wanted = outcome(lambda: dstbench.score(only(states, "pred"), gold=EXAMPLE).to_dict())
+    evaluator = Evaluator(EXAMPLE)
+
+    def computed() -> Any:
+        for _ in range(2):  # the second time, all of them are there already
+            evaluator.add_batch(*columns(states))
+        return evaluator.compute()
+
+    assert outcome(computed) == wanted
+
+
+def test_a_state_may_go_on_changing_after_it_was_added() -> None:
+    evaluator = Evaluator(EXAMPLE, metrics="jga")
+    state: dict[str, str] = {}
+    for _, turn, pred in zip(*columns(EXAMPLE), strict=True):
+        state.update(pred)
+        evaluator.add("MUL7001", turn, state)
+    state.clear()
+    assert evaluator.compute() == {"jga": 0.5}
+
+
+def test_an_empty_batch_is_none() -> None:
+    evaluator = Evaluator(EXAMPLE)
+    evaluator.add_batch([], [], [])
+    with pytest.raises(UsageError, match="no state was added"):
+        evaluator.compute()
+
+
+# --- what it refuses, after which nothing has changed ----------------------------------------------------------------
+
+WRONG: dict[str, tuple[list[Any], str]] = {
+    "dialogue": ([("MUL7001", 0, {}), ("mul7O01", 1, {})], "no such dialogue.*did you mean MUL7001?"),
+    "turn": ([("MUL7001", 0, {}), ("MUL7001", 2, {})], "no such turn.*MUL7001, turn 2.*its turns are 0 to 1"),
+    "number": ([("MUL7001", 0, {}), ("MUL7001", "1", {})], "not an integer"),
+    "id": ([("MUL7001", 0, {}), (7001, 1, {})], "7001 is not a string"),
+    "list": ([("MUL7001", 0, {}), (["MUL7001"], 1, {})], "is not a string"),
+    "state": ([("MUL7001", 0, {}), ("MUL7001", 1, {"hotel-area": 1.5j})], "MUL7001, turn 1"),
+    "two states": (
+        [("MUL7001", 0, {}), ("MUL7001", 0, {"hotel-area": "x"})],
+        "two different.*hotel-area is 'x' and None",
+    ),
+    "second": ([("MUL7001", 0, {}), ("MUL7001", 1, {"hotel-area": "x"})], "two different.*turn 1.*reset"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_it_refuses_leaves_it_as_it_was(name: str) -> None:
+    batch, message = WRONG[name]
+    evaluator = Evaluator(EXAMPLE, missing="wrong")
+    evaluator.add("MUL7001", 1, EXAMPLE[1]["pred"])
+    before = evaluator.compute()
+    with pytest.raises(DstbenchError, match=rf"(?s){message}"):
+        evaluator.add_batch(*map(list, zip(*batch, strict=True)))
+    assert evaluator.compute() == before
+
+
+def test_columns_must_be_of_one_length() -> None:
+    with pytest.raises(UsageError, match="2 dialogues, 1 turns and 2 states"):
+        Evaluator(EXAMPLE).add_batch(["MUL7001"] * 2, [0], [{}, {}])
+
+
+def test_missing_turns_are_named() -> None:
+    evaluator = Evaluator(EXAMPLE)
+    evaluator.add("MUL7001", 0, {})
+    with pytest.raises(DstbenchError, match=r"1 gold turn without a prediction.*dialogue MUL7001, turn 1"):
+        evaluator.compute()
+
+
+def test_merging_refuses_other_states_of_a_turn_and_names_it() -> None:
+    one, other = Evaluator(EXAMPLE, missing="wrong"), Evaluator(EXAMPLE, missing="wrong")
+    one.add_batch(*columns(EXAMPLE))
+    before = one.compute()
+    other.add("MUL7001", 1, {**EXAMPLE[1]["pred"], "train-leaveat": "12:00"})
+    with pytest.raises(DstbenchError, match=r"(?s)train-leaveat is '11:30' and '12:00' \(dialogue MUL7001, turn 1\)"):
+        one.merge(other)
+    assert one.compute() == before
+
+
+@pytest.mark.parametrize(
+    ("what", "others"),
+    [
+        ("metrics", {"metrics": "jga"}),
+        ("conventions", {"profile": "trade", "metrics": "jga,sa,rsa,aga,f1,fga,gca,tla"}),
+        ("conventions", {"missing": "empty"}),
+        ("gold", {"gold": [*EXAMPLE, {**EXAMPLE[0], "dialogue_id": "MUL7002"}]}),
+        ("gold", {"gold": [{**state, "gold": {**state["gold"], "hotel-area": "east"}} for state in EXAMPLE]}),
+    ],
+)
+def test_merging_refuses_evaluators_that_count_in_another_way(what: str, others: dict[str, Any]) -> None:
+    one = Evaluator(EXAMPLE, missing="wrong")
+    other = Evaluator(**{"gold": EXAMPLE, "missing": "wrong", **others})
+    other.add("MUL7001", 0, {})
+    with pytest.raises(UsageError, match=f"different {what}"):
+        one.merge(other)
+
+
+def test_gold_must_be_there_and_of_one_split(here: Path) -> None:
+    with pytest.raises(DstbenchError, match="no gold inside"):
+        Evaluator(only(EXAMPLE, "pred"))
+    for split in ("dev", "test"):
+        Path(split).mkdir()
+        Path(split, "dialogues_001.json").write_text(
+            formats.sgd_gold().replace('"dialogue_id": "', f'"dialogue_id": "{split}')
+        )
+    with pytest.raises(UsageError, match="has the splits dev, test"):
+        Evaluator(".")
+    assert Evaluator(".", split="test")
+
+
+def test_usage_is_checked_before_gold_is_read() -> None:
+    for wrong in ({"metrics": "jgaa"}, {"metrics": ""}, {"profile": "tradee"}, {"missing": "skip"}):
+        with pytest.raises(UsageError):
+            Evaluator("no-such-file.json", **wrong)  # type: ignore[arg-type]

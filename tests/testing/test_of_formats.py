@@ -1,0 +1,148 @@
+"""The laws of formats: those that are built in keep them, and each is broken by one here."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dstbench.readers import FORMATS, Format, Source
+from dstbench.readers.format import StatesBuilder
+from dstbench.testing import check_format, try_format
+from dstbench.testing.damage import damaged, paths
+from tests import formats
+from tests.commands import run
+
+ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT | formats.MARKS
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_built_in_format_keeps_them(name: str) -> None:
+    check_format(FORMATS[name.partition(" ")[0]], sample=ALL[name](), damages=30)
+
+
+def read(source: Source, states: StatesBuilder) -> None:
+    for place, line in source.json_lines():
+        turn = source.convert(line, dict[str, Any], place=place)
+        if turn.keys() != {"where", "true", "said"}:
+            raise source.misshapen(f"{place}other keys")
+        where = source.convert(turn["where"], tuple[str, int], place=place)
+        at = states.turn(*where)
+        states.gold.flat(at, source.convert(turn["true"], dict[str, str], place=place))
+        states.pred.flat(at, source.convert(turn["said"], dict[str, str], place=place))
+
+
+def is_one(source: Source) -> bool:
+    return source.first_line_has("where", "true", "said")
+
+
+RIGHT = Format(
+    name="right",
+    title="this test",
+    example='{"where": ["MUL1", 0], "true": {"hotel-area": "north"}, "said": {"hotel-area": "south"}}',
+    sniff=is_one,
+    reader=read,
+)
+
+WHOLE = "it has a name, an example, a sniffer and a reader"
+ITS_OWN = "its example is of this format, and of no other"
+OTHERS = "no other format's example is of this format"
+READ = "its example is read, with the sides that it holds"
+DAMAGED = "of 200 damaged files, each is read as a whole or refused in a message"
+
+
+def hasty(source: Source, states: StatesBuilder) -> None:
+    for line in source.text.splitlines():
+        turn = json.loads(line)
+        states.pred.flat(states.turn(*turn["where"]), turn["said"])
+
+
+def twice(source: Source, states: StatesBuilder) -> None:
+    """Reads otherwise each time."""
+    twice.calls += 1  # type: ignore[attr-defined]
+    at = states.turn("D", 0)
+    states.gold.flat(at, {"hotel-area": str(twice.calls)})  # type: ignore[attr-defined]
+    states.pred.flat(at, {})
+
+
+twice.calls = 0  # type: ignore[attr-defined]
+
+SPOILT: dict[str, tuple[dict[str, Any], set[str], str]] = {
+    "nothing": ({}, set(), ""),
+    "no name": ({"name": "a b"}, {WHOLE}, "the format is called 'a b'"),
+    "no reader": ({"reader": None}, {WHOLE}, "reader is None"),
+    "not recognised": ({"sniff": lambda _: False}, {ITS_OWN}, "`sniff` is false"),
+    "another's": ({"example": FORMATS["gtpr"].example}, {ITS_OWN, READ}, "not recognised"),
+    "recognised by another": (
+        {"example": '{"dialogue_id": "MUL1", "turn": 0, "gold": {}, "pred": {}}', "sniff": lambda _: True},
+        {ITS_OWN, OTHERS, READ}, "it looks like jsonl too, which is built in",
+    ),
+    "greedy": ({"sniff": lambda source: source.kind != "text"}, {OTHERS}, "`sniff` is true of trippy"),
+    "another side": ({"holds": ("pred",)}, {READ}, "it holds gold and pred, where the format says pred"),
+    "one side only": ({"reader": hasty}, {READ, DAMAGED}, "it holds pred, where the format says gold and pred"),
+    "a hasty reader": ({"reader": hasty, "holds": ("pred",)}, {DAMAGED}, "its code fails: "),
+    "read otherwise": ({"reader": twice}, {READ}, "it is read otherwise when it is read again"),
+    "a hasty sniffer": (
+        {"sniff": lambda source: "where" in json.loads(source.text)}, {OTHERS, DAMAGED}, "JSONDecodeError",
+    ),
+    "silent": ({"said": lambda _: iter(())}, {READ}, "it has no utterance"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_a_spoilt_format_breaks_the_laws_that_it_breaks(name: str) -> None:
+    attributes, laws, said = SPOILT[name]
+    form = replace(RIGHT, **attributes)
+    found = {outcome.law: outcome for outcome in try_format(form) if outcome.fault}
+    assert found.keys() == laws
+    if laws:
+        assert any(said in str(outcome.fault) for outcome in found.values())
+        with pytest.raises(AssertionError, match="breaks laws:"):
+            check_format(form)
+    else:
+        check_format(form)
+
+
+@given(st.sampled_from(sorted(ALL)), st.integers(0, 2**32 - 1))
+def test_damage_changes_a_file(name: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    content = ALL[name]().encode()
+    found = {damaged(content, lambda options: options[int(rng.integers(len(options)))]) for _ in range(20)}
+    assert len(found) > 10
+
+
+def test_the_paths_of_a_document() -> None:
+    assert paths({"a": [1, {"b": 2}]}) == [(), ("a",), ("a", 0), ("a", 1), ("a", 1, "b")]
+
+
+def test_the_command_says_what_is_broken_and_exits_with_1(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import subprocess
+    import sys
+
+    from tests.paths import ROOT
+
+    Path("lab.py").write_text(
+        "from dstbench.readers import Format\n"
+        "FORMAT = Format(name='lab', title='x', example='{}', sniff=lambda _: True, reader=lambda *_: None)\n"
+    )
+    Path("empty.py").write_text("")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    found = {}
+    for module in ("lab.py", "empty"):
+        command = [sys.executable, "-m", "dstbench.testing", module]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own)
+        found[module] = (done.returncode, done.stdout, done.stderr)
+    code, out, err = found["lab.py"]
+    assert (code, err) == (1, "")
+    assert out.startswith("format lab\n  kept    it has a name")
+    assert "\n  broken  no other format's example is of this format\n" in out
+    assert out.endswith("\n2 of 5 laws are broken\n")
+    assert max(map(len, out.splitlines())) <= 100
+    assert found["empty"] == (2, "", "error: empty: there is no metric and no format in it\n")
+    assert run("ls", "formats", "--plugins", "lab.py")[0] == 0

@@ -1,0 +1,129 @@
+"""Each law of metrics is kept by those that are built in (`tests/metrics/test_laws.py`), and broken by one here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench.metrics import REGISTRY, Metric
+from dstbench.metrics.base import turns
+from dstbench.testing import check_metric, try_metric
+from dstbench.testing.laws import Outcome, smallest
+from tests.corpora import States, corpora
+
+CALLS = count()
+
+
+@dataclass(frozen=True)
+class Right(Metric):
+    """JGA under another name, of which each metric below is a spoilt copy."""
+
+    name = "right"
+    title = "right turns"
+    source = "this test"
+
+    def stats(self) -> dict[str, pl.Expr]:
+        return {"right": (pl.col("n_correct") == pl.col("n_union")).cast(pl.Int64), "turns": turns()}
+
+    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
+        return sums["right"] / sums["turns"]
+
+
+def spoilt(**attributes: Any) -> type[Metric]:
+    made: Any = dataclass(frozen=True)(type("Spoilt", (Right,), {"name": "spoilt", **attributes}))
+    metric: type[Metric] = made
+    return metric
+
+
+def broken(outcomes: list[Outcome]) -> dict[str, Outcome]:
+    return {outcome.law: outcome for outcome in outcomes if outcome.fault}
+
+
+NAMED = "it has a name, and a score of sums of numbers that each turn has by itself"
+ORDER = "the order of dialogues, turns and slots changes nothing"
+PARTS = "the sums of parts add up to the whole, on any number of threads"
+NULL = "undefined is null, never NaN or infinite"
+RANGE = "a share is from 0 to 1"
+TWICE = "every dialogue twice: a share stays, a count doubles"
+WRITTEN = "its notation and its signature can be read back"
+
+#: A spoilt metric, the laws that it breaks, and what is said of one of them.
+SPOILT: dict[str, tuple[dict[str, Any], set[str], str]] = {
+    "nothing": ({}, set(), ""),
+    "the name of another": ({"name": "jga"}, {NAMED}, "'jga' is the name of a built-in metric"),
+    "no name": ({"name": None}, {NAMED}, "its name is None"),
+    "an aggregate": ({"stats": lambda _: {"right": pl.col("n_gold").sum(), "turns": turns()}}, {NAMED}, "aggregates"),
+    "another at each call": (
+        {"score": lambda _, sums: sums["right"] * 0 + next(CALLS) / 2**20}, {ORDER, PARTS, TWICE}, "in another",
+    ),
+    "NaN": ({"score": lambda _, sums: sums["right"] / sums["right"]}, {NULL}, "spoilt is nan, not null"),
+    "infinite": ({"score": lambda _, sums: sums["turns"] / sums["right"]}, {NULL, RANGE}, "spoilt is inf, not null"),
+    "percent": (
+        {"score": lambda _, sums: 100 * sums["right"] / sums["turns"]}, {RANGE}, "spoilt is 100.0; if it is no share",
+    ),
+    "a sum": ({"score": lambda _, sums: sums["turns"].cast(pl.Float64)}, {RANGE, TWICE}, "1.0 and 2.0"),
+    "a mean that is called a count": ({"is_count": True}, {TWICE}, "2.0 and 1.0"),
+    "smoothed": ({"score": lambda _, sums: (sums["right"] + 1) / (sums["turns"] + 2)}, {TWICE}, "twice"),
+    "more than a ratio": (
+        {"stats": lambda _: {"right": pl.col("n_union") * 1.5, "turns": turns()}},
+        {ORDER, PARTS, NULL, RANGE, TWICE}, "a float must be a ratio from 0 to 1",
+    ),
+    "a float that is not written as it is": (
+        {"__annotations__": {"part": "float"}, "part": 0.5, "__str__": lambda self: f"spoilt:part={self.part:.0f}"},
+        {WRITTEN}, "is read as",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_a_spoilt_metric_breaks_the_laws_that_it_breaks(name: str) -> None:
+    attributes, laws, said = SPOILT[name]
+    metric = spoilt(**attributes)
+    found = broken(try_metric(metric, corpora=12))
+    assert found.keys() == laws
+    if laws:
+        assert any(said in str(outcome.fault) for outcome in found.values())
+        with pytest.raises(AssertionError, match="breaks laws:") as caught:
+            check_metric(metric, corpora=12)
+        assert all(law in str(caught.value) for law in laws)
+    else:
+        check_metric(metric, corpora=12)
+
+
+def test_what_is_shown_is_as_small_as_can_be() -> None:
+    (outcome,) = broken(try_metric(spoilt(score=SPOILT["percent"][0]["score"]))).values()
+    assert len(outcome.example) == 1
+    assert outcome.example[0].endswith("gold {}, pred {}")
+
+
+@given(corpora(), st.sampled_from(["gold", "pred"]))
+def test_a_smallest_corpus_still_breaks_and_no_smaller_one_does(states: States, side: str) -> None:
+    def breaks(fewer: States) -> bool:
+        return any("hotel-area" in state[side] for state in fewer)
+
+    if breaks(states):
+        (state,) = smallest(states, breaks)
+        assert list(state[side]) == ["hotel-area"]
+        assert not state["pred" if side == "gold" else "gold"]
+
+
+@pytest.mark.parametrize("name", ["jga", "sa", "wrong", "gca:counting=paper"])
+def test_built_in_metrics_keep_them(name: str) -> None:
+    outcomes = try_metric(dstbench.parse(name), corpora=8)
+    assert not broken(outcomes)
+    assert [outcome.law for outcome in outcomes if outcome.is_note]
+
+
+def test_what_a_perfect_prediction_has_is_said() -> None:
+    said = {name: try_metric(dstbench.parse(name), corpora=12)[-1].law for name in ("jga", "wrong")}
+    assert said["jga"].endswith("higher than of others")
+    assert said["wrong"].endswith("lower than of others")
+    assert "jga" in REGISTRY
