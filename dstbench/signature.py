@@ -27,6 +27,8 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "metric": "the metric",
     **{key: choice.metadata["meaning"] for key, choice in SIGNED.items()},
     "missing": CHOICES["missing"].metadata["meaning"],
+    "slot-map": "the other names of slots",
+    "id-map": "gold's ids of dialogues",
     "by": "the grouping",
     "frames": "the number of gold's frames",
     "format": "the format, as it is not built in",
@@ -38,6 +40,8 @@ _MEANINGS: Final[Mapping[str, str]] = {
 # The form of counted or computed values, as a pattern and in words.
 _FORMS: Final = {
     "gold": ("[0-9a-f]{8}", "eight hexadecimal digits"),
+    "slot-map": ("#[0-9a-f]{8}", "a hash of its content"),
+    "id-map": ("#[0-9a-f]{8}", "a hash of its content"),
     "d": ("[0-9]+", "a number"),
     "t": ("[0-9]+", "a number"),
 }

@@ -27,7 +27,8 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError, did_you_mean, warn
 from dstbench.metrics import Metric, parse_all, stats_of
-from dstbench.runs.open import Data, Reading
+from dstbench.runs.common import over_common_turns
+from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
 from dstbench.schema.core import Table
 from dstbench.schema.record import Record
@@ -132,12 +133,12 @@ def compare(
     chosen = None if metrics is None else parse_all(metrics)
     if chosen == []:
         raise UsageError("no metric to compare", hint=f"omit -m to compute {DEFAULT}")
-    runs = open_under(convention, data, **reading)
-    if len(runs) < 2:
+    names = [name for name, _ in parts_to_open(data, **reading)]
+    if len(names) < 2:
         raise UsageError("compare needs at least two runs", hint="`dstbench score` scores one")
-    names = [run.name for run in runs]
     seeds = None if models is None else seeds_of(models, names)
     baseline_index = None if baseline is None else index_of(baseline, data, names, seeds)
+    runs = over_common_turns(open_under(convention, data, **reading))
     paired = pair_up(runs, chosen or parse_all(DEFAULT), convention)
     return resample(paired, design, models=seeds, baseline=baseline_index)
 

@@ -32,6 +32,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError, warn
 from dstbench.metrics import Metric, parse_all
+from dstbench.runs.common import over_common_turns
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DESIGN
@@ -123,7 +124,7 @@ def compare_metrics(
     requested = None if metrics is None else parse_all(metrics)
     if requested == []:
         raise UsageError("no metric to compare", hint="omit -m to compare the default metrics")
-    runs = open_under(convention, data, **reading)
+    runs = over_common_turns(open_under(convention, data, **reading))
     paired = pair_up(runs, choose_metrics(requested, runs, convention), convention)
     bootstrap = Bootstrap.draw(paired.sums, resamples, seed)
     leaderboard = resample(paired, design, bootstrap=bootstrap)

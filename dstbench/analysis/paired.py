@@ -136,7 +136,8 @@ def _difference(one: Run, other: Run, convention: Convention) -> DstbenchError:
     lacking = differing.filter(pl.col("gold_hash").is_null() | pl.col("gold_hash_other").is_null())
     has, lacks = (one, other) if there is None else (other, one)
     hint = (
-        "runs must be of one test set: --gold FILE gives it to all, and --missing wrong counts turns that a run lacks"
+        "runs must be of one test set: --gold FILE gives it to all; of turns that a run lacks, --missing wrong counts "
+        "them as wrong, and --missing intersect leaves them out for all runs"
     )
     if convention.turns == "pred":
         hint = "which turns are scored depends on what is predicted; --turns all scores all of them"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike, fspath
 from typing import Any, Final, Unpack
 
 import polars as pl
@@ -15,10 +16,13 @@ import polars as pl
 from dstbench.analysis.dialogues import per_dialogue
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
+from dstbench.conventions.slots import canonical_dialogue, canonical_slot
 from dstbench.errors import UsageError, did_you_mean
+from dstbench.io.files import File
+from dstbench.io.tables import read_typed
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.frames import IS_FRAME
-from dstbench.runs.open import Data, Reading
+from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES, SLOT_CLASSES
 from dstbench.schema.core import LONG, SCORES, TURNS
@@ -33,6 +37,9 @@ from dstbench.scoring.turn_table import to_turns
 _READING_WORDS: Final = ("SELECT", "WITH", "FROM", "VALUES", "EXPLAIN", "SHOW")
 # A call of a function that reads a file or an address.
 _FILE_FUNCTION: Final = re.compile(r"\b((?:read|scan)_\w+)[\"`\s]*(?:\(|--|/\*)", re.IGNORECASE)
+_OF_RUNS: Final = ("long", "classes", "turns", "dialogues", "scores")
+_UNQUOTED_USER: Final = re.compile(r'(?<!["`])\buser\b(?!["`])', re.IGNORECASE)
+_NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _COMMENT: Final = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -42,6 +49,7 @@ def query(
     *,
     metrics: str | Iterable[str | Metric] | None = None,
     profile: str | Convention = "verbatim",
+    tables: Mapping[str, Any] | None = None,
     **reading: Unpack[Reading],
 ) -> pl.DataFrame:
     """Query runs in SQL (Polars' dialect).
@@ -56,6 +64,9 @@ def query(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: The metrics of ``dialogues`` and ``scores``; None: those of the profile.
         profile: The convention, or its name, for all tables but ``long``.
+        tables: Tables of yours, by the name that the query gives them: paths of Parquet or CSV files, such as
+            `contexts` wrote, or frames. Their columns `dialogue` and `slot` are made canonical, so that they can be
+            joined.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Returns:
@@ -72,19 +83,22 @@ def query(
     """
     convention = as_convention(profile)
     named = None if metrics is None else parse_all(metrics)
-    _check(sql, _schemas(choose_metrics(named, [], convention), convention))  # before files are read
+    parts_to_open(data, **reading)
+    own = {name: _own_table(name, table) for name, table in (tables or {}).items()}
+    of_own = {name: table.collect_schema() for name, table in own.items()}
+    _check(sql, _schemas(choose_metrics(named, [], convention), convention) | of_own)  # before runs are read
     runs = open_under(convention, data, **reading)
     for run in runs:
         run.need_states("tables of slots and values")
     chosen = choose_metrics(named, runs, convention)
     schemas = _schemas(chosen, convention)
-    answer = _ask(sql, _tables(runs, chosen, convention, schemas))
+    answer = _ask(sql, _tables(runs, chosen, convention, schemas) | own)
     try:
         for run in runs:
             run.check()
         return answer.collect()
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise _fault(sql, error, schemas) from None
+        raise _fault(sql, error, schemas | of_own) from None
     finally:
         for run in runs:
             run.check()
@@ -102,6 +116,23 @@ def _schemas(metrics: Sequence[Metric], convention: Convention) -> dict[str, pl.
         "scores": {**SCORES.schema, **exact},
     }
     return {name: pl.Schema({c: _plain(dtype) for c, dtype in table.items()}) for name, table in columns.items()}
+
+
+def _own_table(name: str, table: Any) -> pl.LazyFrame:
+    """A user's table, with the types that queries know, and canonical dialogues and slots."""
+    if not _NAME.fullmatch(name) or name in _OF_RUNS:
+        what = "is the name of a table of runs" if name in _OF_RUNS else "cannot be the name of a table"
+        raise UsageError(f"{name!r} {what}", hint="--table said=said.parquet")
+    rows = read_typed(File(fspath(table))) if isinstance(table, (str, PathLike)) else pl.DataFrame(table)
+    rows = rows.cast({column: _plain(dtype) for column, dtype in rows.schema.items()})
+    texts = [column for column in ("dialogue", "slot") if rows.schema.get(column) == pl.String]
+    if "slot" in texts:
+        slots = rows["slot"].unique().drop_nulls()
+        canonical = pl.Series([canonical_slot(slot) for slot in slots], dtype=pl.String)
+        rows = rows.with_columns(pl.col("slot").replace(slots, canonical))
+    if "dialogue" in texts:
+        rows = rows.with_columns(canonical_dialogue(pl.col("dialogue")))
+    return rows.lazy()
 
 
 def _plain(dtype: pl.DataType) -> pl.DataType:
@@ -154,7 +185,7 @@ def _check(sql: str, schemas: Mapping[str, pl.Schema]) -> None:
         )
     if call := _FILE_FUNCTION.search(sql):
         raise UsageError(
-            f"{call[1]} reads files, and a query reads tables of runs", hint="name the file among the runs"
+            f"{call[1]} reads files, and a query reads tables", hint="--table NAME=FILE makes a table of a file"
         )
     _ask(sql, {name: pl.LazyFrame(schema=schema) for name, schema in schemas.items()})
 
@@ -179,5 +210,7 @@ def _fault(sql: str, error: Exception, schemas: Mapping[str, pl.Schema]) -> Usag
     if unknown:
         columns = [column for name in named for column in schemas[name]]
         near = did_you_mean(unknown[1] or unknown[2], dict.fromkeys(columns) if unknown[1] else schemas)
+    if any("user" in schemas[name] for name in named) and _UNQUOTED_USER.search(sql):
+        near = 'the column is "user", in double quotes: without them, user is a word of SQL'
     tables = "\n".join(f"table {name}: {', '.join(schemas[name])}" for name in named)
     return UsageError(f"the query fails: {message}", hint=f"{near}\n{tables}" if near else tables)

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from dstbench.analysis.user_tables import read_user_table
+from dstbench.conventions.dialogue_ids import near_dialogues
 from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.schema.core import MAX_TURN
@@ -44,7 +45,7 @@ def read_ratings(ratings: Any) -> Ratings:
         DstbenchError: It cannot be read; a column is missing; a rating or turn is no number; or a dialogue (turn) is
             rated twice.
     """
-    name, rows = read_user_table(ratings, "ratings", ("dialogue", RATING), ("run", "turn"))
+    name, rows = read_user_table(ratings, "ratings", ("dialogue", RATING), ("run", "turn"), numbers=("turn", RATING))
     columns = [column for column in rows.columns if column != "at"]
     numbers = [column for column in columns if column in ("turn", RATING)]
     rows = rows.filter(pl.col(RATING) != "")
@@ -104,8 +105,11 @@ def rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame:
     if not n:
         return rated
     if n < of_run.height:
+        unknown = of_run.join(table, on="dialogue", how="anti")["dialogue"]
+        near = near_dialogues(unknown[0], table["dialogue"]) if len(unknown) else []
+        meant = f" ({unknown[0]}; did you mean {' or '.join(near)}?)" if near else ""
         warn(
-            f"{n:,} of {of_run.height:,} ratings are used: the others are of {things} that it does not score",
+            f"{n:,} of {of_run.height:,} ratings are used: the others are of {things} that it does not score{meant}",
             run=run,
             when="before",
         )

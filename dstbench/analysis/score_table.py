@@ -10,7 +10,7 @@ import polars as pl
 from dstbench.analysis.user_tables import read_user_table
 from dstbench.errors import DstbenchError, check_known, first_repeated
 from dstbench.metrics import Metric
-from dstbench.metrics.registry import split
+from dstbench.metrics.registry import says_all, split
 
 
 def read_score_table(table: Any, metrics: str | Iterable[str | Metric] | None = None) -> pl.DataFrame:
@@ -27,7 +27,7 @@ def read_score_table(table: Any, metrics: str | Iterable[str | Metric] | None = 
             not a share.
         UsageError: The table lacks one of the metrics.
     """
-    name, rows = read_user_table(table, "scores", ("model", "metric", "value"))
+    name, rows = read_user_table(table, "scores", ("model", "metric", "value"), numbers=("value",))
     rows = rows.filter(pl.any_horizontal(pl.exclude("at") != ""))  # blank lines
     is_empty, value = pl.col("value") == "", pl.col("value").cast(pl.Float64, strict=False)
     faults = {
@@ -44,7 +44,7 @@ def read_score_table(table: Any, metrics: str | Iterable[str | Metric] | None = 
     if twice := first_repeated(f"{metric} of {model}" for model, metric in rows.select("model", "metric").iter_rows()):
         raise DstbenchError(f"two values for {twice}", file=name, hint="keep one")
     models, named = (rows.select(pl.col(column).unique(maintain_order=True)) for column in ("model", "metric"))
-    if metrics is not None:
+    if metrics is not None and not says_all(metrics):
         chosen = [str(metric) for metric in split(metrics)]
         check_known(chosen, named["metric"], "the table has no metric {!r}")
         named = pl.DataFrame({"metric": list(dict.fromkeys(chosen))})

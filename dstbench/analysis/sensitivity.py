@@ -35,6 +35,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, check_known, warn
 from dstbench.metrics import Metric, parse_all
+from dstbench.metrics.registry import says_all
 from dstbench.runs.gold_run import gold_run
 from dstbench.runs.open import Data
 from dstbench.schema.judging import ERROR_COSTS, ERROR_KINDS, POSITION_BIAS
@@ -129,7 +130,7 @@ def sensitivity(
     run = replace(run, derive=_predicts_gold, meta={**run.meta, "missing": "error"})
     check_scope(run, convention)
     chosen = [metric for metric in choose_metrics(requested, [run], convention) if not metric.is_count]
-    if requested is not None and len(chosen) < len(requested):
+    if requested is not None and len(chosen) < len(requested) and not says_all(metrics):
         counts = ", ".join(str(metric) for metric in requested if metric.is_count)
         raise UsageError(f"{counts}: a count of errors, which has no loss", hint="metrics that are scores: -m jga,fga")
     rows, sums = score_run(run, chosen, (), convention)

@@ -1,4 +1,4 @@
-"""One dialogue, turn by turn: utterances, gold and predicted slots, scores.
+"""One dialogue, turn by turn: utterances, gold and predicted slots, scores. And the dialogues worth such a look.
 
 Conventions: scores are those of `dstbench.score` by turn, over this dialogue alone. Changes of state are counted as by
 GCA's authors. Turns that the convention does not score have no scores and no classes.
@@ -12,17 +12,20 @@ from typing import Any, Final, Unpack
 
 import polars as pl
 
+from dstbench.analysis.dialogues import per_dialogue
 from dstbench.conventions.convention import Convention
+from dstbench.conventions.dialogue_ids import hint_at_dialogue
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_dialogue
-from dstbench.errors import DstbenchError, warn
+from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.contexts import contexts
 from dstbench.readers.registry import has_utterances
-from dstbench.runs.open import Data, Reading
+from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import CHANGES, SLOT_CLASSES, TURN_SCORES
 from dstbench.schema.core import CONTEXTS
+from dstbench.schema.names import sign_of
 from dstbench.scoring.error_classes import list_classes
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score_run
@@ -85,6 +88,7 @@ def walk_through(
     """
     convention = as_convention(profile)
     chosen = parse_all(metrics or SHOWN)
+    parts_to_open(data, **reading)
     said = None if context is None else contexts(context)  # first, so that its errors come before runs are read
     runs = open_under(convention, data, **reading)
     for run in runs:
@@ -100,25 +104,76 @@ def walk_through(
     return Walkthrough(said.filter(pl.col("dialogue") == name), slots, changes, scores, signatures)
 
 
+@dataclass(frozen=True)
+class Worst:
+    """The dialogues to look at first, as frames.
+
+    Attributes:
+        dialogues: Their traits and scores, schema `schema.analysis.DIALOGUES` with a column per metric; in order.
+        signatures: (run, metric, unit, signature) of the scores.
+    """
+
+    dialogues: pl.DataFrame
+    signatures: pl.DataFrame
+
+
+def worst_dialogues(
+    data: Data,
+    *,
+    most: int = 10,
+    metrics: str | Iterable[str | Metric] | None = None,
+    profile: str | Convention = "verbatim",
+    **reading: Unpack[Reading],
+) -> Worst:
+    """The dialogues that a run has the lowest scores in, or those whose scores two runs differ most in.
+
+    The order is that of the first metric, then that of the number of wrong turns.
+
+    Args:
+        data: One run, or two.
+        most: Number of dialogues.
+        metrics: Metrics in dstbench's notation; None: JGA, RSA, FGA, GCA.
+        profile: The convention, or its name.
+        **reading: See `walk_through`.
+
+    Raises:
+        DstbenchError: Data cannot be used.
+
+    >>> from dstbench.demo import synthetic
+    >>> worst_dialogues(synthetic(20, trackers=["careful"]), most=1).dialogues.select("dialogue", "jga").row(0)
+    ('DEMO0000001', 0.0)
+    """
+    if most < 1:
+        raise UsageError(f"most={most} is not a number of dialogues", hint="10")
+    convention, chosen = as_convention(profile), parse_all(metrics or SHOWN)
+    runs = open_under(convention, data, **reading)
+    for run in runs:
+        run.need_states("classes of errors")
+    tables, signatures = zip(*(per_dialogue(run, chosen, convention) for run in runs), strict=True)
+    first = str(chosen[0])
+    badness = -(sign_of(first) or 1) * pl.col(first)
+    if len(runs) > 1:
+        badness = (pl.col(first).max() - pl.col(first).min()).over("dialogue")
+    worse_first = pl.concat(tables).with_columns(
+        badness=badness.fill_nan(None), wrong=pl.col("wrong_turns").cast(pl.Int64).sum().over("dialogue")
+    )
+    ordered = worse_first.sort(
+        "badness", "wrong", "dialogue", descending=[True, True, False], nulls_last=True, maintain_order=True
+    )
+    kept = ordered["dialogue"].unique(maintain_order=True).head(most)
+    rows = ordered.filter(pl.col("dialogue").is_in(kept.implode())).drop("badness", "wrong")
+    return Worst(rows, pl.concat(signatures))
+
+
 def _cut_to(run: Run, dialogue: str) -> Run:
     """The run with this dialogue only."""
     part = run.read(run.table.filter(pl.col("dialogue") == dialogue))
     if part.is_empty():
-        raise DstbenchError("no such dialogue", file=run.name, dialogue=dialogue, hint=_similar(run, dialogue))
+        every = run.read(run.table.select(pl.col("dialogue").unique(maintain_order=True)))["dialogue"]
+        raise DstbenchError(
+            "no such dialogue", file=run.name, dialogue=dialogue, hint=hint_at_dialogue(dialogue, every)
+        )
     return replace(run, table=part.lazy(), cuts=(0, part.height))
-
-
-def _similar(run: Run, dialogue: str) -> str:
-    """A hint with the run's dialogues whose ids are most similar to this one, or with its first ones."""
-    from rapidfuzz import process
-    from rapidfuzz.distance import JaroWinkler
-
-    dialogues = run.read(run.table.select(pl.col("dialogue").unique(maintain_order=True)))["dialogue"]
-    spelled = {name.lower(): name for name in dialogues.to_list()}
-    near = process.extract(dialogue.lower(), list(spelled), scorer=JaroWinkler.similarity, limit=3, score_cutoff=0.7)
-    if near:
-        return f"did you mean {' or '.join(spelled[name] for name, *_ in near)}?"
-    return f"it has {len(dialogues):,} dialogues, such as {', '.join(dialogues.head(3).to_list())}"
 
 
 def said_in(runs: Sequence[Run]) -> pl.DataFrame:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
+import re
 from collections.abc import Iterable, Sequence
-from typing import Final, Unpack
+from typing import Final, NamedTuple, Self, Unpack
 
 import polars as pl
 
@@ -30,6 +32,7 @@ def sweep(
     profiles: Sequence[str] | None = None,
     labels: str | Table | None = None,
     typos: str | Table | None = None,
+    target: str | float | None = None,
     **reading: Unpack[Reading],
 ) -> pl.DataFrame:
     """Score runs under every profile that suits their slots.
@@ -40,12 +43,15 @@ def sweep(
         profiles: The profiles; None: all. A profile that does not suit a run is left out, with a warning.
         labels: A label map, or its file, for ``trippy``.
         typos: A typo table, or its file, for profiles whose normaliser has the step ``typos``.
+        target: A score that someone has published, with all digits that are printed: in percent (``"92.15"``), as a
+            fraction (``"0.9215"``), or a count. Which profiles give it?
         **reading: `gold`, `format`, `names`, `missing` (default: "error"; the same for all profiles), `split`: see
             `dstbench.open_runs`.
 
     Returns:
         (run, profile, metric, unit, value, turns, dialogues, changed: the choices that differ from the profile above,
-        signature), per run from the highest value of the first metric to the lowest; undefined values last.
+        signature), per run from the highest value of the first metric to the lowest; undefined values last. With
+        `target` also (target: as it is given; off: value - target; gives_target: whether the value, rounded, is it).
 
     Raises:
         DstbenchError: Data cannot be used; a metric or profile is unknown; or no profile suits the runs.
@@ -57,6 +63,7 @@ def sweep(
     chosen = parse_all(metrics)
     if not chosen:
         raise UsageError("no metric to compute", hint="name at least one: jga")
+    wanted = None if target is None else _Target.parse(str(target))
     conventions = {name: _convention(name, labels, typos) for name in profiles or PROFILES}
     tables = []
     for run in open_under(profile("verbatim"), data, **reading):
@@ -79,7 +86,38 @@ def sweep(
             tables.append(_ordered(pl.concat(scored), str(chosen[0])))
     if not tables:
         raise UsageError("no profile suits the runs", hint="`dstbench ls profiles` lists them")
-    return pl.concat(tables)
+    rows = pl.concat(tables)
+    return rows if wanted is None else wanted.compared(rows)
+
+
+class _Target(NamedTuple):
+    """A published score: as it is printed, as a share and as a count, and how much rounding may have changed it."""
+
+    text: str
+    as_share: float
+    as_count: float
+    rounding: float
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        number = re.fullmatch(r"\s*(\d*[.,]?\d*)\s*%?\s*", text)
+        try:
+            value = float(number[1].replace(",", ".")) if number else math.nan
+        except ValueError:
+            value = math.nan
+        if number is None or math.isnan(value):
+            raise UsageError(f"--target {text!r} is not a score", hint="as it is printed: 92.15, or 0.9215")
+        decimals = len(re.split("[.,]", number[1])[1]) if re.search("[.,]", number[1]) else 0
+        is_fraction = decimals > 0 and value <= 1 and "%" not in text
+        scale = 1 if is_fraction else 100
+        return cls(text.strip(), value / scale, value, 0.5 * 10.0**-decimals / scale)
+
+    def compared(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows with the columns `target`, `off` and `gives_target`."""
+        is_count, slack = pl.col("unit") == "count", 1e-9  # of binary fractions
+        off = pl.col("value") - pl.when(is_count).then(self.as_count).otherwise(self.as_share)
+        rounding = pl.when(is_count).then(0.5).otherwise(self.rounding)
+        return rows.with_columns(target=pl.lit(self.text), off=off, gives_target=off.abs() <= rounding + slack)
 
 
 def _convention(name: str, labels: str | Table | None, typos: str | Table | None) -> Convention:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from io import BytesIO
 from os import PathLike
 from typing import Any, Final, NamedTuple
 
@@ -11,7 +10,7 @@ import polars as pl
 
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.files import File
-from dstbench.runs.run import UNREADABLE, unreadable
+from dstbench.io.tables import FileTable, read_table
 
 # The types of columns, beside numbers.
 _SIMPLE: Final = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
@@ -32,7 +31,9 @@ class UserTable(NamedTuple):
     rows: pl.DataFrame
 
 
-def read_user_table(table: Any, what: str, needed: Sequence[str], others: Sequence[str] = ()) -> UserTable:
+def read_user_table(
+    table: Any, what: str, needed: Sequence[str], others: Sequence[str] = (), numbers: Sequence[str] = ()
+) -> UserTable:
     """Read a table of the user's; columns that are not asked for are left out.
 
     Args:
@@ -40,6 +41,7 @@ def read_user_table(table: Any, what: str, needed: Sequence[str], others: Sequen
         what: What it holds, such as ``ratings``.
         needed: Columns that it must have.
         others: Columns that it may have.
+        numbers: Those of the columns that hold numbers.
 
     Raises:
         DstbenchError: It cannot be read, lacks a column, or has a column twice or of lists and the like.
@@ -47,7 +49,9 @@ def read_user_table(table: Any, what: str, needed: Sequence[str], others: Sequen
     """
     is_path = isinstance(table, (str, PathLike))
     name = str(table) if is_path else what
-    rows, place = _of_file(File(name), what) if is_path else (_of_frame(table, what), "row")
+    rows, place, first = (
+        read_table(File(name), columns=(), numbers=numbers) if is_path else FileTable(_of_frame(table, what), "row", 1)
+    )
     columns = [column.removesuffix(_SECOND).strip() for column in rows.columns]
     for column in (*needed, *others):
         if columns.count(column) > 1:
@@ -65,7 +69,6 @@ def read_user_table(table: Any, what: str, needed: Sequence[str], others: Sequen
         dtype = rows.schema[column]
         if not (dtype.is_numeric() or isinstance(dtype, _SIMPLE)):
             raise DstbenchError(f"column {column} is {dtype}, neither texts nor numbers", file=name)
-    first = 2 if place == "line" else 1  # the first line is the head
     at = pl.format(f"{place} {{}}", pl.int_range(first, pl.len() + first)).alias("at")
     return UserTable(name, rows.select(at, *(_as_text(column, rows.schema[column]) for column in columns)))
 
@@ -83,22 +86,3 @@ def _of_frame(frame: Any, what: str) -> pl.DataFrame:
     if not hasattr(frame, "__arrow_c_stream__"):
         raise UsageError(f"{type(frame).__name__} holds no {what}", hint="give a path or a frame")
     return frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
-
-
-def _of_file(file: File, what: str) -> tuple[pl.DataFrame, str]:
-    """The table in a file, and what messages call its rows: lines, unless a text has several lines."""
-    if file.is_parquet:
-        try:
-            return pl.read_parquet(file.path, glob=False), "row"
-        except UNREADABLE as error:
-            raise unreadable(file.name, error) from None
-    content = file.read()
-    head = content.partition(b"\n")[0]
-    separator = max(",;\t", key=lambda sign: head.count(sign.encode()))
-    try:
-        table = pl.read_csv(BytesIO(content), infer_schema=False, separator=separator)
-    except UNREADABLE as error:
-        reason = str(error).splitlines()[0]
-        raise file.error(f"not a CSV file: {reason}", f"save the {what} as CSV, in UTF-8, or as Parquet") from None
-    lines = content.rstrip(b"\r\n").count(b"\n")
-    return table, "line" if lines == table.height else "row"

@@ -27,7 +27,7 @@ from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import parse
 from dstbench.runs.codes import ABSENT, codes
 from dstbench.runs.layout import lay_out
-from dstbench.runs.open import Data, Reading
+from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.schema.audit_words import MEMORISED, MEMORISED_RUNS, UNGROUNDED
 from dstbench.schema.core import BETWEEN
@@ -88,6 +88,7 @@ def memorisation(
     if most < 0:
         raise UsageError(f"most={most} is not a number of values", hint="20")
     convention = as_convention(profile)
+    parts_to_open(data, **reading)
     said = spoken_texts(context)
     opened = open_under(convention, data, **reading)
     counts = pl.concat(_count_values(run, convention, said).with_columns(run=pl.lit(run.name)) for run in opened)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
-from io import StringIO
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,6 +20,8 @@ import polars as pl
 from dstbench.arrays import Floats
 from dstbench.audit.sheet import GROUPS
 from dstbench.errors import DstbenchError, UsageError, first_repeated
+from dstbench.io.files import File
+from dstbench.io.tables import read_table
 from dstbench.schema.audit_words import AGREEMENT, READER, REVIEW, REVIEWED_ADDITIONS, REVIEWED_DIALOGUES
 from dstbench.schema.record import Record
 from dstbench.stats import kappa, wilson
@@ -165,24 +166,18 @@ def agreement(paths: Sequence[str | PathLike[str]]) -> Agreement:
 
 
 def _read_sheet(path: str) -> pl.DataFrame:
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            text = file.read()
-        header = text.partition("\n")[0]
-        separator = ";" if header.count(";") > header.count(",") else ","
-        sheet = pl.read_csv(StringIO(text), infer_schema=False, separator=separator)
-    except OSError as error:
-        raise DstbenchError(f"cannot be read: {error.strerror}", file=path) from None
-    except (UnicodeDecodeError, pl.exceptions.PolarsError) as error:
-        reason = str(error).splitlines()[0]
-        raise DstbenchError(f"not a CSV file: {reason}", file=path, hint="save the sheet as CSV, in UTF-8") from None
+    sheet = read_table(File(path), columns=(*_NEEDED, *_ROW)).rows
     if missing := [name for name in _NEEDED if name not in sheet.columns]:
         raise DstbenchError(
             f"not a review sheet: no column {', '.join(missing)}",
             file=path,
             hint="`dstbench audit inconsistency DATA --review FILE.csv` writes one",
         )
-    columns = [pl.col(name).fill_null("").str.strip_chars() for name in sheet.columns if name in (*_NEEDED, *_ROW)]
+    columns = [
+        pl.col(name).cast(pl.String).fill_null("").str.strip_chars()
+        for name in sheet.columns
+        if name in (*_NEEDED, *_ROW)
+    ]
     return sheet.with_row_index("line", offset=1).select("line", *columns)
 
 

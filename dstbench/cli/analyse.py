@@ -11,17 +11,15 @@ from dstbench.cli.command import Result, command
 from dstbench.cli.options import (
     ConventionChoices,
     Drawing,
-    From,
-    Gold,
+    HowToRead,
     Level,
     Metrics,
-    MissingOption,
     Runs,
     Seed,
-    Split,
     TableOutput,
+    named_values,
 )
-from dstbench.cli.output import as_text
+from dstbench.cli.output import as_path, as_text, check_outputs
 from dstbench.typing import NonUniformity, Per, Protocol, TailOrientation
 
 
@@ -154,32 +152,39 @@ def show(
     run: Annotated[
         Path, typer.Argument(metavar="RUN", help="A prediction file, packed or not, or a long table (.parquet).")
     ],
-    dialogue: Annotated[str, typer.Argument(metavar="DIALOGUE", help="The dialogue's id.")],
+    dialogue: Annotated[
+        str | None,
+        typer.Argument(metavar="[DIALOGUE]", help="The dialogue's id; without it, the worst dialogues are listed."),
+    ] = None,
     against: Annotated[Path | None, typer.Option(metavar="RUN", help="Another run to show beside it.")] = None,
     context: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="File with the utterances: the dataset, or a table that `contexts` wrote."),
     ] = None,
     metrics: Metrics = None,
-    gold: Gold = None,
-    from_format: From = None,
-    missing: MissingOption = None,
-    split: Split = None,
+    most: Annotated[int, typer.Option(min=1, help="Number of dialogues that are listed.")] = 10,
+    how: HowToRead,
     table: TableOutput,
     choices: ConventionChoices,
 ) -> str:
-    """Show one dialogue turn by turn. Shows utterances, gold and predicted slots, scores and changes of state."""
-    from dstbench.analysis.show import walk_through
-    from dstbench.rendering.show import render_walkthrough
+    """Show one dialogue turn by turn. Shows utterances, gold and predicted slots, scores and changes of state.
 
-    runs = Runs([run, *([against] if against else [])], gold, from_format, None, missing, split)
+    Without DIALOGUE it lists the dialogues with the lowest scores, or (--against) those in which two runs differ most.
+    """
+    from dstbench.analysis.show import walk_through, worst_dialogues
+    from dstbench.rendering.show import render_walkthrough, render_worst
+
+    paths = [as_path(path) for path in (run, against) if path is not None]
+    if dialogue is None:
+        worst = worst_dialogues(paths, most=most, metrics=metrics, profile=choices.convention(), **how.reading)
+        return render_worst(worst, table.form)
     walkthrough = walk_through(
-        runs.paths,
+        paths,
         dialogue,
         context=as_text(context),
         metrics=metrics,
         profile=choices.convention(),
-        **runs.reading,
+        **how.reading,
     )
     return render_walkthrough(walkthrough, table.form)
 
@@ -190,12 +195,18 @@ def query(
     sql: Annotated[str, typer.Argument(metavar="SQL", help="A query of long, classes, turns, dialogues, scores.")],
     metrics: Metrics = None,
     everything: Annotated[bool, typer.Option("--all", help="Show all rows also as text.")] = False,
+    tables: Annotated[
+        list[str] | None,
+        typer.Option("--table", metavar="NAME=FILE", help="A table of yours to query too: Parquet or CSV. Repeatable."),
+    ] = None,
     runs: Runs,
     table: TableOutput,
     choices: ConventionChoices,
 ) -> str:
-    """Query runs in SQL. The tables are long, classes, turns, dialogues and scores."""
+    """Query runs in SQL. The tables are long, classes, turns, dialogues and scores, and those of --table."""
     from dstbench.rendering.tables import render_answer
 
-    rows = dstbench.query(sql, runs.paths, metrics=metrics, profile=choices.convention(), **runs.reading)
+    own = named_values("--table", tables, "table and its file", "said=said.parquet", once=True) or {}
+    check_outputs(map(Path, own.values()), [table.output] if table.output else [])
+    rows = dstbench.query(sql, runs.paths, metrics=metrics, profile=choices.convention(), tables=own, **runs.reading)
     return render_answer(rows, table.form, everything=everything)

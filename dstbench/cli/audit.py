@@ -18,6 +18,7 @@ from dstbench.cli.options import (
     Split,
     Table,
     TableOutput,
+    listed_names,
     named_values,
 )
 from dstbench.cli.output import as_path, as_text, check_outputs
@@ -105,7 +106,9 @@ def diff(
     before: Annotated[Path, typer.Argument(metavar="BEFORE", help="The earlier version of a dataset.")],
     after: Annotated[Path, typer.Argument(metavar="AFTER", help="The later version.")],
     *,
-    name: Annotated[list[str] | None, typer.Option(help="Names of the two versions, in order.")] = None,
+    name: Annotated[
+        list[str] | None, typer.Option(help="Names of the two versions, in order: 2.0,2.1, or one option for each.")
+    ] = None,
     top: Annotated[int, typer.Option(min=1, help="Number of changes that text shows.")] = 20,
     split: _OfSplit = None,
     drawing: Drawing,
@@ -122,7 +125,7 @@ def diff(
     from dstbench.rendering.charts.audits import difference_charts
 
     differences = dstbench.audit.diff(
-        as_path(before), as_path(after), profile=choices.convention(), names=name, split=split
+        as_path(before), as_path(after), profile=choices.convention(), names=listed_names(name, 2), split=split
     )
     return Result(render_differences(differences, table.form, top=top), drawing.write(difference_charts, differences))
 
@@ -224,7 +227,7 @@ def inconsistency(
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="The corrected dataset (--apply), or else the report."),
+        typer.Option("-o", "--output", help="The corrected dataset (--apply), or else the report (x.json: as JSON)."),
     ] = None,
     log: Annotated[
         Path | None,
@@ -283,8 +286,9 @@ def inconsistency(
     written = [path for path in (output if apply else None, log, review) if path is not None]
     written += drawing.write(inconsistency_charts, missing, pairs)
     report = None if apply else output
+    form = table.form_of(report)
     with laid_out_for(screen() if report is None else Screen()):
-        text = render_inconsistency(missing, table.form, pairs=pairs)
+        text = render_inconsistency(missing, form, pairs=pairs)
     return Result(text, written, output=report)
 
 

@@ -10,7 +10,7 @@ import typer
 import dstbench
 from dstbench.cli.app import app
 from dstbench.cli.command import Result, command
-from dstbench.cli.options import From, Gold, KeysOption, MissingOption, Split, Table
+from dstbench.cli.options import From, HowToRead, Table
 from dstbench.cli.output import as_path, as_text, require_parquet
 from dstbench.typing import Listing
 
@@ -22,14 +22,9 @@ _MOST_REPORTED: Final = 5_000
 def convert(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Prediction files of one run.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The long table to write (.parquet).")],
-    gold: Gold = None,
-    from_format: From = None,
     name: Annotated[
         str | None, typer.Option(help="Name of the run; default: the first file's name without its ending.")
     ] = None,
-    missing: MissingOption = None,
-    split: Split = None,
-    keys: KeysOption = None,
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -37,6 +32,8 @@ def convert(
             help="Number of processes that read files; default: one per processor, fewer for little input.",
         ),
     ] = None,
+    *,
+    how: HowToRead,
 ) -> Result:
     """Convert prediction files to one long table (Parquet).
 
@@ -44,17 +41,20 @@ def convert(
     """
     require_parquet(output, "a long table")
     from dstbench.readers import Source
-    from dstbench.readers.options import Keys, ReadOptions, parse_keys
+    from dstbench.readers.options import Keys, ReadOptions
     from dstbench.runs.convert import convert as convert_files
+    from dstbench.runs.open import names_of
 
+    reading = how.reading
+    maps = names_of(reading["slot_map"], reading["id_map"])
     done = convert_files(
         name or Source(files[0]).title,
         [as_path(path) for path in files],
         output,
-        gold=as_text(gold),
-        options=ReadOptions(from_format, Keys.of(parse_keys(keys)) if keys else None),
-        missing=missing or "error",
-        split=split,
+        gold=as_text(how.gold),
+        options=ReadOptions(how.from_format, Keys.of(reading["keys"]), *maps),
+        missing=how.missing or "error",
+        split=how.split,
         jobs=jobs,
     )
     kept = f" ({done.kept} of {done.files} files were ready from before)" if done.kept else ""
@@ -119,7 +119,9 @@ def demo(
 
 @command(app, doing="reading", example="ls formats")
 def ls(
-    what: Annotated[Listing, typer.Argument(metavar="WHAT", help="What to list.")],
+    what: Annotated[
+        Listing | None, typer.Argument(metavar="[WHAT]", help="What to list; without it, what can be listed.")
+    ] = None,
     names: Annotated[
         list[str] | None,
         typer.Argument(metavar="[NAME]...", help="Only these; a profile may also be a file of choices (.toml)."),
@@ -128,8 +130,11 @@ def ls(
     table: Table,
 ) -> str:
     """List formats, gold that is recognised, matchers, metrics, profiles, slots or steps."""
-    from dstbench.cli.listing import LISTINGS, only
+    from dstbench.cli.listing import LISTINGS, listings, only
     from dstbench.rendering.tables import render_rows
 
-    rows = LISTINGS[what]()
-    return render_rows(only(rows, what, names) if names else rows, what, table.form)
+    if what is not None:
+        rows = LISTINGS[what]()
+        return render_rows(only(rows, what, names) if names else rows, what, table.form)
+    text = render_rows(listings(), "listings", table.form)
+    return f"{text.rstrip()}\n\n`dstbench ls metrics` lists the metrics\n" if table.form == "text" else text

@@ -23,7 +23,7 @@ from dstbench.cli.options import (
 from dstbench.cli.output import as_text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OptionalRuns(Runs):
     """Runs that another option may stand for."""
 

@@ -30,6 +30,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# Names that `listings` shows of each kind.
+_SHOWN: Final = 3
+_OPTIONS: Final[dict[Listing, str]] = {
+    "formats": "--from",
+    "gold": "--gold",
+    "matchers": "--match",
+    "metrics": "-m",
+    "profiles": "--profile",
+    "slots": "--slots",
+    "steps": "--gold-steps, --pred-steps",
+}
+
 
 def formats() -> pl.DataFrame:
     """Native formats: (name, holds, written_by, example, and from, if one is not built in)."""
@@ -119,6 +131,16 @@ def gold() -> pl.DataFrame:
         }
         for one in gold_sets()
     )
+
+
+def listings() -> pl.DataFrame:
+    """What can be listed: (name, number: how many, option: which takes them, such_as: the first of them)."""
+    rows = []
+    for name, of_kind in LISTINGS.items():
+        names = of_kind()["name"]
+        shown = ", ".join(names.head(_SHOWN))
+        rows.append({"name": name, "number": len(names), "option": _OPTIONS[name], "such_as": f"{shown}, …"})
+    return pl.DataFrame(rows)
 
 
 LISTINGS: Final[dict[Listing, Callable[[], pl.DataFrame]]] = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args, g
 
 import typer
 
-from dstbench.cli.output import as_path, write_files
+from dstbench.cli.output import as_path, as_text, write_files
 from dstbench.conventions.choices import CHOICES, description, file_type
 from dstbench.typing import Adjustment, EngineName, FigureFormat, Missing, TableFormat
 
@@ -33,9 +33,9 @@ def _completed(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]
 
 
 def _metrics() -> Iterable[str]:
-    from dstbench.metrics.registry import PLUGINS, REGISTRY
+    from dstbench.metrics.registry import ALL, PLUGINS, REGISTRY
 
-    return [*REGISTRY, *PLUGINS.names()]
+    return [*REGISTRY, *PLUGINS.names(), ALL]
 
 
 def _formats() -> Iterable[str]:
@@ -57,7 +57,7 @@ From = Annotated[
     typer.Option("--from", metavar="FORMAT", help=_FORMAT_HELP, autocompletion=_completed(_formats)),
 ]
 MissingOption = Annotated[Missing | None, typer.Option(help=description(CHOICES["missing"]))]
-_METRICS_HELP = "Metrics, such as jga,fga:lam=0.25; see `ls metrics`."
+_METRICS_HELP = "Metrics, such as jga,fga:lam=0.25, or all; see `ls metrics`."
 Metrics = Annotated[
     list[str] | None,
     typer.Option("-m", "--metrics", help=_METRICS_HELP, autocompletion=_completed(_metrics)),
@@ -116,8 +116,41 @@ class _Fields(OptionGroup):
         return {f.name: (hints[f.name], required if f.default is MISSING else f.default) for f in fields(cls)}  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
-class Runs(_Fields):
+@dataclass(frozen=True, kw_only=True)
+class HowToRead(_Fields):
+    """How prediction files are read, and what they are compared to."""
+
+    gold: Gold = None
+    from_format: From = None
+    missing: MissingOption = None
+    split: Split = None
+    keys: KeysOption = None
+    slot_map: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Your slots and their other names: two columns (CSV, TSV), or JSON."),
+    ] = None
+    id_map: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Your ids of dialogues and gold's: two columns, or JSON.")
+    ] = None
+
+    @property
+    def reading(self) -> "Reading":
+        """How the runs are read, as keyword arguments of functions."""
+        from dstbench.readers.options import parse_keys
+
+        return {
+            "gold": as_text(self.gold),
+            "format": self.from_format,
+            "missing": self.missing,
+            "split": self.split,
+            "keys": parse_keys(self.keys) if self.keys else None,
+            "slot_map": as_text(self.slot_map),
+            "id_map": as_text(self.id_map),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runs(HowToRead):
     """The runs that a command works on, how they are read, and the engine that computes."""
 
     runs: Annotated[
@@ -126,14 +159,9 @@ class Runs(_Fields):
             metavar="RUN...", help="Prediction files, packed or not, folders of them, or long tables (.parquet)."
         ),
     ]
-    gold: Gold = None
-    from_format: From = None
     name: Annotated[
-        list[str] | None, typer.Option("--name", help="Name of a run; repeat it for several, in the order of the runs.")
+        list[str] | None, typer.Option("--name", help="Names of the runs, in their order: a,b, or one option for each.")
     ] = None
-    missing: MissingOption = None
-    split: Split = None
-    keys: KeysOption = None
     engine: Annotated[EngineName, typer.Option(help="Compute in this process, or on a Ray cluster.")] = "local"
     address: Annotated[
         str | None,
@@ -153,27 +181,52 @@ class Runs(_Fields):
 
     @property
     def reading(self) -> "Reading":
-        """How the runs are read, as keyword arguments of functions."""
-        from dstbench.readers.options import parse_keys
+        """How the runs are read, and what they are called."""
+        return {**super().reading, "names": listed_names(self.name, len(self.runs or ()))}
 
-        return {
-            "gold": self.gold and as_path(self.gold),
-            "format": self.from_format,
-            "names": self.name,
-            "missing": self.missing,
-            "split": self.split,
-            "keys": parse_keys(self.keys) if self.keys else None,
-        }
+
+def listed_names(given: list[str] | None, number: int) -> list[str] | None:
+    """The names that are given to things: as many texts as things, which may have commas, or comma-separated ones.
+
+    >>> listed_names(["a,b"], 2), listed_names(["a,b", "c"], 2), listed_names(["a,b", "c"], 3)
+    (['a', 'b'], ['a,b', 'c'], ['a', 'b', 'c'])
+    """
+    if given is None or len(given) == number:
+        return given
+    return [name.strip() for text in given for name in text.split(",")]
+
+
+def promised(output: Path | None, formats: Any) -> Any:
+    """The format that the ending of a file's name promises; None: none of `formats` (a ``Literal``)."""
+    ending = output.suffix.lower() if output else ""
+    form = {".tex": "latex"}.get(ending, ending[1:])
+    return form if form in get_args(formats) else None
 
 
 @dataclass(frozen=True)
 class Table(_Fields):
     """The format of a command's table, and whether a terminal shows all of its columns."""
 
-    form: Annotated[TableFormat, typer.Option("--format", help="Output format of the table.")] = "text"
+    chosen: Annotated[
+        TableFormat | None, typer.Option("--format", help="Output format of the table; default: text.")
+    ] = None
     wide: Annotated[
         bool, typer.Option("--wide", help="Show all columns also where the terminal is too narrow, in parts.")
     ] = False
+
+    @property
+    def form(self) -> TableFormat:
+        """The format, of a table that goes to no file."""
+        return self.chosen or "text"
+
+    def form_of(self, output: Path | None) -> TableFormat:
+        """The format of a table that goes to this file; a note says if it is not that of the file's ending."""
+        of_name = promised(output, TableFormat)
+        if of_name and self.chosen and of_name != self.chosen:
+            from dstbench.errors import warn
+
+            warn(f"{output} holds {self.chosen}; --format {of_name} writes {of_name}")
+        return self.chosen or of_name or "text"
 
     def active(self) -> AbstractContextManager[object]:
         """The table is laid out for the terminal, if it goes to one."""
@@ -186,6 +239,10 @@ class Table(_Fields):
 class TableOutput(Table):
     """The format of a command's table, the file that it is written to, and its label in LaTeX."""
 
+    chosen: Annotated[
+        TableFormat | None,
+        typer.Option("--format", help="Output format of the table; default: by the name of -o (x.json), else text."),
+    ] = None
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write to this file instead of the terminal.")
     ] = None
@@ -193,8 +250,13 @@ class TableOutput(Table):
         str | None, typer.Option(help="LaTeX's label of the table; default: by the command, such as tab:score.")
     ] = None
 
+    @functools.cached_property
+    def form(self) -> TableFormat:
+        """The format of the table; `cached_property`, as a note is given once."""
+        return self.form_of(self.output)
+
     def active(self) -> AbstractContextManager[object]:
-        """Warn if the ending of the file's name is that of another format; refuse a label that cannot be one."""
+        """Refuse a label that cannot be one."""
         if self.label is not None:
             from dstbench.errors import UsageError
 
@@ -202,12 +264,6 @@ class TableOutput(Table):
                 raise UsageError("--label is LaTeX's", hint="--format latex")
             if not re.fullmatch(r"[A-Za-z0-9:._/-]+", self.label):
                 raise UsageError(f"--label {self.label!r} cannot be a label", hint="letters, digits, and : . _ / -")
-        suffix = self.output and self.output.suffix
-        promised = {".tex": "latex"}.get(suffix, suffix[1:]) if suffix else self.form
-        if promised != self.form and promised in get_args(TableFormat):
-            from dstbench.errors import warn
-
-            warn(f"{self.output} holds {self.form}; --format {promised} writes {promised}")
         return super().active() if str(self.output or "-") == "-" else nullcontext()
 
     def labelled(self, text: str) -> str:

@@ -19,6 +19,7 @@ from dstbench.cli.options import (
     Seed,
     TestLevel,
     named_values,
+    promised,
 )
 from dstbench.cli.output import as_path
 from dstbench.typing import ReportFormat
@@ -46,16 +47,19 @@ def report(
     drawing: Drawing,
     runs: Runs,
     form: Annotated[
-        ReportFormat,
+        ReportFormat | None,
         typer.Option(
-            "--format", help="An HTML page, its tables as Markdown, the main tables as LaTeX, or the rows as JSON."
+            "--format",
+            help="An HTML page, its tables as Markdown, the main tables as LaTeX, or the rows as JSON; "
+            "default: by the name of -o (report.md), else HTML.",
         ),
-    ] = "html",
+    ] = None,
     choices: ConventionChoices,
 ) -> Result:
     """Write a report on runs over one gold. It says what matters most, then has scores, slots, errors and dialogues."""
     from dstbench.errors import UsageError
 
+    form = form or promised(output, ReportFormat) or "html"
     ending = "tex" if form == "latex" else form
     if output.suffix not in ("", f".{ending}"):
         hint = f"-o {output.stem}.{ending}, or another --format"

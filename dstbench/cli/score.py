@@ -47,12 +47,14 @@ def score(
 ) -> Result:
     """Score runs: JGA, SA, RSA, AGA, F1, FGA, GCA, TLA or others."""
     from dstbench.rendering.charts.runs import score_charts
-    from dstbench.rendering.scores import render_scores
+    from dstbench.rendering.scores import render_scores, titles_of
     from dstbench.runs.gold_sets import gold_lines
+    from dstbench.runs.open import parts_to_open
     from dstbench.scoring.score import open_and_score
 
+    if groups := named_values("--group", group, "group and its runs", "'Open vocabulary=trade,som*'"):
+        titles_of(groups, [name for name, _ in parts_to_open(runs.paths, **runs.reading)], by.split(","))
     opened, rows = open_and_score(runs.paths, metrics=metrics, by=by, profile=choices.convention(), **runs.reading)
-    groups = named_values("--group", group, "group and its runs", "'Open vocabulary=trade,som*'")
     gold = [] if table.form in ("json", "csv") else gold_lines(opened)
     return Result(render_scores(rows, table.form, groups, gold), drawing.write(score_charts, rows))
 
@@ -115,13 +117,16 @@ def sweep(
     profiles: Annotated[str | None, typer.Option(help="The profiles, comma-separated; default: all that suit.")] = None,
     labels: Annotated[Path | None, typer.Option("--label-map", help="Label map for the profile trippy.")] = None,
     typos: Annotated[Path | None, typer.Option(help="Typo table for the profiles that correct typos.")] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="SCORE", help="A published score, 92.15: say which profiles give it.")
+    ] = None,
     drawing: Drawing,
     runs: Runs,
     table: TableOutput,
 ) -> Result:
     """Score the same predictions under every profile. This shows how much the convention matters."""
     from dstbench.rendering.charts.runs import sweep_charts
-    from dstbench.rendering.scores import render_sweep
+    from dstbench.rendering.sweep import render_sweep
 
     rows = dstbench.sweep(
         runs.paths,
@@ -129,6 +134,7 @@ def sweep(
         profiles=[part.strip() for part in profiles.split(",")] if profiles else None,
         labels=as_text(labels),
         typos=as_text(typos),
+        target=target,
         **runs.reading,
     )
     return Result(render_sweep(rows, table.form), drawing.write(sweep_charts, rows))

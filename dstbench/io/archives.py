@@ -1,4 +1,4 @@
-"""Packed files: gzip and zip, read as streams, never unpacked to disk.
+"""Packed files: gzip, bzip2, xz, zstd and zip, read as streams, never unpacked to disk.
 
 Conventions: the first bytes tell the type of a file. A zip's members are named by their paths inside it; hidden ones
 (and the ``__MACOSX`` that some programs add) are ignored. Archives may come from strangers: the size of what is
@@ -7,6 +7,7 @@ unpacked is limited, and counted while reading, because the sizes that an archiv
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import lzma
@@ -17,12 +18,11 @@ import zlib
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
-from dstbench.errors import DstbenchError, first_repeated
+from dstbench.errors import DstbenchError, UsageError, first_repeated
 from dstbench.io.limits import RATIO, UNPACKED
 
-GZIP: Final = b"\x1f\x8b"
 #: How a zip starts: with a member, or, if it has none, with its table of contents.
 ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 
@@ -31,6 +31,9 @@ _MB: Final = 10**6
 _FREE: Final = 64 * _MB
 
 _DAMAGES: Final = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile)
+# Bytes of an xz file's dictionary, far above those of `xz -9`.
+_DICTIONARY: Final = 512 * _MB
+_READ: Final = 1 << 16
 
 
 class Archive(zipfile.ZipFile):
@@ -53,7 +56,7 @@ class _Limited(io.RawIOBase):
 
     def __init__(
         self,
-        stream: IO[bytes] | gzip.GzipFile,
+        stream: Any,
         packed: int,
         kind: str,
         fail: Callable[..., DstbenchError],
@@ -63,7 +66,7 @@ class _Limited(io.RawIOBase):
     ) -> None:
         self._stream, self._packed, self._kind, self._fail = stream, packed, kind, fail
         self._archive, self._below = archive, below
-        self._name = stream.name or ""
+        self._name = stream.name if archive else ""
         self._unpacked, self._most, self._ratio = 0, UNPACKED.value * _MB, RATIO.value
         self._others = archive.unpacked - archive.members[self._name] if archive else 0  # bytes of other members
 
@@ -73,7 +76,9 @@ class _Limited(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         try:
             data = self._stream.read(len(buffer))
-        except _DAMAGES as error:
+        except (*_DAMAGES, OSError) as error:
+            if isinstance(error, OSError) and error.errno:  # of the disk, not of what it holds
+                raise
             raise damaged(self._kind, error, self._fail) from None
         self._unpacked += len(data)
         total = self._others + self._unpacked
@@ -96,17 +101,98 @@ class _Limited(io.RawIOBase):
         super().close()
 
 
+class _Streams(io.RawIOBase):
+    """The unpacked bytes of compressed streams, one after another.
+
+    `bz2.open` and `lzma.open` pass over what follows a stream and is none, and so may lose half of a file.
+    """
+
+    def __init__(self, below: IO[bytes], decompressor: Callable[[], Any]) -> None:
+        self._below, self._new = below, decompressor
+        self._stream, self._ahead = decompressor(), b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while True:
+            if self._stream.eof:
+                ahead = self._stream.unused_data.lstrip(b"\0")  # xz files may end with zeros
+                while not ahead:
+                    if not (packed := self._below.read(_READ)):
+                        return 0
+                    ahead = packed.lstrip(b"\0")
+                self._stream, self._ahead = self._new(), ahead
+            packed = b""
+            if self._stream.needs_input:
+                packed, self._ahead = self._ahead or self._below.read(_READ), b""
+                if not packed:
+                    raise EOFError
+            if data := self._stream.decompress(packed, len(buffer)):
+                buffer[: len(data)] = data
+                return len(data)
+
+
+def _xz() -> lzma.LZMADecompressor:
+    return lzma.LZMADecompressor(memlimit=_DICTIONARY)
+
+
+def _zstd(stream: io.BufferedReader) -> Any:
+    import pyarrow as pa  # only here, as it takes long to import
+
+    return pa.CompressedInputStream(pa.PythonFile(stream, "r"), "zstd")
+
+
+# How each type of packed file begins: its name, and what unpacks it.
+_UNPACKERS: Final[dict[bytes, tuple[str, Callable[[io.BufferedReader], Any]]]] = {
+    b"\x1f\x8b": ("gzip", lambda stream: gzip.GzipFile(fileobj=stream)),
+    b"BZh": ("bzip2", lambda stream: io.BufferedReader(_Streams(stream, bz2.BZ2Decompressor))),
+    b"\xfd7zXZ\0": ("xz", lambda stream: io.BufferedReader(_Streams(stream, _xz))),
+    b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
+}
+_PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
+    ".gz": lambda content: gzip.compress(content, mtime=0),
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
+#: The endings of names of packed files, without those of zip.
+ENDINGS: Final = (*_PACKERS, ".zst")
+
+
 def unpacked(stream: io.BufferedReader, packed: int, fail: Callable[..., DstbenchError]) -> io.BufferedReader:
-    """The unpacked stream of a file of `packed` bytes if it is gzip; otherwise the stream itself.
+    """The unpacked stream of a file of `packed` bytes if it is packed by any but zip; otherwise the stream itself.
 
     Args:
         stream: The file, at its start.
         packed: Its size.
         fail: Makes the error from a message and a hint.
     """
-    if not stream.peek(2).startswith(GZIP):
-        return stream
-    return io.BufferedReader(_Limited(gzip.GzipFile(fileobj=stream), packed, "gzip", fail, below=stream), _MB)
+    beginning = stream.peek(6)
+    for mark, (kind, unpack) in _UNPACKERS.items():
+        if beginning.startswith(mark):
+            return io.BufferedReader(_Limited(unpack(stream), packed, kind, fail, below=stream), _MB)
+    return stream
+
+
+def unpacked_name(name: str) -> str:
+    """The name of a file without the ending of a packing.
+
+    >>> unpacked_name("test.json.gz"), unpacked_name("test.json")
+    ('test.json', 'test.json')
+    """
+    return os.path.splitext(name)[0] if name.endswith(ENDINGS) else name
+
+
+def packed_as(name: str, content: bytes) -> bytes:
+    """The content of a file of this name: packed if the name says so.
+
+    Raises:
+        UsageError: The name is that of a packing that dstbench reads, but does not write.
+    """
+    ending = os.path.splitext(name)[1]
+    if ending in (".zst", ".zip"):
+        raise UsageError(f"{name}: {ending} is not written", hint=f"one of {', '.join(_PACKERS)}, or no packing")
+    return _PACKERS[ending](content) if ending in _PACKERS else content
 
 
 def open_archive(path: Path, fail: Callable[..., DstbenchError]) -> Archive:
@@ -156,6 +242,6 @@ def open_member(archive: Archive, name: str, fail: Callable[..., DstbenchError])
 
 def damaged(kind: str, error: Exception, fail: Callable[..., DstbenchError]) -> DstbenchError:
     """The error for an archive that cannot be unpacked."""
-    if isinstance(error, EOFError):
+    if isinstance(error, EOFError) or "Truncated" in str(error):  # as pyarrow has it
         return fail(f"a {kind} file that ends too early", "it is cut off; copy it again")
     return fail(f"a damaged {kind} file: {str(error) or type(error).__name__}", "copy it again, or pack it anew")

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Final, Self, TypeVar
 
 from dstbench.errors import DstbenchError
 from dstbench.io import archives
+from dstbench.io.foreign import LOOKED_AT, Foreign, by_content, by_members, url
 
 T = TypeVar("T")
 
@@ -35,9 +36,23 @@ class File:
         return DstbenchError(what, file=self.name, hint=hint, **where)
 
     def check(self) -> None:
-        """Raise a `DstbenchError` if this cannot be opened."""
-        if not self.is_folder and not self.is_pipe:
-            self.open().close()
+        """Raise a `DstbenchError` if this cannot be opened, or certainly holds no data."""
+        if not self.is_pipe:
+            self._refuse(self.foreign)
+
+    @cached_property
+    def foreign(self) -> Foreign | None:
+        """What this is if it certainly holds no data, such as a pickle; None: it may be data."""
+        if self._archive and not self._place[1] and (kind := by_members(self._archive.namelist())):
+            return kind
+        if self.is_folder:
+            return None
+        with self.open() as stream:
+            return by_content(self._guarded(lambda: stream.read(LOOKED_AT)))
+
+    def _refuse(self, kind: Foreign | None) -> None:
+        if kind is not None:
+            raise self.error(*kind)
 
     @property
     def title(self) -> str:
@@ -45,7 +60,7 @@ class File:
         path = self.path.absolute()
         if os.path.isdir(self.path):  # not Path.is_dir, which raises if permission is denied
             return path.resolve().name
-        return path.with_suffix("").stem if path.suffix in (".gz", ".zip") else path.stem
+        return path.with_suffix("").stem if path.suffix in (*archives.ENDINGS, ".zip") else path.stem
 
     @property
     def is_folder(self) -> bool:
@@ -100,13 +115,18 @@ class File:
             return self._guarded(lambda: file.read(4))
 
     def read(self) -> bytes:
-        """The whole content."""
+        """The whole content.
+
+        Raises:
+            DstbenchError: It cannot be read, or is certainly no data.
+        """
         with self.open() as stream:
-            if self.is_pipe:
-                return self._guarded(stream.read)
-            size = self._guarded(self._place[0].stat).st_size
-            _LOG.info("reading %s (%.1f MB)", self.name, size / 1e6)
-            content = self._guarded(lambda: stream.read(size))  # without a size, `read` copies all bytes once more
+            # Without a size, `read` copies all bytes once more.
+            size = -1 if self.is_pipe else self._guarded(self._place[0].stat).st_size
+            if size >= 0:
+                _LOG.info("reading %s (%.1f MB)", self.name, size / 1e6)
+            content = self._guarded(lambda: stream.read(size))
+            self._refuse(by_content(content))
             return content + self._guarded(stream.read)
 
     @cached_property
@@ -147,6 +167,7 @@ class File:
             raise self.error("no such file in the zip" if self._place[1] else "a zip without a file")
         name = self._members[0]
         if self.is_folder:
+            self._refuse(by_members(self._members))
             raise self.error("a zip of several files", f"name one of them: {self._place[0] / name}")
         return archives.open_member(archive, name, self.error), archive.getinfo(name).compress_size
 
@@ -171,7 +192,7 @@ class File:
     def _walk(self) -> Iterator[Path]:
         """The paths of all files in the folder and its subfolders, hidden ones included."""
         seen = {os.path.realpath(self.path)}
-        for folder, folders, names in os.walk(self.path, onerror=self._refuse, followlinks=True):
+        for folder, folders, names in os.walk(self.path, onerror=self._not_walked, followlinks=True):
             new = {name: os.path.realpath(Path(folder, name)) for name in folders}
             folders[:] = [name for name in folders if new[name] not in seen]  # links may form a circle
             seen.update(new.values())
@@ -180,7 +201,7 @@ class File:
             )  # pipes, which may never end, are skipped; broken links stay, to be reported
             yield from (path for path in paths if os.path.isfile(path) or not os.path.exists(path))
 
-    def _refuse(self, error: OSError) -> None:
+    def _not_walked(self, error: OSError) -> None:
         raise self.error(f"cannot be read: {error.strerror} ({error.filename})")
 
     def _guarded(self, act: Callable[[], T]) -> T:
@@ -188,6 +209,7 @@ class File:
         try:
             return act()
         except FileNotFoundError:
+            self._refuse(url(self.name))
             near = sorted(p.name for p in self.path.parent.glob(f"*{self.path.suffix}"))[:5]
             hint = f"in that folder: {', '.join(near)}" if near else None
             raise self.error("no such file", hint) from None

@@ -32,6 +32,10 @@ REGISTRY: Final[dict[str, type[Metric]]] = {
     )
 }  # fmt: skip
 
+#: What stands for all metrics that need no more than states: those but `intent` and `requested-f1`.
+ALL: Final = "all"
+_OF_STATES: Final = tuple(name for name, metric in REGISTRY.items() if metric not in (Intent, RequestedF1))
+
 
 def checked_metric(metric: type[Metric], _: str = "") -> type[Metric]:
     """A metric's class that is not built in, if it can be used by its name.
@@ -85,7 +89,7 @@ def parse(notation: str) -> Metric:
     if metric is None:
         hint = "a metric's parameters follow it after colons: fga:lam=0.25" if "=" in name else None
         names = [*REGISTRY, *PLUGINS.names()]
-        hint = hint or did_you_mean(name, names) or f"one of {', '.join(names)}"
+        hint = hint or did_you_mean(name, names) or f"one of {', '.join(names)}, or {ALL} for all of states"
         raise UsageError(f"there is no metric {name!r}", hint=hint)
     return with_parameters(metric, parts, notation)
 
@@ -124,15 +128,25 @@ def _made(metric: type[Metric], place: str, values: dict[str, Any]) -> Metric:
 
 
 def split(notations: str | Iterable[str | Metric]) -> list[str | Metric]:
-    """The notations of comma-separated texts, and the metrics, in one list."""
+    """The notations of comma-separated texts, and the metrics, in one list, with the names that `ALL` stands for."""
     parts: list[str | Metric] = []
     for item in [notations] if isinstance(notations, str) else notations:
-        parts += [part.strip() for part in item.split(",")] if isinstance(item, str) else [item]
+        for part in [part.strip() for part in item.split(",")] if isinstance(item, str) else [item]:
+            parts += _OF_STATES if says_all(part) else [part]
     return parts
+
+
+def says_all(notations: object) -> bool:
+    """Whether `ALL` is among notations."""
+    texts = notations if isinstance(notations, list | tuple) else [notations]
+    return any(part.strip().lower() == ALL for text in texts if isinstance(text, str) for part in text.split(","))
 
 
 def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
     """Several metrics in order, each once, from comma-separated text, or from an iterable of such texts and metrics.
+
+    >>> [str(metric) for metric in parse_all("all")[:3]]
+    ['jga', 'sa', 'rsa']
 
     Raises:
         UsageError: A notation is wrong, a user's own metric is (`base.check_own`), or two metrics have the same

@@ -8,6 +8,7 @@ import polars as pl
 from dstbench.errors import DstbenchError
 from dstbench.readers import Format, Source, find_files, read
 from dstbench.readers.builder import StatesBuilder
+from dstbench.readers.options import ReadOptions
 from dstbench.readers.registry import WITH_UTTERANCES
 from dstbench.readers.states import name_of_all, sides_of
 from dstbench.schema.core import CONTEXTS
@@ -34,6 +35,7 @@ def contexts(
     Raises:
         DstbenchError: The format holds no utterances, a turn is in two files, or a file cannot be read.
     """
+    ReadOptions(format).check()
     sources = [Source(fspath(item)) for item in ([path] if isinstance(path, (str, PathLike)) else path)]
     parts = []
     for source in sources:

@@ -188,15 +188,18 @@ class JsonDocument(Document):
             self.content = [item for item, keep in zip(self.content, kept, strict=True) if keep]
 
     def dump(self) -> bytes:
-        """JSON with the file's indentation, spaces, escapes and last newline."""
-        raw = self.source.raw
-        indent = re.match(rb"\s*[\[{]\r?\n([ \t]+)", raw)
-        spaced = re.search(rb'"\s*:( ?)', raw[: 1 << 16])
-        width = len(indent[1]) if indent else 0 if spaced and spaced[1] else -1
-        data = msgspec.json.format(msgspec.json.encode(self.content), indent=width)
-        if raw.isascii():
-            data = re.sub(r"[^\x00-\x7f]", _escaped, data.decode()).encode()
-        return data + (b"\n" if raw.endswith(b"\n") else b"")
+        return laid_out_as(self.source.raw, self.content)
+
+
+def laid_out_as(raw: bytes, content: Any) -> bytes:
+    """JSON with the indentation, spaces, escapes and last newline of a file, `raw`."""
+    indent = re.match(rb"\s*[\[{]\r?\n([ \t]+)", raw)
+    spaced = re.search(rb'"\s*:( ?)', raw[: 1 << 16])
+    width = len(indent[1]) if indent else 0 if spaced and spaced[1] else -1
+    data = msgspec.json.format(msgspec.json.encode(content), indent=width)
+    if raw.isascii():
+        data = re.sub(r"[^\x00-\x7f]", _escaped, data.decode()).encode()
+    return data + (b"\n" if raw.endswith(b"\n") else b"")
 
 
 def _escaped(letter: re.Match[str]) -> str:

@@ -16,6 +16,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from dstbench.errors import DstbenchError, warn
+from dstbench.io import archives, foreign
 
 if TYPE_CHECKING:  # formats import the names of splits from here
     from dstbench.readers.format import Format, Source
@@ -55,6 +56,7 @@ def data_files(
         files = [file for file in files if file.split == split]
     number = len(files)
     data: list[tuple[str, str]] = []
+    others: dict[str, int] = {}
     splits: set[str | None] = set()
     first: Format | None = None
     is_one = True
@@ -63,6 +65,8 @@ def data_files(
     for is_last in (False, True):
         while files:
             file = files.pop(0)  # so that nothing holds on to its content once it has been read
+            if file.foreign is not None:
+                others[file.foreign.what] = others.get(file.foreign.what, 0) + 1
             form = sniff(file) if may_be_read(file) else None
             if form is None and not file.is_parquet:
                 reason = reason or (why(file) if may_be_read(file) else None)
@@ -81,8 +85,10 @@ def data_files(
                 yield file, form
         files = [] if data else loose
     if not data:
+        kinds_of_others = "".join(f"; {what}: {count}" for what, count in others.items())
+        what = f"a folder without a file of a known format ({number} files{kinds_of_others})"
         raise reason or folder.error(
-            f"a folder without a file of a known format ({number} files)" if number else "an empty folder",
+            what if number else "an empty folder",
             "`dstbench ls formats` shows each with an example",
         )
     if not is_one:
@@ -95,7 +101,15 @@ def data_files(
 
 
 def may_be_read(file: Source) -> bool:
-    """Whether a file of a folder may be of a native format: it is neither Parquet nor empty."""
+    """Whether a file of a folder may be of a native format: it is neither Parquet, nor empty, nor certainly no data.
+
+    Raises:
+        DstbenchError: Its name promises data, and it is none: without it, the run would have gaps.
+    """
+    if file.foreign is not None:
+        if foreign.should_be_data(archives.unpacked_name(file.name)):
+            file.check()
+        return False
     return not file.is_parquet and bool(file.beginning(1 << 16).strip())
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from dstbench.readers import records
 from dstbench.readers.columns import Columns, Objects, Tokens, Unusual
 from dstbench.readers.format import Format, Source
+from dstbench.readers.jsonl_document import TurnsDocument
 from dstbench.readers.states import noting_vanishing_slots
 
 State = dict[str, str]
@@ -62,4 +63,5 @@ FORMAT: Final = Format(
     finish=noting_vanishing_slots,
     free_keys=True,
     said=records.said,
+    document=TurnsDocument,
 )

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from dstbench.errors import UsageError, did_you_mean, first_repeated
 
 if TYPE_CHECKING:
+    from dstbench.readers.renaming import Names
+
+if TYPE_CHECKING:
     from dstbench.readers.format import Format
 
 # Other words for the fields of `Keys`.
@@ -98,14 +101,31 @@ class ReadOptions:
     Attributes:
         format: Their format, or its name; None: by their content.
         keys: The keys of records of turns; None: by their usual names.
+        slots: What own slots are called by others; None: there are no own ones.
+        dialogues: What gold calls the predicted dialogues; None: as the predictions do.
     """
 
     format: str | Format | None = None
     keys: Keys | None = None
+    slots: Names | None = None
+    dialogues: Names | None = None
+
+    @property
+    def maps(self) -> dict[str, str]:
+        """The hashes of the maps of names, for a run's metadata and its scores' signatures."""
+        maps = {"slot_map": self.slots, "id_map": self.dialogues}
+        return {name: str(names) for name, names in maps.items() if names is not None}
+
+    def check(self) -> None:
+        """Raise a `UsageError` if there is no such format."""
+        if isinstance(self.format, str):
+            from dstbench.readers.registry import named_format  # only here: it loads every format
+
+            named_format(self.format)
 
     def for_gold(self) -> ReadOptions:
-        """How gold in a file of its own is read: its format is found by its content."""
-        return ReadOptions(keys=self.keys and self.keys.for_gold())
+        """How gold in a file of its own is read: its format is found by its content, and it keeps its ids."""
+        return ReadOptions(keys=self.keys and self.keys.for_gold(), slots=self.slots)
 
 
 #: By their content, and by the usual names of keys.

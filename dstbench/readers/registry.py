@@ -7,7 +7,6 @@ from os import PathLike, fspath
 from typing import Final
 
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
-from dstbench.io import archives
 from dstbench.plugins import Plugins, origin_of
 from dstbench.readers import (
     convlab,
@@ -110,14 +109,19 @@ WRITABLE: Final = tuple(form.name for form in FORMATS.values() if form.document 
 #: Names of the formats that hold utterances.
 WITH_UTTERANCES: Final = tuple(form.name for form in FORMATS.values() if form.said is not None)
 
-# Packings that are not read, or not inside another one: name, and the offset at which these bytes show it.
-_PACKINGS: Final = (
-    ("gzip", 0, archives.GZIP),
-    ("zip", 0, archives.ZIP),
-    ("bzip2", 0, b"BZh"),
-    ("xz", 0, b"\xfd7zXZ"),
-    ("tar", 257, b"ustar"),
-)
+
+def named_format(name: str) -> Format:
+    """The format of this name.
+
+    Raises:
+        UsageError: There is none.
+        DstbenchError: It is not built in, and cannot be used.
+    """
+    name = name.partition("@")[0]  # as long tables name those that are not built in
+    if (form := FORMATS.get(name) or PLUGINS.find(name)) is not None:
+        return form
+    names = [*FORMATS, *PLUGINS.names()]
+    raise UsageError(f"there is no format {name!r}", hint=did_you_mean(name, names) or f"one of {', '.join(names)}")
 
 
 def find_format(source: Source, name: str | Format | None = None) -> Format:
@@ -130,13 +134,7 @@ def find_format(source: Source, name: str | Format | None = None) -> Format:
     if isinstance(name, Format):
         return name if name is FORMATS.get(name.name) else checked_format(name, origin_of(name.reader))
     if name is not None:
-        name = name.partition("@")[0]  # as long tables name those that are not built in
-        form = FORMATS.get(name) or PLUGINS.find(name)
-        if form is None:
-            names = [*FORMATS, *PLUGINS.names()]
-            hint = did_you_mean(name, names) or f"one of {', '.join(names)}"
-            raise UsageError(f"there is no format {name!r}", hint=hint)
-        return form
+        return named_format(name)
     if form := sniff(source):
         return form
     raise _incomplete(source) or source.error(*_unknown(source))
@@ -176,7 +174,9 @@ def find_files(
     """
     if not source.is_folder:
         yield source, find_format(source, name)
-    elif name is None:
+        return
+    source.check()  # what a model's weights are packed in looks like a folder
+    if name is None:
         yield from data_files(source, sniff, split, why=_incomplete)
     else:
         wanted = find_format(source, name)
@@ -238,8 +238,6 @@ def _without_collection() -> Iterator[None]:
 
 def _unknown(source: Source) -> tuple[str, str]:
     """What is wrong with a file of no known format, and what to do."""
-    if packing := next((name for name, at, mark in _PACKINGS if source.raw[at:].startswith(mark)), None):
-        return f"packed ({packing})", "unpack it first; gzip and zip are read as they are, once and not in each other"
     if source.kind == "json" and isinstance(source.json, dict) and source.json.keys() >= {"class_types", "slots"}:
         what = "TripPy's configuration, not its predictions"
         return what, "score pred_res.*.json; this file is what --label-map takes"

@@ -17,6 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot
+from dstbench.io import archives
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, exchanges, said_in
 from dstbench.readers.format import Format, StatesBuilder
 from dstbench.readers.frames import frame_slot, frame_value
@@ -82,7 +83,7 @@ def _sniff(source: Source) -> bool:
 def _read(source: Source, states: StatesBuilder) -> None:
     states.either = states.has_frames = True
     for position, dialogue in enumerate(_dialogues(source, Dialogue)):
-        states.places.append((dialogue.dialogue_id, source.path.name.removesuffix(".gz"), position))
+        states.places.append((dialogue.dialogue_id, archives.unpacked_name(source.path.name), position))
         users = (turn for turn in dialogue.turns if turn.speaker.upper() == _USER)
         for number, turn in enumerate(users):
             at = states.turn(dialogue.dialogue_id, number)

@@ -5,6 +5,7 @@ As a state may be empty, turns have a table of their own, apart from the cells.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -93,7 +94,37 @@ def warn_of_notes(states: States) -> None:
     """Give the notes of the states as warnings."""
     for note in states.notes:
         text = note.removeprefix(f"{states.source}: ")
-        warn(text, file=states.source if text != note else None)
+        kind, count = _kind(text)
+        warn(text, file=states.source if text != note else None, kind=kind, count=count)
+
+
+def _kind(note: str) -> tuple[str, int | None]:
+    """What a note has in common with such notes on other files, and the number that it begins with.
+
+    >>> _kind("1,204 gold states list a slot twice (first: dialogue MUL1, turn 0, slot hotel-area)")
+    ('gold states list a slot twice', 1204)
+    """
+    number, text = re.fullmatch(r"(?:(\d[\d,]*) )?(.*)", re.sub(r" \(first: .*\)", "", note), re.DOTALL).groups()  # type: ignore[union-attr] # it matches any text
+    return (text, int(number.replace(",", ""))) if number else (text, None)
+
+
+def _notes_of(parts: Sequence[States], source: str) -> tuple[str, ...]:
+    """The notes of several files: one for those of a kind, with their sum and the place of the first."""
+    kinds: dict[str, list[tuple[str, str, int | None]]] = {}
+    for part in parts:
+        for note in part.notes:
+            text = note.removeprefix(f"{part.source}: ")
+            kind, count = _kind(text)
+            kinds.setdefault(kind, []).append((note, text, count))
+    notes = []
+    for of_kind in kinds.values():
+        first, text, count = of_kind[0]
+        if len(of_kind) > 1:
+            total = sum(each or 0 for *_, each in of_kind)
+            text = text if count is None else f"{total:,} {text.partition(' ')[2]}"
+            first = f"{source}: {text} (in {len(of_kind):,} of {len(parts):,} files)"
+        notes.append(first)
+    return tuple(notes)
 
 
 def noting_gaps(cause: str) -> Callable[[States], States]:
@@ -174,7 +205,7 @@ def merge_states(parts: Sequence[States], source: str | None = None) -> States:
     for name in ("places", "splits", "aliases"):
         tables = [table for part in parts if (table := getattr(part, name)) is not None]
         merged[name] = pl.concat(tables) if tables else None
-    notes = tuple(note for part in parts for note in part.notes)
+    notes = _notes_of(parts, source)
     either = any(part.either for part in parts)
     return States(source, parts[0].format, **merged, notes=notes, either=either, only=parts[0].only)
 

@@ -45,7 +45,8 @@ from dstbench.rendering.latex import latex_page
 from dstbench.rendering.report_page import Chapter, Front, render_frame, render_html, render_markdown
 from dstbench.rendering.scores import best_first, score_table, unit_of
 from dstbench.rendering.tables import as_rows, render_object
-from dstbench.runs.open import Data, Reading
+from dstbench.runs.common import over_common_turns
+from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score
@@ -220,20 +221,21 @@ def report(
         raise UsageError(f"most={most} dialogues cannot be shown", hint="1 or more")
     design = Design(seed=seed, level=level, adjust=adjust)
     convention = as_convention(profile)
+    chosen = parse_all(metrics or CORRELATED)
+    names = [name for name, _ in parts_to_open(data, **reading)]
+    of_models = None if models is None else seeds_of(models, names)
+    compared = None if baseline is None else list(of_models or names)[index_of(baseline, data, names, of_models)]
     said = None if context is None else contexts(context, reading.get("split"))
     notes: dict[str, list[str]] = {}
     with _noting(notes, pass_on=True):
-        runs = open_under(convention, data, **reading)
+        runs = over_common_turns(open_under(convention, data, **reading))
         for run in runs:
             run.need_states("reports")
         with _noting({}, pass_on=False):  # scoring them again says it again
-            first = score(runs, metrics=parse_all(metrics or CORRELATED)[:1], profile=convention)
-        names = [run.name for run in runs]
-        of_models = None if models is None else seeds_of(models, names)
-        compared = None if baseline is None else list(of_models or names)[index_of(baseline, data, names, of_models)]
+            first = score(runs, metrics=chosen[:1], profile=convention)
         order = best_first(first, first["metric"][0])["run"].to_list()
         runs = sorted(runs, key=lambda run: order.index(run.name))
-        paired = pair_up(runs, parse_all(metrics or CORRELATED), convention)
+        paired = pair_up(runs, chosen, convention)
         resolved = paired.metrics  # parameters that depend on slots are the same for all runs
         contrasted = parse_all(PROTOCOLS["plain"][0])  # FGA and GCA
         contrasted_names = str(contrasted[0]), str(contrasted[1])

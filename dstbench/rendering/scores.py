@@ -1,4 +1,4 @@
-"""Scores, and scores under several profiles, as text, Markdown, LaTeX, CSV or JSON."""
+"""Scores as text, Markdown, LaTeX, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from dstbench.rendering.latex import PaperTable, cell, is_best, latex_page
 from dstbench.rendering.tables import (
     IS_COUNT,
     UNDEFINED,
-    Page,
     best_in_bold,
     counts,
     draw,
@@ -58,7 +57,8 @@ def render_scores(
     Raises:
         UsageError: Scores are not by run alone; a pattern fits no run; a run is in two groups.
     """
-    titles = _titles(scores, groups) if groups else {}
+    names = scores["run"].unique(maintain_order=True).to_list()
+    titles = titles_of(groups, names, _groups(scores)) if groups else {}
     if form in ("json", "csv"):
         return render_rows(scores, "scores", form)
     if form == "latex":
@@ -76,13 +76,21 @@ def render_scores(
     return draw(table, form, best) + ("\n" if form == "md" else "") + escape_lines(below, form)
 
 
-def _titles(scores: pl.DataFrame, groups: Mapping[str, str]) -> dict[str, str]:
-    """The title of each run's group, in the order of the groups; see `render_scores`."""
+def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]) -> dict[str, str]:
+    """The title of each run's group, in the order of the groups.
+
+    Args:
+        groups: See `render_scores`.
+        names: The runs.
+        by: What scores are grouped by.
+
+    Raises:
+        UsageError: See `render_scores`.
+    """
     from dstbench.analysis.compare import runs_called  # not before: it needs the modules of statistics
 
-    if _groups(scores) != ["run"]:
+    if list(by) != ["run"]:
         raise UsageError("--group takes scores by run", hint="omit --by")
-    names = scores["run"].unique(maintain_order=True).to_list()
     titles: dict[str, str] = {}
     for title, patterns in groups.items():
         for run in dict.fromkeys(names[index] for index in runs_called(patterns, names, f"--group {title!r}")):
@@ -125,7 +133,7 @@ def wide(scores: pl.DataFrame, titles: Mapping[str, str] | None = None) -> pl.Da
     if by == ["run"]:
         table = pl.DataFrame({"run": _in_order(scores, titles or {})}).join(table, on="run", maintain_order="left")
     shown = table.select(
-        *texts(*by), *(_number(metric, is_count=metric in counted) for metric in metrics), *texts(*sizes)
+        *texts(*by), *(number_text(metric, is_count=metric in counted) for metric in metrics), *texts(*sizes)
     )
     if "slot" in by:
         shown = shown.rename(_SLOT_TITLES, strict=False)
@@ -210,7 +218,7 @@ def score_table(scores: pl.DataFrame, titles: Mapping[str, str] | None = None, g
 def _by_run(scores: pl.DataFrame, order: list[str], titles: Mapping[str, str]) -> pl.DataFrame:
     """A row per run, with its standard errors."""
     title = pl.col("run").replace_strict(titles, default=None, return_dtype=pl.String)
-    rows = _texts(_with_exact(scores)).with_columns(title=title)
+    rows = with_texts(_with_exact(scores)).with_columns(title=title)
     error = pl.when(pl.col("se").is_not_null()).then(pl.format("±{}", value_text("se"))).otherwise(pl.lit(""))
     underlined = is_best("metric", "title") & pl.col("title").is_not_null()
     cells = rows.select(
@@ -222,7 +230,7 @@ def _by_run(scores: pl.DataFrame, order: list[str], titles: Mapping[str, str]) -
 
 def _parts(scores: pl.DataFrame, others: list[str]) -> tuple[pl.DataFrame, list[str | None]]:
     """A row per domain, slot, …: runs beside each other if there is one metric; else below, each a group."""
-    rows = _texts(scores)
+    rows = with_texts(scores)
     runs_fit = rows["run"].n_unique() > 1 and not set(rows["run"]) & set(others)  # as names of columns
     if runs_fit and rows["metric"].n_unique() == 1 and _EXACT not in rows.columns:
         cells = rows.select(*others, "run", cell(pl.col("text"), "cell", bold=is_best(*others)))
@@ -253,7 +261,7 @@ def sign(rows: pl.DataFrame) -> pl.Expr:
     return pl.col("metric").replace_strict(signs, default=None, return_dtype=pl.Float64).cast(pl.Float64)
 
 
-def _texts(rows: pl.DataFrame) -> pl.DataFrame:
+def with_texts(rows: pl.DataFrame) -> pl.DataFrame:
     """Score rows with columns `text` and `merit`, see `is_best`."""
     whole = pl.col("value").cast(pl.Int64, strict=False).cast(pl.String).fill_null(UNDEFINED)
     return rows.with_columns(
@@ -268,104 +276,8 @@ def heads_of(rows: pl.DataFrame) -> dict[str, str]:
     return {**others, **names, **{f"{metric} {_EXACT}": f"{name}, {_EXACT}" for metric, name in names.items()}}
 
 
-def sweep_table(rows: pl.DataFrame) -> PaperTable:
-    """Scores under each convention, with runs or, of one run, metrics beside each other; the best of a row is bold."""
-    rows = _texts(rows)
-    several, metrics = rows["run"].n_unique() > 1, rows["metric"].unique(maintain_order=True).to_list()
-    beside, groups = ("run", ["metric"]) if several else ("metric", [])
-    bold = is_best("profile", "metric") if several else pl.lit(value=False)
-    mean = pl.col("value").filter(metric=metrics[0]).mean().over("profile")
-    ordered = rows.sort(pl.col("metric").cast(pl.Enum(metrics)), mean, descending=[False, True], maintain_order=True)
-    cells = ordered.select(*groups, "profile", beside, cell(pl.col("text"), "cell", bold=bold))
-    table = pivoted(cells, beside, [*groups, "profile"], "cell")
-    same = [name for name in table.columns if name != "profile"]
-    table = table.group_by(same, maintain_order=True).agg(pl.col("profile").str.join(", "))
-    caption = f"{named(rows)} of the same predictions under each convention." + " Bold: the best run." * several
-    titles = [name_of(metric) for metric in table["metric"]] if several and len(metrics) > 1 else []
-    heads = {"profile": "Convention", **({} if several else {name: name_of(name) for name in metrics})}
-    return PaperTable(table.select("profile", pl.exclude("profile", *groups)), caption, "tab:sweep", (), titles, heads)
-
-
-# --- sweeps -----------------------------------------------------------------------------------------------------------
-
-
-def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
-    """A sweep over profiles in one of the formats.
-
-    Args:
-        rows: What `dstbench.sweep` returns.
-        form: ``json`` and ``csv`` have the rows as they are; the others have a table per run with a column per metric,
-            in percent, and say how far the profiles are apart. In text, several runs are side by side.
-    """
-    if form in ("json", "csv"):
-        return render_rows(rows, "sweep", form)
-    if form == "latex":
-        return latex_page([sweep_table(rows)])
-    gap = "\n" if form == "md" else ""
-    sections = sweep_page(rows).sections
-    if form == "text" and len(sections) > 1:
-        lines = [*(title for title, _ in sections), "what changes between profiles: sweep a single run"]
-        return _profiles_by_runs(rows) + escape_lines(lines, form)
-    return "\n".join(f"{draw(table, form)}{gap}{escape_lines([title], form)}" for title, table in sections)
-
-
-def _profiles_by_runs(rows: pl.DataFrame) -> str:
-    """For each metric, a row per profile and a column per run; profiles with the same scores share a row."""
-    tables, counted = [], counts(rows)
-    for (metric,), of_metric in rows.group_by("metric", maintain_order=True):
-        wide_rows = pivoted(of_metric, "run", "profile", "value")
-        runs = wide_rows.columns[1:]
-        shown = (
-            wide_rows.sort(pl.mean_horizontal(runs), descending=True, nulls_last=True, maintain_order=True)
-            .group_by(runs, maintain_order=True)
-            .agg(pl.col("profile").str.join(", "))
-            .select("profile", *(_number(run, is_count=metric in counted) for run in runs))
-        )
-        tables.append(f"{metric}\n\n{draw(shown, 'text')}")
-    return "".join(tables)
-
-
-def sweep_page(rows: pl.DataFrame) -> Page:
-    """A table per run; its title says how far the profiles are apart."""
-    sections, counted = [], counts(rows)
-    for (run,), of_run in rows.group_by("run", maintain_order=True):
-        table = pivoted(of_run, "metric", ["profile", "changed"], "value")
-        first, *others = metrics = table.columns[2:]
-        shown = (
-            table.select(
-                pl.struct(metrics).rle_id().alias("line"),
-                "profile",
-                "changed",
-                *(_number(metric, is_count=metric in counted) for metric in metrics),
-            )
-            .group_by("line", maintain_order=True)  # consecutive profiles with the same scores share a line
-            .agg(pl.col(metrics).first(), pl.col("profile").str.join(", "), pl.col("changed").first())
-            .select(first, *others, "profile", pl.col("changed").alias("changed from the line above"))
-        )
-        spread = _spread(table, first, is_count=first in counted)
-        title = f"{run}: the same predictions, {first} {spread} by convention alone"
-        sections.append((title, shown))
-    return Page(sections, [])
-
-
-def _spread(table: pl.DataFrame, metric: str, *, is_count: bool) -> str:
-    """The lowest and the highest score with their profiles; the table is sorted by score, the highest first."""
-    defined = table.drop_nulls(metric)
-    if defined.is_empty():
-        return "undefined under every profile"
-    ends, unit = [], "apart" if is_count else "points apart"
-
-    def as_text(value: float) -> str:
-        return f"{value:,.0f}" if is_count else f"{100 * value:.2f}"
-
-    for score in (defined[metric][-1], defined[metric][0]):
-        name, *others = defined.filter(pl.col(metric) == score)["profile"]
-        ends.append(f"{as_text(score)} ({name}{f' and {len(others)} more' if others else ''})")
-    return f"{' to '.join(ends)}: {as_text(defined[metric][0] - defined[metric][-1])} {unit}"
-
-
-def _number(metric: str, *, is_count: bool) -> pl.Expr:
-    """Scores as texts: shares in percent, counts as whole numbers."""
+def number_text(metric: str, *, is_count: bool) -> pl.Expr:
+    """A column of scores as texts: shares in percent, counts as whole numbers."""
     return (
         pl.col(metric).cast(pl.Int64).cast(pl.String).fill_null(UNDEFINED) if is_count else share_text(metric, metric)
     )

@@ -30,10 +30,12 @@ from dstbench.rendering.tables import (
 )
 from dstbench.rendering.terminal import screen
 from dstbench.rendering.text_tables import Styles, text_table
+from dstbench.schema.names import sign_of
+from dstbench.signature import parse
 from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
-    from dstbench.analysis.show import Walkthrough
+    from dstbench.analysis.show import Walkthrough, Worst
 
 #: Kind of error to its mark and its colour.
 _MARKS: Final = {"correct": ("=", "green"), "wrong": ("x", "red"), "missed": ("-", "yellow"), "over": ("+", "magenta")}
@@ -82,6 +84,36 @@ def render_walkthrough(walkthrough: Walkthrough, form: TableFormat) -> str:
             shown.append("no slot")
         text += f"\n{head}\n" + "".join(f"  {line}\n" for line in shown)
     return text + "\n" + escape_lines(signatures, form)
+
+
+def render_worst(worst: Worst, form: TableFormat) -> str:
+    """The dialogues to look at first, in one of the formats.
+
+    Args:
+        worst: What `worst_dialogues` returns.
+        form: ``json`` and ``csv`` have the frames.
+    """
+    if form in ("json", "csv"):
+        return render_frames(worst, form)
+    rows, runs = worst.dialogues, worst.signatures["run"].unique(maintain_order=True)
+    metrics, counted = worst.signatures["metric"].unique(maintain_order=True).to_list(), counts(worst.signatures)
+    shown = rows.select(
+        *texts("dialogue", *(["run"] if len(runs) > 1 else []), "turns"),
+        *(text.fill_null(UNDEFINED) for text in texts(**{"wrong turns": "wrong_turns", "first wrong": "first_wrong"})),
+        *(value_text(name, is_count=name in counted) for name in metrics),
+    )
+    n, of = rows["dialogue"].n_unique(), int(parse(worst.signatures["signature"][0]).settings["d"])
+    what = f"the lowest {metrics[0]}" if len(runs) == 1 else f"{metrics[0]} differs most"
+    if sign_of(metrics[0]) == -1:
+        what = what.replace("lowest", "highest")
+    title = (
+        f"{runs[0]}: {what} in {n:,} of {of:,} dialogues" if len(runs) == 1 else f"{what} in {n:,} of {of:,} dialogues"
+    )
+    below = [
+        f"the same command with {rows['dialogue'][0]} shows that dialogue turn by turn",
+        *signature_lines(worst.signatures),
+    ]
+    return render_page(Page([(title, shown)], below, "worst"), form)
 
 
 def _lettered(walkthrough: Walkthrough) -> tuple[Walkthrough, list[str]]:

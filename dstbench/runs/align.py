@@ -88,7 +88,7 @@ def to_long(
             "no turn is in both gold and predictions "
             f"(gold has {gold_side.turns.row(0)}, the predictions {pred_side.turns.row(0)})",
             file=states.source,
-            hint="is this the same split, and are dialogue ids spelled alike?",
+            hint="is this the same split, and are dialogue ids spelled alike? --id-map FILE says which are meant",
         )
     return _lay_out(states.source, gold_side, pred_side, missing, embedded=gold is None)
 

@@ -41,7 +41,8 @@ from dstbench.plugins import in_use, use
 from dstbench.readers import Format, Source, find_files, read
 from dstbench.readers.options import AS_USUAL, ReadOptions
 from dstbench.readers.registry import PLUGINS as FOREIGN
-from dstbench.readers.states import States, in_split, name_of_all
+from dstbench.readers.renaming import Unused, rename, with_notes_on
+from dstbench.readers.states import States, in_split, name_of_all, warn_of_notes
 from dstbench.runs.align import MissingTurnsError, to_long, unpredicted
 from dstbench.runs.open import of_split, open_gold, read_run, write_long
 from dstbench.runs.parquet import ForeignError, read_footer, write_groups, write_table
@@ -106,6 +107,7 @@ def convert(
     Raises:
         DstbenchError: A file cannot be used. Finished parts are kept for the next call.
     """
+    options.check()
     folder = output.with_name(f".{output.name}.parts")
     pieces = list(_pieces(files, folder, options, gold=gold, missing=missing, split=split))
     has_pipe = any(Source(path).is_pipe for path in (*files, *filter(None, [gold])))
@@ -245,6 +247,7 @@ def _make_part(piece: _Piece) -> None:
         states = read(Source(piece.path), piece.options.format, keys=piece.options.keys)
         if piece.folder_split is not None and states.splits is None:
             states = in_split(states, piece.folder_split)
+        states, unused = rename(states, piece.options.slots, piece.options.dialogues)
         states = of_split(states, piece.split, gold)
         aligned = to_long(states, gold, missing=piece.missing, is_part=True)
     meta = run_meta(
@@ -254,6 +257,7 @@ def _make_part(piece: _Piece) -> None:
         coverage=aligned.coverage,
         left_out=aligned.left_out,
         only=states.only,
+        unused=unused,
         warnings=[vars(warning.message) for warning in caught if issubclass(warning.category, DstbenchWarning)],
         made_of=made_of,
     )
@@ -299,6 +303,7 @@ def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence
     for part in parts:
         for warning in part.meta["warnings"]:
             warn(DstbenchWarning(**warning))
+    _warn_of_unused(name_of_all(files), parts)
     only = parts[0].meta["only"]
     gold = None
     if first.gold is not None:
@@ -321,6 +326,7 @@ def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence
         gold=gold and gold.source,
         missing=first.missing,
         coverage=coverage,
+        **first.options.maps,
         **({"only": only} if only else {}),
     )
     index = index.sort("dialogue").with_columns(end=pl.col("rows").cum_sum())
@@ -330,6 +336,13 @@ def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence
     fingerprint = sum(part.fingerprint for part in parts)  # it is a sum over turns, wherever the table is cut
     write_groups(output, _merged(parts, index, begins, cuts), meta, cuts, fingerprint)
     return coverage
+
+
+def _warn_of_unused(source: str, parts: Sequence[_Part]) -> None:
+    """Warn of names in the maps that no part has."""
+    of_parts = [[set(names) for names in part.meta["unused"]] for part in parts]
+    unused = Unused(*(set.intersection(*of_kind) for of_kind in zip(*of_parts, strict=True)))
+    warn_of_notes(with_notes_on(States(source, "", None, None), unused))
 
 
 def _summed(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:

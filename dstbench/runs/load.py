@@ -116,7 +116,7 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
         raise UsageError(f"{type(item).__name__} is no data", hint=hint)
     from dstbench.readers.records import from_memory
 
-    return from_memory(item, name, options.keys)
+    return renamed(from_memory(item, name, options.keys), options)
 
 
 def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
@@ -140,7 +140,17 @@ def read_file(file: File, options: ReadOptions = AS_USUAL, split: str | None = N
     """The states of a native file or folder."""
     from dstbench.readers import Source, read  # loads many modules, which long tables do not need
 
-    return read(Source.of(file), options.format, split, options.keys)
+    return renamed(read(Source.of(file), options.format, split, options.keys), options)
+
+
+def renamed(states: States, options: ReadOptions) -> States:
+    """States under the names that the maps of the options give; names of the maps that they do not have are noted."""
+    if not options.maps:
+        return states
+    from dstbench.readers.renaming import rename, with_notes_on
+
+    under_other_names, unused = rename(states, options.slots, options.dialogues)
+    return replace(under_other_names, notes=with_notes_on(states, unused).notes)
 
 
 def _parquet(name: str, file: File) -> Run:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
 
 import polars as pl
 
@@ -19,7 +19,7 @@ from dstbench.io.files import File
 from dstbench.readers.options import AS_USUAL, Keys, ReadOptions
 from dstbench.readers.states import States, merge_states, only_split, warn_of_notes
 from dstbench.runs.align import check_missing, from_long, to_long
-from dstbench.runs.load import load, named_parts, read_file
+from dstbench.runs.load import load, named_parts, read_file, renamed
 from dstbench.runs.parquet import write_table
 from dstbench.runs.run import Run, in_memory, run_meta
 from dstbench.runs.splits import SplitGold, split_gold
@@ -27,6 +27,7 @@ from dstbench.typing import Missing
 
 if TYPE_CHECKING:
     from dstbench.readers import Format
+    from dstbench.readers.renaming import NameMap, Names
 
 #: The data that dstbench accepts: a path, several paths (one run each), a frame (Polars, or anything with
 #: ``__arrow_c_stream__``) with the long table's columns, a list of states, opened runs, or a mapping from run name to
@@ -61,6 +62,8 @@ class Reading(TypedDict, total=False):
     missing: Missing | None
     split: str | None
     keys: Mapping[str, str] | None
+    slot_map: NameMap | None
+    id_map: NameMap | None
 
 
 def open_runs(
@@ -72,6 +75,8 @@ def open_runs(
     missing: Missing | None = "error",
     split: str | None = None,
     keys: Mapping[str, str] | None = None,
+    slot_map: NameMap | None = None,
+    id_map: NameMap | None = None,
 ) -> list[Run]:
     """Runs from whatever the user has.
 
@@ -87,6 +92,10 @@ def open_runs(
         split: The split to score, if gold has several; None: the one that has predictions.
         keys: The keys of records of turns whose names dstbench does not know: ``{"id": "flag", "pred": "predict"}``.
             The fields are ``id``, ``turn``, ``gold``, ``pred``, ``system`` and ``user``.
+        slot_map: What slots of your own are called by others: a mapping, or a file of two columns (CSV, TSV) or of JSON
+            ``{"your slot": "its other name"}``. It is applied to predictions and gold; signatures have its hash.
+        id_map: Likewise, which of gold's dialogues are meant by ids of your own. Gold from a file of its own keeps its
+            ids.
 
     Returns:
         The runs, in the order of the data.
@@ -94,18 +103,9 @@ def open_runs(
     Raises:
         DstbenchError: The data cannot be read; the message says what is wrong, where, and what to do.
     """
-    options = ReadOptions(format, Keys.of(keys))
     missing = missing or "error"
-    check_missing(missing)
-    parts = named_parts(data)
-    if not parts:
-        raise UsageError("no run to open", hint="give at least one file, table or list of states")
-    if names is not None:
-        if len(names) != len(parts):
-            raise UsageError(f"{len(names)} names for {len(parts)} runs", hint="one name for each run, in their order")
-        parts = list(zip(names, (item for _, item in parts), strict=True))
-    if repeated := first_repeated(name for name, _ in parts):
-        raise UsageError(f"two runs are called {repeated!r}", hint="give each a name of its own")
+    parts = parts_to_open(data, format=format, names=names, missing=missing, keys=keys)
+    options = ReadOptions(format, Keys.of(keys), *names_of(slot_map, id_map))
     for _, item in parts:  # check all before reading the first, which may take long
         if isinstance(item, (str, PathLike)):
             File(str(item)).check()
@@ -116,6 +116,39 @@ def open_runs(
         runs.append(_open(name, item, gold_states, options, missing, split=split))
     _LOG.info("%d runs have been read", len(parts), extra={"done": len(parts), "of": len(parts)})
     return runs
+
+
+def names_of(slot_map: NameMap | None, id_map: NameMap | None) -> tuple[Names | None, Names | None]:
+    """The maps of slots and of dialogues that a user gives; see `open_runs`."""
+    if slot_map is None and id_map is None:
+        return None, None
+    from dstbench.readers.renaming import Names
+
+    return Names.read(slot_map, "slot"), Names.read(id_map, "dialogue")
+
+
+def parts_to_open(data: Data, **reading: Unpack[Reading]) -> list[tuple[str, Any]]:
+    """The name and the data of each run that `open_runs` opens, with the errors that need no file to be told.
+
+    Args:
+        data: See `Data`.
+        **reading: As `open_runs`.
+
+    Raises:
+        UsageError: There is no run; names are too few, too many, or twice; there is no such format or field of keys.
+    """
+    ReadOptions(reading.get("format"), Keys.of(reading.get("keys"))).check()
+    check_missing(reading.get("missing") or "error")
+    parts = named_parts(data)
+    if not parts:
+        raise UsageError("no run to open", hint="give at least one file, table or list of states")
+    if (names := reading.get("names")) is not None:
+        if len(names) != len(parts):
+            raise UsageError(f"{len(names)} names for {len(parts)} runs", hint="one name for each run, in their order")
+        parts = list(zip(names, (item for _, item in parts), strict=True))
+    if repeated := first_repeated(name for name, _ in parts):
+        raise UsageError(f"two runs are called {repeated!r}", hint="give each a name of its own")
+    return parts
 
 
 def read_run(
@@ -142,7 +175,7 @@ def read_run(
         return _open(name, files[0], gold_states, options, missing, split=split)
     states = merge_states([read_file(File(str(path)), options) for path in files])
     states = of_split(states, split, gold_states)
-    return aligned_run(name, states, gold_states, missing, files=[str(path) for path in files])
+    return aligned_run(name, states, gold_states, missing, options, files=[str(path) for path in files])
 
 
 def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_USUAL) -> States:
@@ -167,7 +200,7 @@ def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_US
         if isinstance(loaded, States):  # they are already of that split
             return loaded
         name = str(item)
-    states = from_long(loaded.read(), name) if isinstance(loaded, Run) else loaded
+    states = renamed(from_long(loaded.read(), name), options.for_gold()) if isinstance(loaded, Run) else loaded
     return states if split is None else only_split(states, split)
 
 
@@ -180,6 +213,8 @@ def scan(
     missing: Missing = "error",
     split: str | None = None,
     keys: Mapping[str, str] | None = None,
+    slot_map: NameMap | None = None,
+    id_map: NameMap | None = None,
 ) -> pl.LazyFrame:
     """Scan runs as one long table with a `run` column in front.
 
@@ -191,6 +226,8 @@ def scan(
         missing: What to do with gold turns that have no prediction.
         split: The split to score, if gold has several.
         keys: The keys of records of turns, as in `open_runs`.
+        slot_map: Other names of slots, as in `open_runs`.
+        id_map: Gold's ids of dialogues, as in `open_runs`.
 
     Returns:
         (run: String, dialogue, turn, slot, gold, pred), sorted by run as given, dialogue, slot, turn.
@@ -201,7 +238,17 @@ def scan(
     >>> scan([{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]).collect().row(0)
     ('states', 'D1', 0, 'hotel-area', 'north', None)
     """
-    runs = open_runs(data, gold=gold, format=format, names=names, missing=missing, split=split, keys=keys)
+    runs = open_runs(
+        data,
+        gold=gold,
+        format=format,
+        names=names,
+        missing=missing,
+        split=split,
+        keys=keys,
+        slot_map=slot_map,
+        id_map=id_map,
+    )
     return pl.concat([run.table.select(pl.lit(run.name).alias("run"), pl.all()) for run in runs])
 
 
@@ -210,12 +257,16 @@ def _open(
 ) -> Run:
     run = load(name, item, options)
     if isinstance(run, States):
-        return aligned_run(name, of_split(run, split, gold), gold, missing)
+        return aligned_run(name, of_split(run, split, gold), gold, missing, options)
+    if options.maps:
+        raise UsageError(
+            f"{name}: a long table keeps its names", hint="give the map to `dstbench convert`, with the native files"
+        )
     if split is not None and gold is None:
         raise UsageError(f"{name}: a long table has no splits", hint="omit --split, or give --gold")
     before = run.meta["missing"]
     if gold is not None:
-        run = aligned_run(name, from_long(run.read(), name), gold, missing)
+        run = aligned_run(name, from_long(run.read(), name), gold, missing, options)
         # Turns that were scored as empty are now turns with an empty state: the signature must still say so.
         return replace(run, meta={**run.meta, "missing": f"{before}+{missing}"}) if before == "empty" else run
     if missing not in ("error", before):
@@ -229,7 +280,13 @@ def of_split(states: States, split: str | None, gold: States | SplitGold | None)
 
 
 def aligned_run(
-    name: str, states: States, gold: States | SplitGold | None, missing: Missing, *, files: Sequence[str] | None = None
+    name: str,
+    states: States,
+    gold: States | SplitGold | None,
+    missing: Missing,
+    options: ReadOptions = AS_USUAL,
+    *,
+    files: Sequence[str] | None = None,
 ) -> Run:
     """The run of these states, aligned with gold (None: that of the states), in memory; `files` is what was read."""
     gold = gold.of(states) if isinstance(gold, SplitGold) else gold
@@ -242,6 +299,7 @@ def aligned_run(
         gold=gold and gold.source,
         missing=missing,
         coverage=aligned.coverage,
+        **options.maps,
         **({"only": list(states.only)} if states.only else {}),
     )
     return in_memory(name, aligned.table, meta)

@@ -19,7 +19,7 @@ from dstbench.errors import DstbenchError, warn
 from dstbench.readers.folder import SPLITS, may_be_read, split_files
 from dstbench.readers.options import AS_USUAL, ReadOptions
 from dstbench.readers.states import States, error_in, warn_of_notes
-from dstbench.runs.load import named_parts
+from dstbench.runs.load import named_parts, renamed
 
 if TYPE_CHECKING:  # readers import many modules, which long tables do not need
     from dstbench.readers import Format, Source
@@ -79,7 +79,7 @@ class SplitGold:
         if split not in self._states:
             from dstbench.readers import read
 
-            self._states[split] = read(self._folder, split=split, keys=self._options.keys)
+            self._states[split] = renamed(read(self._folder, split=split, keys=self._options.keys), self._options)
             warn_of_notes(self._states[split])
         return self._states[split]
 

@@ -166,6 +166,7 @@ def score_run(
     settings = {
         **convention.settings(),
         "missing": run.meta["missing"],
+        **{name.replace("_", "-"): run.meta[name] for name in ("slot_map", "id_map") if name in run.meta},
         "by": ",".join(by) or "run",
         **_frames_counted(run, convention),
         **_foreign_format(run),

@@ -6,7 +6,6 @@ its name; if its states and utterances are not those that were asked for, there 
 
 from __future__ import annotations
 
-import gzip
 import os
 import shutil
 from collections.abc import Collection
@@ -16,8 +15,10 @@ from typing import Any, Final
 
 import polars as pl
 
+from dstbench.conventions.dialogue_ids import hint_at_dialogue
 from dstbench.conventions.slots import canonical_dialogue
-from dstbench.errors import DstbenchError, UsageError
+from dstbench.errors import DstbenchError, UsageError, warn
+from dstbench.io import archives
 from dstbench.io.atomic import replacing, replacing_folder
 from dstbench.readers import Format, Source, find_files
 from dstbench.readers.contexts import contexts
@@ -46,7 +47,7 @@ def rewrite(
     Args:
         path: The dataset: a file, packed or not, or a folder or zip of files. A folder or zip is written as a folder,
             with copies of the files that are not data.
-        out: The file or folder to write; packed by gzip if its name ends with ``.gz``.
+        out: The file or folder to write; packed if its name ends with ``.gz``, ``.bz2`` or ``.xz``.
         states: Edits of gold states: (dialogue, turn, slot, value), canonical names; a null value removes the slot.
         said: Edits of utterances: (dialogue, turn, speaker, text). The speaker is ``user``, or ``system`` for what the
             system says before the user's turn; its last utterance has the number after the last user turn's.
@@ -117,6 +118,7 @@ class _Edits:
             (dialogue, turn): dict(zip(slots, values, strict=True)) for dialogue, turn, slots, values in grouped.rows()
         }
         self._words = {(dialogue, turn, speaker): text for dialogue, turn, speaker, text in self._said.rows()}
+        self._there: set[str] = set()  # the dialogues of the files that have been looked at
         self._unused: set[tuple[Any, ...]] = {*self._cells, *self._words, *((name,) for name in self._without)}
 
     def write(self, source: Source, form: Format, part: Path, target: Path) -> bool:
@@ -124,6 +126,7 @@ class _Edits:
         document, before = _open(source, form, with_words=bool(self._words))
         spellings = list(dict.fromkeys(turn.dialogue for turn in document.turns()))
         names = dict(zip(spellings, _canonical(spellings), strict=True))
+        self._there.update(names.values())
         left_out = self._without & {*names.values()}
         self._unused -= {(name,) for name in left_out}
         for turn in document.turns():
@@ -138,8 +141,10 @@ class _Edits:
         document.drop({name for name, canonical in names.items() if canonical in left_out})
         if len(left_out) == len(names):
             return False
+        if before.pred is not None and not before.either and (left_out or self._states.height or self._words):
+            warn("its predictions stay as they are, though gold or what is said changes", file=source.name)
         content = document.dump()
-        part.write_bytes(gzip.compress(content, mtime=0) if target.suffix == ".gz" else content)
+        part.write_bytes(archives.packed_as(target.name, content))
         written = Source(part)
         written.name = str(target)
         self._check_states(before, form.read(written))
@@ -159,7 +164,10 @@ class _Edits:
         what = ("no such dialogue", "no turn with a state", "no such turn, or no text of this speaker in it")
         more = f", and {len(self._unused) - 1:,} more" if len(self._unused) > 1 else ""
         where = dict(zip(("dialogue", "turn"), first, strict=False))
-        raise self._source.error(f"{what[len(first) - 1]}{more}, though it is to be changed", **where)
+        is_there = first[0] in self._there
+        hint = None if is_there else hint_at_dialogue(first[0], pl.Series(sorted(self._there), dtype=pl.String))
+        fault = what[len(first) - 1 if is_there else 0]
+        raise self._source.error(f"{fault}{more}, though it is to be changed", hint, **where)
 
     def _check_states(self, before: States, after: States) -> None:
         """Check that the file holds the old states with the edits."""

@@ -42,6 +42,55 @@ def test_tables_are_what_functions_give() -> None:
     assert dstbench.query("SELECT * FROM dialogues", RUNS, metrics="jga,fga").equals(plain(dialogues))
 
 
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_a_table_of_the_users_is_joined(ending: str, here: Path) -> None:
+    Path("gold.tsv").write_text(formats.star_tsv())
+    said = dstbench.contexts("gold.tsv").with_columns(pl.col("dialogue").str.to_lowercase() + ".json")
+    said.write_parquet("said.parquet")
+    said.write_csv("said.csv", separator=";")
+    sql = (
+        """SELECT c.turn, slot, s."user" FROM classes AS c JOIN said AS s USING (dialogue, turn) WHERE kind = 'wrong'"""
+    )
+    wanted = [(1, "train-leaveat", said["user"][1])]
+    assert dstbench.query(sql, EXAMPLE, tables={"said": f"said.{ending}"}).rows() == wanted
+    assert dstbench.query(sql, EXAMPLE, tables={"said": said}).rows() == wanted
+    Path("model.json").write_text(formats.gtpr())
+    words = ("query", sql, "model.json", "--table", f"said=said.{ending}", "--format", "json")
+    assert [tuple(row.values()) for row in next(iter(json.loads(ok(*words)).values()))] == wanted
+
+
+def test_columns_of_the_users_tables(here: Path) -> None:
+    """Slots and dialogues are those of runs; numbers of CSV are numbers, but ids with leading zeros are none."""
+    text = (
+        "dialogue;slot;n;share;id;mixed\nmul7001.json;hotel-semi-book day;3;0,5;007;1\nMUL7001;hotel-bookday;;1;008;x\n"
+    )
+    Path("t.csv").write_text(text)
+    rows = dstbench.query("SELECT * FROM t", EXAMPLE, tables={"t": "t.csv"})
+    assert rows.rows() == [
+        ("MUL7001", "hotel-book day", 3, 0.5, "007", "1"),
+        ("MUL7001", "hotel-book day", None, 1.0, "008", "x"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "message"),
+    [
+        ("turns", "t.csv", "'turns' is the name of a table of runs"),
+        ("a b", "t.csv", "'a b' cannot be the name of a table"),
+        ("t", "none.csv", "none.csv: no such file"),
+        ("t", "t.json", "t.json: a web page"),
+        ("u", "t.csv", r"relation 't' was not found\nhint: .*\n?.*table u: dialogue"),
+    ],
+)
+def test_a_users_table_that_cannot_be_queried(name: str, table: str, message: str, here: Path) -> None:
+    Path("t.csv").write_text("dialogue,user\nMUL7001,x\n")
+    Path("t.json").write_text("<html>")
+    with pytest.raises(dstbench.DstbenchError, match=f"(?s){message}"):
+        dstbench.query("SELECT * FROM t", EXAMPLE, tables={name: table})
+    with pytest.raises(dstbench.UsageError, match='the column is "user", in double quotes'):
+        dstbench.query("SELECT user FROM t", EXAMPLE, tables={"t": "t.csv"})
+
+
 @given(states=corpora())
 def test_classes_are_counted_as_a_diagnosis_does(states: States) -> None:
     found = dstbench.query("SELECT slot, class, kind, COUNT(*) AS n FROM classes GROUP BY slot, class, kind", states)

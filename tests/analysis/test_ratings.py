@@ -250,6 +250,8 @@ def test_a_part_is_rated() -> None:
         "careful: 40 of 41 ratings are used: the others are of dialogues that it does not score",
         "careful: 40 of 60 dialogues are rated; all correlations are over these",
     ]
+    misspelt = some.with_columns(pl.col("dialogue").replace({"NOWHERE": "DEM0000007"}))
+    assert "does not score (DEM0000007; did you mean DEMO0000007?)" in warned(misspelt, data)[1][0]
     assert set(found.matrix["n"]) == {40}
     whole = RUNS["careful"].filter(pl.col("dialogue").cast(pl.String).is_in(ratings["dialogue"].head(40).to_list()))
     assert found.matrix.equals(
@@ -393,7 +395,9 @@ BAD = {
     "dialogue,rating\nA,\n": "no rating in it",
     "dialogue,rating\nA,1\n\nB,good\n": r"line 4: the rating 'good' is no number \(dialogue B\)",
     "dialogue,rating\nA,inf\n": "line 2: the rating 'inf' is no number",
-    "dialogue;rating\nA;1\nB;2,5\n": "line 3: the rating '2,5' is no number",
+    'dialogue,rating\nA,1\nB,"2,5"\n': "line 3: the rating '2,5' is no number",
+    "dialogue;rating\nA;1.5\nB;2,5\n": "numbers with decimal commas and with points, such as '2,5' and '1.5'",
+    "dialogue;rating\nA;1.234,5\n": "line 2: the rating '1.234,5' is no number",
     'note,dialogue,rating\n"a\nb",A,1\n,B,x\n': "row 2: the rating 'x' is no number",
     "dialogue,rating\n,1\n": "line 2: the dialogue '' is empty",
     "run,dialogue,rating\na,A,1\n,A,1\n": "line 3: the run '' is empty",

@@ -10,13 +10,15 @@ from pathlib import Path
 import jsonschema
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dstbench
 from data_schemas.write import TABLES
-from dstbench.analysis.show import Walkthrough, walk_through
-from dstbench.demo import worked
+from dstbench.analysis.show import Walkthrough, Worst, walk_through, worst_dialogues
+from dstbench.demo import synthetic, worked
 from dstbench.errors import DstbenchWarning
-from dstbench.rendering.show import render_walkthrough
+from dstbench.rendering.show import render_walkthrough, render_worst
 from dstbench.rendering.terminal import Screen, laid_out_for
 from tests import formats
 from tests.commands import ok, run
@@ -25,6 +27,7 @@ from tests.schemas import FOLDER
 
 #: Table A6 of Kim et al. 2022: PMUL4648, over-predicted from the first turn, swapped from the third.
 A6 = next(item for item in worked() if item.name == "Table A6").states
+RUNS = synthetic(9)
 SCHEMAS = {"said": "contexts", "slots": "slot_classes", "changes": "changes", "scores": "turn_scores"}
 
 
@@ -120,7 +123,11 @@ def test_all_formats(model: Path) -> None:
 
 @pytest.mark.parametrize(
     ("dialogue", "hint"),
-    [("PMUL4684", "did you mean PMUL4648"), ("x", "it has 1 dialogues, such as PMUL4648")],
+    [
+        ("PMUL4684", "did you mean PMUL4648"),
+        ("x", "there is 1 dialogue, such as PMUL4648"),
+        ("4648", "did you mean PMUL4648?"),
+    ],
 )
 def test_a_dialogue_that_is_not_there(dialogue: str, hint: str, model: Path) -> None:
     code, out, err = run("show", "model.jsonl", dialogue)
@@ -130,6 +137,57 @@ def test_a_dialogue_that_is_not_there(dialogue: str, hint: str, model: Path) -> 
     code, _, err = run("show", "model.jsonl", "PMUL4648", "--against", "example.json")
     assert code == 1
     assert "example: no such dialogue" in err
+
+
+@given(
+    metric=st.sampled_from(["jga", "fga", "missed"]),
+    most=st.integers(1, 9),
+    runs=st.sampled_from([["eager"], ["careful", "eager"]]),
+)
+def test_the_worst_dialogues_are_those_of_scores_by_dialogue(metric: str, most: int, runs: list[str]) -> None:
+    """Of one run the lowest scores (of errors: the highest), of two the largest differences."""
+    tables = {run: RUNS[run] for run in runs}
+    worst = worst_dialogues(tables, metrics=metric, most=most)
+    scores: dict[str, list[float]] = {}
+    for row in dstbench.score(tables, metrics=metric, by="dialogue").iter_rows(named=True):
+        scores.setdefault(row["dialogue"], []).append(row["value"])
+    badness = {
+        dialogue: abs(values[0] - values[-1]) if len(runs) > 1 else values[0] * (1 if metric == "missed" else -1)
+        for dialogue, values in scores.items()
+    }
+    chosen = worst.dialogues["dialogue"].unique(maintain_order=True).to_list()
+    assert len(chosen) == most
+    assert worst.dialogues.height == most * len(runs)
+    assert [badness[dialogue] for dialogue in chosen] == sorted(badness.values(), reverse=True)[:most]
+    for row in worst.dialogues.iter_rows(named=True):
+        assert row[metric] == scores[row["dialogue"]][runs.index(row["run"])]
+
+
+def test_without_a_dialogue_the_worst_are_offered(here: Path) -> None:
+    for name in ("careful", "eager"):
+        dstbench.write_long(dstbench.open_runs({name: RUNS[name]})[0], f"{name}.parquet")
+    text = ok("show", "careful.parquet", "--most", "2")
+    first = worst_dialogues({"careful": RUNS["careful"]}, most=2).dialogues["dialogue"][0]
+    assert text.startswith("careful: the lowest jga in 2 of 9 dialogues\n")
+    assert f"the same command with {first} shows that dialogue turn by turn\n" in text
+    assert ok("show", "careful.parquet", first).startswith(f"{first}: ")
+    assert ok("show", "careful.parquet", "-m", "missed").startswith("careful: the highest missed in 9 of 9 dialogues\n")
+    both = ok("show", "careful.parquet", "--against", "eager.parquet", "--most", "2")
+    assert both.startswith("jga differs most in 2 of 9 dialogues\n")
+    document = json.loads(ok("show", "careful.parquet", "--format", "json"))
+    assert list(document) == [f.name for f in fields(Worst)]
+    valid = jsonschema.Draft202012Validator(json.loads((FOLDER / "dialogues.schema.json").read_text()))
+    for row in document["dialogues"]:
+        valid.validate(row)
+
+
+def test_a_dialogue_without_a_score_is_not_among_the_worst() -> None:
+    states = [
+        {"dialogue_id": name, "turn": 0, "gold": gold, "pred": {}}
+        for name, gold in (("A", {}), ("B", {"hotel-area": "north"}), ("C", {}))
+    ]
+    assert worst_dialogues(states, metrics="aga").dialogues["dialogue"].to_list() == ["B", "A", "C"]
+    assert " B " in render_worst(worst_dialogues(states, metrics="aga", most=1), "text")
 
 
 def test_values_command_no_terminal(here: Path) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import dstbench
 from dstbench.conventions.profiles import PROFILES, suits
 from dstbench.demo import synthetic
+from tests.commands import ok
 from tests.corpora import EXAMPLE, States, corpora
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*left out .*trippy:dstbench.errors.DstbenchWarning")
@@ -42,6 +45,59 @@ def test_what_changed_is_told_from_line_to_line() -> None:
     assert rows["changed"][0] == ""
     assert "dontcare drop → keep" in rows["changed"][1]
     assert rows["changed"][2] == "slots - → multiwoz-30"
+
+
+@given(
+    corpora(),
+    st.integers(0, 4),
+    st.sampled_from(["{}", "{}%", " {} "]),
+    st.sampled_from([".", ","]),
+    st.integers(0, 9),
+)
+@settings(max_examples=20)
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_a_target_is_given_by_the_scores_that_round_to_it(
+    states: States, decimals: int, written: str, point: str, which: int
+) -> None:
+    words = {"metrics": "jga,f1,missed", "profiles": ["verbatim", "star", "gca2024"]}
+    rows = dstbench.sweep(states, **words)  # type: ignore[arg-type]
+    defined = rows.drop_nulls("value").filter(unit="share")
+    wanted = f"{100 * defined['value'][which % defined.height]:.{decimals}f}"
+    if float(wanted) <= 1:
+        written = "{}%"  # else it would be a fraction
+    with_target = dstbench.sweep(states, target=written.format(wanted.replace(".", point)), **words)  # type: ignore[arg-type]
+    assert with_target.drop("target", "off", "gives_target").equals(rows)
+    for row in with_target.iter_rows(named=True):
+        if row["value"] is None:
+            assert (row["off"], row["gives_target"]) == (None, None)
+        elif row["unit"] == "count":
+            assert row["gives_target"] == (abs(row["value"] - float(wanted)) <= 0.5)
+        else:
+            distance = abs(Fraction(row["value"]) * 100 - Fraction(wanted))
+            assert abs(row["off"]) == pytest.approx(float(distance) / 100, abs=1e-12)
+            assert row["gives_target"] or distance > Fraction(1, 2 * 10**decimals)
+            assert not row["gives_target"] or distance < Fraction(1, 2 * 10**decimals) + Fraction(1, 10**6)
+
+
+def test_a_target_is_found_or_the_nearest_is_said(here: Path) -> None:
+    dstbench.write_long(dstbench.open_runs(EXAMPLE)[0], "a.parquet")
+    words = ("sweep", "a.parquet", "--profiles", "verbatim,star", "-m", "jga,f1", "--target")
+    lines = [ok(*words, target).splitlines()[0] for target in ("50.00", "0.944", "49.9", "2")]
+    assert lines == [
+        "a: 50.00 is jga under verbatim, star",
+        "a: 0.944 is f1 under verbatim, star",
+        "a: 49.9 is no score; the nearest is jga 50.00 under verbatim, star, 0.10 points higher",
+        "a: 2 is no score; the nearest is jga 50.00 under verbatim, star, 48.00 points higher",
+    ]
+    assert ok(*words[:-2], "missed", "--target", "0").startswith("a: 0 is missed under verbatim, star\n")
+    assert set(json.loads(ok(*words, "50", "--format", "json"))["sweep"][0]) >= {"target", "off", "gives_target"}
+    assert "target" not in ok(*words[:-1], "--format", "json")
+
+
+@pytest.mark.parametrize("target", ["", ".", "x", "9 2", "92.1.5", "-5", "nan", "%"])
+def test_a_target_that_is_no_score_is_refused(target: str) -> None:
+    with pytest.raises(dstbench.UsageError, match="is not a score"):
+        dstbench.sweep(EXAMPLE, target=target)
 
 
 def test_profiles_that_do_not_suit_are_said() -> None:

@@ -12,15 +12,19 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from typer.testing import CliRunner
 
 import dstbench
 from dstbench.cli.app import app
+from dstbench.demo import synthetic
+from dstbench.metrics import REGISTRY
+from dstbench.typing import Listing
 from tests import formats
 from tests.commands import ok, run, run_apart
-from tests.corpora import EXAMPLE, EXAMPLE_SCORES
+from tests.corpora import EXAMPLE, EXAMPLE_SCORES, OF_FRAMES
 
 
 @pytest.fixture
@@ -158,11 +162,27 @@ def test_an_input_is_never_written_over(example: Path) -> None:
     assert Path("model.json").read_text() == before
 
 
-def test_a_file_whose_name_promises_another_format_is_noted(example: Path) -> None:
-    code, out, err = run("score", "model.json", "-m", "jga", "-o", "scores.json")
-    assert (code, out) == (0, "")
-    assert err == "note: scores.json holds text; --format json writes json\n"
-    assert run("score", "model.json", "-o", "x.tex")[2] == "note: x.tex holds text; --format latex writes latex\n"
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("x.json", "json"), ("x.csv", "csv"), ("x.md", "md"), ("x.tex", "latex"), ("x.TEX", "latex"), ("x.out", "text")],
+)
+def test_a_file_has_the_format_of_its_ending(name: str, form: str, example: Path) -> None:
+    words = ("score", "model.json", "-m", "jga", "-o", name)
+    assert ok(*words) == ""
+    by_name = Path(name).read_bytes()
+    assert ok(*words, "--format", form) == ""
+    assert by_name == Path(name).read_bytes()
+    code, out, err = run(*words, "--format", other := "md" if form == "csv" else "csv")
+    said = "" if form == "text" else f"note: {name} holds {other}; --format {form} writes {form}\n"
+    assert (code, out, err) == (0, "", said)
+
+
+@pytest.mark.parametrize(("ending", "form"), [("html", "html"), ("md", "md"), ("tex", "latex"), ("json", "json")])
+def test_a_report_has_the_format_of_its_ending(ending: str, form: str, example: Path) -> None:
+    dstbench.write_long(dstbench.open_runs(synthetic(3))[0], "a.parquet")
+    assert run("report", "a.parquet", "-o", f"by_name.{ending}")[0] == 0
+    assert run("report", "a.parquet", "-o", f"named.{ending}", "--format", form)[0] == 0
+    assert Path(f"by_name.{ending}").read_bytes() == Path(f"named.{ending}").read_bytes()
 
 
 def test_standard_input_and_output(example: Path) -> None:
@@ -186,6 +206,34 @@ def test_metrics_in_capitals_and_repeated_options(example: Path) -> None:
     assert ok("score", "model.json", "-m", "JGA", "-m", "F1:avg=micro").splitlines()[0].split() == [
         "run", "jga", "f1:avg=micro",
     ]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+@pytest.mark.parametrize(
+    ("words", "without"),
+    [
+        (("score", "a.parquet"), ()),
+        (("compare", "a.parquet", "b.parquet", "--resamples", "50"), ()),
+        (("sweep", "a.parquet", "--profiles", "verbatim"), ()),
+        (("traits", "a.parquet"), ()),
+        (("correlate", "a.parquet"), ()),
+        (("show", "a.parquet", "DEMO0000000"), ()),
+        (("query", "SELECT * FROM scores", "a.parquet"), ()),
+        (("compare-metrics", "a.parquet", "b.parquet", "--resamples", "50"), ()),
+        (("sensitivity", "a.parquet"), ("correct", "wrong", "missed", "over", "error-turns")),
+        (("report", "a.parquet", "-o", "-"), ()),
+        (("audit", "scores", "a.parquet", "--version", "2.1=a.parquet"), ()),
+    ],
+)
+def test_all_metrics(words: tuple[str, ...], without: tuple[str, ...], here: Path) -> None:
+    """All but those that only SGD's frames have; of counts, no loss is known."""
+    for name, table in zip("ab", synthetic(6).values(), strict=False):
+        dstbench.write_long(dstbench.open_runs({name: table})[0], f"{name}.parquet")
+    code, out, err = run(*words, "-m", "all", "--format", "json")
+    assert code == 0, err
+    every = {*REGISTRY} - {*OF_FRAMES, *without}
+    texts = {json.dumps(name) for name in every}
+    assert {text for text in texts if text not in out} == set()
 
 
 def test_notes_go_to_stderr_and_do_not_fail(example: Path) -> None:
@@ -266,12 +314,25 @@ def test_names_are_never_markup(example: Path) -> None:
     assert "[red]x" in ok("score", "[red]x.json", "-m", "jga")
 
 
-@pytest.mark.parametrize("what", ["formats", "metrics", "profiles", "slots"])
+@pytest.mark.parametrize("what", get_args(Listing))
 def test_ls(what: str) -> None:
-    found = json.loads(ok("ls", what, "--format", "json"))
-    assert found.keys() == {what}
-    assert found[what]
-    assert found[what][0]["name"] in ok("ls", what)
+    listed = json.loads(ok("ls", what, "--format", "json"))
+    assert listed.keys() == {what}
+    assert listed[what]
+    assert listed[what][0]["name"] in ok("ls", what)
+    overview = {row["name"]: row for row in json.loads(ok("ls", "--format", "json"))["listings"]}
+    assert list(overview) == list(get_args(Listing))
+    assert overview[what]["number"] == len(listed[what])
+    assert overview[what]["such_as"].startswith(listed[what][0]["name"])
+    options = overview[what]["option"].split(", ")
+    assert options
+    assert {option for option in options if option not in ok("score", "--help")} == set()
+
+
+def test_ls_alone_says_what_can_be_listed() -> None:
+    text = ok("ls")
+    assert all(what in text for what in get_args(Listing))
+    assert max(map(len, text.splitlines())) <= 100
 
 
 def test_version_and_help() -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import os
 import weakref
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +26,19 @@ from tests import formats
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES
 
 ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT
+
+
+def pack_zstd(content: bytes) -> bytes:
+    return bytes(pa.Codec("zstd").compress(content, asbytes=True))
+
+
+#: How a file is packed that is one stream, or several in a row.
+STREAMS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": pack_zstd,
+}
 
 
 def pack_zip(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -43,18 +60,19 @@ def same(left: States, right: States) -> bool:
 @given(
     name=st.sampled_from(sorted(ALL)),
     bom=st.booleans(),
-    cut=st.none() | st.integers(0, 100),
+    packing=st.none() | st.sampled_from(sorted(STREAMS)),
+    cut=st.integers(0, 100),
     method=st.sampled_from([None, zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA]),
 )
 def test_a_packed_file_is_read_as_the_plain_one(
-    name: str, bom: bool, cut: int | None, method: int | None, tmp_path_factory: pytest.TempPathFactory
+    name: str, bom: bool, packing: str | None, cut: int, method: int | None, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("packed")
     plain = ALL[name]().encode()
     (folder / "plain").write_bytes(plain)
     content = b"\xef\xbb\xbf" * bom + plain
-    if cut is not None:  # gzip files that are put together are a gzip file
-        content = gzip.compress(content[:cut]) + gzip.compress(content[cut:])
+    if packing is not None:  # files that are put together are one file
+        content = STREAMS[packing](content[:cut]) + STREAMS[packing](content[cut:])
     if method is not None:
         content = pack_zip({"a/": b"", "a/b.json": content, ".hidden": b"{}", "__MACOSX/x": b"{}"}, method)
     (folder / "packed").write_bytes(content)
@@ -63,13 +81,13 @@ def test_a_packed_file_is_read_as_the_plain_one(
         assert same(dstbench.read(folder / "packed" / "a" / "b.json"), dstbench.read(folder / "plain"))
 
 
-@given(name=st.sampled_from(["gtpr", "star-tsv"]), packing=st.sampled_from(["gzip", "zip"]), data=st.data())
+@given(name=st.sampled_from(["gtpr", "star-tsv"]), packing=st.sampled_from([*STREAMS, "zip"]), data=st.data())
 def test_a_damaged_archive_is_refused_in_words(
     name: str, packing: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("damaged") / "file"
     content = ALL[name]().encode()
-    content = gzip.compress(content) if packing == "gzip" else pack_zip({"file": content})
+    content = pack_zip({"file": content}) if packing == "zip" else STREAMS[packing](content)
     at = data.draw(st.integers(0, len(content) - 1))
     broken = (
         content[:at] if data.draw(st.booleans()) else content[:at] + bytes([content[at] ^ 0x55]) + content[at + 1 :]
@@ -94,13 +112,29 @@ def test_no_byte_of_a_zip_can_be_changed_into_a_traceback(value: int, here: Path
             assert str(error).startswith("p")  # noqa: PT017 (most changes are refused, some do not matter)
 
 
-def test_a_cut_archive_is_said_to_be_cut(here: Path) -> None:
-    content = gzip.compress(formats.gtpr().encode())
-    Path("p.json.gz").write_bytes(content[: len(content) // 2])
+@pytest.mark.parametrize("packing", STREAMS)
+def test_a_cut_archive_is_said_to_be_cut(packing: str, here: Path) -> None:
+    content = STREAMS[packing](formats.gtpr().encode())
+    Path("p.json").write_bytes(content[: len(content) // 2])
     with pytest.raises(
-        dstbench.DstbenchError, match=r"p\.json\.gz: a gzip file that ends too early\nhint: it is cut off"
+        dstbench.DstbenchError, match=rf"^p\.json: a {packing} file that ends too early\nhint: it is cut off"
     ):
-        dstbench.score("p.json.gz")
+        dstbench.score("p.json")
+
+
+@pytest.mark.parametrize("packing", STREAMS)
+@pytest.mark.parametrize("rest", [b"and more", b"\0\0\0\0"])
+def test_what_follows_a_packed_file_is_not_passed_over(packing: str, rest: bytes, here: Path) -> None:
+    """JSON Lines of which only the first half is unpacked would be scored as if they were all."""
+    lines = "".join(json.dumps(turn) + "\n" for turn in EXAMPLE).encode()
+    Path("p").write_bytes(STREAMS[packing](lines) + rest + STREAMS[packing](lines.replace(b"MUL", b"PMUL")))
+    try:
+        turns = dstbench.turns("p").height
+    except dstbench.DstbenchError as error:
+        assert "damaged" in str(error)  # noqa: PT017 (zeros between streams may be read)
+    else:
+        assert rest.strip(b"\0") == b""
+        assert turns == 2 * len(EXAMPLE)
 
 
 def test_an_encrypted_zip_is_refused(here: Path) -> None:
@@ -142,10 +176,10 @@ def test_a_path_that_is_not_in_the_archive(here: Path) -> None:
         dstbench.score("none.zip")
 
 
-@pytest.mark.parametrize("packing", ["gzip", "zip"])
+@pytest.mark.parametrize("packing", [*STREAMS, "zip"])
 def test_what_is_unpacked_is_limited(packing: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = b" " * 3_000_000 + formats.gtpr().encode()
-    Path("p").write_bytes(gzip.compress(content) if packing == "gzip" else pack_zip({"p.json": content}))
+    Path("p").write_bytes(pack_zip({"p.json": content}) if packing == "zip" else STREAMS[packing](content))
     assert dstbench.score("p", metrics="jga")["value"].item() == 0.5
     monkeypatch.setenv("DSTBENCH_MAX_UNPACKED", "2")
     with pytest.raises(dstbench.DstbenchError, match=r"p: more than 2 MB when unpacked\n.* DSTBENCH_MAX_UNPACKED"):
@@ -179,8 +213,12 @@ def test_runs_are_named_without_their_endings(here: Path) -> None:
     Path("b.zip").write_bytes(pack_zip({"x.json": content}))
     Path("run.1.5").mkdir()
     Path("run.1.5/x.json").write_bytes(content)
-    rows = dstbench.score(["a.json.gz", "b.zip", "run.1.5"], metrics="jga")
-    assert rows["run"].to_list() == ["a", "b", "run.1.5"]
+    for ending, packing in {"bz2": "bzip2", "xz": "xz", "zst": "zstd"}.items():
+        Path(f"{ending}.json.{ending}").write_bytes(STREAMS[packing](content))
+    rows = dstbench.score(
+        ["a.json.gz", "b.zip", "run.1.5", *sorted(map(str, Path().glob("*z*.json.*")))], metrics="jga"
+    )
+    assert rows["run"].to_list() == ["a", "b", "run.1.5", "bz2", "xz", "zst"]
     os.chdir("run.1.5")
     assert dstbench.score(".", metrics="jga")["run"].item() == "run.1.5"
 

@@ -20,8 +20,9 @@ from dstbench.metrics.goal_accuracy import JGA
 from dstbench.rendering.audit import render_version_scores
 from dstbench.rendering.compare import render_leaderboard
 from dstbench.rendering.diagnose import render_traits
-from dstbench.rendering.scores import render_scores, render_sweep
+from dstbench.rendering.scores import render_scores
 from dstbench.rendering.show import render_walkthrough
+from dstbench.rendering.sweep import render_sweep
 from dstbench.typing import TableFormat
 from tests.corpora import EXAMPLE, OF_FRAMES, States, corpora
 

@@ -22,8 +22,9 @@ from dstbench.rendering.compare import pairs_table, render_leaderboard, standing
 from dstbench.rendering.compare_metrics import render_metrics
 from dstbench.rendering.diagnose import render_correlations, render_diagnosis, render_traits
 from dstbench.rendering.latex import PaperTable, latex_page, relabelled
-from dstbench.rendering.scores import render_scores, render_sweep, score_table
+from dstbench.rendering.scores import render_scores, score_table
 from dstbench.rendering.sensitivity import render_sensitivity
+from dstbench.rendering.sweep import render_sweep
 from dstbench.rendering.tables import render_rows
 from tests import formats
 from tests.commands import ok, run

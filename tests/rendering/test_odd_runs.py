@@ -22,7 +22,8 @@ from dstbench.rendering.charts.dialogues import trait_charts
 from dstbench.rendering.charts.draw import draw_figure
 from dstbench.rendering.compare import render_leaderboard
 from dstbench.rendering.diagnose import render_diagnosis
-from dstbench.rendering.scores import render_scores, render_sweep
+from dstbench.rendering.scores import render_scores
+from dstbench.rendering.sweep import render_sweep
 from dstbench.rendering.tables import apart, render_answer
 from dstbench.rendering.terminal import Screen, laid_out_for
 

@@ -143,7 +143,7 @@ def test_a_query_reads_no_file(function: str, between: str, here: Path) -> None:
         "SELECT slot FROM long WHERE slot IN (SELECT a FROM CALL('t.csv'))",
     ):
         sql = template.replace("CALL", function + between)
-        with pytest.raises(dstbench.UsageError, match=r"reads files, and a query reads tables of runs"):
+        with pytest.raises(dstbench.UsageError, match=r"reads files, and a query reads tables"):
             dstbench.query(sql, states())
     assert dstbench.query("SELECT slot FROM long WHERE pred = 'read_more' LIMIT 1", states()).is_empty()
 

@@ -55,6 +55,11 @@ RANGE = "a share is from 0 to 1"
 TWICE = "every dialogue twice: a share stays, a count doubles"
 WRITTEN = "its notation and its signature can be read back"
 
+
+def _another(values: pl.Series) -> pl.Series:
+    return values * 0 + next(CALLS) / 2**20
+
+
 #: A spoilt metric, the laws that it breaks, and what is said of one of them.
 SPOILT: dict[str, tuple[dict[str, Any], set[str], str]] = {
     "nothing": ({}, set(), ""),
@@ -62,7 +67,8 @@ SPOILT: dict[str, tuple[dict[str, Any], set[str], str]] = {
     "no name": ({"name": None}, {NAMED}, "its name is None"),
     "an aggregate": ({"stats": lambda _: {"right": pl.col("n_gold").sum(), "turns": turns()}}, {NAMED}, "aggregates"),
     "another at each call": (
-        {"score": lambda _, sums: sums["right"] * 0 + next(CALLS) / 2**20}, {ORDER, PARTS, TWICE}, "in another",
+        {"score": lambda _, sums: sums["right"].map_batches(_another, return_dtype=pl.Float64)},
+        {ORDER, PARTS, TWICE}, "in another",
     ),
     "NaN": ({"score": lambda _, sums: sums["right"] / sums["right"]}, {NULL}, "spoilt is nan, not null"),
     "infinite": ({"score": lambda _, sums: sums["turns"] / sums["right"]}, {NULL, RANGE}, "spoilt is inf, not null"),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -15,10 +18,14 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.audit import rewrite, spoken
+from dstbench.errors import DstbenchWarning
 from dstbench.readers.registry import WRITABLE
 from tests import formats
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*its predictions stay:dstbench.errors.DstbenchWarning")
+
 FILES = {name.partition(" ")[0]: text for name, text in (formats.ONLY_GOLD | formats.RESTAURANT).items()}
+FILES["jsonl"] = formats.jsonl
 IDS = {name: "7001" if name in formats.RESTAURANT else formats.ID for name in WRITABLE}
 SLOTS = {
     name: ("restaurant-area", "restaurant-pricerange", "restaurant-food")
@@ -27,7 +34,7 @@ SLOTS = {
     for name in WRITABLE
 }
 #: Formats whose files end with the user's turn: what the system says after it is nowhere.
-ENDING_WITH_THE_USER = ("star-tsv", "sumbt-tsv", "woz-tsv", "woz", "trade-gold", "t5dst-gold", "simulated")
+ENDING_WITH_THE_USER = ("star-tsv", "sumbt-tsv", "woz-tsv", "woz", "trade-gold", "t5dst-gold", "simulated", "jsonl")
 VALUES = (None, "north", "cheap", "two words", "a|b", "x-y", 'Zoë\'s "café" 🍰')
 
 State = dict[tuple[str, int, str], str]
@@ -39,6 +46,18 @@ def read_states(path: Path | str) -> State:
     assert gold is not None
     places = gold.turns.rows()
     return {(*places[at], slot): value for at, slot, value in gold.cells.rows()}
+
+
+def decoded(name: str, text: str) -> Any:
+    """A JSON document, or the lines of JSON Lines."""
+    return [json.loads(line) for line in text.splitlines()] if name == "jsonl" else json.loads(text)
+
+
+def encoded(name: str, content: Any, *, end: str = "", **how: Any) -> str:
+    """The inverse."""
+    if name != "jsonl":
+        return json.dumps(content, **how) + end
+    return "".join(json.dumps(line, **{**how, "indent": None}) + "\n" for line in content)
 
 
 def state_edits(changes: Mapping[tuple[str, int, str], str | None]) -> pl.DataFrame:
@@ -57,9 +76,10 @@ def test_without_edits_the_bytes_are_the_same(name: str, here: Path) -> None:
     if "tsv" in name:
         layouts.append(text.replace("\n", "\r\n"))
     else:
-        layouts += [json.dumps(json.loads(text), indent=2) + "\n", json.dumps(json.loads(text), separators=(",", ":"))]
-        layouts.append(json.dumps(json.loads(text.replace("cheap", "chéap 🍰")), ensure_ascii=False, indent=4))
-        layouts.append(json.dumps(json.loads(text.replace("cheap", "chéap 🍰"))))
+        content, foreign = decoded(name, text), decoded(name, text.replace("cheap", "chéap 🍰"))
+        layouts += [encoded(name, content, indent=2, end="\n"), encoded(name, content, separators=(",", ":"))]
+        layouts.append(encoded(name, foreign, ensure_ascii=False, indent=4))
+        layouts.append(encoded(name, foreign))
     for layout in layouts:
         Path("in").write_bytes(layout.encode())
         rewrite("in", "out")
@@ -142,6 +162,33 @@ def test_a_new_service_has_a_frame(here: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("is_list", [False, True])
+def test_turns_of_ones_own_format_keep_all_else(is_list: bool, here: Path) -> None:
+    """Predictions, other keys, and the bytes of lines that are not edited: here with odd spaces and empty lines."""
+    turns = [
+        {"dialogue_id": f"MUL{number}", "turn": 0, "gold": {"hotel-semi-area": "wést"}, "pred": {"hotel-area": "é"},
+         "more": [1, 2.50, None]}
+        for number in range(3)
+    ]  # fmt: skip
+    lines = [json.dumps(turns[0]), '  {"dialogue_id" : "MUL1", "turn":0, "gold": {"hotel-area":"e"},"x":1e2}\r', "", ""]
+    lines.append(json.dumps(turns[2], ensure_ascii=False, separators=(",", ":")))
+    text = json.dumps([*turns, {**turns[0], "dialogue_id": "MUL3"}], indent=1) if is_list else "\n".join(lines)
+    Path("in").write_bytes(text.encode())
+    with pytest.warns(DstbenchWarning, match="^in: its predictions stay as they are"):
+        rewrite(
+            "in", "out", states=state_edits({("MUL2", 0, "hotel-area"): "south", ("MUL2", 0, "taxi-leaveat"): "9:00"})
+        )
+    wanted = {**turns[2], "gold": {"hotel-semi-area": "south", "taxi-leaveat": "9:00"}}
+    written = Path("out").read_bytes()
+    if is_list:
+        assert written.decode() == json.dumps([*turns[:2], wanted, {**turns[0], "dialogue_id": "MUL3"}], indent=1)
+    else:
+        assert written.split(b"\n")[:-1] == text.encode().split(b"\n")[:-1]
+        assert written.split(b"\n")[-1].decode() == json.dumps(wanted, ensure_ascii=False, separators=(",", ":"))
+    rewrite("in", "out", without=["MUL0"])
+    assert {key[0] for key in read_states("out")} == {key[0] for key in read_states("in")} - {"MUL0"}
+
+
 def test_a_new_column_is_in_every_line(here: Path) -> None:
     Path("in").write_text(formats.star_tsv())
     rewrite("in", "out", states=state_edits({(formats.ID, 1, "bus-leaveat"): "9:00"}))
@@ -166,7 +213,8 @@ def test_labels_of_turns_follow_the_states(here: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", [name for name in WRITABLE if "tsv" not in name])
+# The reader of jsonl checks utterances, too.
+@pytest.mark.parametrize("name", [name for name in WRITABLE if "tsv" not in name and name != "jsonl"])
 def test_what_is_not_understood_stays_or_is_an_error(name: str, here: Path) -> None:
     texts = (
         "transcript", "system_transcript", "user", "system", "usr", "sys", "text", "utterance", "turn_label", "content",
@@ -180,8 +228,8 @@ def test_what_is_not_understood_stays_or_is_an_error(name: str, here: Path) -> N
 
     junks: tuple[object, ...] = (5, None, [5], {"a": []})
     for junk in junks:
-        content = broken(json.loads(FILES[name]()), junk)
-        Path("in").write_text(json.dumps(content))
+        content = broken(decoded(name, FILES[name]()), junk)
+        Path("in").write_text(encoded(name, content))
         slot = SLOTS[name][0]
         rewrite("in", "out", states=state_edits({(IDS[name], 0, slot): "north"}))
         assert read_states("out") == {**read_states("in"), (IDS[name], 0, slot): "north"}
@@ -198,9 +246,9 @@ def test_dialogues_are_left_out(name: str, here: Path) -> None:
         body = text if name == "woz-tsv" else text.partition("\n")[2]
         text += body.replace(formats.ID, "MUL7002").replace("7001", "7002")
     else:
-        content = json.loads(text)
-        other = json.loads(text.replace(formats.ID, "MUL7002").replace("7001", "7002"))
-        text = json.dumps({**content, **other} if isinstance(content, dict) else [*content, *other])
+        content = decoded(name, text)
+        other = decoded(name, text.replace(formats.ID, "MUL7002").replace("7001", "7002"))
+        text = encoded(name, {**content, **other} if isinstance(content, dict) else [*content, *other])
     Path("in").write_text(text)
     left = IDS[name].replace("7001", "7002")
     rewrite("in", "out", without=[IDS[name]])
@@ -229,7 +277,11 @@ def test_what_cannot_be_done_is_said(here: Path) -> None:
     Path("in").write_text(formats.star_tsv())
     Path("preds.json").write_text(formats.gtpr())
     cases: list[tuple[dict[str, object], str]] = [
-        ({"states": state_edits({("MUL1", 0, "hotel-area"): "north"})}, "in: no turn with a state, .*dialogue MUL1, t"),
+        ({"states": state_edits({("MUL701", 0, "hotel-area"): "no"})}, "in: no such dialogue, .*\nhint: .* MUL7001"),
+        (
+            {"states": state_edits({(formats.ID, 9, "hotel-area"): "no"})},
+            "in: no turn with a state, .*dialogue MUL7001",
+        ),
         ({"said": word_edits((formats.ID, 5, "user", "hi"))}, "in: no such turn, or no text of this speaker in it"),
         ({"without": ["MUL1", "MUL2"]}, "in: no such dialogue, and 1 more, though it is to be changed .dialogue MUL1"),
         ({"states": pl.DataFrame({"dialogue": ["MUL1"]})}, "edits without the column turn, slot, value"),
@@ -275,8 +327,11 @@ def test_folders_and_packed_files(here: Path) -> None:
     with pytest.raises(dstbench.UsageError, match="would be written over"):
         rewrite("sgd", "sgd/again")
     Path("in.tsv.gz").write_bytes(gzip.compress(formats.star_tsv().encode()))
-    rewrite("in.tsv.gz", "out.tsv.gz")
-    assert gzip.decompress(Path("out.tsv.gz").read_bytes()).decode() == formats.star_tsv()
+    for ending, unpack in {"gz": gzip.decompress, "bz2": bz2.decompress, "xz": lzma.decompress}.items():
+        rewrite("in.tsv.gz", f"out.tsv.{ending}")
+        assert unpack(Path(f"out.tsv.{ending}").read_bytes()).decode() == formats.star_tsv()
+    with pytest.raises(dstbench.UsageError, match=r"out\.tsv\.zst: \.zst is not written\nhint: one of \.gz, "):
+        rewrite("in.tsv.gz", "out.tsv.zst")
     assert sorted(path.name for path in here.iterdir() if path.name.startswith(".")) == []
 
 

@@ -1,0 +1,143 @@
+"""Tables that users give: CSV as programs and spreadsheets write it, or Parquet.
+
+Conventions: the separator is a comma, a semicolon or a tab, whichever is most frequent in the head. Where it is no
+comma, numbers may have a decimal comma, because spreadsheets write both together. A byte order mark, and Excel's line
+``sep=;``, are no data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from io import BytesIO
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from dstbench.io.files import File
+
+_SEPARATORS: Final = ",;\t"
+_QUOTED: Final = re.compile(rb'"[^"]*"')
+_SEPARATOR_LINE: Final = re.compile(rb"\"?sep=(.)\"?\r?\n", re.IGNORECASE)
+# Not those with leading zeros, which may be ids.
+_NUMBERS: Final = {pl.Int64(): r"^-?(0|[1-9]\d{0,17})$", pl.Float64(): r"^-?(0|[1-9]\d*)(\.\d+)?$"}
+_ANY_NUMBER: Final = r"^-?(0|[1-9]\d*)([.,]\d+)?$"
+_DECIMAL_COMMA: Final = r"^\s*[-+]?\d*,\d+\s*$"
+_DECIMAL_POINT: Final = r"^\s*[-+]?\d*\.\d+\s*$"
+
+
+class FileTable(NamedTuple):
+    """A table from a file.
+
+    Attributes:
+        rows: The table; all columns of a CSV file are texts.
+        place: What messages call its rows, ``line`` or ``row``.
+        first: The number of the first row in messages.
+    """
+
+    rows: pl.DataFrame
+    place: str
+    first: int
+
+
+def read_table(
+    file: File, *, columns: Collection[str] | None = None, numbers: Collection[str] | None = ()
+) -> FileTable:
+    """Read a table.
+
+    Args:
+        file: The file.
+        columns: The columns that are of interest, none of which may be there twice; None: all.
+        numbers: Those that hold numbers, whose decimal commas become points; None: all that hold nothing else.
+
+    Raises:
+        DstbenchError: It is neither CSV in UTF-8 nor Parquet, or a column is there twice, or it has numbers both with
+            decimal commas and with decimal points.
+    """
+    if file.is_parquet:
+        try:
+            return FileTable(pl.read_parquet(file.path, glob=False), "row", 1)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            raise file.error(f"a damaged Parquet file: {str(error).splitlines()[0]}", "write it again") from None
+    rows, separator, content, head = _csv(file)
+    for column in rows.columns if columns is None else columns:
+        if f"{column}_duplicated_0" in rows.columns:  # as Polars calls a second column of a name
+            raise file.error(f"two columns {column}", "give each column a name of its own")
+    if separator != ",":
+        names = _hold_only(rows, _ANY_NUMBER) if numbers is None else numbers
+        rows = rows.with_columns(_with_points(file, rows[name]) for name in rows.columns if name.strip() in names)
+    if content.rstrip(b"\r\n").count(b"\n") == rows.height:  # no text has several lines
+        return FileTable(rows, "line", head + 1)
+    return FileTable(rows, "row", 1)
+
+
+def read_pairs(file: File, hint: str) -> list[tuple[str, str]]:
+    """The rows of a table of two columns of texts without titles.
+
+    Args:
+        file: The file.
+        hint: The hint of errors about its form.
+
+    Raises:
+        DstbenchError: It is no such table, or a cell is empty.
+    """
+    rows, _, _, _ = _csv(file, titles=False)
+    if rows.width != 2:
+        raise file.error(f"{rows.width} column{'s' * (rows.width != 1)}, not two", hint)
+    for number, (one, other) in enumerate(pairs := rows.fill_null("").rows(), start=1):
+        if not (one.strip() and other.strip()):
+            raise file.error(f"row {number} has an empty cell ({one}, {other})", hint)
+    return [(one, other) for one, other in pairs]
+
+
+def _csv(file: File, *, titles: bool = True) -> tuple[pl.DataFrame, str, bytes, int]:
+    """The table in a CSV file, its separator, its content, and how many lines there are up to its titles."""
+    content, head = file.read(), 1
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise file.error("it is in UTF-16", "save it as CSV in UTF-8")
+    if line := _SEPARATOR_LINE.match(content):
+        content, separator, head = content[line.end() :], line[1].decode(), 2
+    else:
+        first = _QUOTED.sub(b"", content.partition(b"\n")[0])
+        separator = max(_SEPARATORS, key=lambda sign: first.count(sign.encode()))
+    try:
+        rows = pl.read_csv(BytesIO(content), infer_schema=False, separator=separator, has_header=titles)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        reason = str(error).splitlines()[0]
+        raise file.error(f"not a CSV file: {reason}", "save the table as CSV, in UTF-8, or as Parquet") from None
+    return rows, separator, content, head
+
+
+def read_typed(file: File) -> pl.DataFrame:
+    """A table in which numbers are numbers, if all texts of a column are written as numbers are.
+
+    Args:
+        file: The file.
+
+    Raises:
+        DstbenchError: See `read_table`.
+    """
+    rows = read_table(file, numbers=None).rows
+    for dtype, form in _NUMBERS.items():
+        rows = rows.with_columns(rows[name].cast(dtype) for name in _hold_only(rows, form))
+    return rows
+
+
+def _hold_only(rows: pl.DataFrame, form: str) -> list[str]:
+    """The columns of texts that have a value, and only values of this form."""
+    texts = [column for column in rows if column.dtype == pl.String and column.null_count() < len(column)]
+    return [column.name for column in texts if column.str.contains(form).all()]
+
+
+def _with_points(file: File, texts: pl.Series) -> pl.Series:
+    """A column of numbers with decimal points for commas."""
+    has_comma = texts.str.contains(_DECIMAL_COMMA)
+    if not has_comma.any():
+        return texts
+    if texts.str.contains(_DECIMAL_POINT).any():
+        comma, point = (texts.filter(texts.str.contains(kind))[0] for kind in (_DECIMAL_COMMA, _DECIMAL_POINT))
+        raise file.error(
+            f"column {texts.name}: numbers with decimal commas and with points, such as {comma!r} and {point!r}",
+            "write all of them in one way",
+        )
+    return pl.select(pl.when(has_comma).then(texts.str.replace(",", ".", literal=True)).otherwise(texts)).to_series()

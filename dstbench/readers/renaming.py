@@ -1,0 +1,194 @@
+"""Slots and dialogues under names of the user's own, called as others call them: maps of names, applied to states.
+
+Conventions: a map of slots says what own slots mean, so it is applied to all states that are read, also to gold from a
+file of its own; no name in it is both an own one and another's. A map of ids says which of gold's dialogues are meant,
+so gold from a file of its own keeps its ids. Both names are canonical when they are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from os import PathLike, fspath
+from typing import Final, Literal, NamedTuple, Self, TypeAlias
+
+import polars as pl
+
+from dstbench.conventions.dialogue_ids import near_dialogues
+from dstbench.conventions.files import UserFile, read_json
+from dstbench.conventions.slots import canonical_dialogue, canonical_slot
+from dstbench.errors import UsageError, did_you_mean
+from dstbench.io.files import File
+from dstbench.io.tables import read_pairs
+from dstbench.readers.states import Side, States, error_in, sides_of, with_note
+
+#: A map of names: a file, or a mapping in memory.
+NameMap: TypeAlias = str | PathLike[str] | Mapping[str, str]
+
+# Names that a note has, beside the first.
+_SHOWN: Final = 3
+_HINTS: Final = {
+    "slot": '--slot-map takes {"your slot": "its other name"} as JSON, or two such columns as CSV or TSV',
+    "dialogue": '--id-map takes {"your id": "gold\'s id"} as JSON, or two such columns as CSV or TSV',
+}
+
+
+class Names(UserFile):
+    """Own names, each with the other name that it stands for."""
+
+    content: Mapping[str, str]
+
+    @classmethod
+    def read(cls, names: NameMap | None, kind: Literal["slot", "dialogue"]) -> Self | None:
+        """The map that a user gives, with canonical names; None: none.
+
+        Args:
+            names: A file (JSON, or CSV or TSV of two columns without titles), or a mapping.
+            kind: What the names are of.
+
+        Raises:
+            DstbenchError: The file cannot be read, or has another form.
+            UsageError: A name stands for two others; or, of slots, is both an own one and another's.
+        """
+        if names is None:
+            return None
+        pairs = list(names.items()) if isinstance(names, Mapping) else _pairs(File(fspath(names)), kind)
+        source = "the map" if isinstance(names, Mapping) else fspath(names)
+        content: dict[str, str] = {}
+        for own, other in zip(*(_canonical(column, kind) for column in zip(*pairs, strict=True)), strict=True):
+            if content.setdefault(own, other) != other:
+                raise UsageError(f"{source}: {own!r} stands both for {content[own]!r} and for {other!r}")
+        content = {own: other for own, other in content.items() if own != other}
+        if kind == "slot" and (both := next((name for name in content.values() if name in content), None)):
+            raise UsageError(
+                f"{source}: {both!r} is both a slot of yours and another's name for one",
+                hint="such a map would change gold, too; rename the slots in the predictions",
+            )
+        return cls.of(content)
+
+
+class Unused(NamedTuple):
+    """The own names of maps that no state has: of slots, and of dialogues."""
+
+    slots: Collection[str]
+    dialogues: Collection[str]
+
+
+def _pairs(file: File, kind: str) -> list[tuple[str, str]]:
+    """The two columns of a file."""
+    if file.read().lstrip()[:1] in (b"{", b"["):
+        document = read_json(file.path, dict)
+        for own, other in document.items():
+            if not isinstance(other, str):
+                raise file.error(f"the other name of {own!r} is no text", _HINTS[kind])
+        return list(document.items())
+    return read_pairs(file, _HINTS[kind])
+
+
+def _canonical(names: Collection[str], kind: str) -> list[str]:
+    if kind == "slot":
+        return [canonical_slot(name.strip()) for name in names]
+    table = pl.DataFrame({"name": [name.strip() for name in names]}, schema={"name": pl.String})
+    return table.select(canonical_dialogue(pl.col("name"))).to_series().to_list()
+
+
+def rename(states: States, slots: Names | None, dialogues: Names | None = None) -> tuple[States, Unused]:
+    """States under the other names.
+
+    Args:
+        states: The states, with own names.
+        slots: The map of slots; None: they keep their names.
+        dialogues: The map of ids; None: they keep theirs.
+
+    Returns:
+        The states, and the own names of the maps that they do not have.
+
+    Raises:
+        DstbenchError: Two slots of a state, or two turns, get the same name; the former may have the same value.
+    """
+    unused = Unused([], [])
+    if slots is not None:
+        present = _slots_of(states)
+        unused = unused._replace(slots=[name for name in slots.content if name not in present])
+        gold, pred = (side and _with_slots(states, side, slots) for side in (states.gold, states.pred))
+        states = replace(states, gold=gold, pred=pred)
+        if (complete := states.complete) is not None:  # gold has the other names, and so may what it completes
+            states = replace(states, complete=lambda gold: rename(complete(gold), slots)[0])
+    if dialogues is not None:
+        if states.complete is not None:
+            raise error_in(states, f"its dialogues are known from gold only ({states.format})", "omit --id-map")
+        states, absent = _with_dialogues(states, dialogues)
+        unused = unused._replace(dialogues=absent)
+    return states, unused
+
+
+def with_notes_on(states: States, unused: Unused) -> States:
+    """The states with notes on names that none of them has; `states` are those before `rename`."""
+    if unused.slots:
+        first = min(unused.slots)
+        meant = did_you_mean(first, _slots_of(states))
+        states = with_note(states, _note("slots of the slot map", unused.slots, meant))
+    if unused.dialogues:
+        first = min(unused.dialogues)
+        near = near_dialogues(first, _dialogues_of(states))
+        meant = f"did you mean {' or '.join(near)}?" if near else None
+        states = with_note(states, _note("dialogues of the id map", unused.dialogues, meant))
+    return states
+
+
+def _note(what: str, names: Collection[str], meant: str | None) -> str:
+    """For example: slots of the slot map that it does not have: hotel-prize (did you mean hotel-price?)."""
+    first, *others = sorted(names)
+    hint = f" ({meant})" if meant else ""
+    more = f" and {len(others) - _SHOWN:,} more" if len(others) > _SHOWN else ""
+    return f"{what} that it does not have: {', '.join([f'{first}{hint}', *others[:_SHOWN]])}{more}"
+
+
+def _with_slots(states: States, side: Side, names: Names) -> Side:
+    """One side with the other names of slots."""
+    if not side.cells["slot"].unique().cast(pl.String).is_in(list(names.content)).any():
+        return side
+    cells = side.cells.with_columns(pl.col("slot").cast(pl.String).replace(names.content).cast(pl.Categorical))
+    key = pl.struct("at", "slot")
+    clash = cells.filter(key.is_duplicated()).unique(maintain_order=True).filter(key.is_duplicated()).sort("at", "slot")
+    if clash.height:
+        at, slot, value = clash.row(0)
+        dialogue, turn = side.turns.row(at)
+        owns = " and ".join(own for own, other in names.content.items() if other == slot)
+        what = f"two values, {value!r} and {clash['value'][1]!r}: --slot-map gives the name to {owns}"
+        raise error_in(states, what, "keep one of the two slots", dialogue=dialogue, turn=turn, slot=slot)
+    return replace(side, cells=cells.unique(["at", "slot"], keep="first", maintain_order=True))
+
+
+def _with_dialogues(states: States, names: Names) -> tuple[States, list[str]]:
+    """States with the other ids of dialogues, and the own ids that they do not have."""
+    every = _dialogues_of(states)
+
+    def renamed(table: pl.DataFrame) -> pl.DataFrame:
+        return table.with_columns(pl.col("dialogue").replace(names.content))
+
+    def of_side(side: Side) -> Side:
+        turns = renamed(side.turns)
+        twice = turns.filter(pl.struct("dialogue", "turn").is_duplicated())
+        if twice.height:
+            dialogue, turn = twice.row(0)
+            what = "two dialogues get this id from --id-map, and both have the turn"
+            raise error_in(states, what, "each turn of gold has one prediction", dialogue=dialogue, turn=turn)
+        return replace(side, turns=turns)
+
+    gold, pred = (side and of_side(side) for side in (states.gold, states.pred))
+    if gold and pred and states.gold and states.pred and states.gold.turns is states.pred.turns:
+        pred = replace(pred, turns=gold.turns)  # which tells at once that they have the same turns
+    splits, places = (table if table is None else renamed(table) for table in (states.splits, states.places))
+    absent = [name for name in names.content if name not in every]
+    return replace(states, gold=gold, pred=pred, splits=splits, places=places), absent
+
+
+def _slots_of(states: States) -> pl.Series:
+    sides = [side.cells["slot"].unique().cast(pl.String) for side in sides_of(states)]
+    return pl.concat([pl.Series("slot", dtype=pl.String), *sides]).unique()
+
+
+def _dialogues_of(states: States) -> pl.Series:
+    sides = [side.turns["dialogue"] for side in sides_of(states)]
+    return pl.concat([pl.Series("dialogue", dtype=pl.String), *sides]).unique(maintain_order=True)

@@ -1,0 +1,77 @@
+"""Notes on the files of a folder: told once for all of them, with their sum."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench.errors import DstbenchWarning
+from dstbench.readers.states import Side, States, merge_states
+from tests.commands import run
+
+
+def _noted(file: str, texts: list[str]) -> States:
+    turns = pl.DataFrame({"dialogue": [file], "turn": [0]}, schema={"dialogue": pl.String, "turn": pl.UInt16})
+    cells = pl.DataFrame(schema={"at": pl.UInt32, "slot": pl.Categorical(), "value": pl.Categorical()})
+    return States(file, "jsonl", Side(turns, cells), None, notes=tuple(f"{file}: {text}" for text in texts))
+
+
+@given(st.lists(st.lists(st.sampled_from(["lost", "twice", "odd"]), unique=True), min_size=2, max_size=5), st.data())
+def test_notes_of_a_kind_are_one(kinds: list[list[str]], data: st.DataObject) -> None:
+    counts = [{kind: data.draw(st.integers(1, 5000)) for kind in of_file} for of_file in kinds]
+    words = {
+        "lost": "{:,} pieces of text, left out",
+        "twice": "{:,} states list a slot twice (first: dialogue MUL{}, slot a (b))",
+        "odd": "its name is odd",
+    }
+    parts = [
+        _noted(f"f{number}", [words[kind].format(count, number) for kind, count in of_file.items()])
+        for number, of_file in enumerate(counts)
+    ]
+    notes = merge_states(parts, "folder").notes
+    assert len(notes) == len({kind for of_file in kinds for kind in of_file})
+    for kind, text in words.items():
+        having = [number for number, of_file in enumerate(counts) if kind in of_file]
+        if not having:
+            continue
+        first, total = having[0], sum(counts[number][kind] for number in having)
+        said = f"f{first}: {text.format(total, first)}"
+        if len(having) > 1:
+            said = f"folder: {text.format(total, first)} (in {len(having)} of {len(parts)} files)"
+        assert said in notes
+
+
+@pytest.fixture
+def shards(here: Path) -> str:
+    """A folder of SGD's layout; each file has a state that lists a slot twice, and each another slot."""
+    Path("data").mkdir()
+    for number, slot in enumerate(("area", "name", "stars", "type")):
+        values = {f"hotel-{slot}": ["a"], f"hotel-semi-{slot}": ["b"]}
+        frames = [{"service": "hotel", "state": {"slot_values": values}}]
+        turns = [{"speaker": "USER", "utterance": "x", "frames": frames}]
+        content = [{"dialogue_id": f"{number}_0", "turns": turns}]
+        Path(f"data/dialogues_{number:03}.json").write_text(json.dumps(content))
+    return "data"
+
+
+def test_a_folders_notes_are_told_once(shards: str) -> None:
+    code, _, err = run("score", shards, "--gold", shards, "-m", "jga")
+    assert code == 0
+    assert [line for line in err.splitlines() if "slot twice" in line] == [
+        f"note: data: 4 {side} states list a slot twice with different values; the last is kept "
+        "(first: dialogue 0_0, turn 0, slot hotel-area) (in 4 of 4 files)"
+        for side in ("gold", "pred")
+    ]
+    with pytest.warns(DstbenchWarning) as caught:
+        dstbench.open_runs(shards, gold=shards)
+    told = [str(warning.message) for warning in caught]
+    assert len(told) == len(set(told)) + 2  # gold and predictions are of one folder here
+    code, _, err = run("convert", shards, "--gold", shards, "-o", "long.parquet")
+    assert code == 0
+    assert sum("slot twice" in line for line in err.splitlines()) == 2

@@ -1,0 +1,125 @@
+"""Runs that lack different turns are compared over those that all have: as if there were no others."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench.errors import DstbenchWarning
+from dstbench.runs.common import over_common_turns
+from tests.corpora import States, dialogues, states_of_a_turn
+
+METRICS = "jga,sa,rsa,f1,fga,gca,tla,missed"
+
+
+@st.composite
+def runs_with_gaps(draw: st.DrawFn) -> dict[str, States]:
+    """Two or three runs over one gold; turns without a prediction have no ``pred``."""
+    gold = dialogues(draw, states_of_a_turn, prefix="MUL", most=4, most_turns=4)
+    runs = {}
+    for name in ("one", "two", "three")[: draw(st.integers(2, 3))]:
+        states = [{**state, "pred": draw(states_of_a_turn)} for state in gold]
+        for state in states:
+            if draw(st.sampled_from([False, False, False, True])):
+                del state["pred"]
+        runs[name] = states
+    return runs
+
+
+@given(runs=runs_with_gaps(), as_tables=st.booleans())
+def test_a_comparison_over_common_turns_is_one_without_the_others(
+    runs: dict[str, States], as_tables: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    turns = [{(state["dialogue_id"], state["turn"]) for state in states if "pred" in state} for states in runs.values()]
+    common = set.intersection(*turns)
+    assume(len({dialogue for dialogue, _ in common}) > 1)
+    only = {
+        name: [state for state in states if (state["dialogue_id"], state["turn"]) in common]
+        for name, states in runs.items()
+    }
+    given_runs: dict[str, object] = dict(runs)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DstbenchWarning)
+        if as_tables:
+            folder = tmp_path_factory.mktemp("runs")
+            for run in dstbench.open_runs(runs, missing="intersect"):
+                dstbench.write_long(run, folder / f"{run.name}.parquet")
+                given_runs[run.name] = str(folder / f"{run.name}.parquet")
+        compared = dstbench.compare(given_runs, metrics=METRICS, missing="intersect", resamples=20)
+        wanted = dstbench.compare(only, metrics=METRICS, missing="intersect", resamples=20)
+    for name in ("scores", "differences", "design"):
+        assert getattr(compared, name).equals(getattr(wanted, name)), name
+    said = [str(warning.message) for warning in caught if "compared over" in str(warning.message)]
+    every = len(set.union(*turns))
+    differ = any(of_run != turns[0] for of_run in turns)
+    assert (
+        said
+        == [
+            f"compared over the {len(common):,} of {every:,} turns that all {len(runs)} runs have (--missing intersect)"
+        ]
+        * differ
+    )
+
+
+def _run(turns: range, missing: str = "intersect") -> dstbench.Run:
+    states = [
+        {"dialogue_id": "D", "turn": turn, "gold": {"hotel-area": "north"}}
+        | ({"pred": {"hotel-area": "north"}} if turn in turns else {})
+        for turn in range(6)
+    ]
+    return dstbench.open_runs({f"{turns.start}": states}, missing=missing)[0]  # type: ignore[arg-type]
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_runs_are_cut_only_where_turns_were_left_out() -> None:
+    same, other = _run(range(4)), _run(range(2, 6))
+    assert over_common_turns([same]) == [same]
+    assert over_common_turns([same, same]) == [same, same]
+    wrong = [_run(range(4), "wrong"), _run(range(2, 6), "wrong")]
+    assert over_common_turns(wrong) == wrong
+    cut = over_common_turns([same, other, wrong[0]])
+    assert [run.read()["turn"].to_list() for run in cut] == [[2, 3]] * 3
+    assert [run.meta["coverage"]["turns"] for run in cut] == [2, 2, 2]
+    with pytest.raises(dstbench.DstbenchError, match="0, 4: no turn is in all runs\nhint: are they of one test set"):
+        over_common_turns([_run(range(2)), _run(range(4, 6))])
+
+
+def test_gold_that_differs_is_still_told() -> None:
+    one = [{"dialogue_id": f"D{n}", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}} for n in range(3)]
+    other = [{**state, "gold": {"hotel-area": "south"}} for state in one[1:]] + [{**one[0], "pred": {}}]
+    del other[2]["pred"]
+    with (
+        pytest.warns(DstbenchWarning),
+        pytest.raises(dstbench.DstbenchError, match=r"its gold is not that of one: 'south' instead of 'north'"),
+    ):
+        dstbench.compare({"one": one, "other": other}, missing="intersect")
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_every_command_that_compares_runs_does_so() -> None:
+    gold = {"hotel-area": "north"}
+    runs: dict[str, States] = {}
+    for lacking, name in enumerate(("one", "other")):
+        runs[name] = [
+            {"dialogue_id": f"D{dialogue}", "turn": turn, "gold": gold}
+            | ({"pred": gold if turn == lacking else {}} if (dialogue, turn) != (lacking, 0) else {})
+            for dialogue in range(4)
+            for turn in range(2)
+        ]
+    results = {
+        "compare": dstbench.compare(runs, missing="intersect", resamples=20).scores,
+        "compare_metrics": dstbench.compare_metrics(runs, metrics="jga,f1", missing="intersect", resamples=20).scores,
+        "report": dstbench.report(runs, metrics="jga,f1", missing="intersect").leaderboard.scores,
+    }
+    for command, rows in results.items():
+        assert rows["signature"].str.contains("|d:4|t:6|", literal=True).all(), command
+    incomplete = {
+        name: [{**state, "pred": state.get("pred", {})} for state in states if "pred" in state]
+        for name, states in runs.items()
+    }
+    with pytest.raises(dstbench.DstbenchError, match="--missing intersect leaves them out for all runs"):
+        dstbench.compare(incomplete)
