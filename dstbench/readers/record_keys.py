@@ -71,6 +71,13 @@ class Fields:
         """Whether the state may be gold or predicted, as its key does not say it."""
         return self.gold is not None and self.gold == self.pred
 
+    @property
+    def are_own(self) -> bool:
+        """Whether the keys are dstbench's own."""
+        own = (OWN.dialogue, OWN.turn, OWN.gold, OWN.pred)
+        sides = zip((self.dialogue, self.turn, self.gold, self.pred), own, strict=True)
+        return self.slot is None and all(key in (None, name) for key, name in sides)
+
 
 class Samples:
     """What stands under each key in some of the records.

@@ -37,17 +37,22 @@ def _chosen(source: Source, rows: Sequence[Row], *, need_states: bool = True) ->
         raise source.error(f"{rows[0].place}{error.what}", error.hint, **where(rows[0])) from None
 
 
-def collect(source: Source, states: StatesBuilder, rows: Sequence[Row]) -> None:
+def collect(source: Source, states: StatesBuilder, rows: Sequence[Row]) -> Fields | None:
     """Check records, and add their turns and states.
 
     Args:
         source: Their file, for its keys and messages.
         states: Where to add them.
         rows: The records.
+
+    Returns:
+        Their keys; None: there is no record.
     """
-    if rows:
-        samples, fields = _chosen(source, rows)
-        _Reading(source, rows, samples, fields).add(states)
+    if not rows:
+        return None
+    samples, fields = _chosen(source, rows)
+    _Reading(source, rows, samples, fields).add(states)
+    return fields
 
 
 def spoken(source: Source, rows: Sequence[Row]) -> Iterator[Said]:

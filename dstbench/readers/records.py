@@ -15,6 +15,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -122,6 +123,9 @@ def from_memory(records: Iterable[Any], name: str, keys: Keys | None = None) -> 
         records: Records as in a file, or a frame of them.
         name: What messages call them.
         keys: The keys that the user gives.
+
+    Returns:
+        Their states; the format is that of lines with the same keys.
     """
     source, builder = Source(name), StatesBuilder(name, FORMAT.name)
     source.keys, source.hint = keys, FORMAT.hint
@@ -129,8 +133,9 @@ def from_memory(records: Iterable[Any], name: str, keys: Keys | None = None) -> 
         rows = list(frame_rows(records) if isinstance(records, pl.DataFrame) else _rows_in(list(records), keys))
     except Broken as error:
         raise source.misshapen(str(error)) from None
-    collect(source, builder, rows)
-    return noting_vanishing_slots(builder.build())
+    fields = collect(source, builder, rows)
+    states = noting_vanishing_slots(builder.build())
+    return replace(states, format="jsonl") if fields is not None and fields.are_own else states
 
 
 def read(source: Source, states: StatesBuilder) -> None:

@@ -121,9 +121,11 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
 
 def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
     """Whether a frame is a long table, or seems to be meant as one, rather than records of turns."""
-    from dstbench.readers.records import have_states
+    if _SLOT in frame.collect_schema():
+        return True
+    from dstbench.readers.records import have_states  # loads many modules, which long tables do not need
 
-    return _SLOT in frame.collect_schema() or not have_states(frame.head(_SAMPLE).collect(), options.keys)
+    return not have_states(frame.head(_SAMPLE).collect(), options.keys)
 
 
 def _holds_records(file: File, options: ReadOptions) -> bool:
