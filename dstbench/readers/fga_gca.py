@@ -32,7 +32,9 @@ _MARKS: Final = dict[str, dict[str, list[int]]]
 
 def _sniff(source: Source) -> bool:
     """Whether turns hold ``gt`` or ``pr``, and no other name of a prediction, as slots of STAR's files do."""
-    return any(turn.keys() & {"gt", "pr"} and not name_record(turn) for turn in source.objects_at(2))
+    return any(
+        turn.keys() & {"gt", "pr"} and not name_record(turn.keys() - {"gt", "pr"}) for turn in source.objects_at(2)
+    )
 
 
 def _read(source: Source, states: StatesBuilder) -> None:

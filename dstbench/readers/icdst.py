@@ -12,6 +12,7 @@ import msgspec
 
 from dstbench.readers.columns import Columns, Objects, Tokens
 from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
+from dstbench.readers.key_names import name_sides
 from dstbench.readers.state_cells import StateCells
 from dstbench.readers.states import with_note
 
@@ -36,6 +37,12 @@ class _SpokenTurn(msgspec.Struct):
     ID: str
     turn_id: int
     dialog: _SpokenTexts = msgspec.field(default_factory=_SpokenTexts)
+
+
+def _sniff(source: Source) -> bool:
+    """Whether turns have the keys of gold, and no prediction under another key than ``pred``."""
+    turns = [turn for turn in source.objects_at(1, list) if turn.keys() >= {"ID", "turn_id", "slot_values"}]
+    return any("pred" in turn or not name_sides(turn, "pred") for turn in turns)
 
 
 def _layout(file: Tokens) -> Columns:
@@ -76,7 +83,7 @@ FORMAT: Final = Format(
     title="IC-DST, RefPyDST (running_log.json; gold mw2x_100p_test.json)",
     example='[{"ID": "MUL9901.json", "turn_id": 0, "slot_values": {"hotel-area": "north"}, "pred": {}}]',
     shape=list[IcdstTurn],
-    sniff=lambda source: any(turn.keys() >= {"ID", "turn_id", "slot_values"} for turn in source.objects_at(1, list)),
+    sniff=_sniff,
     reader=_read,
     layout=_layout,
     finish=_doubt_gold,

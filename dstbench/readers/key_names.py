@@ -28,15 +28,17 @@ _GOLD_WEAK: Final = frozenset({
 _PRED: Final = frozenset({
     "pred", "preds", "predict", "predicts", "predicted", "prediction", "predictions", "hyp", "hypothesis",
 })  # fmt: skip
-_PRED_WEAK: Final = frozenset({"output", "outputs", "generated", "generation", "gen", "inferred"})
+_PRED_WEAK: Final = frozenset({
+    "output", "outputs", "generated", "generation", "gen", "inferred", "response", "responses", "completion",
+})  # fmt: skip
 # Words that say so beside a word of states only.
 _PRED_BESIDE: Final = frozenset({"total", "model", "tracked", "parsed", "result"})
 _KNOWN: Final = _STATE | _NEUTRAL | _GOLD | _GOLD_WEAK | _PRED | _PRED_WEAK | _PRED_BESIDE
 # What one turn adds or changes; and what was true in another turn.
 _OF_TURN: Final = frozenset({"turn", "delta", "deltas", "update", "updates", "change", "changes", "diff"})
 _OF_ANOTHER: Final = frozenset({"last", "prev", "previous", "prior", "initial", "init", "next", "old", "before"})
-# Names that do not mean what their words say: TRADE's gold is cumulative.
-_EXACTLY: Final[dict[str, tuple[Side, int]]] = {"turn_belief": ("gold", 0)}
+# Names that do not mean what their words say: TRADE's gold is cumulative; FGA abbreviates.
+_EXACTLY: Final[dict[str, tuple[Side, int]]] = {"turn_belief": ("gold", 0), "pr": ("pred", 0)}
 
 # No name of a key is longer.
 _LONGEST: Final = 100
@@ -100,8 +102,8 @@ def says_its_side(key: str) -> bool:
 
 
 def name_record(keys: Iterable[str]) -> bool:
-    """Whether these keys name a dialogue or predictions, so that what has them is a record on its own."""
-    return name_sides(keys, "pred") or any(folded(key) in DIALOGUE for key in keys)
+    """Whether these keys name a dialogue, a turn or predictions, so that what has them is a record on its own."""
+    return name_sides(keys, "pred") or any(folded(key) in DIALOGUE + TURN for key in keys)
 
 
 def meaning(key: str) -> Meaning | None:

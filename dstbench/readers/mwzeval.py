@@ -29,7 +29,7 @@ def _sniff(source: Source) -> bool:
         turns = [turn for turn in dialogue[:20] if isinstance(turn, dict)] if isinstance(dialogue, list) else []
         keys = {key for turn in turns for key in turn}
         if keys & {"response", "state"}:
-            return "bspn_gen" not in keys and not name_record(keys)
+            return "bspn_gen" not in keys and not name_record(keys - {"response"})
     return False
 
 

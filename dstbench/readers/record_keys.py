@@ -7,6 +7,7 @@ cumulative state is preferred to that of one turn. If two keys have equal claims
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,6 +25,8 @@ _IDS: Final = frozenset(key_names.DIALOGUE + key_names.TURN)
 USUAL: Final = {
     "gold": ("gold", "ground_truth", "gold_state"), "pred": ("pred", "prediction", "predicted", "pred_state"),
 }  # fmt: skip
+#: An id that ends in the turn.
+FLAG: Final = re.compile(r"(.+?)[-_](?:turn[-_]?)?([0-9]{1,9})", re.IGNORECASE | re.DOTALL)
 # Records of the same keys of which values are looked at.
 _SAMPLE: Final = 200
 _WORDS: Final = {"gold": "the gold state", "pred": "the prediction", "either": "the state"}
@@ -168,6 +171,7 @@ def choose(samples: Samples, given: Keys | None, *, named_outside: bool = False,
     if gold is None and pred is None and need_states:
         raise _without_states(samples, states)
     dialogues = [key for key in samples.named(key_names.DIALOGUE) if key not in (*taken, gold, pred)]
+    dialogues += [key for key in samples.named(key_names.TURN) if key not in taken and samples.mostly(_is_flag, key)]
     dialogue = given.dialogue or _first(samples, _is_id, dialogues)
     if dialogue is None and not named_outside:
         raise KeysError(f"no key for the dialogue ({_listed(samples)})", "--keys id=KEY names it")
@@ -179,7 +183,7 @@ def choose(samples: Samples, given: Keys | None, *, named_outside: bool = False,
         pred,
         slots[0] if is_long else None,
         domains[0] if domains else None,
-        () if is_long else tuple(key for key in holding if key not in (gold, pred)),
+        () if is_long else _others(samples, holding, (gold, pred), taken),
         tuple(
             key for key, said in meanings.items()
             if key not in states and said.rank == 0 and {"gold": gold, "pred": pred}.get(said.side, key) is None
@@ -188,8 +192,16 @@ def choose(samples: Samples, given: Keys | None, *, named_outside: bool = False,
 
 
 def ids(samples: Samples) -> list[str]:
-    """The keys that may be ids of dialogues, in order of preference."""
-    return [key for key in samples.named(key_names.DIALOGUE) if samples.mostly(_is_id, key)]
+    """The keys that may be ids of dialogues, or of turns, in order of preference."""
+    return [key for key in samples.named(key_names.DIALOGUE + key_names.TURN) if samples.mostly(_is_id, key)]
+
+
+def _others(
+    samples: Samples, holding: Sequence[str], sides: Collection[str | None], taken: Collection[str | None]
+) -> tuple[str, ...]:
+    """Further keys that hold states; those whose names do not say it, only if a side has none."""
+    every = [key for key in samples.values if isinstance(key, str) and samples.holds_states(key, surely=True)]
+    return tuple(key for key in (every if None in sides else holding) if key not in (*sides, *taken))
 
 
 def _first(samples: Samples, kind: Callable[[Any], bool], keys: Sequence[str]) -> str | None:
@@ -252,7 +264,9 @@ def _without_states(samples: Samples, states: Mapping[str, Meaning]) -> KeysErro
         what = (
             f"the only states are named as those of single turns, and scores need cumulative ones: {', '.join(of_turn)}"
         )
-        return KeysError(what, f"if they are cumulative, --keys pred={of_turn[0]} takes them so")
+        of_sides = {states[key].side.replace("either", "pred"): key for key in reversed(of_turn)}
+        option = ",".join(f"{side}={of_sides[side]}" for side in ("gold", "pred") if side in of_sides)
+        return KeysError(what, f"if they are cumulative, --keys {option} takes them so")
     keys = [key for key in samples.values if not isinstance(key, str) or folded(key) not in _IDS]
     holding = [key for key in keys if samples.holds_states(key, surely=True)]
     what = f"neither gold nor pred; unknown keys: {', '.join(sorted(map(str, keys))[:12]) or 'none'}"
@@ -270,7 +284,7 @@ def similar(keys: Collection[str], names: Sequence[str]) -> str | None:
 
 def _turn(samples: Samples, taken: Collection[str | None]) -> str | None:
     """The key of the turn's number; None: there is none."""
-    keys = [key for key in samples.named(key_names.TURN) if key not in taken]
+    keys = [key for key in samples.named(key_names.TURN) if key not in taken and not samples.mostly(_is_flag, key)]
     numbers = [key for key in keys if samples.mostly(_is_number, key)]
     if any(samples.values[key] != samples.values[numbers[0]] for key in numbers[1:]):
         what = f"{len(numbers)} keys could be the turn: {', '.join(numbers)}"
@@ -291,6 +305,10 @@ def _is_id(value: Any) -> bool:
     return (isinstance(value, str) and "\n" not in value and len(value.split()) < 4) or (
         isinstance(value, (int, float)) and not isinstance(value, bool)
     )
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, str) and FLAG.fullmatch(value) is not None
 
 
 def _is_number(value: Any) -> bool:

@@ -34,7 +34,7 @@ def _chosen(source: Source, rows: Sequence[Row], *, need_states: bool = True) ->
         outside = rows[0].dialogue is not None
         return samples, choose(samples, source.keys, named_outside=outside, need_states=need_states)
     except KeysError as error:
-        raise source.error(f"{rows[0].place}{error.what}", error.hint, **where(rows[0])) from None
+        raise source.error(error.what, error.hint) from None
 
 
 def collect(source: Source, states: StatesBuilder, rows: Sequence[Row]) -> Fields | None:
@@ -190,6 +190,7 @@ class _Reading:
         keys = [(key, word) for key, word in told if key is not None]
         plain_keys = {key for key, word in keys if vars(OWN).get(word) == key or folded(key) == word}
         groups = [*dict.fromkeys(row.group for row in self._rows)] if fields.dialogue is not None else []
+        groups = [] if any(map(str.isdecimal, "".join(map(str, groups)))) else groups  # they are ids
         further = [
             f"{' and '.join(word for key, word in self._turns.told if key is None)} from the objects around the records"
             if None in dict(self._turns.told) else "",

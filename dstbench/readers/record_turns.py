@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
-from dstbench.readers.record_keys import OWN, Fields, Samples, ids, turn_number
+from dstbench.readers.record_keys import FLAG, OWN, Fields, Samples, ids, turn_number
 from dstbench.readers.record_layout import Row
 from dstbench.readers.source import Source
 from dstbench.readers.state_cells import plain
 from dstbench.readers.state_text import named
-
-# An id that ends in the turn.
-_FLAG: Final = re.compile(r"(.+?)[-_](?:turn[-_]?)?([0-9]{1,9})", re.IGNORECASE | re.DOTALL)
 
 
 def where(row: Row, fields: Fields | None = None) -> dict[str, Any]:
@@ -67,7 +63,7 @@ class Turns:
     def _flags(self, key: str | None) -> list[tuple[str, int]] | None:
         """Dialogues and turns, if the ids under a key have both; None: they have not."""
         texts = [row.dialogue if key is None else row.record.get(key) for row in self._rows]
-        matches = [_FLAG.fullmatch(text) if isinstance(text, str) else None for text in texts]
+        matches = [FLAG.fullmatch(text) if isinstance(text, str) else None for text in texts]
         if 2 * sum(match is not None for match in matches) <= len(texts) or len(set(map(str, texts))) < len(texts):
             return None
         found = []

@@ -48,12 +48,14 @@ _OMITTED: Final = "none"
 
 
 def _is_cell(cell: object) -> bool:
-    return isinstance(cell, dict) and cell.keys() == {"pred", "gt"}
+    return isinstance(cell, dict) and cell.keys() == {"pred", "gt"} and isinstance(cell["gt"], str)
 
 
 def _sniff(source: Source, *, wrong_only: bool) -> bool:
     """Whether slots of turns hold ``pred`` and ``gt``, and are there all, or only if they are wrong (`wrong_only`)."""
-    return any(map(_is_cell, source.values(2, dict, most=200))) and _is_partial(source.json) == wrong_only
+    turns = [turn for turn in source.values(1, dict, most=200) if isinstance(turn, dict)]
+    cells = (cell for turn in turns for slot, cell in turn.items() if not slot.isdecimal())  # numbers are turns
+    return any(map(_is_cell, cells)) and _is_partial(source.json) == wrong_only
 
 
 def _is_partial(turns: dict[str, Any]) -> bool:

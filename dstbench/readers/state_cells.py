@@ -21,7 +21,7 @@ from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.readers.builder import Pairs, split_triple
 from dstbench.readers.key_names import says_its_side
 from dstbench.readers.source import Source
-from dstbench.readers.state_text import Misfit, Repeated, named, parsed
+from dstbench.readers.state_text import Misfit, Repeated, named, parsed, unfenced
 from dstbench.schema.core import BETWEEN
 
 #: A state: slots and values, in which a slot may come twice if they are pairs.
@@ -186,7 +186,7 @@ def could_be_state(cell: Any) -> bool | None:
     if is_missing(cell) or (isinstance(cell, (str, Mapping, list, tuple)) and not cell):
         return None
     if isinstance(cell, str):
-        text = cell.strip()
+        text = unfenced(cell)
         return None if text in ("", "null", "None", "nan") else text[:1] + text[-1:] in ("{}", "[]")
     if isinstance(cell, Mapping):
         if any(not isinstance(key, str) or (cell[key] and says_its_side(key)) for key in cell):

@@ -17,6 +17,7 @@ _STRING: Final = re.compile(r"""('[^']*'|"[^"]*")""")
 _WORD: Final = re.compile(r"\b(?:None|True|False|nan|NaN)\b")
 _WORDS: Final = {"None": "null", "True": "true", "False": "false", "nan": "null", "NaN": "null"}
 _QUOTE, _ESCAPED = '"', '\\"'
+_FENCE: Final = re.compile(r"```\w*\n(.*?)\s*```", re.DOTALL)
 # msgspec's error is a ValueError, as is that of a lone surrogate.
 _NOT_JSON: Final = (ValueError, RecursionError)
 # What Python does not know, but JSON does, or prints itself.
@@ -46,7 +47,7 @@ def parsed(text: str) -> Any:
     Raises:
         Misfit: It is neither.
     """
-    stripped = text.strip()
+    stripped = unfenced(text)
     if stripped in ("", "nan", "NaN"):
         return None
     try:
@@ -54,6 +55,13 @@ def parsed(text: str) -> Any:
     except _NOT_JSON:
         value = _from_python(stripped)
     return parsed(value) if isinstance(value, str) and value != text else value
+
+
+def unfenced(text: str) -> str:
+    """A text without the space around it, or the Markdown fence in which language models put JSON."""
+    stripped = text.strip()
+    fence = _FENCE.fullmatch(stripped) if stripped.startswith("```") else None
+    return fence[1] if fence else stripped
 
 
 def _from_json(text: str) -> Any:

@@ -62,6 +62,11 @@ def _is_predicted(key: str) -> bool:
     return key.startswith(_PREDICTED)
 
 
+def _sniff(source: Source) -> bool:
+    turns = [turn for dialogue in source.objects_at(1, dict) for turn in dialogue.values() if isinstance(turn, dict)]
+    return any(_is_predicted(key) for turn in turns for key in turn)
+
+
 def _read(source: Source, states: StatesBuilder) -> None:
     for dialogue, turns in source.whole(_SHAPE, "dialogue", "turn").items():
         for turn, state in turns.items():
@@ -157,7 +162,7 @@ FORMAT: Final = Format(
     title="TRADE (all_prediction_TRADE.json) and descendants",
     example='{"MUL9901.json": {"0": {"turn_belief": ["hotel-area-north"], "pred_bs_ptr": ["hotel-area-north"]}}}',
     shape=_SHAPE,
-    sniff=lambda source: any(_is_predicted(key) for turn in source.objects_at(2) for key in turn),
+    sniff=_sniff,
     reader=_read,
     layout=by_key("turn_belief".__eq__, _is_predicted, Tokens.pairs),
 )

@@ -120,7 +120,9 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
 
 
 def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
-    """Whether a frame is a long table, or seems to be meant as one, rather than records of turns."""
+    """Whether a frame is a long table, or seems to be meant as one, rather than records, whose keys users may give."""
+    if options.keys is not None and not options.keys.optional:
+        return False
     if _SLOT in frame.collect_schema():
         return True
     from dstbench.readers.records import have_states  # loads many modules, which long tables do not need

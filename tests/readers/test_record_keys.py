@@ -89,7 +89,7 @@ REFUSED: dict[str, tuple[Any, list[str]]] = {
     "states of single turns only": (
         _record(gold_turn_label=NORTH, pred_turn_label=NORTH),
         ["the only states are named as those of single turns", "gold_turn_label, pred_turn_label",
-         "hint: if they are cumulative, --keys pred=gold_turn_label"],
+         "hint: if they are cumulative, --keys gold=gold_turn_label,pred=pred_turn_label"],
     ),
     "a typo": (_record(gold=NORTH, perd=NORTH), ["no pred; unknown keys: perd", "'perd': did you mean pred?"]),
     "a typo of gold": (_record(glod=NORTH, pred=NORTH), ["no gold; unknown keys: glod", "did you mean gold?"]),

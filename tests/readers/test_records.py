@@ -208,6 +208,15 @@ def test_frames_of_records_are_read_as_lists(
     assert table_of(path, keys=keys).equals(wanted)
 
 
+def test_a_frame_of_slots_under_other_names() -> None:
+    """Whoever gives keys means records, not a long table."""
+    frame = pl.DataFrame({"d": ["MUL1"], "t": [0], "slot": ["hotel-area"], "g": ["north"], "p": ["south"]})
+    keys = {"id": "d", "turn": "t", "gold": "g", "pred": "p"}
+    assert table_of(frame, keys=keys).rows() == [("MUL1", 0, "hotel-area", "north", "south")]
+    with pytest.raises(dstbench.DstbenchError, match="no record has the key 'q'"):
+        table_of(dstbench.scan(EXAMPLE).drop("run"), keys={"pred": "q"})
+
+
 def test_a_frame_whose_states_are_lists_of_slots() -> None:
     """As Arrow writes maps."""
     state = [{"key": "hotel-area", "value": "north"}]
@@ -248,6 +257,67 @@ def test_a_loose_format_yields_to_another_in_a_folder(here: Path) -> None:
         dstbench.read("out")
     Path("out/states.json").unlink()
     assert dstbench.read("out").format == "csv"
+
+
+N, NESTED = {"hotel-area": "north"}, {"hotel": {"area": "north"}}
+#: What repositories write, or might, that looks like another format at a glance.
+LAYOUTS: dict[str, Any] = {
+    "not FGA's, and not STAR's": {"MUL1": {"0": {"gt": N, "pred": N}, "1": {"gt": N, "pred": N}}},
+    "the same in lists": {"MUL1": [{"gt": NESTED, "pred": NESTED}, {"gt": NESTED, "pred": NESTED}]},
+    "the same as text": {"MUL1": {str(turn): {"gt": json.dumps(N), "pred": json.dumps(N)} for turn in (0, 1)}},
+    "by index": {str(turn): {"dialogue_id": "MUL1", "turn_id": turn, "gold": N, "pred": N} for turn in (0, 1)},
+    "not IC-DST's": [{"ID": "MUL1.json", "turn_id": turn, "slot_values": N, "prediction": N} for turn in (0, 1)],
+    "under predictions": {"metadata": {"model": "x"}, "predictions": [
+        {"dialogue_id": "MUL1", "turn": turn, "ground_truth": N, "prediction": N} for turn in (0, 1)
+    ]},
+    "turns in a dialogue": {"MUL1.json": {"domains": ["hotel"], "turns": [
+        {"user": "hello", "gold_state": NESTED, "pred_state": NESTED} for _ in range(2)
+    ]}},
+    "not SGD's": [{"dialogue_id": "MUL1.json", "services": ["hotel"], "turns": [
+        {"turn_id": turn, "speaker": "USER", "gold": N, "pred": N} for turn in (0, 1)
+    ]}],
+    "both sides in an object": [
+        {"dialogue_id": "MUL1", "turn_id": turn, "belief_state": {"gold": NESTED, "prediction": NESTED}}
+        for turn in (0, 1)
+    ],
+    "lists of dialogues": [[{"dialogue_id": "MUL1", "turn": turn, "gold": N, "pred": N} for turn in (0, 1)]],
+    "by dialogue and turn in one": {f"MUL1.json_{turn}": {"pred": N, "gold": N} for turn in (0, 1)},
+    "in words": [
+        {"Dialogue ID": "MUL1", "Turn ID": str(turn), "Gold State": json.dumps(N), "Predicted State": str(N)}
+        for turn in (0, 1)
+    ],
+    "TRADE's keys, in records": {"results": [
+        {"dialogue_idx": "MUL1.json", "turn_idx": turn, "turn_belief": pairs(N), "pred_bs_ptr": pairs(N)}
+        for turn in (0, 1)
+    ]},
+    "TRADE's data, and predictions": [{"dialogue_idx": "MUL1.json", "domains": ["hotel"], "dialogue": [
+        {"turn_idx": turn, "belief_state": [{"slots": [["hotel-area", "north"]], "act": "inform"}], "turn_label": [],
+         "transcript": "hello", "pred_belief": N} for turn in (0, 1)
+    ]}],
+    "T5DST's keys, in records": {"details": [
+        {"dial_id": "MUL1", "turn_id": turn, "turn_belief": pairs(N), "pred_belief": pairs(N)} for turn in (0, 1)
+    ]},
+    "T5DST's data, and predictions": [{"dial_id": "MUL1.json", "turns": [
+        {"system": "none", "user": "hello", "state": N, "pred": N} for turn in (0, 1)
+    ]}],
+    "the dialogue in the turn's id": [{"turn_id": f"MUL1.json-{turn}", "gold": N, "pred": N} for turn in (0, 1)],
+    "deltas and states before": [
+        {"dialogue_id": "MUL1", "turn_id": turn, "true_belief_state": N, "predicted_belief_state": N,
+         "true_belief_state_delta": {"hotel-area": "x"}, "previous_belief_state": {"hotel-stars": "4"}}
+        for turn in (0, 1)
+    ],
+    "what a language model puts around JSON": [
+        {"id": f"MUL1_{turn}", "label": json.dumps(N), "output": f"```json\n{json.dumps(N)}\n```"} for turn in (0, 1)
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+@quiet
+def test_layouts_of_others_are_found_by_their_content(name: str, here: Path) -> None:
+    Path("p.json").write_text(json.dumps(LAYOUTS[name]))
+    assert dstbench.read("p.json").format == "records"
+    assert table_of("p.json").rows() == [("MUL1", turn, "hotel-area", "north", "north") for turn in (0, 1)]
 
 
 NO_RECORDS: list[Any] = [
