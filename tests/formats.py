@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
+from csv import DictWriter
 from typing import Any
 
 from dstbench.conventions.slots import DATASET_SLOTS
@@ -73,6 +75,69 @@ def jsonl() -> str:
 
 def json_list() -> str:
     return json.dumps(EXAMPLE)
+
+
+def records() -> str:
+    """As a rule-based tracker writes them."""
+    names = {"turn_id": "turn", "predicted": "pred", "ground_truth": "gold"}
+    turns = [{"dial_id": f"{ID}.json", **{key: t[name] for key, name in names.items()}} for t in EXAMPLE]
+    return json.dumps([{**turn, **said} for turn, said in zip(turns, SAID, strict=True)], indent=1)
+
+
+def records_with_flags() -> str:
+    """Dialogue and turn in one key, nested states as text, and labels of single turns, in lines."""
+
+    def line(t: dict[str, Any]) -> dict[str, Any]:
+        sides = {"labels": t["gold"], "output_state": t["pred"]}
+        return {"flag": f"{ID.lower()}-{t['turn']}", "predict_turn_label": {}} | {
+            key: json.dumps(_nested(state)) for key, state in sides.items()
+        }
+
+    return "".join(json.dumps(line(t)) + "\n" for t in EXAMPLE)
+
+
+def records_wrapped() -> str:
+    """Dialogues of turns under another key, with values that are no strings."""
+
+    def state(flat: dict[str, str]) -> dict[str, Any]:
+        return {"taxi-leaveat": None, "hotel-type": []} | {
+            slot: int(value) if value.isdecimal() else [value] for slot, value in flat.items()
+        }
+
+    turns = [{"gt": state(t["gold"]), "prediction": state(t["pred"])} for t in EXAMPLE]
+    return json.dumps({"summary": {"jga": 0.5}, "details": [{"dialogue_idx": ID, "turn_details": turns}]})
+
+
+def state_lists(side: str = "pred") -> str:
+    return json.dumps({ID.lower(): [_nested(t[side]) for t in EXAMPLE]})
+
+
+def state_lists_gold() -> str:
+    return json.dumps({ID.lower(): {str(t["turn"]): t["gold"] for t in reversed(EXAMPLE)}})
+
+
+def csv() -> str:
+    return _csv([
+        {"id": f"{ID.lower()}.json-{t['turn']}", "gold": _nested(t["gold"]), "pred": repr(t["pred"]), **said}
+        for t, said in zip(EXAMPLE, SAID, strict=True)
+    ])  # fmt: skip
+
+
+def csv_long() -> str:
+    """A line per slot, with semicolons, as spreadsheets write them in half of Europe."""
+    return _csv([
+        {"dialogue": ID, "turn": t["turn"], "slot": slot, "gold": t["gold"].get(slot), "pred": t["pred"].get(slot)}
+        for t in EXAMPLE for slot in sorted(t["gold"] | t["pred"])
+    ], delimiter=";")  # fmt: skip
+
+
+def _csv(rows: list[dict[str, Any]], **how: Any) -> str:
+    text = io.StringIO()
+    writer = DictWriter(text, rows[0], lineterminator="\n", **how)
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({key: json.dumps(cell) if isinstance(cell, dict) else cell for key, cell in row.items()})
+    return text.getvalue()
 
 
 def _triples(state: dict[str, str]) -> list[str]:
@@ -451,15 +516,17 @@ WITH_BOTH: dict[str, Callable[[], str]] = {
     "gtpr": gtpr, "trade": trade, "som": som, "t5dst": t5dst, "jsonl": jsonl, "jsonl (list)": json_list,
     "simpletod": simpletod, "parlai": parlai, "checkdst": checkdst, "pptod": pptod, "fnctod": fnctod,
     "star": star, "kage": kage, "convlab": convlab, "icdst": icdst, "trippy": trippy,
+    "records": records, "records (flags)": records_with_flags, "records (wrapped)": records_wrapped, "csv": csv,
+    "csv (slots)": csv_long,
 }  # fmt: skip
 ONLY_PRED: dict[str, Callable[[], str]] = {
     "mwzeval": mwzeval, "savn": savn, "star-partial": star_partial, "convlab-raw": convlab_raw, "dstc10": dstc10,
-    "ldst": ldst, "sgd": sgd_pred,
+    "ldst": ldst, "sgd": sgd_pred, "state-lists": state_lists,
 }  # fmt: skip
 ONLY_GOLD: dict[str, Callable[[], str]] = {
     "star-tsv": star_tsv, "sumbt-tsv": sumbt_tsv, "trade-gold": trade_gold, "t5dst-gold": t5dst_gold,
     "icdst (gold)": icdst_gold, "simpletod-gold": simpletod_gold, "multiwoz": multiwoz, "sgd (gold)": sgd_gold,
-    "convlab-gold": convlab_gold, "crosswoz": crosswoz, "risawoz": risawoz,
+    "convlab-gold": convlab_gold, "crosswoz": crosswoz, "risawoz": risawoz, "state-lists (gold)": state_lists_gold,
 }  # fmt: skip
 #: In two files, of which the second is called `generated_predictions.txt`.
 TWO_FILES: dict[str, Callable[[], tuple[str, str]]] = {"sdp-dst": sdp_dst}

@@ -104,8 +104,10 @@ TURNS: dict[str, Callable[[str], int]] = {
     "risawoz": lambda text: sum(len(dialogue["dialogue"]) for dialogue in _document(text)),
     "dstc2-gold": lambda text: len(_document(text)["turns"]),
     "dstc2": lambda text: sum(len(session["turns"]) for session in _document(text)["sessions"]),
+    "state-lists": _nested,
 }
-#: Formats of which no value is put together from pieces or comes from gold, so that each stands in the file as it is.
+#: Formats of which no value is put together from pieces or comes from gold, so that each, or each of its alternatives,
+#: stands in the file as it is.
 VERBATIM = frozenset(TURNS) - {
     "trippy", "pptod", "fnctod", "star-partial", "convlab-raw", "dstc10", "ldst", "fga-trippy",
     "multiwoz", "sgd",  # lists are joined
@@ -121,7 +123,7 @@ def examine(content: bytes, form: str | None = None) -> str:
     """
     from dstbench.errors import DstbenchError
     from dstbench.readers import Source, read
-    from dstbench.readers.jsonl import from_memory
+    from dstbench.readers.records import from_memory
     from dstbench.runs.align import to_long
     from tests.corpora import EXAMPLE
 
@@ -158,11 +160,12 @@ def is_whole(states: Any, text: str) -> None:
         there = text if "tsv" in states.format else "\0".join(_strings(text))
         for side in sides:
             for value in side.cells["value"].cast(pl.String).unique():
-                assert value in there, f"{value!r} is in no string"
+                parts = [value] if value in there else value.split("|")
+                assert all(part in there for part in parts), f"{value!r} is in no string"
 
 
 def _strings(text: str) -> list[str]:
-    """Every string in JSON, or in JSON Lines."""
+    """Every string in JSON, or in JSON Lines, and every number and boolean as it is written; 4.0 is 4."""
     waiting = _lines(text)
     found: list[str] = []
     while waiting:
@@ -173,6 +176,8 @@ def _strings(text: str) -> list[str]:
             waiting += [*item.keys(), *item.values()]
         elif isinstance(item, list):
             waiting += item
+        elif isinstance(item, (int, float)):
+            found.append(json.dumps(item).removesuffix(".0"))
     return found
 
 

@@ -130,6 +130,11 @@ def test_every_command_runs_or_has_a_reason_not_to(here: Path) -> None:
     Path("ratings.csv").write_text("".join(["dialogue,rating\n", *(f"{name},{len(name)}\n" for name in several)]))
     Path("mylab.py").write_text(FILES["dst-no-extra/no_extra.py"])
     Path("mylab.toml").write_text(re.findall(r"```toml\n(base.*?)```", TOPICS["plugins"], re.DOTALL)[0])
+    names = {"dial_id": "flag", "ground_truth": "ground_truth_m24", "predicted": "predict_history"}
+    records = [
+        {names.get(key, key): value for key, value in record.items()} for record in json.loads(formats.records())
+    ]
+    Path("llm.json").write_text(json.dumps(records))
     Path("db").mkdir()
     Path("db/hotel_db.json").write_text('[{"name": "the copper kettle", "area": "centre"}]')
     ran = set()

@@ -57,7 +57,7 @@ _RARE: Final = frozenset({"bus-arriveby", "bus-book people", "train-book ticket"
 KNOWN_SLOTS: Final = DATASET_SLOTS["multiwoz-35"] | _RARE
 _DOMAINS: Final = frozenset(name.partition("-")[0] for name in KNOWN_SLOTS)
 
-_DOMAIN_PREFIX: Final = re.compile(rf"\[?({'|'.join(sorted(_DOMAINS))})\]?(?:--|[-_ ])", re.IGNORECASE)
+_DOMAIN_PREFIX: Final = re.compile(rf"\[?({'|'.join(sorted(_DOMAINS))})\]?(?:--|[-_. ])", re.IGNORECASE)
 _ALIASES: Final = {
     "price": "pricerange",
     "leave": "leaveat",

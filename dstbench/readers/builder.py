@@ -75,6 +75,13 @@ class SideBuilder:
         self.value.extend([value for _, value in state])
         self.lost += lost
 
+    def state(self, at: int, state: Mapping[str, str] | Sequence[tuple[str, str]]) -> None:
+        """Add a state {slot: value} or [(slot, value)]."""
+        if isinstance(state, Mapping):
+            self.flat(at, state)
+        else:
+            self.cells(at, state)
+
     def triples(self, at: int, triples: Iterable[str]) -> None:
         """Add a state [``domain slot value``]; generated text that is not of this form is counted as lost."""
         pairs = [split_triple(triple) for triple in triples if triple.strip()]

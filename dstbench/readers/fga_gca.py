@@ -16,6 +16,7 @@ import msgspec
 
 from dstbench.readers.columns import Tokens, by_key
 from dstbench.readers.format import Format, NestedState, Source, StatesBuilder
+from dstbench.readers.key_names import name_record
 
 
 class Turn(msgspec.Struct):
@@ -30,8 +31,8 @@ _MARKS: Final = dict[str, dict[str, list[int]]]
 
 
 def _sniff(source: Source) -> bool:
-    """Whether turns hold ``gt`` or ``pr``, and not ``pred``, which slots of STAR's files have beside ``gt``."""
-    return any(turn.keys() & {"gt", "pr"} and "pred" not in turn for turn in source.objects_at(2))
+    """Whether turns hold ``gt`` or ``pr``, and no other name of a prediction, as slots of STAR's files do."""
+    return any(turn.keys() & {"gt", "pr"} and not name_record(turn) for turn in source.objects_at(2))
 
 
 def _read(source: Source, states: StatesBuilder) -> None:

@@ -2,9 +2,10 @@
 
 Conventions: a folder is one run if it holds one file of a known format, or several files of one sharded format; or one
 file of a format of gold per split. Other files (ontologies, schemas, lists of dialogues, logs, SGD's files of metrics)
-are ignored. The dialogues in a subfolder that has the name of a split are of that split; so are those in a file with a
-split in its name (``woz_validate_en.json``), if files beside it name other splits. If such subfolders are in several
-places, and one place is above the others, it is the dataset's (SGD's repository has variants of the dataset below).
+are ignored, and so are files of a loose format beside one of another. The dialogues in a subfolder that has the name of
+a split are of that split; so are those in a file with a split in its name (``woz_validate_en.json``), if files beside
+it name other splits. If such subfolders are in several places, and one place is above the others, it is the dataset's
+(SGD's repository has variants of the dataset below).
 """
 
 from __future__ import annotations
@@ -60,22 +61,29 @@ def data_files(
     first: Format | None = None
     is_one = True
     reason: DstbenchError | None = None
-    while files:
-        file = files.pop(0)  # so that nothing holds on to its content once it has been read
-        if file.foreign is not None:
-            others[file.foreign.what] = others.get(file.foreign.what, 0) + 1
-        form = sniff(file) if may_be_read(file) else None
-        if form is None and not file.is_parquet:
-            reason = reason or (why(file) if may_be_read(file) else None)
-            continue
-        kind = form.name if form else "long table"
-        data.append((file.name, kind))
-        first = first or form
-        is_part = form is not None and form is first and (len(data) == 1 or _is_part(form, file, splits))
-        splits.add(file.split)
-        is_one = is_one and is_part
-        if form is not None and is_part:
-            yield file, form
+    loose: list[Source] = []
+    for is_last in (False, True):
+        while files:
+            file = files.pop(0)  # so that nothing holds on to its content once it has been read
+            if file.foreign is not None and not is_last:
+                others[file.foreign.what] = others.get(file.foreign.what, 0) + 1
+            form = sniff(file) if may_be_read(file) else None
+            if form is None and not file.is_parquet:
+                reason = reason or (why(file) if may_be_read(file) else None)
+                continue
+            if form is not None and form.loose and not is_last:
+                file.forget()
+                loose.append(file)
+                continue
+            kind = form.name if form else "long table"
+            data.append((file.name, kind))
+            first = first or form
+            is_part = form is not None and form is first and (len(data) == 1 or _is_part(form, file, splits))
+            splits.add(file.split)
+            is_one = is_one and is_part
+            if form is not None and is_part:
+                yield file, form
+        files = [] if data else loose
     if not data:
         kinds_of_others = "".join(f"; {what}: {count}" for what, count in others.items())
         what = f"a folder without a file of a known format ({number} files{kinds_of_others})"

@@ -52,6 +52,7 @@ class Format:
         outline: Yields each dialogue of a source and the number of its turns, and decodes nothing else of a large file;
             raises msgspec's errors for other files. None: the states are read for it.
         free_keys: Whether a record's keys may have other names, which `Source.keys` gives.
+        loose: Whether files that are no data may look like it: in a folder, it counts only where no other format does.
         document: Opens a source for changes, once `read` (and `said`) have checked it; None: files of this format
             cannot be written again.
     """
@@ -68,6 +69,7 @@ class Format:
     finish: Callable[[States], States] | None = None
     sharded: bool = False
     free_keys: bool = False
+    loose: bool = False
     outline: Callable[[Source], Iterator[tuple[str, int]]] | None = None
     said: Callable[[Source], Iterator[Said]] | None = None
     document: Callable[[Source], Document] | None = None
@@ -110,7 +112,8 @@ class Format:
         return table.select(canonical_dialogue(pl.col("dialogue")), numbers).explode("turn").drop_nulls()
 
     def _read_columns(self, source: Source) -> States | None:
-        columns = columns_of(source, self.layout) if self.layout is not None else None
+        by_user = self.free_keys and source.keys is not None
+        columns = columns_of(source, self.layout) if self.layout is not None and not by_user else None
         if columns is None:
             return None
         with suppress(DstbenchError):  # `reader` raises it again, and says where the file is wrong

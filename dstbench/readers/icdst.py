@@ -1,17 +1,18 @@
 """IC-DST's and RefPyDST's ``running_log.json`` (Hu et al. 2022; King & Flanigan 2023), and the gold file beside it.
 
 Conventions: one JSON list of turns with flat cumulative states; items may come in any order. Gold files have no
-``pred``. A note says that a log's gold is doubtful: if gold is ``a|b`` and the prediction is one of the two, the
-authors' scorer replaces gold by the prediction.
+``pred``. As models write the values, they are read as `state_cells` does. A note says that a log's gold is doubtful: if
+gold is ``a|b`` and the prediction is one of the two, the authors' scorer replaces gold by the prediction.
 """
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from dstbench.readers.columns import Columns, Objects, Tokens
 from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
+from dstbench.readers.state_cells import StateCells
 from dstbench.readers.states import with_note
 
 
@@ -20,8 +21,8 @@ class IcdstTurn(msgspec.Struct):
 
     ID: str
     turn_id: int
-    slot_values: dict[str, str]
-    pred: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    slot_values: dict[str, Any]
+    pred: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
 
 class _SpokenTexts(msgspec.Struct):
@@ -44,11 +45,14 @@ def _layout(file: Tokens) -> Columns:
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
+    cells = StateCells()
     for turn in source.objects(IcdstTurn, "ID", None, "slot", turn="turn_id"):
         at = states.turn(turn.ID, turn.turn_id)
-        states.gold.flat(at, turn.slot_values)
-        if turn.pred is not msgspec.UNSET:
-            states.pred.flat(at, turn.pred)
+        for side, state in ((states.gold, turn.slot_values), (states.pred, turn.pred)):
+            if state is not msgspec.UNSET:
+                side.state(at, cells.checked(source, state, dialogue=turn.ID, turn=turn.turn_id))
+    if note := cells.note():
+        states.note(note)
 
 
 def _doubt_gold(states: States) -> States:

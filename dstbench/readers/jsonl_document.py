@@ -31,10 +31,10 @@ class TurnsDocument(Document):
         self._before = [msgspec.json.encode(turn) for turn in self._turns]
         self._is_kept = [True] * len(self._turns)
         for number, turn in enumerate(self._turns):
-            if not (isinstance(turn, dict) and {"dialogue_id", "turn"} <= turn.keys()):
+            if fault := _fault(turn):
                 place = f"{'item' if self._is_list else 'line'} {number + (not self._is_list)}"
-                what = f"{place}: no dialogue_id and turn, so that it cannot be edited"
-                raise source.error(what, "write it with the keys dialogue_id, turn, gold")
+                hint = 'write it as {"dialogue_id": "MUL1", "turn": 0, "gold": {"hotel-area": "north"}}'
+                raise source.error(f"{place}: {fault}, so that it cannot be edited", hint)
 
     def turns(self) -> Iterator[DocumentTurn]:
         for turn in self._turns:
@@ -63,6 +63,15 @@ class TurnsDocument(Document):
             return line
         content = line.rstrip(b"\r\n")
         return laid_out_as(content, self._turns[number]) + line[len(content) :]
+
+
+def _fault(turn: Any) -> str:
+    """Why a turn cannot be edited though it can be read, in words; empty: it can."""
+    if not (isinstance(turn, dict) and {"dialogue_id", "turn"} <= turn.keys()):
+        return "no dialogue_id and turn"
+    gold = turn.get("gold", {})
+    is_flat = isinstance(gold, dict) and all(isinstance(value, str) for value in gold.values())
+    return "" if is_flat else "its gold is no object of slots with a string each"
 
 
 def _lines(raw: bytes) -> list[bytes]:

@@ -94,6 +94,12 @@ def _said(source: Source) -> Iterator[Said]:
             yield teacher.dial_id, teacher.turn_num, system, user
 
 
+def _sniff_checkdst(source: Source) -> bool:
+    """Whether the states are triples, and not JSON in a string, as records may have them."""
+    line = source.first_line("dial_id", "gold", "pred")
+    return line is not None and all(isinstance(s := line[side], str) and s[:1] not in "[{" for side in ("gold", "pred"))
+
+
 FORMAT: Final = Format(
     name="parlai",
     title="ParlAI world logs of DST-BART (Qian et al. 2021)",
@@ -102,7 +108,7 @@ FORMAT: Final = Format(
         '{"text": "hotel area north,"}]]}'
     ),
     shape=ParlaiLine,
-    sniff=lambda source: source.first_line_has("dialog"),
+    sniff=lambda source: isinstance((source.first_line("dialog") or {}).get("dialog"), list),
     reader=_read,
     omits=(_OMITTED,),
     finish=noting_gaps(": is it the sample of 3,000 validation turns that ParlAI evaluates unless told otherwise?"),
@@ -113,7 +119,7 @@ CHECKDST: Final = Format(
     title="CheckDST predictions",
     example='{"dial_id": "mul9901-0", "gold": "hotel area north,", "pred": "hotel area north,"}',
     shape=CheckdstLine,
-    sniff=lambda source: source.first_line_has("dial_id", "gold", "pred"),
+    sniff=_sniff_checkdst,
     reader=_read_checkdst,
     omits=(_OMITTED,),
 )

@@ -11,6 +11,7 @@ from dstbench.plugins import Plugins, origin_of
 from dstbench.readers import (
     convlab,
     crosswoz,
+    csv_records,
     dstc2,
     dstc10,
     fga_gca,
@@ -23,6 +24,7 @@ from dstbench.readers import (
     mwzeval,
     parlai,
     pptod,
+    records,
     risawoz,
     savn,
     sdp_dst,
@@ -31,6 +33,7 @@ from dstbench.readers import (
     simulated,
     som,
     star,
+    state_lists,
     sumbt,
     t5dst,
     trade,
@@ -86,6 +89,10 @@ FORMATS: Final[dict[str, Format]] = {
         risawoz.FORMAT,
         dstc2.GOLD,
         dstc2.FORMAT,
+        # last, as they take any keys
+        csv_records.FORMAT,
+        records.FORMAT,
+        state_lists.FORMAT,
     )
 }
 
@@ -134,9 +141,13 @@ def find_format(source: Source, name: str | Format | None = None) -> Format:
 
 
 def sniff(source: Source) -> Format | None:
-    """The format that the file's content shows, if it is a known one."""
-    form = next((form for form in FORMATS.values() if form.sniff(source)), None)
-    return form or next((form for _, form, _ in PLUGINS.usable() if form.sniff(source)), None)
+    """The format that the file's content shows, if it is a known one; with keys, one whose keys may have any names."""
+    forms = [*FORMATS.values()]
+    if source.keys and not source.keys.optional:
+        forms.sort(key=lambda form: not form.free_keys)
+    exact = next((form for form in forms if not form.loose and form.sniff(source)), None)
+    own = exact or next((form for _, form, _ in PLUGINS.usable() if form.sniff(source)), None)
+    return own or next((form for form in forms if form.loose and form.sniff(source)), None)
 
 
 def has_utterances(name: str) -> bool:
@@ -242,7 +253,8 @@ def _unknown(source: Source) -> tuple[str, str]:
 def _describe(source: Source) -> str:
     """What a file looks like, in a few words."""
     if source.kind == "jsonl":
-        return "JSON Lines whose objects have no dialogue_id"
+        first = next(source.json_lines())[1]
+        return f"JSON Lines whose objects have the keys {', '.join(list(first)[:6])}"
     binary = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"PA": "Parquet"}
     if form := binary.get(source.raw[:2]):
         return f"it looks like {form}, where UTF-8 text is expected"

@@ -168,12 +168,16 @@ class Source(File):
         """Those of `values` that are objects."""
         return [value for value in self.values(depth, top) if isinstance(value, dict)]
 
+    def first_line(self, *keys: str) -> dict[str, Any] | None:
+        """The first of the JSON Lines, if it is an object with these keys, for sniffing."""
+        if self.kind not in ("jsonl", "json"):
+            return None
+        item = next(self.json_lines())[1] if self.kind == "jsonl" else self.sample
+        return item if isinstance(item, dict) and item.keys() >= {*keys} else None
+
     def first_line_has(self, *keys: str) -> bool:
         """Whether the first of the JSON Lines is an object with these keys, for sniffing."""
-        if self.kind not in ("jsonl", "json"):
-            return False
-        item = next(self.json_lines())[1] if self.kind == "jsonl" else self.sample
-        return isinstance(item, dict) and item.keys() >= {*keys}
+        return self.first_line(*keys) is not None
 
     def split_key(self, key: str, separator: str, what: str = "the key") -> tuple[str, str]:
         """Dialogue and turn of a key such as ``MUL0484.json_3`` or ``mul0484-3``, split at the last separator."""

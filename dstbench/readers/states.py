@@ -9,12 +9,15 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
 from dstbench.errors import DstbenchError, warn
 from dstbench.schema.record import Record
+
+# Turns from which on it is noted that slots vanish.
+_FEW: Final = 50
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,34 @@ def noting_gaps(cause: str) -> Callable[[States], States]:
         return with_note(states, f"{gaps:,} turns between others are not in the file{cause}") if gaps else states
 
     return finish
+
+
+def noting_vanishing_slots(states: States) -> States:
+    """A `Format.finish` that notes if most states lack slots of the turn before, as states of single turns do."""
+    side = states.gold or states.pred
+    if side is None:
+        return states
+    turns = side.turns.with_row_index("at").sort("dialogue", "turn")
+    turns = turns.with_columns(later=pl.col("at").shift(-1).over("dialogue"))
+    kept = (
+        side.cells.select("at", "slot")
+        .join(turns.select("at", "later"), on="at")
+        .join(side.cells.select(later="at", slot="slot"), on=["later", "slot"])
+    )
+    listed = side.cells.group_by("at").len("listed").join(turns.drop_nulls("later"), on="at", how="semi")
+    lost = (
+        listed.join(kept.group_by("at").len("kept"), on="at", how="left")
+        .filter(pl.col("kept").fill_null(0) < pl.col("listed"))
+        .height
+    )
+    if listed.height < _FEW or 2 * lost <= listed.height:
+        return states
+    what = "gold" if side is states.gold else "predicted"
+    return with_note(
+        states,
+        f"{lost:,} of {listed.height:,} {what} states lose slots by the next turn: if they are states of single turns, "
+        "give cumulative ones; they are scored as they are",
+    )
 
 
 def name_of_all(files: Sequence[str]) -> str:

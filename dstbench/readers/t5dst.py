@@ -16,6 +16,8 @@ from dstbench.conventions.slots import canonical_slot
 from dstbench.readers.columns import Tokens, by_key
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
 from dstbench.readers.format import Format, Source, StatesBuilder
+from dstbench.readers.key_names import name_sides
+from dstbench.readers.source import values
 
 
 class Turn(msgspec.Struct):
@@ -74,6 +76,18 @@ def _read_gold(source: Source, states: StatesBuilder) -> None:
             states.gold.flat(states.turn(dialogue.dial_id, number), turn.state.slot_values)
 
 
+def _sniff(source: Source) -> bool:
+    dialogues = [turns for d in source.objects_at(1, dict) if isinstance(turns := d.get("turns"), dict)]
+    return any("pred_belief" in turn for turns in dialogues for turn in turns.values() if isinstance(turn, dict))
+
+
+def _sniff_gold(source: Source) -> bool:
+    """Whether dialogues have a ``dial_id`` and ``turns``, and the turns no predictions."""
+    dialogues = [dialogue for dialogue in source.objects_at(1, list) if dialogue.keys() >= {"dial_id", "turns"}]
+    turns = [turn for dialogue in dialogues for turn in values(dialogue["turns"], 1) if isinstance(turn, dict)]
+    return bool(dialogues) and not any(name_sides(turn, "pred") for turn in turns)
+
+
 class _Document(JsonDocument):
     name = "dial_id"
 
@@ -101,7 +115,7 @@ FORMAT: Final = Format(
         '{"0": {"turn_belief": ["hotel-area-north"], "pred_belief": ["hotel-area-north"]}}}}'
     ),
     shape=dict[str, Dialogue],
-    sniff=lambda source: any("pred_belief" in turn for turn in source.objects_at(3)),
+    sniff=_sniff,
     reader=_read,
     layout=by_key("turn_belief".__eq__, "pred_belief".__eq__, Tokens.pairs, under="turns"),
 )
@@ -111,7 +125,7 @@ GOLD: Final = Format(
     holds=("gold",),
     example='[{"dial_id": "MUL9901.json", "turns": [{"state": {"slot_values": {"hotel-area": "north"}}}]}]',
     shape=list[T5Dialogue],
-    sniff=lambda source: any(d.keys() >= {"dial_id", "turns"} for d in source.objects_at(1, list)),
+    sniff=_sniff_gold,
     reader=_read_gold,
     said=said_in(_Document, lambda source: [*source.objects(_SpokenDialogue, "dial_id", None, "turn")]),
     document=_Document,

@@ -15,6 +15,8 @@ from dstbench.conventions.slots import canonical_slot
 from dstbench.readers.columns import Tokens, by_key
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
 from dstbench.readers.format import Format, Pairs, Source, StatesBuilder
+from dstbench.readers.key_names import name_sides
+from dstbench.readers.source import values
 
 _SHAPE: Final = dict[str, dict[str, dict[str, list[str]]]]
 _PREDICTED: Final = "pred_bs_"
@@ -78,8 +80,14 @@ def informed(state: list[TradeEntry]) -> Pairs:
 
 
 def sniff_gold(source: Source, id_type: type) -> bool:
-    """Whether dialogues have a ``dialogue_idx`` (text in TRADE's files, a number in WOZ 2.0's) and a ``dialogue``."""
-    return any(isinstance(d.get("dialogue_idx"), id_type) and "dialogue" in d for d in source.objects_at(1, list))
+    """Whether dialogues have a ``dialogue_idx`` (text in TRADE's files, a number in WOZ 2.0's) and a ``dialogue``.
+
+    If its turns have predictions, it is not the dataset, but records that somebody made of it.
+    """
+    dialogues = [dialogue for dialogue in source.objects_at(1, list) if "dialogue" in dialogue]
+    turns = [turn for dialogue in dialogues for turn in values(dialogue["dialogue"], 1) if isinstance(turn, dict)]
+    of_type = any(isinstance(dialogue.get("dialogue_idx"), id_type) for dialogue in dialogues)
+    return of_type and not any(name_sides(turn, "pred") for turn in turns)
 
 
 def _read_gold(source: Source, states: StatesBuilder) -> None:

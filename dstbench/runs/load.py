@@ -5,11 +5,11 @@ A long table becomes a `Run`; native files and states in memory become `States`,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -24,6 +24,11 @@ from dstbench.runs.parquet import ForeignError, fits, read_footer
 from dstbench.runs.rules import check_long, conform_long
 from dstbench.runs.run import UNREADABLE, Run, collect, in_memory, run_meta, stamp_of, unreadable
 from dstbench.schema.core import SCHEMA_VERSION
+
+# The column that long tables have, and records of turns have not.
+_SLOT: Final = "slot"
+# Rows of a frame that are looked at to see what it is.
+_SAMPLE: Final = 20
 
 
 def named_parts(data: Any) -> list[tuple[str, Any]]:
@@ -52,11 +57,23 @@ def _named_paths(paths: list[Path]) -> list[tuple[str, Path]]:
 
 
 def _is_frame(data: Any) -> bool:
-    return isinstance(data, pl.LazyFrame) or hasattr(data, "__arrow_c_stream__")
+    return isinstance(data, pl.LazyFrame) or hasattr(data, "__arrow_c_stream__") or _is_pandas(data)
 
 
-def _named_frames(data: Any) -> list[tuple[str, pl.LazyFrame]]:
-    """The frame of each run in a column `run`; without one, the whole frame is the run `table`."""
+def _is_pandas(data: Any) -> bool:
+    return type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "to_dict")
+
+
+def _named_frames(data: Any) -> list[tuple[str, pl.LazyFrame | list[dict[str, Any]]]]:
+    """The frame of each run in a column `run`; without one, the whole frame is the run `table`.
+
+    A frame of pandas that is no long table becomes a list of records, because its cells may be any Python objects.
+    """
+    if _is_pandas(data) and _SLOT not in data.columns:
+        runs: dict[str, list[dict[str, Any]]] = {}
+        for record in data.to_dict("records"):
+            runs.setdefault(str(record.pop("run", "table")), []).append(record)
+        return [*runs.items()]
     frame = (pl.DataFrame(data) if not isinstance(data, (pl.DataFrame, pl.LazyFrame)) else data).lazy()
     if "run" not in frame.collect_schema():
         return [("table", frame)]
@@ -75,7 +92,7 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
     """
     if isinstance(item, (str, PathLike)):
         file = File(str(item))
-        if not file.is_parquet:
+        if not file.is_parquet or _holds_records(file, options):
             return read_file(file, options, split)
         if options.format is not None:
             what = f"a Parquet file, not one of format {options.format}"
@@ -89,13 +106,34 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
             raise UsageError(
                 f"a frame with {len(frames)} runs, where there must be one", hint="filter it by its column run"
             )
-        return _checked(name, frames[0][1], name)
-    if not isinstance(item, Sequence) or isinstance(item, (str, bytes)):
+        item = frames[0][1]
+    if isinstance(item, pl.LazyFrame):
+        if _is_long(item, options):
+            return _checked(name, item, name)
+        item = collect(item, name)
+    elif not isinstance(item, Iterable) or isinstance(item, (str, bytes, Mapping)):
         hint = "give a path, a frame, or a list of states; see dstbench.scan"
         raise UsageError(f"{type(item).__name__} is no data", hint=hint)
-    from dstbench.readers.jsonl import from_memory
+    from dstbench.readers.records import from_memory
 
-    return renamed(from_memory(item, name), options)
+    return renamed(from_memory(item, name, options.keys), options)
+
+
+def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
+    """Whether a frame is a long table, or seems to be meant as one, rather than records of turns."""
+    from dstbench.readers.records import have_states
+
+    return _SLOT in frame.collect_schema() or not have_states(frame.head(_SAMPLE).collect(), options.keys)
+
+
+def _holds_records(file: File, options: ReadOptions) -> bool:
+    """Whether a Parquet file holds records of turns."""
+    if options.format is not None:
+        return options.format == "records"
+    try:
+        return not _is_long(pl.scan_parquet(file.path, glob=False), options)
+    except UNREADABLE:  # `_parquet` says what is wrong
+        return False
 
 
 def read_file(file: File, options: ReadOptions = AS_USUAL, split: str | None = None) -> States:

@@ -194,9 +194,10 @@ def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_US
         raise UsageError(f"gold comes from one place, not from {len(parts)}")
     name, item = parts[0]
     loaded = load("gold" if name == "states" else name, item, options.for_gold(), split)
+    if isinstance(loaded, States):
+        warn_of_notes(loaded)
     if isinstance(item, (str, PathLike)):
         if isinstance(loaded, States):  # they are already of that split
-            warn_of_notes(loaded)
             return loaded
         name = str(item)
     states = renamed(from_long(loaded.read(), name), options.for_gold()) if isinstance(loaded, Run) else loaded

@@ -21,8 +21,8 @@ from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
 from dstbench.metrics import Metric
 from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.jsonl import from_memory
 from dstbench.readers.options import Keys, ReadOptions
+from dstbench.readers.records import from_memory
 from dstbench.readers.states import Side, States, sides_of, warn_of_notes
 from dstbench.readers.words import Listed, Words
 from dstbench.runs.align import check_missing, usable_aliases

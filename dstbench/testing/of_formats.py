@@ -101,14 +101,17 @@ def is_recognised(form: Format, source: Source) -> None:
     """A file of the format is found by its content: by the format, and by none that is asked before it."""
     if not form.sniff(source):
         raise BrokenLawError("it is not recognised: `sniff` is false")
-    others = [other.name for other in FORMATS.values() if other.name != form.name and other.sniff(source)]
+    others = [
+        other.name for other in FORMATS.values() if other.name != form.name and not other.loose and other.sniff(source)
+    ]
     if others:
         raise BrokenLawError(f"it looks like {', '.join(others)} too, which is built in and asked first")
 
 
 def recognises_no_other(form: Format, file: Callable[[bytes], Source]) -> None:
-    """A file of another format, or of none, is not taken for one of this format."""
-    others = {f"{other.name}: {other.example}": other for other in FORMATS.values() if other.name != form.name}
+    """A file of another format, or of none, is not taken for one of this format, unless the other is asked first."""
+    before = [] if form.loose else [other for other in FORMATS.values() if other.name != form.name]
+    others = {f"{other.name}: {other.example}": other for other in before}
     contents = {what: other.example.replace("⇥", "\t").encode() for what, other in others.items()}
     for what, content in (contents | {repr(content): content for content in _NOBODYS}).items():
         if _sniffs(form, file(content)):

@@ -120,8 +120,13 @@ def test_messages_stay_short(here: Path) -> None:
         [{long: 1}],
         [line(turn=long)],
         [line(long, -1)],
-        [line(gold={long: 5})],
-        [line(gold={"a-b": [long]})],
+        [line(gold={long: {"x": {"y": 5}}})],
+        [line(gold={"a-b": [[long]]})],
+        [line(gold="{" + long)],
+        [line(gold=[long])],
+        [{**line(), "pred": {}, f"pred_{long}": {"hotel-area": {}}, "predicted": {}}],
+        [{"dialogue_id": "D", "turn": 0, long: {}}],
+        [{long: "D", "turn": 0, "gold": {}}],
     ]
     for document in cases:
         Path("p.json").write_text(json.dumps(document))

@@ -1,0 +1,104 @@
+"""Records of turns, or of slots, as lines of fields: CSV with commas, semicolons or tabs.
+
+Conventions: those of `records`; the first line names the columns, fields may be quoted as in RFC 4180, states are
+written as JSON or as Python prints them. An empty field is null. A column without a name is passed over: pandas writes
+the numbers of rows so.
+"""
+
+import csv
+import io
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from typing import Any, Final
+
+from dstbench.errors import first_repeated
+from dstbench.readers.format import Format, Said, Source, StatesBuilder
+from dstbench.readers.record_keys import KeysError, Samples, choose
+from dstbench.readers.record_layout import Row
+from dstbench.readers.record_reading import collect, spoken
+from dstbench.readers.states import noting_vanishing_slots
+from dstbench.readers.tsv import CUT_OFF
+
+_SEPARATORS: Final = ",;\t"
+# Characters of the file's beginning in which its header and some lines are.
+_BEGINNING: Final = 1 << 18
+_SAMPLE: Final = 20
+
+
+def _rows(source: Source, text: str, separator: str) -> Iterator[Row]:
+    """The lines as records."""
+    lines = _lines(text, separator)
+    names: list[str] | None = None
+    number = 1
+    try:
+        for fields in lines:
+            place, number = f"line {number}: ", lines.line_num + 1
+            if not any(fields):
+                continue
+            if names is None:
+                names = [name.strip() for name in fields]
+                if again := first_repeated(filter(None, names)):
+                    raise source.misshapen(f"{place}the header names the column {again!r} twice")
+            elif len(fields) != len(names):
+                what = f"{place}{len(fields)} fields, where the header has {len(names)}"
+                raise source.error(what, CUT_OFF.replace("a tab", "a separator without quotes"))
+            else:
+                yield Row(place, {name: field or None for name, field in zip(names, fields, strict=True) if name})
+    except csv.Error as error:
+        raise source.error(f"line {number}: broken CSV: {error}", CUT_OFF) from None
+
+
+def _lines(text: str, separator: str) -> Any:
+    csv.field_size_limit(1 << 30)  # the history of a dialogue may be long
+    return csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+
+
+def _separator(source: Source) -> str | None:
+    """The separator that makes columns of which records can be read; None: none does."""
+    if source.kind not in ("text", "tsv"):
+        return None
+    beginning = source.raw[:_BEGINNING].decode(errors="replace")
+    for separator in sorted(_SEPARATORS, key=beginning.partition("\n")[0].count, reverse=True):
+        fields: list[list[str]] = []
+        with suppress(csv.Error):  # a field may go on after the beginning
+            fields.extend(islice(filter(any, _lines(beginning, separator)), _SAMPLE))
+        if not fields:
+            continue
+        names, *rest = fields
+        samples = [line for line in rest if len(line) == len(names)] or [[""] * len(names)]
+        records = [{name.strip(): field or None for name, field in zip(names, line, strict=True)} for line in samples]
+        with suppress(KeysError):
+            choose(Samples(records), source.keys)
+            return separator
+    return None
+
+
+def _all_rows(source: Source) -> list[Row]:
+    separator = _separator(source)
+    if separator is None:
+        what = "no header with columns for the dialogue and for a state"
+        raise source.error(what, "--keys id=COLUMN,gold=COLUMN,pred=COLUMN names them")
+    return list(_rows(source, source.text, separator))
+
+
+def _read(source: Source, states: StatesBuilder) -> None:
+    collect(source, states, _all_rows(source))
+
+
+def _said(source: Source) -> Iterator[Said]:
+    return spoken(source, _all_rows(source))
+
+
+FORMAT: Final = Format(
+    name="csv",
+    title="CSV of turns, their states as JSON, or of slots (dialogue,turn,slot,gold,pred)",
+    example="dialogue,turn,slot,gold,pred⏎MUL9901,0,hotel-area,north,north",
+    shape=dict[str, Any],
+    sniff=lambda source: _separator(source) is not None,
+    reader=_read,
+    finish=noting_vanishing_slots,
+    loose=True,
+    free_keys=True,
+    said=_said,
+)

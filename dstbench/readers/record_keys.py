@@ -1,0 +1,307 @@
+"""Which keys of records of turns hold the dialogue, the turn, and the gold and the predicted state.
+
+The names decide (`key_names`), and, where they leave it open, what stands under the keys in a sample of records. A
+cumulative state is preferred to that of one turn. If two keys have equal claims, `KeysError` names both.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dstbench.errors import did_you_mean
+from dstbench.readers import key_names
+from dstbench.readers.key_names import Meaning, Side, folded, meaning
+from dstbench.readers.options import Keys
+from dstbench.readers.state_cells import could_be_state, is_missing, plain
+
+#: The names of dstbench's own.
+OWN: Final = Keys("dialogue_id", "turn", "gold", "pred", "system", "user")
+_IDS: Final = frozenset(key_names.DIALOGUE + key_names.TURN)
+#: What people may have meant to call a side.
+USUAL: Final = {
+    "gold": ("gold", "ground_truth", "gold_state"), "pred": ("pred", "prediction", "predicted", "pred_state"),
+}  # fmt: skip
+# Records of the same keys of which values are looked at.
+_SAMPLE: Final = 200
+_WORDS: Final = {"gold": "the gold state", "pred": "the prediction", "either": "the state"}
+
+
+class KeysError(Exception):
+    """The keys of records do not say what they hold.
+
+    Args:
+        what: What is wrong.
+        hint: What the user can do about it.
+    """
+
+    def __init__(self, what: str, hint: str) -> None:
+        super().__init__(what)
+        self.what, self.hint = what, hint
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The keys of each field; None: records do not have it.
+
+    Attributes:
+        dialogue: Key of the dialogue's id.
+        turn: Key of the turn's number.
+        gold: Key of the gold state; in rows of one slot each, of its value.
+        pred: Key of the predicted state, likewise.
+        slot: Key of the slot, in rows of one slot each; None: a record is a turn.
+        domain: Key of the slot's domain, if it stands apart.
+        others: Further keys that hold states.
+        no_states: Keys that say plainly that they hold states of a side that no key has, but do not.
+    """
+
+    dialogue: str | None
+    turn: str | None
+    gold: str | None
+    pred: str | None
+    slot: str | None = None
+    domain: str | None = None
+    others: tuple[str, ...] = ()
+    no_states: tuple[str, ...] = ()
+
+    @property
+    def either(self) -> bool:
+        """Whether the state may be gold or predicted, as its key does not say it."""
+        return self.gold is not None and self.gold == self.pred
+
+
+class Samples:
+    """What stands under each key in some of the records.
+
+    Args:
+        records: All records.
+    """
+
+    def __init__(self, records: Iterable[Mapping[str, Any]]) -> None:
+        self.shapes: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+        for record in records:
+            of_shape = self.shapes.setdefault(tuple(record), [])
+            if len(of_shape) < _SAMPLE:
+                of_shape.append(record)
+        self.values: dict[str, list[Any]] = {}
+        for shape, of_shape in self.shapes.items():
+            for key in shape:
+                self.values.setdefault(key, []).extend([record[key] for record in of_shape])
+        self._states = {key: self._look(key) for key in self.values}
+
+    def _look(self, key: str) -> tuple[int, int]:
+        looks = [could_be_state(value) for value in self.values[key]]
+        return looks.count(True), looks.count(False)
+
+    def holds_states(self, key: str, *, surely: bool) -> bool:
+        """Whether most values under a key look like states; unless `surely`, they may also all be empty."""
+        yes, no = self._states[key]
+        return yes > no or (not surely and yes == no == 0)
+
+    def mostly(self, kind: Callable[[Any], bool], key: str) -> bool:
+        """Whether most values under a key, of those that are there, are of a kind."""
+        values = [value for value in self.values[key] if not is_missing(value)]
+        return 2 * sum(map(kind, values)) > len(values)
+
+    def are_null(self, key: str) -> bool:
+        """Whether there is nothing under a key."""
+        return all(map(is_missing, self.values[key]))
+
+    def named(self, names: Sequence[str]) -> list[str]:
+        """The keys that have these names, in the order of the names."""
+        keys = {folded(key): key for key in reversed(self.values) if isinstance(key, str)}
+        return [keys[name] for name in names if name in keys]
+
+
+def is_record(record: Mapping[str, Any], given: Keys | None = None) -> bool:
+    """Whether an object looks like the record of a turn, by itself."""
+    if given is not None and any(key in record for key in (given.gold, given.pred) if key):
+        return True
+    beside = any(isinstance(key, str) and folded(key) in _IDS for key in record)
+    for key, value in record.items():
+        if isinstance(key, str) and (said := meaning(key)) is not None:
+            looks = could_be_state(value)
+            if looks or (looks is None and (said.rank == 0 or beside)):
+                return True
+            beside = beside or looks is None  # two empty states are more than one
+    return False
+
+
+def choose(samples: Samples, given: Keys | None, *, named_outside: bool = False, need_states: bool = True) -> Fields:
+    """The keys of each field.
+
+    Args:
+        samples: The records.
+        given: The keys that the user gives.
+        named_outside: Whether objects around the records name their dialogues.
+        need_states: Whether records must have states.
+
+    Raises:
+        KeysError: There is no key for a field that must be there, or several.
+    """
+    given = _present(samples, given or Keys())
+    taken = [given.dialogue, given.turn, given.gold, given.pred, given.system, given.user]
+    slots = [
+        key for key in samples.named(key_names.SLOT)
+        if key not in taken and (samples.mostly(_is_text, key) or samples.are_null(key))
+    ]  # fmt: skip
+    meanings = {
+        key: said for key in samples.values
+        if isinstance(key, str) and key not in taken + slots and (said := meaning(key)) is not None
+    }  # fmt: skip
+    holding = [key for key in meanings if samples.holds_states(key, surely=True)]
+    states = {key: said for key, said in meanings.items() if key in holding or _is_believed(samples, key, said)}
+    by_user = [key for key in (given.gold, given.pred) if key and samples.holds_states(key, surely=True)]
+    is_long = bool(slots) and not holding and not by_user
+    if is_long:
+        states = {key: said for key, said in meanings.items() if said.rank not in (2, 3)}
+    gold, pred = _sides(states, given)
+    if gold is None and pred is None and need_states:
+        raise _without_states(samples, states)
+    dialogues = [key for key in samples.named(key_names.DIALOGUE) if key not in (*taken, gold, pred)]
+    dialogue = given.dialogue or _first(samples, _is_id, dialogues)
+    if dialogue is None and not named_outside:
+        raise KeysError(f"no key for the dialogue ({_listed(samples)})", "--keys id=KEY names it")
+    domains = samples.named(key_names.DOMAIN) if is_long else []
+    return Fields(
+        dialogue,
+        given.turn or _turn(samples, taken),
+        gold,
+        pred,
+        slots[0] if is_long else None,
+        domains[0] if domains else None,
+        () if is_long else tuple(key for key in holding if key not in (gold, pred)),
+        tuple(
+            key for key, said in meanings.items()
+            if key not in states and said.rank == 0 and {"gold": gold, "pred": pred}.get(said.side, key) is None
+        ),
+    )  # fmt: skip
+
+
+def ids(samples: Samples) -> list[str]:
+    """The keys that may be ids of dialogues, in order of preference."""
+    return [key for key in samples.named(key_names.DIALOGUE) if samples.mostly(_is_id, key)]
+
+
+def _first(samples: Samples, kind: Callable[[Any], bool], keys: Sequence[str]) -> str | None:
+    """The first key with mostly values of a kind; if there is none, the first, so that reading says what is wrong."""
+    return next((key for key in keys if samples.mostly(kind, key)), keys[0] if keys else None)
+
+
+def _is_believed(samples: Samples, key: str, said: Meaning) -> bool:
+    """Whether a key's name alone says that it holds states: they may all be empty, or be objects of another form."""
+    if key in (OWN.gold, OWN.pred) or (said.rank == 0 and samples.mostly(_is_object, key)):
+        return True
+    return said.rank not in (2, 3) and samples.holds_states(key, surely=False)
+
+
+def _listed(samples: Samples) -> str:
+    return f"there are: {', '.join(map(str, list(samples.values)[:12]))}"
+
+
+def _present(samples: Samples, given: Keys) -> Keys:
+    """The given keys, without those that no record has and need not have."""
+    absent: dict[str, None] = {}
+    for field in ("dialogue", "turn", "gold", "pred", "system", "user"):
+        key = getattr(given, field)
+        if key is not None and key not in samples.values:
+            if not given.optional:
+                hint = did_you_mean(key, map(str, samples.values)) or _listed(samples)
+                raise KeysError(f"no record has the key {key!r} (--keys {field}={key})", hint)
+            absent[field] = None
+    return Keys(**{**vars(given), **absent})
+
+
+def _sides(states: Mapping[str, Meaning], given: Keys) -> tuple[str | None, str | None]:
+    """The keys of the gold and of the predicted state; they are the same if its name does not say what it is."""
+    gold, pred = (
+        getattr(given, side) or _best({key: said for key, said in states.items() if said.side == side})
+        for side in ("gold", "pred")
+    )
+    if gold is None and not given.gold:
+        either = _best({key: said for key, said in states.items() if said.side == "either"})
+        return either, pred or either
+    return gold, pred
+
+
+def _best(states: Mapping[str, Meaning]) -> str | None:
+    """The key of a side whose name says it most clearly; None: there is none."""
+    cumulative = {key: said for key, said in states.items() if said.span == "cumulative"}
+    rank = min((said.rank for said in cumulative.values()), default=None)
+    best = [key for key, said in cumulative.items() if said.rank == rank]
+    if len(best) > 1:
+        side: Side = cumulative[best[0]].side
+        option = "gold or pred" if side == "either" else side
+        what = f"{len(best)} keys could be {_WORDS[side]}: {', '.join(best)}"
+        raise KeysError(what, f"--keys {option}={best[0]} takes that one")
+    return best[0] if best else None
+
+
+def _without_states(samples: Samples, states: Mapping[str, Meaning]) -> KeysError:
+    """The error for records in which no key is that of a state."""
+    if of_turn := [key for key, said in states.items() if said.span != "cumulative"]:
+        what = (
+            f"the only states are named as those of single turns, and scores need cumulative ones: {', '.join(of_turn)}"
+        )
+        return KeysError(what, f"if they are cumulative, --keys pred={of_turn[0]} takes them so")
+    keys = [key for key in samples.values if not isinstance(key, str) or folded(key) not in _IDS]
+    holding = [key for key in keys if samples.holds_states(key, surely=True)]
+    what = f"neither gold nor pred; unknown keys: {', '.join(sorted(map(str, keys))[:12]) or 'none'}"
+    if near := similar(keys, [*USUAL["gold"], *USUAL["pred"]]):
+        return KeysError(what, near)
+    hint = f"--keys pred={holding[0]} takes that one" if holding else "--keys gold=KEY,pred=KEY names them"
+    return KeysError(what, hint)
+
+
+def similar(keys: Collection[str], names: Sequence[str]) -> str | None:
+    """Which of these names the keys may be meant to be; None: none is similar."""
+    near = [f"{key!r}: {hint}" for key in sorted(map(str, keys)) if (hint := did_you_mean(key, names))]
+    return " ".join(near) or None
+
+
+def _turn(samples: Samples, taken: Collection[str | None]) -> str | None:
+    """The key of the turn's number; None: there is none."""
+    keys = [key for key in samples.named(key_names.TURN) if key not in taken]
+    numbers = [key for key in keys if samples.mostly(_is_number, key)]
+    if any(samples.values[key] != samples.values[numbers[0]] for key in numbers[1:]):
+        what = f"{len(numbers)} keys could be the turn: {', '.join(numbers)}"
+        raise KeysError(what, f"--keys turn={numbers[0]} takes that one")
+    return _first(samples, _is_number, keys)
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_id(value: Any) -> bool:
+    """Whether a value may be an id: it is not what was said."""
+    return (isinstance(value, str) and "\n" not in value and len(value.split()) < 4) or (
+        isinstance(value, (int, float)) and not isinstance(value, bool)
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return turn_number(value) is not None
+
+
+def turn_number(value: Any) -> int | None:
+    """A turn's number, which may be written as text or as 3.0; None: it is none.
+
+    >>> turn_number("3"), turn_number(3.0), turn_number("3rd")
+    (3, 3, None)
+    """
+    value = plain(value)
+    if isinstance(value, str):
+        text = value.strip().removesuffix(".0")
+        return int(text) if text.removeprefix("-").isdecimal() and len(text) < 20 else None
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        return None
+    return operator.index(value)

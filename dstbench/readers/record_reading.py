@@ -1,0 +1,202 @@
+"""Reads records of turns once it is known where they are: finds their keys, and adds their turns and states.
+
+What is wrong is said with the record's place, its dialogue and turn, the key and the slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+from dstbench.readers import key_names
+from dstbench.readers.builder import Pairs, StatesBuilder
+from dstbench.readers.format import Said
+from dstbench.readers.key_names import folded, meaning
+from dstbench.readers.record_keys import OWN, USUAL, Fields, KeysError, Samples, choose, similar
+from dstbench.readers.record_layout import Row
+from dstbench.readers.record_turns import Turns, where
+from dstbench.readers.source import Source
+from dstbench.readers.state_cells import SHAPES, StateCells, is_missing, joined, plain
+from dstbench.readers.state_text import Misfit
+
+# Records in several groups are told if these are few; otherwise the groups are dialogues.
+_GROUPS: Final = 6
+
+
+def _chosen(source: Source, rows: Sequence[Row], *, need_states: bool = True) -> tuple[Samples, Fields]:
+    """Samples of the records, and their keys."""
+    for place, record, *_ in rows:
+        if not isinstance(record, Mapping):
+            shown = str(record) if len(str(record)) <= 60 else f"{str(record)[:57]}..."
+            raise source.misshapen(f"{place}expected an object, found {shown}")
+    samples = Samples(row.record for row in rows)
+    try:
+        outside = rows[0].dialogue is not None
+        return samples, choose(samples, source.keys, named_outside=outside, need_states=need_states)
+    except KeysError as error:
+        raise source.error(f"{rows[0].place}{error.what}", error.hint, **where(rows[0])) from None
+
+
+def collect(source: Source, states: StatesBuilder, rows: Sequence[Row]) -> None:
+    """Check records, and add their turns and states.
+
+    Args:
+        source: Their file, for its keys and messages.
+        states: Where to add them.
+        rows: The records.
+    """
+    if rows:
+        samples, fields = _chosen(source, rows)
+        _Reading(source, rows, samples, fields).add(states)
+
+
+def spoken(source: Source, rows: Sequence[Row]) -> Iterator[Said]:
+    """What was said in each turn of the records (see `Format.said`)."""
+    if not rows:
+        return
+    samples, fields = _chosen(source, rows, need_states=False)
+    given = source.keys
+    keys = [
+        (given and getattr(given, field)) or next(iter(samples.named(names)), None)
+        for field, names in (("system", key_names.SYSTEM), ("user", key_names.USER))
+    ]
+    seen = set()
+    for row, turn in zip(rows, Turns(source, rows, fields, samples).of_rows, strict=True):
+        if fields.slot is None or turn not in seen:  # of rows of slots, a turn has several
+            seen.add(turn)
+            system, user = (row.record.get(key) if key is not None else None for key in keys)
+            yield *turn, system if isinstance(system, str) else None, user if isinstance(user, str) else None
+
+
+class _Reading:
+    """Records whose keys are known."""
+
+    def __init__(self, source: Source, rows: Sequence[Row], samples: Samples, fields: Fields) -> None:
+        self._source, self._rows, self._fields, self._cells = source, rows, fields, StateCells()
+        self._notes: list[str] = []
+        sides = {"gold": fields.gold, "pred": fields.pred}
+        self._sides = {
+            side: key for side, key in sides.items()
+            if key is not None and (fields.slot is not None or self._is_there(key))
+        }  # fmt: skip
+        self._check_keys(samples)
+        self._turns = Turns(source, rows, fields, samples)
+
+    def add(self, states: StatesBuilder) -> None:
+        """Add all turns and states, and the notes."""
+        states.either = self._fields.either
+        if self._fields.slot is None:
+            self._add_turns(states)
+        else:
+            self._add_slots(states, self._fields.slot)
+        for note in (*self._notes, self._turns.note, self._keys_taken(), self._cells.note()):
+            if note:
+                states.note(note)
+
+    def _add_turns(self, states: StatesBuilder) -> None:
+        sides = [(getattr(states, side), key) for side, key in self._sides.items()]
+        for row, turn in zip(self._rows, self._turns.of_rows, strict=True):
+            at = states.turn(*turn)
+            for side, key in sides[: 1 if states.either else 2]:
+                if key not in row.record:
+                    continue
+                try:
+                    state = self._cells.read(row.record[key])
+                except Misfit as error:
+                    self._refuse(row, key, error)
+                for each in (states.gold, states.pred) if states.either else (side,):
+                    each.state(at, state)
+
+    def _add_slots(self, states: StatesBuilder, slot_key: str) -> None:
+        """Add turns of which each record is one slot."""
+        turns: dict[tuple[str, int], dict[str, Pairs]] = {}
+        unpredicted = set()
+        for row, turn in zip(self._rows, self._turns.of_rows, strict=True):
+            listed = turns.setdefault(turn, {side: [] for side in self._sides})
+            slot, domain = row.record.get(slot_key), row.record.get(self._fields.domain or "")
+            for side, key in self._sides.items():
+                value = plain(row.record.get(key))
+                if is_missing(value):
+                    continue
+                if not isinstance(slot, str):
+                    if side == "gold":
+                        what = f"{row.place}a gold value without a slot"
+                        raise self._source.misshapen(what, **where(row, self._fields))
+                    unpredicted.add(turn)  # as a long table marks such a turn
+                    continue
+                name = joined(domain, slot) if isinstance(domain, str) and domain else slot
+                try:
+                    text = self._cells.value(value, name)
+                except Misfit as error:
+                    self._refuse(row, key, error)
+                if text is not None:
+                    listed[side].append((name, text))
+        for turn, of_sides in turns.items():
+            at = states.turn(*turn)
+            for side, pairs in of_sides.items():
+                if side == "gold" or turn not in unpredicted:
+                    getattr(states, side).cells(at, pairs)
+
+    def _refuse(self, row: Row, key: str, error: Misfit) -> NoReturn:
+        slot = {} if error.slot is None else {"slot": error.slot}
+        what = f"{row.place}{key}: {error.what}"
+        raise self._source.error(what, SHAPES, **where(row, self._fields), **slot) from None
+
+    def _is_there(self, key: str) -> bool:
+        """Whether a side has a state in any record."""
+        if any(key in row.record and not _is_blank(row.record[key]) for row in self._rows):
+            return True
+        self._notes.append(f"{key} is null in every record, and so is not taken")
+        return False
+
+    def _check_keys(self, samples: Samples) -> None:
+        """Raise an error for a record that lacks both sides, or that has a misspelt key in place of one."""
+        for shape, (first, *_) in samples.shapes.items():
+            there = [side for side, key in self._sides.items() if key in shape]
+            unknown = [key for key in shape if isinstance(key, str) and self._is_unknown(key)]
+            what = hint = None
+            if not there:
+                names = [*dict.fromkeys([*self._sides.values(), "gold", "pred"])]
+                what = f"neither {names[0]} nor {names[1]}; unknown keys: {', '.join(sorted(unknown)[:12]) or 'none'}"
+                hint = similar(unknown, names) or self._source.hint
+            elif not self._fields.either and len(there) == 1:
+                side = "pred" if there == ["gold"] else "gold"
+                names = [self._sides[side]] if side in self._sides else [*USUAL[side]]
+                usual = {key for other in samples.shapes if names[0] in other for key in other}
+                wrong = [key for key in unknown if key not in usual and samples.holds_states(key, surely=False)]
+                if hint := similar(wrong, names):
+                    what = f"no {names[0]}; unknown keys: {', '.join(wrong)}"
+            if what:
+                row = next(row for row in self._rows if row.record is first)
+                raise self._source.error(f"{row.place}{what}", hint, **where(row, self._fields))
+
+    def _is_unknown(self, key: str) -> bool:
+        fields = self._fields
+        return meaning(key) is None and key not in {
+            *vars(OWN).values(), *self._sides.values(), fields.dialogue, fields.turn, fields.slot, fields.domain
+        }  # fmt: skip
+
+    def _keys_taken(self) -> str | None:
+        """Which keys were taken; None: their names are dstbench's own, or given by the user, and no other could be."""
+        fields = self._fields
+        sides = [(fields.gold, "states")] if fields.either else [(key, side) for side, key in self._sides.items()]
+        told = [*self._turns.told, (fields.slot, "slot"), (fields.domain, "domain"), *sides]
+        given = vars(self._source.keys).values() if self._source.keys else ()
+        keys = [(key, word) for key, word in told if key is not None]
+        plain_keys = {key for key, word in keys if vars(OWN).get(word) == key or folded(key) == word}
+        groups = [*dict.fromkeys(row.group for row in self._rows)] if fields.dialogue is not None else []
+        further = [
+            f"{' and '.join(word for key, word in self._turns.told if key is None)} from the objects around the records"
+            if None in dict(self._turns.told) else "",
+            f"records under {', '.join(map(str, groups))} are read together" if 1 < len(groups) <= _GROUPS else "",
+            f"not taken: {', '.join(fields.others)}" if fields.others else "",
+            f"no states in {', '.join(fields.no_states)}" if fields.no_states else "",
+        ]  # fmt: skip
+        if all(key in plain_keys or key in given for key, _ in keys) and not any(further):
+            return None
+        taken = ", ".join(key if key in plain_keys else f"{key} as {word}" for key, word in keys)
+        return "; ".join(filter(None, [f"keys taken: {taken}", *further]))
+
+
+def _is_blank(cell: Any) -> bool:
+    return cell.strip() in ("", "null", "None", "nan") if isinstance(cell, str) else is_missing(cell)

@@ -1,0 +1,249 @@
+"""One cell that holds a state, in whatever way people write states, as slots and values.
+
+A state may be flat, ``{"hotel-area": "north"}``, or nested by domain, ``{"hotel": {"area": "north"}}``; a list of
+``[slot, value]``, of ``[domain, slot, value]``, of ``{"slot": …, "value": …}`` or of ``"hotel-area-north"``; the text
+of any of these, as JSON or as Python prints it; or null, which is an empty state.
+
+Conventions: a value is a string. Numbers and booleans are taken as JSON writes them, but 4.0 as 4, because pandas turns
+whole numbers into such where other values of a column are missing; null, NaN and ``[]`` say that the slot is not in the
+state; the elements of a list are alternatives, joined by a bar; a list of one is its value. What is read loosely is
+counted, and told in a note. Anything else raises `Misfit`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeAlias
+
+from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
+from dstbench.readers.builder import Pairs, split_triple
+from dstbench.readers.key_names import says_its_side
+from dstbench.readers.source import Source
+from dstbench.readers.state_text import Misfit, Repeated, named, parsed
+from dstbench.schema.core import BETWEEN
+
+#: A state: slots and values, in which a slot may come twice if they are pairs.
+State: TypeAlias = dict[str, str] | Pairs
+
+#: What a state may look like, for hints.
+SHAPES: Final = 'a state is {"hotel-area": "north"}, {"hotel": {"area": "north"}} or [["hotel-area", "north"]]'
+# Where raw MultiWOZ puts the slots of a domain; `booked` is what was booked, and no slot.
+_PARTS: Final = {"semi": "", "book": "book "}
+_BOOKED: Final = "booked"
+_SEPARATORS: Final = ("-", "_", ".", " ")
+# From this number on, floats are no longer exact.
+_LARGE: Final = 1 << 53
+# Types of pandas's nulls.
+_MISSING: Final = ("NAType", "NaTType")
+# What is read loosely: one of it, several of it, and how it is taken.
+_LOOSE: Final = {
+    "number": ("number", "numbers", "taken as text"),
+    "boolean": ("boolean", "booleans", "taken as true and false"),
+    "absent": ("value that is null or []", "values that are null or []", "taken as not in the state"),
+    "one": ("list of one value", "lists of one value", "taken as the value"),
+    "several": ("list of several values", "lists of several values", "taken as alternatives"),
+    "state": ("state that is null", "states that are null", "taken as empty"),
+    "booked": ("entry of what was booked", "entries of what was booked", "left out"),
+}
+
+
+class StateCells:
+    """Reads cells, and counts what it takes loosely."""
+
+    def __init__(self) -> None:
+        self._loose: Counter[str] = Counter()
+
+    def note(self) -> str | None:
+        """What was read loosely, in one sentence; None: nothing was."""
+        told = []
+        for kind, (one, many, taken) in _LOOSE.items():
+            if number := self._loose[kind]:
+                told.append(f"{number:,} {one if number == 1 else many} {taken}")
+        return "; ".join(told) or None
+
+    def read(self, cell: Any) -> State:
+        """The state in a cell.
+
+        Raises:
+            Misfit: The cell is no state.
+        """
+        if type(cell) is dict:
+            if {*map(type, cell), *map(type, cell.values())} == {str}:  # flat and without anything loose: most are so
+                return cell
+        elif is_missing(cell):
+            self._loose["state"] += 1
+            return {}
+        elif isinstance(cell, str):
+            cell = parsed(cell)
+        elif hasattr(cell, "tolist"):  # an array, as pandas and NumPy make of a list
+            cell = cell.tolist()
+        pairs: Pairs = []
+        if isinstance(cell, (Mapping, Repeated)):
+            for key, value in _items(cell):
+                self._entry(pairs, key, value)
+        elif isinstance(cell, (list, tuple)):
+            for element in cell:
+                self._element(pairs, element)
+        elif not is_missing(cell):
+            raise Misfit(f"{named(cell)}, where a state must be")
+        return pairs
+
+    def checked(self, source: Source, cell: Any, **where: Any) -> State:
+        """The state in a cell of a file; if it is none, an error that says where: the dialogue and the turn."""
+        try:
+            return self.read(cell)
+        except Misfit as error:
+            raise source.error(error.what, SHAPES, **where, slot=error.slot) from None
+
+    def value(self, value: Any, slot: str) -> str | None:
+        """A value as text; None: the slot is not in the state.
+
+        Raises:
+            Misfit: It is no value.
+        """
+        if isinstance(value, (list, tuple)) or hasattr(value, "tolist"):
+            return self._listed(value if isinstance(value, (list, tuple)) else value.tolist(), slot)
+        return self._scalar(value, slot)
+
+    def _scalar(self, value: Any, slot: str) -> str | None:
+        if isinstance(value, str):
+            return value
+        if is_missing(value):
+            self._loose["absent"] += 1
+            return None
+        if isinstance(value, bool):
+            self._loose["boolean"] += 1
+            return "true" if value else "false"
+        if isinstance(value, (int, float)) and abs(value) < _LARGE:
+            self._loose["number"] += 1
+            return str(int(value)) if value == int(value) else repr(value)
+        raise Misfit(f"{named(value)}, where a value must be", slot)
+
+    def _listed(self, values: Any, slot: str) -> str | None:
+        if not isinstance(values, (list, tuple)):  # of an array without dimensions
+            return self._scalar(values, slot)
+        distinct = dict.fromkeys(text for value in values if (text := self._scalar(value, slot)) is not None)
+        if not values:
+            self._loose["absent"] += 1
+        elif distinct:
+            self._loose["one" if len(values) == 1 else "several"] += 1
+        return BETWEEN.join(distinct) if distinct else None
+
+    def _entry(self, pairs: Pairs, key: Any, value: Any) -> None:
+        """Add what stands under a key of a state: a slot's value, or the slots of a domain."""
+        if not isinstance(key, str):
+            raise Misfit(f"the slot {key!r} is not a string")
+        if not isinstance(value, (Mapping, Repeated)):
+            self._add(pairs, key, value)
+            return
+        for slot, inner in _items(value):
+            if not isinstance(slot, str):
+                raise Misfit(f"the slot {slot!r} is not a string", key)
+            if isinstance(inner, (Mapping, Repeated)) and slot in _PARTS:
+                for name, deepest in _items(inner):
+                    if name == _BOOKED:
+                        self._loose["booked"] += 1
+                    else:
+                        self._add(pairs, joined(key, f"{_PARTS[slot]}{name}"), deepest)
+            else:
+                self._add(pairs, joined(key, slot), inner)
+
+    def _add(self, pairs: Pairs, slot: str, value: Any) -> None:
+        if isinstance(value, (Mapping, Repeated)):
+            raise Misfit("an object, where a value must be", slot)
+        if (text := self.value(value, slot)) is not None:
+            pairs.append((slot, text))
+
+    def _element(self, pairs: Pairs, element: Any) -> None:
+        """Add an element of a state that is a list."""
+        if isinstance(element, str):
+            if (pair := split_text(element)) is None:
+                raise Misfit(f"{element!r} is not of the form domain-slot-value")
+            pairs.append(pair)
+        elif (entries := _slots_of(element)) is not None:
+            for slot, value in entries:
+                self._add(pairs, slot, value)
+        else:
+            raise Misfit(f"{named(element)}, where a slot with its value must be")
+
+
+def plain(value: Any) -> Any:
+    """A value as Python has it, instead of NumPy."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is null: None, NaN, or what pandas has for these."""
+    return value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in _MISSING
+
+
+def could_be_state(cell: Any) -> bool | None:
+    """Whether a cell looks like a state, at a glance; None: it is empty, which any state may be."""
+    if hasattr(cell, "tolist"):
+        cell = cell.tolist()
+    if is_missing(cell) or (isinstance(cell, (str, Mapping, list, tuple)) and not cell):
+        return None
+    if isinstance(cell, str):
+        text = cell.strip()
+        return None if text in ("", "null", "None", "nan") else text[:1] + text[-1:] in ("{}", "[]")
+    if isinstance(cell, Mapping):
+        if any(not isinstance(key, str) or (cell[key] and says_its_side(key)) for key in cell):
+            return False  # a record, which has states
+        return all(map(_could_be_entry, cell.values()))
+    if isinstance(cell, (list, tuple)):
+        return all(
+            split_text(item) is not None if isinstance(item, str) else _slots_of(item) is not None for item in cell
+        )
+    return False
+
+
+def _could_be_entry(value: Any, depth: int = 0) -> bool:
+    if isinstance(value, Mapping):
+        return depth < 2 and all(_could_be_entry(inner, depth + 1) for inner in value.values())
+    return not isinstance(value, (list, tuple)) or not any(isinstance(item, (Mapping, list, tuple)) for item in value)
+
+
+def joined(domain: str, slot: str) -> str:
+    """Domain and slot as one name; the domain may stand in the slot's name already."""
+    begins = slot[: len(domain)].lower() == domain.lower() and slot[len(domain) :][:1] in _SEPARATORS
+    return slot if begins else f"{domain}-{slot}"
+
+
+def split_text(text: str) -> tuple[str, str] | None:
+    """Slot and value of ``hotel-area-north``, ``hotel-area=north``, ``hotel-area: north`` or ``hotel area north``.
+
+    >>> split_text("hotel-book day-friday"), split_text("hotel-area = north"), split_text("no state")
+    (('hotel-book day', 'friday'), ('hotel-area', 'north'), None)
+    """
+    for sign in "=:":
+        slot, found, value = text.partition(sign)
+        if found and canonical_slot(slot.strip()) in KNOWN_SLOTS:
+            return slot.strip(), value.strip()
+    if (pair := split_pair(text)) is not None:
+        return pair
+    pair = split_triple(text)
+    return pair if pair is not None and pair[0] in KNOWN_SLOTS else None
+
+
+def _slots_of(element: Any) -> list[tuple[str, Any]] | None:
+    """The slots and values in an element of a list, which is an object or a list; None: it has another form."""
+    if hasattr(element, "tolist"):
+        element = element.tolist()
+    if isinstance(element, Mapping):
+        if "slots" in element and isinstance(element["slots"], (list, tuple)):  # as TRADE's data have them
+            entries = [_slots_of(pair) for pair in element["slots"]] if element.get("act", "inform") == "inform" else []
+            return None if None in entries else [entry for several in entries for entry in several or ()]
+        slot = next((element[name] for name in ("slot", "key") if isinstance(element.get(name), str)), None)
+        if slot is None or "value" not in element or not element.keys() <= {"domain", "slot", "key", "value", "act"}:
+            return None
+        domain = element.get("domain")
+        return [(joined(domain, slot) if isinstance(domain, str) and domain else slot, element["value"])]
+    if isinstance(element, (list, tuple)) and len(element) in (2, 3) and all(isinstance(s, str) for s in element[:-1]):
+        return [(joined(*element[:2]) if len(element) == 3 else element[0], element[-1])]
+    return None
+
+
+def _items(state: Mapping[Any, Any] | Repeated) -> Iterable[tuple[Any, Any]]:
+    return state if isinstance(state, Repeated) else state.items()

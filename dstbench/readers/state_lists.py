@@ -1,0 +1,75 @@
+"""States in lists, one per user turn, under their dialogues: references of MultiWOZ_Evaluation, SpokenWOZ and others.
+
+Conventions: ``{dialogue: [state, …]}``, or ``{dialogue: {turn: state}}``; states are cumulative, and written in any way
+that `state_cells` reads. Nothing says whether they are gold or predicted, so both sides are read: a file named as
+``--gold`` is gold, any other is predictions.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot
+from dstbench.readers.format import Format, Source, StatesBuilder
+from dstbench.readers.record_keys import turn_number
+from dstbench.readers.state_cells import StateCells, could_be_state
+from dstbench.readers.state_text import named
+from dstbench.readers.states import noting_vanishing_slots
+
+
+def _turns(source: Source, dialogue: str, turns: Any) -> Iterator[tuple[int | str, Any]]:
+    if isinstance(turns, list):
+        yield from enumerate(turns)
+    elif isinstance(turns, dict):
+        yield from turns.items()
+    else:
+        raise source.misshapen(f"{named(turns)}, where the states of a dialogue must be", dialogue=dialogue)
+
+
+def _sniff(source: Source) -> bool:
+    """Whether all turns of the first dialogues look like states, and some of them have slots."""
+    sample = source.values(1, dict)
+    if not sample or not all(isinstance(turns, (list, dict)) for turns in sample):
+        return False
+    turns = [turn for of_dialogue in sample for turn in _turns(source, "", of_dialogue)]
+    if not all(turn_number(turn) is not None and could_be_state(state) is not False for turn, state in turns):
+        return False
+    return any(_has_slots(state) for _, state in turns)
+
+
+def _has_slots(state: Any) -> bool:
+    """Whether a state is nested, or has slots that look like those of a domain."""
+    if isinstance(state, dict):
+        is_nested = any(isinstance(inner, dict) and inner for inner in state.values())
+        values = {slot: value for slot, value in state.items() if isinstance(value, (str, list))}
+        return is_nested or any("-" in slot or canonical_slot(slot) in KNOWN_SLOTS for slot in values)
+    return could_be_state(state) is True
+
+
+def _read(source: Source, states: StatesBuilder) -> None:
+    document = source.json if source.kind in ("json", "jsonl") else None
+    if not isinstance(document, dict):
+        raise source.misshapen("no JSON object of dialogues")
+    states.either = True
+    cells = StateCells()
+    for dialogue, turns in document.items():
+        for turn, cell in _turns(source, dialogue, turns):
+            if (number := turn_number(turn)) is None:
+                raise source.misshapen("the turn is not a number", dialogue=dialogue, turn=turn)
+            at = states.turn(dialogue, number)
+            state = cells.checked(source, cell, dialogue=dialogue, turn=turn)
+            for side in (states.gold, states.pred):
+                side.state(at, state)
+    if note := cells.note():
+        states.note(note)
+
+
+FORMAT: Final = Format(
+    name="state-lists",
+    title="lists of states per dialogue (gold_states.json); as predictions, they need --gold",
+    example='{"mul9901": [{"hotel": {"area": "north"}}, {"hotel": {"area": "north", "stars": "4"}}]}',
+    shape=dict[str, list[dict[str, Any]] | dict[str, dict[str, Any]]],
+    sniff=_sniff,
+    reader=_read,
+    finish=noting_vanishing_slots,
+    loose=True,
+)

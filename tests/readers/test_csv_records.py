@@ -1,0 +1,148 @@
+"""CSV of turns and of slots: separators, quotes, empty fields, and lines that are broken."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dstbench
+from tests import formats
+from tests.corpora import States, corpora
+from tests.records import notes_of, quiet, table_of
+
+
+def _written(rows: list[dict[str, Any]], separator: str, **how: Any) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [*dict.fromkeys(key for row in rows for key in row)], delimiter=separator, **how)
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+@quiet
+@given(states=corpora(), separator=st.sampled_from(",;\t"), apart=st.booleans(), quoting=st.booleans())
+def test_lines_of_slots_give_the_same_table(
+    states: States, separator: str, apart: bool, quoting: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A turn without slots has a line without a slot; an empty field is no value."""
+    states = [{**s, **{side: {k: v for k, v in s[side].items() if v} for side in ("gold", "pred")}} for s in states]
+    rows = []
+    for s in states:
+        for slot in sorted(s["gold"] | s["pred"]) or [""]:
+            domain, _, name = slot.partition("-")
+            where = {"domain": domain, "slot": name} if apart else {"slot": slot}
+            values = {"gold": s["gold"].get(slot), "pred": s["pred"].get(slot)}
+            rows.append({"dialogue": s["dialogue_id"], "turn": s["turn"], **where, **values, "note": 'a "quote"\n; , '})
+    path = tmp_path_factory.mktemp("csv") / "any"
+    path.write_text(_written(rows, separator, quoting=csv.QUOTE_ALL if quoting else csv.QUOTE_MINIMAL), "utf-8-sig")
+    assert table_of(path).equals(table_of(states))
+
+
+def test_a_line_without_a_slot_may_mark_a_turn_without_a_prediction(here: Path) -> None:
+    Path("p.csv").write_text(
+        "dialogue,turn,slot,gold,pred\nMUL1,0,hotel-area,north,north\nMUL1,1,hotel-area,north,\nMUL1,1,,,none\n"
+    )
+    with pytest.raises(dstbench.DstbenchError, match=r"1 gold turn without a prediction .*dialogue MUL1, turn 1"):
+        dstbench.scan("p.csv")
+
+
+@quiet
+def test_what_pandas_writes_is_read(here: Path) -> None:
+    """A first column without a name, whole numbers as 3.0, and what Python prints of a state."""
+    Path("p.csv").write_text(
+        ",dial_id,turn,gold,pred\n0,MUL1,0.0,{'hotel-area': 'north'},\"{'hotel-area': None, 'hotel-stars': 4}\"\n"
+        "1,MUL1,1.0,{'hotel-area': 'north'},{}\n"
+    )
+    assert table_of("p.csv").rows() == [
+        ("MUL1", 0, "hotel-area", "north", None), ("MUL1", 1, "hotel-area", "north", None),
+        ("MUL1", 0, "hotel-stars", None, "4"), ("MUL1", 1, "hotel-stars", None, None),
+    ]  # fmt: skip
+
+
+def test_rows_of_slots_may_be_json_as_well(here: Path) -> None:
+    rows = [
+        {"dialogue_id": "MUL1", "turn_id": 0, "slot": "hotel-area", "gold": "north", "pred": ["north", "east"]},
+        {"dialogue_id": "MUL1", "turn_id": 0, "slot": "hotel-stars", "gold": 4, "pred": None},
+    ]
+    Path("p.json").write_text(json.dumps(rows))
+    notes = notes_of("p.json")
+    assert notes == [
+        "keys taken: dialogue_id, turn_id as turn, slot, gold, pred",
+        "1 number taken as text; 1 list of several values taken as alternatives",
+    ]
+    with pytest.warns(dstbench.DstbenchWarning):
+        assert table_of("p.json").select("slot", "gold", "pred").rows() == [
+            ("hotel-area", "north", "north|east"),
+            ("hotel-stars", "4", None),
+        ]
+
+
+def test_values_of_one_side_are_gold_or_predictions(here: Path) -> None:
+    for name, value in (("g.csv", "north"), ("p.csv", "south")):
+        Path(name).write_text(f"dialogue_id;turn;slot;value\nMUL1;0;hotel-area;{value}\n")
+    with pytest.warns(dstbench.DstbenchWarning, match="value as states"):
+        assert table_of("p.csv", gold="g.csv").rows() == [("MUL1", 0, "hotel-area", "north", "south")]
+
+
+HEADER = "dialogue_id,turn,gold,pred\n"
+BROKEN = {
+    "too few fields": (HEADER + "MUL1,0,{}\n", "line 2: 3 fields, where the header has 4"),
+    "too many fields": (HEADER + "MUL1,0,{},{},x\n", "line 2: 5 fields, where the header has 4"),
+    "a quote that does not end": (HEADER + 'MUL1,0,{},{}\nMUL1,1,"{},{}\n', "line 3: broken CSV"),
+    "a column twice": ("dialogue_id,turn,gold,gold,pred\nMUL1,0,{},{},{}\n", "names the column 'gold' twice"),
+    "no state": (HEADER + "MUL1,0,{},nothing\n", "line 2: pred: the text 'nothing'"),
+    "no state after a line break": (
+        HEADER + 'MUL1,0,{},"{\n}"\nMUL1,1,{},no idea\n', "line 4: pred: the text 'no idea' is neither JSON"
+    ),
+    "no turn": (HEADER + "MUL1,,{},{}\nMUL1,0,{},{}\n", "line 2: no turn here"),
+    "no records": (HEADER, "no dialogue in the file"),
+    "no number": (HEADER + "MUL1,first,{},{}\n", "line 2: turn: the turn is not a number"),
+    "other columns": ("a,b\n1,2\n", "no known format"),
+    "gold without its slot": (
+        "dialogue,turn,slot,gold,pred\nMUL1,0,,north,\nMUL1,0,hotel-area,x,\n", "line 2: a gold value without a slot"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BROKEN)
+@quiet
+def test_a_broken_line_is_refused_with_its_number(name: str, here: Path) -> None:
+    text, said = BROKEN[name]
+    Path("p.csv").write_text(text)
+    with pytest.raises(dstbench.DstbenchError) as caught:
+        dstbench.score("p.csv")
+    assert str(caught.value).startswith("p.csv: ")
+    assert said in str(caught.value)
+
+
+def test_columns_of_the_users(here: Path) -> None:
+    Path("p.csv").write_text("a;b;c;d\nMUL1;0;{'hotel-area': 'north'};{}\n")
+    with pytest.raises(dstbench.DstbenchError, match="no known format"):
+        dstbench.read("p.csv")
+    with pytest.raises(dstbench.DstbenchError, match=r"no header .*\nhint: --keys id=COLUMN"):
+        dstbench.read("p.csv", "csv")
+    keys = {"id": "a", "turn": "b", "gold": "c", "pred": "d"}
+    assert table_of("p.csv", keys=keys).rows() == [("MUL1", 0, "hotel-area", "north", None)]
+
+
+def test_a_long_field_is_no_fault(here: Path) -> None:
+    rows = [{"dialogue_id": "MUL1", "turn": 0, "history": "x" * 300_000, "gold": "{}", "pred": "{}"}]
+    Path("p.csv").write_text(_written(rows, ","))
+    assert table_of("p.csv").height == 1
+
+
+def test_the_examples_lines_end_as_windows_ends_them(here: Path) -> None:
+    for text in (formats.csv(), formats.csv_long()):
+        Path("p.csv").write_bytes(text.replace("\n", "\r\n").encode())
+        Path("q.csv").write_text(text)
+        one, other = dstbench.read("p.csv"), dstbench.read("q.csv")
+        assert one.pred is not None
+        assert other.pred is not None
+        assert one.pred.cells.equals(other.pred.cells)

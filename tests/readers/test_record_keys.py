@@ -1,0 +1,196 @@
+"""Which keys of records are taken, what is said of it, and what is said where they do not tell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dstbench
+from tests.records import notes_of, quiet, table_of
+
+
+def _record(turn: int = 0, /, **keys: Any) -> dict[str, Any]:
+    return {"dialogue_id": "MUL1", "turn": turn, **keys}
+
+
+NORTH, SOUTH = {"hotel-area": "north"}, {"hotel-area": "south"}
+
+
+@quiet
+@pytest.mark.parametrize(
+    ("record", "note"),
+    [
+        (_record(gold=NORTH, pred=NORTH), None),
+        (_record(gold=NORTH, pred=NORTH, utterance="hi", history=["x"]), None),
+        ({"ID": "MUL1", "turn_idx": 0, "gt": NORTH, "predicted": NORTH},
+         "keys taken: ID as dialogue, turn_idx as turn, gt as gold, predicted as pred"),
+        (_record(ground_truth=NORTH, ground_truth_m24=SOUTH, predict=NORTH, predict_turn_label={"hotel-area": "x"}),
+         "keys taken: dialogue_id, turn, ground_truth as gold, predict as pred; "
+         "not taken: ground_truth_m24, predict_turn_label"),
+        (_record(gold=NORTH, pred=NORTH, state=SOUTH), "keys taken: dialogue_id, turn, gold, pred; not taken: state"),
+        (_record(state=NORTH, pred=NORTH), "keys taken: dialogue_id, turn, state as gold, pred"),
+        ({"flag": "MUL1.json-0", "gold": NORTH, "pred": NORTH}, "keys taken: flag as dialogue and turn, gold, pred"),
+        ({"dialogue_id": "MUL1_turn_0", "gold": NORTH, "pred": NORTH},
+         "keys taken: dialogue_id as dialogue and turn, gold, pred"),
+        ({"dialogue_id": "MUL1", "turns": [{"gold": NORTH, "pred": NORTH}]},
+         "keys taken: gold, pred; dialogue and turn from the objects around the records"),
+    ],
+)  # fmt: skip
+def test_a_note_says_which_keys_were_taken(record: dict[str, Any], note: str | None) -> None:
+    assert notes_of([record]) == ([] if note is None else [note])
+    assert table_of([record]).rows() == [("MUL1", 0, "hotel-area", "north", "north")]
+
+
+@quiet
+def test_keys_that_the_user_gives_are_not_told() -> None:
+    keys = {"id": "flag", "gold": "ground_truth_m24", "pred": "ours"}
+    record = {"flag": "MUL1-0", "ground_truth": SOUTH, "ground_truth_m24": NORTH, "ours": NORTH, "prediction": SOUTH}
+    (note,) = notes_of([record], keys=keys)
+    assert note.startswith("keys taken: flag as dialogue and turn, ground_truth_m24 as gold, ours as pred; not taken: ")
+    assert table_of([record], keys=keys)["pred"].to_list() == ["north"]
+    del record["prediction"], record["ground_truth"]
+    assert notes_of([record], keys=keys) == []
+
+
+@quiet
+def test_turns_without_numbers_are_counted_and_this_is_said() -> None:
+    records = [{"dialogue_id": d, "gold": NORTH, "pred": {}} for d in ("MUL1", "MUL2", "MUL1")]
+    assert table_of(records).select("dialogue", "turn").rows() == [("MUL1", 0), ("MUL1", 1), ("MUL2", 0)]
+    assert notes_of(records) == ["no turn numbers: the 3 records of 2 dialogues are counted in their order"]
+
+
+@quiet
+def test_ids_of_sgd_are_not_split() -> None:
+    records = [{"dialogue_id": "1_00000", "gold": NORTH, "pred": {}}] * 2
+    assert table_of(records)["dialogue"].unique().to_list() == ["1_00000"]
+
+
+@quiet
+def test_records_of_one_dialogue_in_two_groups_are_said(here: Path) -> None:
+    groups = {"right": [_record(0, gold=NORTH, pred=NORTH)], "wrong": [_record(1, gold=NORTH, pred=SOUTH)]}
+    Path("p.json").write_text(json.dumps(groups))
+    assert table_of("p.json").height == 2
+    assert notes_of("p.json") == [
+        "keys taken: dialogue_id, turn, gold, pred; records under right, wrong are read together"
+    ]
+
+
+REFUSED: dict[str, tuple[Any, list[str]]] = {
+    "two predictions": (_record(gold={}, pred=NORTH, predicted=SOUTH),
+                        ["2 keys could be the prediction: pred, predicted", "hint: --keys pred=pred"]),
+    "two golds": (_record(gold_m21=NORTH, gold_m24=SOUTH, pred={}),
+                  ["2 keys could be the gold state: gold_m21, gold_m24", "hint: --keys gold=gold_m21"]),
+    "two states": (_record(state=NORTH, belief_state=NORTH),
+                   ["2 keys could be the state: state, belief_state", "--keys gold or pred=state"]),
+    "two turns": (_record(1, turn_id=2, gold=NORTH, pred={}), ["2 keys could be the turn: turn, turn_id"]),
+    "states of single turns only": (
+        _record(gold_turn_label=NORTH, pred_turn_label=NORTH),
+        ["the only states are named as those of single turns", "gold_turn_label, pred_turn_label",
+         "hint: if they are cumulative, --keys pred=gold_turn_label"],
+    ),
+    "a typo": (_record(gold=NORTH, perd=NORTH), ["no pred; unknown keys: perd", "'perd': did you mean pred?"]),
+    "a typo of gold": (_record(glod=NORTH, pred=NORTH), ["no gold; unknown keys: glod", "did you mean gold?"]),
+    "typos only": (_record(glod=NORTH, perd=NORTH), ["neither gold nor pred; unknown keys: glod, perd", "mean pred?"]),
+    "another word": (_record(ours=NORTH), ["neither gold nor pred; unknown keys: ours", "hint: --keys pred=ours"]),
+    "no dialogue": ({"turn": 0, "gold": NORTH, "pred": NORTH},
+                    ["no key for the dialogue (there are: turn, gold, pred)", "hint: --keys id=KEY"]),
+    "no id": (_record(gold={}) | {"dialogue_id": None}, ["item 0: no dialogue_id here"]),
+    "an id that is none": (_record(gold={}) | {"dialogue_id": [1]}, ["item 0: dialogue_id: a list is no id"]),
+    "a turn that is none": (_record(gold={}) | {"turn": "the first"},
+                            ["item 0: turn: the turn is not a number", "MUL1, turn the first", "--keys turn=KEY"]),
+    "text that is no state": (_record(gold="{hotel-area: north}", pred={}),
+                              ["item 0: gold: the text '{hotel-area: north}' is neither JSON nor"]),
+    "a value": (_record(gold=NORTH, pred={"hotel": {"area": {"x": {}}}}),
+                ["item 0: pred: an object, where a value must be", "turn 0, slot hotel-area", "hint: a state is"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@quiet
+def test_what_records_do_not_say_is_refused_and_said_how_to_say_it(name: str, here: Path) -> None:
+    record, said = REFUSED[name]
+    for data in ([record], "p.json"):
+        Path("p.json").write_text(json.dumps([record]))
+        with pytest.raises(dstbench.DstbenchError) as caught:
+            dstbench.score(data, format=None if data != "p.json" else "records")
+        for part in said:
+            assert part in str(caught.value)
+
+
+def test_one_record_among_others_is_refused_with_its_place() -> None:
+    good = [_record(turn, gold=NORTH, pred=NORTH) for turn in range(3)]
+    for bad, said in (
+        (
+            _record(3, gold=NORTH, perd=NORTH),
+            r"item 3: no pred; unknown keys: perd \(dialogue MUL1, turn 3\)\nhint: 'perd'",
+        ),
+        (_record(3, domains=[]), r"item 3: neither gold nor pred; unknown keys: domains \(dialogue MUL1, turn 3\)"),
+        (_record(3, gold=NORTH, pred="no idea"), r"item 3: pred: the text 'no idea' is neither"),
+        ([1], r"item 3: expected an object, found \[1\]"),
+    ):
+        with pytest.raises(dstbench.DstbenchError, match=said):
+            dstbench.scan([*good, bad])
+
+
+def test_a_turn_without_a_prediction_is_none_with_an_empty_one() -> None:
+    records = [_record(0, gold=NORTH, pred=NORTH), _record(1, gold=NORTH)]
+    with pytest.raises(dstbench.DstbenchError, match="1 gold turn without a prediction"):
+        dstbench.scan(records)
+    assert notes_of([*records[:1], _record(1, gold=NORTH, pred=None)]) == ["1 state that is null taken as empty"]
+
+
+def test_a_side_that_is_null_everywhere_is_not_there() -> None:
+    records = [_record(turn, gold=NORTH, pred=None) for turn in range(2)]
+    with (
+        pytest.raises(dstbench.DstbenchError, match="the file holds gold but no predictions"),
+        pytest.warns(dstbench.DstbenchWarning, match="pred is null in every record, and so is not taken"),
+    ):
+        dstbench.scan(records)
+
+
+def test_keys_that_no_record_has_are_refused() -> None:
+    with pytest.raises(dstbench.DstbenchError, match=r"no record has the key 'pre_dict'.*\nhint: did you mean predict"):
+        dstbench.scan([_record(gold={}, predict=NORTH)], keys={"pred": "pre_dict"})
+
+
+@quiet
+def test_gold_of_its_own_may_have_other_keys() -> None:
+    gold = [{"dial_id": "mul1.json", "turn_id": 0, "state": {"hotel": {"area": ["north", "east"]}}}]
+    pred = [{"flag": "MUL1-0", "ours": [["hotel-area", "east"]], "ground_truth": SOUTH}]
+    table = table_of(pred, gold=gold, keys={"pred": "ours", "gold": "ground_truth"})
+    assert table.rows() == [("MUL1", 0, "hotel-area", "north|east", "east")]
+
+
+def test_states_without_a_side_are_gold_or_predictions(here: Path) -> None:
+    for name, state in (("g.jsonl", NORTH), ("p.jsonl", SOUTH)):
+        Path(name).write_text(json.dumps(_record(state=state)))
+    with pytest.warns(dstbench.DstbenchWarning, match="state as states"):
+        assert table_of("p.jsonl", gold="g.jsonl").rows() == [("MUL1", 0, "hotel-area", "north", "south")]
+    with (
+        pytest.raises(dstbench.DstbenchError, match="no gold inside"),
+        pytest.warns(dstbench.DstbenchWarning, match="state as states"),
+    ):
+        dstbench.scan("p.jsonl")
+
+
+def test_states_of_single_turns_are_noticed() -> None:
+    """They are scored as they are, as nothing can tell whether a tracker forgets."""
+    slots = ["hotel-area", "hotel-name", "hotel-stars", "train-day"]
+    turns = [_record(turn, gold={slots[turn % 4]: "x"}, pred={}) for turn in range(60)]
+    (note,) = notes_of(turns)
+    assert note.startswith("59 of 59 gold states lose slots by the next turn: if they are states of single turns")
+    grown = [_record(turn, gold=dict.fromkeys(slots[: turn // 16 + 1], "x"), pred={}) for turn in range(60)]
+    assert notes_of(grown) == []
+    assert notes_of(turns[:40]) == []
+
+
+def test_a_key_whose_name_promises_states_that_are_not_there_is_told() -> None:
+    records = [_record(turn, gold=NORTH, prediction="I think that it is in the north") for turn in range(3)]
+    with (
+        pytest.raises(dstbench.DstbenchError, match="the file holds gold but no predictions"),
+        pytest.warns(dstbench.DstbenchWarning, match="keys taken: dialogue_id, turn, gold; no states in prediction"),
+    ):
+        dstbench.scan(records)

@@ -1,0 +1,270 @@
+"""Records of turns: the same states under any keys, in any layout, in any spelling, and what is said of the others."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import dstbench
+from tests import formats
+from tests.corpora import EXAMPLE, States, corpora
+from tests.formats import _nested as nested
+from tests.formats import _pairs as pairs
+from tests.records import notes_of, quiet, table_of
+
+IDS = ("dialogue_id", "dial_id", "dialogue_idx", "idx", "ID", "dialogueId", "Dialogue ID", "id")
+TURNS = ("turn", "turn_id", "turn_idx", "turn_num", "turnIndex", "Turn")
+SIDES = (
+    ("gold", "pred"), ("gold_belief", "pred_belief"), ("ground_truth", "predicted"), ("gt", "prediction"),
+    ("label", "predict"), ("labels", "pred_state"), ("slot_values", "pred"), ("state", "total_state"),
+    ("belief_state", "output"), ("true_belief_state", "predicted_belief_state"), ("goldState", "predState"),
+    ("target", "generated_state"), ("turn_belief", "pred_bs"),
+)  # fmt: skip
+#: Further keys, none of which is taken.
+NOISE: dict[str, Any] = {
+    "predict_turn_label": {"hotel-area": "east"}, "previous_belief_state": {"hotel-area": "east"}, "history": ["a"],
+    "domains": ["hotel"], "jga": 0.5, "prompt": "What is the state?", "utterance": "hello", "correct": True,
+}  # fmt: skip
+
+Shape = Callable[[dict[str, Any]], Any]
+SHAPES: dict[str, Shape] = {
+    "flat": dict,
+    "nested": nested,
+    "semi and book": lambda state: {
+        domain: {
+            part: {
+                slot.removeprefix("book "): value for slot, value in slots.items() if slot.startswith("book ") == booked
+            }
+            for part, booked in (("semi", False), ("book", True))
+        }
+        for domain, slots in nested(state).items()
+    },
+    "pairs": lambda state: [list(item) for item in state.items()],
+    "triples": lambda state: [[*slot.split("-", 1), value] for slot, value in state.items()],
+    "objects": lambda state: [{"slot": slot, "value": value} for slot, value in state.items()],
+    "TRADE's": lambda state: [{"slots": [[slot, value]], "act": "inform"} for slot, value in state.items()],
+    "dots": lambda state: {slot.replace("-", "."): value for slot, value in state.items()},
+    "spaces": lambda state: {slot.replace("-", " "): value for slot, value in state.items()},
+    "underscores": lambda state: {slot.replace("-", "_"): value for slot, value in state.items()},
+    "2.2's": lambda state: {d: {f"{d}-{s}": v for s, v in slots.items()} for d, slots in nested(state).items()},
+}
+#: Shapes in which a value is part of a text.
+TEXTS: dict[str, Shape] = {
+    "domain-slot-value": pairs,
+    "slot=value": lambda state: [f"{slot}={value}" for slot, value in state.items()],
+    "slot: value": lambda state: [f"{slot}: {value}" for slot, value in state.items()],
+}
+WRITTEN: dict[str, Callable[[Any], Any]] = {"as it is": lambda state: state, "JSON": json.dumps, "Python": repr}
+
+
+def _listed(value: str) -> Any:
+    return value.split("|")
+
+
+def _number(value: str) -> Any:
+    return int(value) if value.isdecimal() else value
+
+
+#: How a value may be spelled: always, or if it is a number.
+VALUES: dict[str, Callable[[str], Any]] = {
+    "text": str,
+    "list": _listed,
+    "number": _number,
+    "float": lambda v: float(v) if v.isdecimal() else v,
+}
+
+
+@st.composite
+def written_states(draw: st.DrawFn) -> Callable[[dict[str, str]], Any]:
+    """How the states of a file are written."""
+    written = draw(st.sampled_from([*WRITTEN.values()]))
+    if draw(st.integers(0, 3)) == 0:
+        text = draw(st.sampled_from([*TEXTS.values()]))
+        return lambda state: written(text(state))
+    shape, value = draw(st.sampled_from([*SHAPES.values()])), draw(st.sampled_from([*VALUES.values()]))
+    return lambda state: written(shape({slot: value(text) for slot, text in state.items()}))
+
+
+def _by_dialogue(rows: list[dict[str, Any]], name: str) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row[name], []).append({key: value for key, value in row.items() if key != name})
+    return found
+
+
+def _without(rows: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
+    return [{key: value for key, value in row.items() if key not in names} for row in rows]
+
+
+def layouts(rows: list[dict[str, Any]], d: str, t: str) -> dict[str, Any]:
+    """The same records in every layout; `d` and `t` are the keys of dialogue and turn."""
+    by_dialogue = _by_dialogue(rows, d)
+    flags = [{"flag": f"{row[d]}.json-{row[t]}", **row} for row in rows]
+    turns = {name: _without(several, t) for name, several in by_dialogue.items()}
+    return {
+        "list": rows,
+        "wrapped": {"summary": {"turns": len(rows)}, "details": rows},
+        "wrapped twice": {"config": {"model": "x"}, "results": {"records": rows, "jga": 0.5}},
+        "numbers as text": [{**row, t: str(row[t])} for row in rows],
+        "flags": _without(flags, d, t),
+        "flags with underscores": _without([{**row, "id": f"{row[d]}_{row[t]}"} for row in rows], *{d, t} - {"id"}),
+        "dialogues": [{d: name, "turn_details": several} for name, several in by_dialogue.items()],
+        "dialogues of counted turns": [{d: name, "turns": several} for name, several in turns.items()],
+        "by dialogue": by_dialogue,
+        "by dialogue, counted": turns,
+        "by dialogue and turn": {
+            name: {str(number): row for number, row in enumerate(several)} for name, several in turns.items()
+        },
+        "by flag": {f"{row[d]}-{row[t]}": record for row, record in zip(rows, _without(rows, d, t), strict=True)},
+        "in order": _without(rows, t),
+    }  # fmt: skip
+
+
+def _csv(rows: list[dict[str, Any]], separator: str) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(dict.fromkeys(key for row in rows for key in row)), delimiter=separator)
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({k: json.dumps(v) if isinstance(v, (dict, list)) else v for k, v in row.items()})
+    return text.getvalue()
+
+
+STATES = corpora().map(
+    lambda states: [
+        {
+            **s,
+            **{
+                side: {slot: v.replace("south", "3").replace("centre", "a|b") for slot, v in s[side].items()}
+                for side in ("gold", "pred")
+            },
+        }
+        for s in states
+    ]
+)
+
+
+@quiet
+@given(data=st.data(), states=STATES, write=written_states(), names=st.sampled_from(SIDES))
+def test_any_way_to_write_records_gives_the_sametable_of(
+    data: st.DataObject, states: States, write: Callable[[dict[str, str]], Any], names: tuple[str, str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    d, t = data.draw(st.sampled_from(IDS)), data.draw(st.sampled_from(TURNS))
+    noise = data.draw(st.lists(st.sampled_from(list(NOISE)), unique=True))
+    sides = dict(zip(("gold", "pred"), names, strict=True))
+    assume(
+        not {"state", "slot_values", "belief_state", "turn_belief"} & {*names} or "previous_belief_state" not in noise
+    )
+    rows = [
+        {d: s["dialogue_id"], t: s["turn"]}
+        | {key: write(s[side]) for side, key in sides.items()}
+        | {key: NOISE[key] for key in noise}
+        for s in states
+    ]
+    wanted = table_of(states)
+    layout = data.draw(st.sampled_from([*layouts(rows, d, t)]))
+    document = layouts(rows, d, t)[layout]
+    path = tmp_path_factory.mktemp("records") / "any.json"
+    path.write_text(json.dumps(document, indent=data.draw(st.sampled_from([None, 1]))), encoding="utf-8")
+    assert table_of(path).equals(wanted)
+    if isinstance(document, list):
+        path.write_text("".join(json.dumps(row) + "\n" for row in document), encoding="utf-8")
+        assert table_of(path).equals(wanted)
+        assert table_of(iter(document)).equals(wanted)
+        path.write_text(_csv(rows, data.draw(st.sampled_from(",;\t"))), encoding="utf-8-sig")
+        assert table_of(path).equals(wanted)
+
+
+@quiet
+@given(states=corpora(), text=st.booleans())
+def test_frames_of_records_are_read_as_lists(
+    states: States, text: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    cell: Callable[[dict[str, str]], Any] = json.dumps if text else dict
+    rows = [
+        {"dial_id": s["dialogue_id"], "turn_id": s["turn"], "gt": cell(s["gold"]), "predicted": cell(s["pred"])}
+        for s in states
+    ]
+    assume(text or all(any(s[side] for s in states) for side in ("gold", "pred")))  # Parquet has no empty structs
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    path = tmp_path_factory.mktemp("frames") / "any"
+    frame.write_parquet(path)
+    wanted = table_of(states)
+    for data in (frame, frame.lazy(), frame.to_arrow(), path):
+        assert table_of(data).equals(wanted)
+    both = pl.concat([frame.with_columns(run=pl.lit(name)) for name in ("a", "b")])
+    assert dstbench.scan(both).collect()["run"].unique(maintain_order=True).to_list() == ["a", "b"]
+    keys = {"id": "A", "turn": "B", "gold": "C", "pred": "D"}
+    frame.rename(dict(zip(frame.columns, "ABCD", strict=True))).write_parquet(path)
+    assert table_of(path, keys=keys).equals(wanted)
+
+
+def test_a_frame_whose_states_are_lists_of_slots() -> None:
+    """As Arrow writes maps."""
+    state = [{"key": "hotel-area", "value": "north"}]
+    frame = pl.DataFrame({"dialogue_id": ["MUL1"], "turn": [0], "gold": [state], "pred": [state]})
+    assert table_of(frame).rows() == [("MUL1", 0, "hotel-area", "north", "north")]
+    assert notes_of(frame) == []
+
+
+def test_a_frame_of_pandas_may_hold_anything() -> None:
+    """pandas itself is not needed for it: only that a class of this module gives records."""
+
+    class DataFrame:
+        __module__ = "pandas"
+
+        def __init__(self, rows: list[dict[str, Any]]) -> None:
+            self.rows, self.columns = rows, list(rows[0])
+
+        def to_dict(self, orient: str) -> list[dict[str, Any]]:
+            assert orient == "records"
+            return [dict(row) for row in self.rows]
+
+    rows = [
+        {"dialogue_id": "MUL1", "turn": float(t["turn"]), "gold": t["gold"], "pred": str(t["pred"])} for t in EXAMPLE
+    ]
+    assert dstbench.score(DataFrame(rows), metrics="jga").select("run", "value").rows() == [("table", 0.5)]
+    runs = dstbench.score(DataFrame([{**row, "run": name} for name in "ab" for row in rows]), metrics="jga")
+    assert runs.select("run", "value").rows() == [("a", 0.5), ("b", 0.5)]
+
+
+def test_a_loose_format_yields_to_another_in_a_folder(here: Path) -> None:
+    Path("out").mkdir()
+    Path("out/a_details.csv").write_text(formats.csv())
+    Path("out/model.json").write_text(formats.gtpr())
+    Path("out/states.json").write_text(formats.state_lists())
+    assert dstbench.read("out").format == "gtpr"
+    Path("out/model.json").unlink()
+    with pytest.raises(dstbench.DstbenchError, match=r"2 files of data .*a_details\.csv \(csv\), .*\(state-lists\)"):
+        dstbench.read("out")
+    Path("out/states.json").unlink()
+    assert dstbench.read("out").format == "csv"
+
+
+NO_RECORDS: list[Any] = [
+    {"hotel-area": ["north", "south"], "hotel-name": ["a-b lodge"]},
+    {"MUL1": {"1": {"Hotel-Inform": [["area", "north"]]}, "2": "No Annotation"}},
+    {"MUL1.json": {"hotel": {"info": {"area": "north"}}}},
+    [{"name": "a lodge", "area": "north", "type": "hotel"}],
+    [{"service_name": "Hotels_2", "slots": [], "intents": []}],
+    {"jga": 0.5, "total": {"jga": 0.5}, "history": [{"val-loss": 0.3}]},
+    {"class": [{"precision": 0.5}], "true": 3},
+    [{"id": 1, "label": 1, "prediction": 0.7}],
+    [{"id": 1, "prompt": "x", "output": "the state is unclear"}],
+]
+
+
+@pytest.mark.parametrize("document", NO_RECORDS)
+def test_other_files_are_not_taken_for_records(document: Any, here: Path) -> None:
+    Path("p.json").write_text(json.dumps(document))
+    with pytest.raises(dstbench.DstbenchError, match="no known format"):
+        dstbench.read("p.json")
