@@ -65,7 +65,7 @@ def data_files(
     for is_last in (False, True):
         while files:
             file = files.pop(0)  # so that nothing holds on to its content once it has been read
-            if file.foreign is not None and not is_last:
+            if file.foreign is not None:
                 others[file.foreign.what] = others.get(file.foreign.what, 0) + 1
             form = sniff(file) if may_be_read(file) else None
             if form is None and not file.is_parquet:

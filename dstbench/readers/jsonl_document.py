@@ -19,6 +19,14 @@ from dstbench.readers.source import Source
 _SPEAKERS: Final = ("user", "system")
 
 
+class _Turn(msgspec.Struct):
+    """What is edited of a turn."""
+
+    dialogue_id: str
+    turn: int
+    gold: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+
+
 class TurnsDocument(Document):
     """Turns, one by one, in the order of the file."""
 
@@ -31,10 +39,10 @@ class TurnsDocument(Document):
         self._before = [msgspec.json.encode(turn) for turn in self._turns]
         self._is_kept = [True] * len(self._turns)
         for number, turn in enumerate(self._turns):
-            if fault := _fault(turn):
+            if not _is_own(turn):
                 place = f"{'item' if self._is_list else 'line'} {number + (not self._is_list)}"
-                hint = 'write it as {"dialogue_id": "MUL1", "turn": 0, "gold": {"hotel-area": "north"}}'
-                raise source.error(f"{place}: {fault}, so that it cannot be edited", hint)
+                what = f"{place}: no dialogue_id, turn and flat gold state of strings, so that it cannot be edited"
+                raise source.error(what, "write it with the keys dialogue_id, turn, gold; `dstbench help own-data`")
 
     def turns(self) -> Iterator[DocumentTurn]:
         for turn in self._turns:
@@ -65,13 +73,13 @@ class TurnsDocument(Document):
         return laid_out_as(content, self._turns[number]) + line[len(content) :]
 
 
-def _fault(turn: Any) -> str:
-    """Why a turn cannot be edited though it can be read, in words; empty: it can."""
-    if not (isinstance(turn, dict) and {"dialogue_id", "turn"} <= turn.keys()):
-        return "no dialogue_id and turn"
-    gold = turn.get("gold", {})
-    is_flat = isinstance(gold, dict) and all(isinstance(value, str) for value in gold.values())
-    return "" if is_flat else "its gold is no object of slots with a string each"
+def _is_own(turn: Any) -> bool:
+    """Whether a turn has dstbench's own keys and values; `records` reads others as well."""
+    try:
+        msgspec.convert(turn, _Turn)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def _lines(raw: bytes) -> list[bytes]:
