@@ -38,6 +38,15 @@ class _SpokenTurn(msgspec.Struct):
     dialog: _SpokenTexts = msgspec.field(default_factory=_SpokenTexts)
 
 
+def _sniff(source: Source) -> bool:
+    """Whether turns have the keys; with states as lists or texts under them, they are `records`."""
+    return any(
+        turn.keys() >= {"ID", "turn_id", "slot_values"}
+        and not any(isinstance(turn.get(key), (list, str)) for key in ("slot_values", "pred"))
+        for turn in source.objects_at(1, list)
+    )
+
+
 def _layout(file: Tokens) -> Columns:
     turns = Objects.of(file)
     gold, pred = turns.flat("slot_values"), turns.flat("pred", in_all=False)
@@ -76,7 +85,7 @@ FORMAT: Final = Format(
     title="IC-DST, RefPyDST (running_log.json; gold mw2x_100p_test.json)",
     example='[{"ID": "MUL9901.json", "turn_id": 0, "slot_values": {"hotel-area": "north"}, "pred": {}}]',
     shape=list[IcdstTurn],
-    sniff=lambda source: any(turn.keys() >= {"ID", "turn_id", "slot_values"} for turn in source.objects_at(1, list)),
+    sniff=_sniff,
     reader=_read,
     layout=_layout,
     finish=_doubt_gold,
