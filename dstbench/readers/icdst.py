@@ -40,9 +40,13 @@ class _SpokenTurn(msgspec.Struct):
 
 
 def _sniff(source: Source) -> bool:
-    """Whether turns have the keys of gold, and no prediction under another key than ``pred``."""
-    turns = [turn for turn in source.objects_at(1, list) if turn.keys() >= {"ID", "turn_id", "slot_values"}]
-    return any("pred" in turn or not name_sides(turn, "pred") for turn in turns)
+    """Whether turns have the keys, and no other prediction; with lists or texts as states, they are `records`."""
+    return any(
+        turn.keys() >= {"ID", "turn_id", "slot_values"}
+        and ("pred" in turn or not name_sides(turn, "pred"))
+        and not any(isinstance(turn.get(key), (list, str)) for key in ("slot_values", "pred"))
+        for turn in source.objects_at(1, list)
+    )
 
 
 def _layout(file: Tokens) -> Columns:

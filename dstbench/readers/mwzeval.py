@@ -29,8 +29,15 @@ def _sniff(source: Source) -> bool:
         turns = [turn for turn in dialogue[:20] if isinstance(turn, dict)] if isinstance(dialogue, list) else []
         keys = {key for turn in turns for key in turn}
         if keys & {"response", "state"}:
-            return "bspn_gen" not in keys and not name_record(keys - {"response"})
+            is_record = name_record(keys - {"response"}) or any(map(_is_flat, turns))
+            return "bspn_gen" not in keys and not is_record
     return False
+
+
+def _is_flat(turn: dict[str, Any]) -> bool:
+    """Whether a turn's state has slots where it should have domains."""
+    state = turn.get("state")
+    return isinstance(state, dict) and any(isinstance(value, str) for value in state.values())
 
 
 def _read(source: Source, states: StatesBuilder) -> None:

@@ -247,8 +247,8 @@ def _unknown(source: Source) -> tuple[str, str]:
             f"if they are SDP-DST's values, name {index.name}, which is beside them",
         )
     hint = "`dstbench ls formats` shows each with an example; --from FORMAT says which it is"
-    if source.kind == "jsonl" or source.objects_at(1, list):
-        hint += "; --keys id=KEY,gold=KEY,pred=KEY names keys of turns"
+    if source.kind in ("json", "jsonl"):
+        hint += "; if its objects are turns, --keys id=KEY,turn=KEY,gold=KEY,pred=KEY says which key holds what"
     return f"no known format: {_describe(source)}", hint
 
 

@@ -154,7 +154,7 @@ STATES = corpora().map(
 
 @quiet
 @given(data=st.data(), states=STATES, write=written_states(), names=st.sampled_from(SIDES))
-def test_any_way_to_write_records_gives_the_sametable_of(
+def test_any_way_to_write_records_gives_the_same_table_of(
     data: st.DataObject, states: States, write: Callable[[dict[str, str]], Any], names: tuple[str, str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:  # fmt: skip
@@ -338,3 +338,19 @@ def test_other_files_are_not_taken_for_records(document: Any, here: Path) -> Non
     Path("p.json").write_text(json.dumps(document))
     with pytest.raises(dstbench.DstbenchError, match="no known format"):
         dstbench.read("p.json")
+
+
+@quiet
+def test_the_keys_of_another_format_with_other_states_are_records(here: Path) -> None:
+    listed = [
+        {"ID": turn["dialogue_id"], "turn_id": turn["turn"], "slot_values": turn["gold"], "pred": pairs(turn["pred"])}
+        for turn in EXAMPLE
+    ]
+    Path("icdst.json").write_text(json.dumps(listed))
+    assert dstbench.score("icdst.json", metrics="jga").value("jga") == 0.5
+    for side in ("gold", "pred"):
+        by_dialogue: dict[str, list[dict[str, Any]]] = {}
+        for turn in EXAMPLE:
+            by_dialogue.setdefault(turn["dialogue_id"], []).append({"state": turn[side]})
+        Path(f"{side}.json").write_text(json.dumps(by_dialogue))
+    assert dstbench.score("pred.json", gold="gold.json", metrics="jga").value("jga") == 0.5
