@@ -182,6 +182,7 @@ def test_a_metric_in_a_users_own_group_by(states: States) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*is MultiWOZ's:dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore:.*lose slots:dstbench.errors.DstbenchWarning")
 def test_a_dialogue_of_many_slots_counts_as_its_slots_in_many_dialogues() -> None:
     """Counts are digits of one number: the larger a dialogue, the fewer fit into it."""
     values = np.random.default_rng(5).integers(6, size=(70, 4, 2, 70))
