@@ -14,6 +14,9 @@ INSIDE = (
     "checkdst", "convlab3/predictions.json", "fga", "fnctod", "icdst/running_log.json", "kage", "parlai", "pptod",
     "refpydst", "simpletod/gpt2_test_context[history=full_history]_nocarry.json", "som", "star/pred-evaluation",
     "t5dst/zeroshot_prediction.json", "trade/all_prediction_TRADE.json", "trippy/pred_res.test.final.json",
+    "turn_lists/details.json", "turn_lists/flag.json", "turn_lists/ground_truth_predicted.json",
+    "turn_lists/loose_values.jsonl", "turn_lists/nested.jsonl", "turn_lists/state_as_text.jsonl",
+    "csv/long.csv", "csv/states.csv",
 )  # fmt: skip
 BESIDE = {
     "convlab3/test_generated_predictions.json": "convlab3/data.json",
@@ -21,6 +24,9 @@ BESIDE = {
     "mwz22/pred": "mwz22/gold",
     "savn": "t5dst/test_dials.json",
     "star/pred": "star/test.tsv",
+    "state_lists/pred_states.json": "state_lists/gold_states.json",
+    "state_lists/pred_flat.json": "state_lists/gold_states.json",
+    "csv/total_state.csv": "state_lists/gold_states.json",
 }
 GOLD = (
     "convlab3/data.json", "icdst/mw24_100p_test.json", "mwz21", "mwz21/data.json", "mwz22/gold",
