@@ -69,9 +69,14 @@ class StateCells:
         Raises:
             Misfit: The cell is no state.
         """
-        if type(cell) is dict:
-            if {*map(type, cell), *map(type, cell.values())} == {str}:  # flat and without anything loose: most are so
+        if type(cell) is dict:  # most are flat or nested, without anything loose
+            kinds = {*map(type, cell.values())}
+            if {*map(type, cell)} | kinds == {str}:
                 return cell
+            if {*map(type, cell)} == {str} and kinds == {dict} and all(map(_is_plain, cell.values())):
+                return [
+                    (joined(domain, slot), value) for domain, slots in cell.items() for slot, value in slots.items()
+                ]
         elif is_missing(cell):
             self._loose["state"] += 1
             return {}
@@ -167,6 +172,11 @@ class StateCells:
                 self._add(pairs, slot, value)
         else:
             raise Misfit(f"{named(element)}, where a slot with its value must be")
+
+
+def _is_plain(slots: dict[Any, Any]) -> bool:
+    """Whether slots and values are strings."""
+    return {*map(type, slots), *map(type, slots.values())} <= {str}
 
 
 def plain(value: Any) -> Any:
