@@ -1,29 +1,28 @@
-"""Builds `States` from what a reader finds in a file: turn by turn, or all turns at once as columns.
+"""Builds `States` from what a reader finds in a file, turn by turn, or all turns at once as columns.
 
 Each distinct name of a slot or dialogue is made canonical and checked once; after that, codes stand for names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_dialogue, canonical_slot, split_pair
 from dstbench.errors import DstbenchError
 from dstbench.readers.frames import IS_FRAME, are_frames
+from dstbench.readers.state_texts import Unusual, split_flat, split_pairs
 from dstbench.readers.states import Side, States
 from dstbench.readers.words import Columns, Listed, Words, are_distinct
 from dstbench.schema.core import MAX_TURN
 
 #: A state as slots and values.
 Pairs: TypeAlias = list[tuple[str, str]]
-#: A state {domain: {slot: value}}.
-NestedState: TypeAlias = dict[str, dict[str, str]]
 
 
 @lru_cache(maxsize=65_536)
@@ -49,12 +48,23 @@ class SideBuilder:
         self.sizes: list[int] = []
         self.slot: list[str] = []
         self.value: list[str] = []
+        #: States that are texts (see `shapes`); of nested states, the turn and the domain of each.
+        self.texts: list[msgspec.Raw] = []
+        self.rows: list[int] = []
+        self.domains: list[str] = []
+        #: Makes a slot's name of its domain and its name in a nested state.
+        self.join: Callable[[str, str], str] = "{}-{}".format
+        #: Whether states are ``domain-slot-value``.
+        self.are_pairs = False
         #: Number of pieces of generated text that were not a slot and its value.
         self.lost = 0
 
     def flat(self, at: int, state: Mapping[str, str]) -> None:
         """Add a state {slot: value}."""
         self.present.append(at)
+        if isinstance(state, msgspec.Raw):
+            self.texts.append(state)
+            return
         self.sizes.append(len(state))
         self.slot.extend(state)
         self.value.extend(state.values())
@@ -62,10 +72,17 @@ class SideBuilder:
     def nested(self, at: int, state: Mapping[str, Mapping[str, str]]) -> None:
         """Add a state {domain: {slot: value}}."""
         self.present.append(at)
-        self.sizes.append(sum(map(len, state.values())))
+        size = 0
         for domain, slots in state.items():
-            self.slot.extend([f"{domain}-{slot}" for slot in slots])
-            self.value.extend(slots.values())
+            if isinstance(slots, msgspec.Raw):
+                self.texts.append(slots)
+                self.rows.append(at)
+                self.domains.append(domain)
+            else:
+                size += len(slots)
+                self.slot.extend([f"{domain}-{slot}" for slot in slots])
+                self.value.extend(slots.values())
+        self.sizes.append(size)
 
     def cells(self, at: int, state: Sequence[tuple[str, str]], lost: int = 0) -> None:
         """Add a state [(slot, value)]; `lost` other pieces of its text were not a slot and its value."""
@@ -90,21 +107,33 @@ class SideBuilder:
     def pairs(self, at: int, state: Sequence[str]) -> None:
         """Add a state [``domain-slot-value``]; the pairs are split when the table is built."""
         self.present.append(at)
+        self.are_pairs = True
+        if isinstance(state, msgspec.Raw):
+            self.texts.append(state)
+            return
         self.sizes.append(len(state))
         self.value.extend(state)
 
-    def all_pairs(self, states: Sequence[Sequence[str]]) -> None:
-        """Add a state [``domain-slot-value``] for every turn of the file."""
-        self.present.extend(range(len(states)))
-        self.sizes.extend(map(len, states))
-        self.value.extend(chain.from_iterable(states))
-
     def listed(self) -> Listed:
-        """The collected states as columns."""
+        """The collected states as columns.
+
+        Raises:
+            Unusual: There are states that are texts and cannot be split, or others beside them.
+        """
         present = np.array(self.present, dtype=np.int64)
-        slot, value = (pl.Series(strings, dtype=pl.String) for strings in (self.slot, self.value))
-        are_pairs = self.value and not self.slot  # values without slots are ``domain-slot-value``
-        return Listed(present, np.repeat(present, self.sizes), None if are_pairs else Words.of(slot), Words.of(value))
+        if not self.texts:
+            slot, value = (Words.of(pl.Series(strings, dtype=pl.String)) for strings in (self.slot, self.value))
+            return Listed(present, np.repeat(present, self.sizes), None if self.are_pairs else slot, value)
+        at = np.array(self.rows) if self.domains else present
+        if self.value or len(at) != len(self.texts):
+            raise Unusual
+        if self.are_pairs:
+            row, pair = split_pairs(self.texts)
+            return Listed(present, at[row], None, pair)
+        row, slot, value = split_flat(self.texts)
+        if self.domains:
+            slot = slot.under(Words.of(pl.Series(self.domains)).only(row), self.join)
+        return Listed(present, at[row], slot, value)
 
 
 class StatesBuilder:

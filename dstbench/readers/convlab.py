@@ -21,7 +21,6 @@ import msgspec
 import polars as pl
 
 from dstbench.conventions.slots import canonical_slot, domain_of
-from dstbench.readers.columns import Columns, Objects, Tokens
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, exchanges, said_in
 from dstbench.readers.folder import SPLITS
 from dstbench.readers.format import Format, NestedState, Pairs, Said, Source, States, StatesBuilder
@@ -77,12 +76,6 @@ class _SpokenTurn(msgspec.Struct):
     utt_idx: int
     utterance: str = ""
     context: list[Spoken] = []
-
-
-def _layout(file: Tokens) -> Columns:
-    turns = Objects.of(file)
-    gold, pred = turns.nested("state"), turns.nested("state", under="predictions")
-    return Columns(turns.strings("dialogue_id"), turns.integers("utt_idx") // 2, gold, pred)
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
@@ -210,7 +203,6 @@ FORMAT: Final = Format(
     sniff=lambda source: any(turn.keys() >= {"predictions", "state", "utt_idx"} for turn in source.objects_at(1, list)),
     reader=_read,
     omits=("",),
-    layout=_layout,
     said=_said,
 )
 RAW: Final = Format(

@@ -14,7 +14,6 @@ from typing import Final
 
 import msgspec
 
-from dstbench.readers.columns import Tokens, by_key
 from dstbench.readers.format import Format, NestedState, Source, StatesBuilder
 from dstbench.readers.key_names import name_record
 
@@ -76,7 +75,6 @@ FORMAT: Final = Format(
     shape=_SHAPE,
     sniff=_sniff,
     reader=_read,
-    layout=by_key("gt".__eq__, "pr".__eq__, Tokens.nested),
 )
 MARKS: Final = Format(
     name="fga-trippy",

@@ -41,7 +41,6 @@ def checked_format(form: Format, origin: str) -> Format:
         form,
         sniff=code.sniff,
         reader=code.read,
-        layout=None,  # `reader` does for large files, too, and its errors say where
         finish=code.finish,
         said=None if form.said is None else code.said,
         document=None if form.document is None else code.guarded(form.document),

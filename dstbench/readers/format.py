@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -12,18 +11,27 @@ import polars as pl
 
 from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError
-from dstbench.readers.builder import NestedState, Pairs, StatesBuilder
-from dstbench.readers.columns import columns_of
+from dstbench.readers.builder import Pairs, StatesBuilder
+from dstbench.readers.shapes import FlatState, NestedState, PairsState
 from dstbench.readers.source import Source
+from dstbench.readers.state_texts import Unusual
 from dstbench.readers.states import States, sides_of
-from dstbench.readers.words import Columns
 
 if TYPE_CHECKING:
     from dstbench.readers.document import Document
-    from dstbench.readers.tokens import Tokens
 
 #: What the module of a format needs; some of it is defined elsewhere.
-__all__ = ["Format", "NestedState", "Pairs", "Said", "Source", "States", "StatesBuilder"]
+__all__ = [
+    "FlatState",
+    "Format",
+    "NestedState",
+    "Pairs",
+    "PairsState",
+    "Said",
+    "Source",
+    "States",
+    "StatesBuilder",
+]
 
 #: Dialogue and turn as the file spells them, what the system said before, what the user said.
 Said: TypeAlias = tuple[str, int | str, str | None, str | None]
@@ -43,7 +51,6 @@ class Format:
             a format that is not built in has none.
         holds: Which sides it can hold: ``gold``, ``pred``, or both.
         omits: Values that say that a slot is not in the state, in files that list every slot.
-        layout: Finds the columns of a large file (see `columns`); None: large files are read by `reader`, too.
         finish: Changes the states after reading, to add a note, for example; None: nothing is changed.
         sharded: Whether several files of a folder are parts of one run.
         said: Yields what was said in each turn of a source, without checking states; None: the format does not hold
@@ -65,7 +72,6 @@ class Format:
     shape: Any = None
     holds: tuple[str, ...] = ("gold", "pred")
     omits: tuple[str, ...] = ()
-    layout: Callable[[Tokens], Columns] | None = None
     finish: Callable[[States], States] | None = None
     sharded: bool = False
     free_keys: bool = False
@@ -87,7 +93,7 @@ class Format:
         if source.keys and not source.keys.optional and not self.free_keys:
             hint = "omit --keys, or say with --from that it is another format"
             raise source.error(f"a file of format {self.name}, whose keys have fixed names", hint)
-        states = self._read_columns(source) or self._build(source, self.reader)
+        states = self._build(source)
         return states if self.finish is None else self.finish(states)
 
     def turns(self, source: Source) -> pl.DataFrame:
@@ -111,18 +117,17 @@ class Format:
         numbers = pl.int_ranges(0, "turns", dtype=pl.UInt16).alias("turn")
         return table.select(canonical_dialogue(pl.col("dialogue")), numbers).explode("turn").drop_nulls()
 
-    def _read_columns(self, source: Source) -> States | None:
-        by_user = self.free_keys and source.keys is not None
-        columns = columns_of(source, self.layout) if self.layout is not None and not by_user else None
-        if columns is None:
-            return None
-        with suppress(DstbenchError):  # `reader` raises it again, and says where the file is wrong
-            return self._build(source, lambda _, states: states.take(columns))
-        return None
+    def _build(self, source: Source) -> States:
+        try:
+            return self._states(source)
+        except (Unusual, DstbenchError):
+            if not source.without_texts():
+                raise
+            return self._states(source)  # or the first error in the file
 
-    def _build(self, source: Source, reader: Callable[[Source, StatesBuilder], None]) -> States:
+    def _states(self, source: Source) -> States:
         states = StatesBuilder(source.name, self.name, self.omits)
-        reader(source, states)
+        self.reader(source, states)
         return states.build()
 
     def spoken(self, source: Source) -> Iterator[Said]:

@@ -6,13 +6,13 @@ gold is ``a|b`` and the prediction is one of the two, the authors' scorer replac
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
-from dstbench.readers.columns import Columns, Objects, Tokens
 from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
 from dstbench.readers.key_names import name_sides
+from dstbench.readers.shapes import AS_TEXT
 from dstbench.readers.state_cells import StateCells
 from dstbench.readers.states import with_note
 
@@ -22,8 +22,8 @@ class IcdstTurn(msgspec.Struct):
 
     ID: str
     turn_id: int
-    slot_values: dict[str, Any]
-    pred: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+    slot_values: Annotated[dict[str, Any], AS_TEXT]
+    pred: Annotated[dict[str, Any], AS_TEXT] | msgspec.UnsetType = msgspec.UNSET
 
 
 class _SpokenTexts(msgspec.Struct):
@@ -49,18 +49,14 @@ def _sniff(source: Source) -> bool:
     )
 
 
-def _layout(file: Tokens) -> Columns:
-    turns = Objects.of(file)
-    gold, pred = turns.flat("slot_values"), turns.flat("pred", in_all=False)
-    return Columns(turns.strings("ID"), turns.integers("turn_id"), gold, pred)
-
-
 def _read(source: Source, states: StatesBuilder) -> None:
     cells = StateCells()
     for turn in source.objects(IcdstTurn, "ID", None, "slot", turn="turn_id"):
         at = states.turn(turn.ID, turn.turn_id)
         for side, state in ((states.gold, turn.slot_values), (states.pred, turn.pred)):
-            if state is not msgspec.UNSET:
+            if isinstance(state, msgspec.Raw):
+                side.flat(at, state)
+            elif state is not msgspec.UNSET:
                 side.state(at, cells.checked(source, state, dialogue=turn.ID, turn=turn.turn_id))
     if note := cells.note():
         states.note(note)
@@ -89,7 +85,6 @@ FORMAT: Final = Format(
     shape=list[IcdstTurn],
     sniff=_sniff,
     reader=_read,
-    layout=_layout,
     finish=_doubt_gold,
     said=_said,
 )

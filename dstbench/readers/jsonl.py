@@ -10,15 +10,11 @@ another way, with other keys or values, are read as `records`, and what was read
 from typing import Final
 
 import msgspec
-import numpy as np
 
 from dstbench.readers import records
-from dstbench.readers.columns import Columns, Objects, Tokens, Unusual
-from dstbench.readers.format import Format, Source
+from dstbench.readers.format import FlatState, Format, Source, StatesBuilder
 from dstbench.readers.jsonl_document import TurnsDocument
 from dstbench.readers.states import noting_vanishing_slots
-
-State = dict[str, str]
 
 
 class Turn(msgspec.Struct):
@@ -26,13 +22,10 @@ class Turn(msgspec.Struct):
 
     dialogue_id: str
     turn: int
-    gold: State | msgspec.UnsetType = msgspec.UNSET
-    pred: State | msgspec.UnsetType = msgspec.UNSET
+    gold: FlatState | msgspec.UnsetType = msgspec.UNSET
+    pred: FlatState | msgspec.UnsetType = msgspec.UNSET
     system: str | msgspec.UnsetType = msgspec.UNSET
     user: str | msgspec.UnsetType = msgspec.UNSET
-
-
-_KEYS: Final = frozenset(Turn.__struct_fields__)
 
 
 def _sniff(source: Source) -> bool:
@@ -41,15 +34,16 @@ def _sniff(source: Source) -> bool:
     return any("dialogue_id" in item and "turn" in item for item in source.objects_at(1, list))
 
 
-def _layout(file: Tokens) -> Columns:
-    turns = Objects.of(file)
-    turns.expect_strings("system", "user")
-    gold, pred = (turns.flat(side, in_all=False) for side in ("gold", "pred"))
-    has_state = np.zeros(turns.height, dtype=np.bool_)
-    has_state[gold.present] = has_state[pred.present] = True
-    if not has_state.all() or not {*turns.field.words} <= _KEYS:
-        raise Unusual
-    return Columns(turns.strings("dialogue_id"), turns.integers("turn"), gold, pred)
+def _read(source: Source, states: StatesBuilder) -> None:
+    turns = None if source.keys else source.typed(list[Turn])
+    if turns is None or any(turn.gold is turn.pred for turn in turns):  # not as `Turn` says, or without a state
+        records.read(source, states)
+        return
+    for turn in turns:
+        at = states.turn(turn.dialogue_id, turn.turn)
+        for side, state in ((states.gold, turn.gold), (states.pred, turn.pred)):
+            if state is not msgspec.UNSET:
+                side.flat(at, state)
 
 
 FORMAT: Final = Format(
@@ -58,8 +52,7 @@ FORMAT: Final = Format(
     example='{"dialogue_id": "MUL9901", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}}',
     shape=Turn,
     sniff=_sniff,
-    reader=records.read,
-    layout=_layout,
+    reader=_read,
     finish=noting_vanishing_slots,
     free_keys=True,
     said=records.said,

@@ -7,10 +7,8 @@ last hyphen of ``example_id``. As every slot is always there, ``none`` says that
 from typing import Final
 
 import msgspec
-import polars as pl
 
-from dstbench.readers.columns import Columns, Objects, Tokens, Unusual
-from dstbench.readers.format import Format, Source, StatesBuilder
+from dstbench.readers.format import FlatState, Format, Source, StatesBuilder
 from dstbench.readers.states import noting_gaps
 
 
@@ -18,19 +16,8 @@ class KageTurn(msgspec.Struct):
     """One turn of KAGE-GPT2 (Lin et al. 2021)."""
 
     example_id: str
-    bs_pred_dict: dict[str, str]
-    bs_ref_dict: dict[str, str]
-
-
-def _layout(file: Tokens) -> Columns:
-    turns = Objects.of(file)
-    ids = turns.strings("example_id")
-    parts = ids.words.str.extract_groups("(?s)^(?<dialogue>.+)-(?<turn>[0-9]+)$").struct.unnest()
-    if parts["turn"].null_count():
-        raise Unusual
-    number = parts["turn"].gather(pl.Series(ids.code))
-    dialogue = ids.renamed(parts["dialogue"].to_list())
-    return Columns(dialogue, number, turns.flat("bs_ref_dict"), turns.flat("bs_pred_dict"))
+    bs_pred_dict: FlatState
+    bs_ref_dict: FlatState
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
@@ -50,7 +37,6 @@ FORMAT: Final = Format(
     sniff=lambda source: any("bs_pred_dict" in turn for turn in source.objects_at(1, list)),
     reader=_read,
     omits=("none",),
-    layout=_layout,
     finish=noting_gaps(
         "; KAGE leaves out those that it cannot parse and counts them as wrong, as --gold FILE --missing wrong does"
     ),

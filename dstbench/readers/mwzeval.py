@@ -5,19 +5,20 @@ states, the cumulative ``state`` nested by domain; values are read as `state_cel
 ``state`` has no prediction, which is not the same as an empty state.
 """
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
 from dstbench.readers.format import Format, Source, StatesBuilder
 from dstbench.readers.key_names import name_record
-from dstbench.readers.state_cells import StateCells
+from dstbench.readers.shapes import AS_TEXT, are_texts
+from dstbench.readers.state_cells import StateCells, joined
 
 
 class Turn(msgspec.Struct):
     """One system turn."""
 
-    state: dict[str, dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
+    state: dict[str, Annotated[dict[str, Any], AS_TEXT]] | msgspec.UnsetType = msgspec.UNSET
 
 
 _SHAPE: Final = dict[str, list[Turn]]
@@ -42,11 +43,13 @@ def _is_flat(turn: dict[str, Any]) -> bool:
 
 def _read(source: Source, states: StatesBuilder) -> None:
     dialogues = source.whole(_SHAPE, "dialogue", "turn", None, "slot", "slot")
-    cells = StateCells()
+    cells, states.pred.join = StateCells(), joined
     for dialogue, turns in dialogues.items():
         for number, turn in enumerate(turns):
             at = states.turn(dialogue, number)
-            if turn.state is not msgspec.UNSET:
+            if turn.state is not msgspec.UNSET and are_texts(turn.state.values()):
+                states.pred.nested(at, turn.state)
+            elif turn.state is not msgspec.UNSET:
                 states.pred.state(at, cells.checked(source, turn.state, dialogue=dialogue, turn=number))
     if not states.pred.present and dialogues:
         hint = "systems without a state tracker cannot be scored"

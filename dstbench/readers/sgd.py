@@ -102,6 +102,9 @@ def _read(source: Source, states: StatesBuilder) -> None:
 
 
 def _dialogues(source: Source, shape: type[T]) -> Iterator[T]:
+    dialogues: Any = source.typed(list[shape] | dict[str, shape])  # type: ignore[valid-type,arg-type] # made at run time
+    if dialogues is not None:
+        return iter(dialogues.values() if isinstance(dialogues, dict) else dialogues)
     by_id = source.kind == "json" and isinstance(source.json, dict)
     items = list(source.json.values()) if by_id else None
     return source.objects(shape, "dialogue_id", None, "turn", None, None, None, None, "slot", items=items)

@@ -14,9 +14,10 @@ import re
 from itertools import islice
 from typing import Final
 
-from dstbench.readers.format import Format, Source, StatesBuilder
+from dstbench.readers.format import Format, PairsState, Source, StatesBuilder
+from dstbench.readers.shapes import decoded
 
-_SHAPE: Final = dict[str, tuple[list[str], list[str]]]
+_SHAPE: Final = dict[str, tuple[PairsState, PairsState]]
 _TOO_GOOD: Final = 0.99  # share of right turns from which a run is suspected
 _ENOUGH: Final = 100  # turns; in a file with fewer, no share is suspicious
 _KEY: Final = re.compile(r"(.+)_([0-9]+)", re.DOTALL)
@@ -31,17 +32,17 @@ def _sniff(source: Source) -> bool:
 
 def _read(source: Source, states: StatesBuilder) -> None:
     turns = source.whole(_SHAPE, "dialogue")
-    wrong = (1 for pred, gold in turns.values() if pred != gold and set(pred) != set(gold))
+    wrong = (1 for pred, gold in turns.values() if pred != gold and {*decoded(pred)} != {*decoded(gold)})
     most = len(turns) - math.ceil(_TOO_GOOD * len(turns))
     if len(turns) >= _ENOUGH and (wrong_turns := sum(islice(wrong, most + 1))) <= most:
         states.note(
             f"{len(turns) - wrong_turns:,} of {len(turns):,} turns are right: was this run given the gold states? "
             "(what --eval_all leaves on disk was)"
         )
-    for key in turns:
-        states.turn(*source.split_key(key, "_"))
-    states.pred.all_pairs([pred for pred, _ in turns.values()])
-    states.gold.all_pairs([gold for _, gold in turns.values()])
+    for key, (pred, gold) in turns.items():
+        at = states.turn(*source.split_key(key, "_"))
+        states.pred.pairs(at, pred)
+        states.gold.pairs(at, gold)
 
 
 FORMAT: Final = Format(

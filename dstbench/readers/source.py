@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
-from types import UnionType
-from typing import Any, BinaryIO, Final, Literal, Self, TypeVar, get_args, get_origin
+from typing import Any, BinaryIO, Final, Literal, Self, TypeVar
 
 import msgspec
 
@@ -17,21 +16,14 @@ from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io.files import File
 from dstbench.readers.json_stream import items
 from dstbench.readers.options import Keys
+from dstbench.readers.shapes import encoded_size, first_misfit, with_texts
 
 T = TypeVar("T")
 Kind = Literal["json", "jsonl", "tsv", "text"]
 _ANYTHING: Final = re.compile(rb"\S")
+_FEW: Final = 20  # entries that show which keys objects have
 _SAMPLE: Final = 200  # entries of a document; no format needs more to be recognised
 _NOT_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-#: What msgspec calls a type, and what our messages call it.
-_TYPES: Final = {
-    "str": "a string",
-    "object": "an object",
-    "array": "a list",
-    "str | array": "a string or a list",
-    "array` of length": "a list of length",
-    "int": "an integer",
-}
 
 
 class Source(File):
@@ -41,11 +33,14 @@ class Source(File):
         hint: The hint of errors about the file's shape: what a file of its format looks like.
         keys: The keys of records of turns that the user gives; None: by their usual names.
         split: The split that the folder or its name says it is of; None: none.
+        takes_texts: Whether states may stay texts (see `shapes`).
     """
 
     hint: str | None = None
     keys: Keys | None = None
     split: str | None = None
+    takes_texts: bool = True
+    _typed: tuple[Any, Any] | None = None
 
     @classmethod
     def of(cls, file: File) -> Source:
@@ -63,7 +58,7 @@ class Source(File):
 
     def forget(self) -> None:
         """Free the content in all its forms; it is read again when it is next used."""
-        for name in ("raw", "text", "entries", "sample", "json"):
+        for name in ("raw", "text", "entries", "sample", "json", "_typed"):
             self.__dict__.pop(name, None)
 
     @cached_property
@@ -154,6 +149,41 @@ class Source(File):
         """
         return self._decode(self.raw)
 
+    def typed(self, shape: type[T]) -> T | None:
+        """The document, for JSON Lines a list of them, as this type; states stay texts (see `shapes`).
+
+        Returns:
+            The document; None: it is not of this type, or something in it is rare or wrong. `whole` then decodes all of
+            it, and says what is wrong, if anything is.
+        """
+        if not self.takes_texts or self.kind not in ("json", "jsonl"):
+            return None
+        if self._typed is None or self._typed[0] != shape:
+            self._typed = shape, self._decode_typed(shape)
+        document: T | None = self._typed[1]
+        return document
+
+    def without_texts(self) -> bool:
+        """From now on, decode all of the file; returns whether states were texts until now."""
+        had_texts = self.takes_texts and self._typed is not None
+        self.takes_texts = False
+        return had_texts
+
+    def _decode_typed(self, shape: Any) -> Any:
+        try:
+            if self.kind == "jsonl":
+                samples: Any = [item for _, item in islice(self.json_lines(), _FEW)]
+                data = b"[%b]" % b",".join(msgspec.json.Decoder(msgspec.Raw).decode_lines(self.raw))
+            else:
+                sample, data = self.sample, self.raw
+                samples = dict(islice(sample.items(), _FEW)) if isinstance(sample, dict) else sample[:_FEW]
+            data = msgspec.json.format(data, indent=-1)
+            document = msgspec.json.decode(data, type=with_texts(shape, [samples]))
+        except _NOT_JSON:
+            return None
+        # A key that was lost makes the document shorter than its text; other differences do no harm.
+        return document if encoded_size(document) == len(data) else None
+
     def values(self, depth: int, top: type = object, most: int = 20) -> list[Any]:
         """Some of the values `depth` levels down in a JSON document, for sniffing.
 
@@ -211,8 +241,11 @@ class Source(File):
             items: The objects; None: those of the file.
             turn: The key under which the turn's number stands, for messages; None: there is none.
         """
-        if items is None:
-            items = self.json if self.kind == "json" else None
+        if items is None and self.kind == "json":
+            if (typed := self.typed(list[shape])) is not None:  # type: ignore[valid-type] # a type made at run time
+                yield from typed
+                return
+            items = self.json
         if not isinstance(items, list):
             raise self.misshapen("not a JSON list")
         keys = {"dialogue": dialogue, **({"turn": turn} if turn else {})}
@@ -222,7 +255,8 @@ class Source(File):
 
     def whole(self, shape: type[T], *levels: str | None) -> T:
         """The JSON document, checked (see `convert`)."""
-        return self.convert(self.json, shape, *levels)
+        typed = self.typed(shape) if self.kind == "json" else None
+        return self.convert(self.json, shape, *levels) if typed is None else typed
 
     def convert(self, document: Any, shape: type[T], *levels: str | None, place: str = "", **where: Any) -> T:
         """Convert decoded JSON to a type, strictly.
@@ -241,7 +275,7 @@ class Source(File):
         try:
             return msgspec.convert(document, shape)
         except msgspec.ValidationError as error:
-            path, value, reason = _locate(document, shape, str(error))
+            path, value, reason = first_misfit(document, shape, str(error))
             for level, key in zip(levels, path, strict=False):
                 if level is not None:
                     where[level] = f"{where[level]}-{key}" if level in where else str(key)
@@ -296,33 +330,6 @@ class Source(File):
 
 def _decoded(entry: Any) -> Any:
     return msgspec.json.decode(entry) if isinstance(entry, msgspec.Raw) else entry
-
-
-def _locate(value: Any, shape: Any, reason: str, path: tuple[Any, ...] = ()) -> tuple[tuple[Any, ...], Any, str]:
-    """The innermost place at which `value` is not of type `shape`: its keys, the value there, and why."""
-    if get_origin(shape) is UnionType:  # an optional field
-        shape = next(kind for kind in get_args(shape) if kind is not msgspec.UnsetType)
-    children: list[tuple[Any, Any, Any]] = []
-    if get_origin(shape) is dict and isinstance(value, dict):
-        children = [(key, item, get_args(shape)[1]) for key, item in value.items()]
-    elif get_origin(shape) is list and isinstance(value, list):
-        children = [(i, item, get_args(shape)[0]) for i, item in enumerate(value)]
-    elif get_origin(shape) is tuple and isinstance(value, list) and len(value) == len(get_args(shape)):
-        children = list(zip(range(len(value)), value, get_args(shape), strict=True))
-    elif isinstance(shape, type) and issubclass(shape, msgspec.Struct) and isinstance(value, dict):
-        fields = {field.encode_name: field.type for field in msgspec.structs.fields(shape)}
-        children = [(name, value[name], kind) for name, kind in fields.items() if name in value]
-    for key, item, kind in children:
-        try:
-            msgspec.convert(item, kind)
-        except msgspec.ValidationError as error:
-            return _locate(item, kind, str(error), (*path, key))
-    reason = reason.partition(" - at ")[0].partition(", got ")[0]
-    if reason.startswith("Object missing required field"):
-        reason = f"no {reason.rpartition(' ')[2]} here"
-    for kind, name in _TYPES.items():
-        reason = reason.replace(f"Expected `{kind}`", f"expected {name}")
-    return path, value, reason.replace("`", "")
 
 
 def values(document: Any, depth: int, most: int = 20) -> list[Any]:

@@ -14,7 +14,7 @@ The preprocessed MultiWOZ holds gold only, with the conventions of `tsv`.
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import polars as pl
@@ -55,11 +55,16 @@ def _sniff(source: Source, *, wrong_only: bool) -> bool:
     """Whether slots of turns hold ``pred`` and ``gt``, and are there all, or only if they are wrong (`wrong_only`)."""
     turns = [turn for turn in source.values(1, dict, most=200) if isinstance(turn, dict)]
     cells = (cell for turn in turns for slot, cell in turn.items() if not slot.isdecimal())  # numbers are turns
-    return any(map(_is_cell, cells)) and _is_partial(source.json) == wrong_only
+    return any(map(_is_cell, cells)) and _is_partial(source) == wrong_only
 
 
-def _is_partial(turns: dict[str, Any]) -> bool:
+def _is_partial(source: Source) -> bool:
     """Whether turns lack slots, or every slot that is there is wrong."""
+    if (typed := source.typed(_SHAPE)) is not None:
+        if len({names - {_TEXT} for names in set(map(frozenset, typed.values()))}) > 1:
+            return True
+        return all(cell.pred != cell.gt for turn in typed.values() for cell in turn.values() if isinstance(cell, Cell))
+    turns = source.json
     states = [turn for turn in turns.values() if isinstance(turn, dict)]
     if len({names - {_TEXT} for names in set(map(frozenset, states))}) > 1:
         return True

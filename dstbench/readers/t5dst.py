@@ -13,9 +13,8 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.conventions.slots import canonical_slot
-from dstbench.readers.columns import Tokens, by_key
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
-from dstbench.readers.format import Format, Source, StatesBuilder
+from dstbench.readers.format import FlatState, Format, PairsState, Source, StatesBuilder
 from dstbench.readers.key_names import name_sides
 from dstbench.readers.source import values
 
@@ -23,8 +22,8 @@ from dstbench.readers.source import values
 class Turn(msgspec.Struct):
     """One turn: gold and predicted pairs."""
 
-    turn_belief: list[str]
-    pred_belief: list[str]
+    turn_belief: PairsState
+    pred_belief: PairsState
 
 
 class Dialogue(msgspec.Struct):
@@ -36,7 +35,7 @@ class Dialogue(msgspec.Struct):
 class T5State(msgspec.Struct):
     """A state of T5DST's file."""
 
-    slot_values: dict[str, str]
+    slot_values: FlatState
 
 
 class T5Turn(msgspec.Struct):
@@ -117,7 +116,6 @@ FORMAT: Final = Format(
     shape=dict[str, Dialogue],
     sniff=_sniff,
     reader=_read,
-    layout=by_key("turn_belief".__eq__, "pred_belief".__eq__, Tokens.pairs, under="turns"),
 )
 GOLD: Final = Format(
     name="t5dst-gold",

@@ -12,13 +12,12 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.conventions.slots import canonical_slot
-from dstbench.readers.columns import Tokens, by_key
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
-from dstbench.readers.format import Format, Pairs, Source, StatesBuilder
+from dstbench.readers.format import Format, Pairs, PairsState, Source, StatesBuilder
 from dstbench.readers.key_names import name_sides
 from dstbench.readers.source import values
 
-_SHAPE: Final = dict[str, dict[str, dict[str, list[str]]]]
+_SHAPE: Final = dict[str, dict[str, dict[str, PairsState]]]
 _PREDICTED: Final = "pred_bs_"
 
 
@@ -164,7 +163,6 @@ FORMAT: Final = Format(
     shape=_SHAPE,
     sniff=_sniff,
     reader=_read,
-    layout=by_key("turn_belief".__eq__, _is_predicted, Tokens.pairs),
 )
 GOLD: Final = Format(
     name="trade-gold",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +45,19 @@ class Words:
         """The strings with a new name for each word; several words may get the same name."""
         new = Words.of(pl.Series(names, dtype=pl.String))
         return Words(new.code[self.code], new.words)
+
+    def under(self, domains: Words, join: Callable[[str, str], str]) -> Words:
+        """The strings as names of slots in these domains.
+
+        Args:
+            domains: The domain of each.
+            join: Makes a name of a domain and a slot.
+        """
+        pairs, code = np.unique(domains.code.astype(np.int64) * len(self.words) + self.code, return_inverse=True)
+        at = np.divmod(pairs, len(self.words))
+        parts = [words.gather(pl.Series(part)) for words, part in zip((domains.words, self.words), at, strict=True)]
+        names = Words.of(pl.Series([join(*pair) for pair in zip(*parts, strict=True)], dtype=pl.String))
+        return Words(names.code[code], names.words)
 
     def strings(self) -> pl.Series:
         """The strings as a String column."""

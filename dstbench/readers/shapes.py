@@ -1,0 +1,129 @@
+"""Shapes of files as msgspec's types, and the same with the states left as text.
+
+To make a Python object of every slot and value takes several times as long as parsing. So what is marked with `AS_TEXT`
+in a shape is not decoded with the file; `state_texts` splits the states of all turns at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, Final, TypeAlias, TypeVar, Union, get_args, get_origin
+
+import msgspec
+
+T = TypeVar("T")
+#: Marks the type of a state.
+AS_TEXT: Final = "as text"
+#: A state {slot: value}.
+FlatState: TypeAlias = Annotated[dict[str, str], AS_TEXT]
+#: A state {domain: {slot: value}}.
+NestedState: TypeAlias = dict[str, FlatState]
+#: A state [``domain-slot-value``].
+PairsState: TypeAlias = Annotated[list[str], AS_TEXT]
+
+_UNIONS: Final = (UnionType, Union)  # the second, if a part is marked
+_NAME: Final = re.compile(r"[^\x00-\x1f\"\\]*")  # which msgspec takes for a field
+_MOST_KEYS: Final = 100  # with more, the keys of an object are no names of fields
+#: What msgspec calls a type, and what our messages call it.
+_TYPES: Final = {
+    "str": "a string",
+    "object": "an object",
+    "array": "a list",
+    "str | array": "a string or a list",
+    "array` of length": "a list of length",
+    "int": "an integer",
+}
+
+
+def with_texts(shape: Any, samples: Iterable[Any]) -> Any:
+    """The shape with states as ``msgspec.Raw``, and with the keys that objects have beside those of the shape.
+
+    To encode what was decoded then gives a text as long as the file's, unless a key was lost.
+
+    Args:
+        shape: A type, in msgspec's sense.
+        samples: Some decoded values of this place in the file, which show the other keys.
+    """
+    origin, inner = get_origin(shape), get_args(shape)
+    if origin is Annotated:
+        return msgspec.Raw if AS_TEXT in inner else shape
+    if origin in _UNIONS:
+        return reduce(or_, [with_texts(kind, samples) for kind in inner])
+    if origin is dict:
+        return dict[str, with_texts(inner[1], [item for s in samples if isinstance(s, dict) for item in s.values()])]  # type: ignore[misc] # a type made at run time
+    if origin is list:
+        return list[with_texts(inner[0], [item for s in samples if isinstance(s, list) for item in s])]  # type: ignore[misc] # likewise
+    if origin is tuple:
+        lists = [s for s in samples if isinstance(s, list) and len(s) == len(inner)]
+        return tuple[tuple(with_texts(kind, [s[at] for s in lists]) for at, kind in enumerate(inner))]  # type: ignore[misc] # likewise
+    if isinstance(shape, type) and issubclass(shape, msgspec.Struct):
+        return _struct_with_texts(shape, [s for s in samples if isinstance(s, dict)])
+    return shape
+
+
+def _struct_with_texts(shape: type[msgspec.Struct], samples: list[dict[str, Any]]) -> type[msgspec.Struct]:
+    known = {field.encode_name: field for field in msgspec.structs.fields(shape)}
+    fields: list[Any] = []
+    for key, field in known.items():
+        kind = with_texts(field.type, [s[key] for s in samples if key in s])
+        options = {name: getattr(field, name) for name in ("default", "default_factory")}
+        fields.append((field.name, kind, msgspec.field(name=key, **options)))
+    others = [] if shape.__struct_config__.forbid_unknown_fields else dict.fromkeys(key for s in samples for key in s)
+    for number, key in enumerate(key for key in others if key not in known):
+        if number < _MOST_KEYS and _NAME.fullmatch(key):
+            fields.append((f"_other{number}", Any, msgspec.field(name=key, default=msgspec.UNSET)))
+    return msgspec.defstruct(shape.__name__, fields, bases=(shape,), omit_defaults=True, gc=False, kw_only=True)
+
+
+def encoded_size(document: Any) -> int:
+    """The number of bytes of a document as JSON without space; entry by entry, which takes less memory."""
+    encode = msgspec.json.encode
+    if isinstance(document, dict):
+        return len(encode([*document])) + len(document) + sum(map(len, map(encode, document.values())))
+    if isinstance(document, list):
+        return 1 + max(len(document), 1) + sum(map(len, map(encode, document)))
+    return len(encode(document))
+
+
+def are_texts(states: Iterable[Any]) -> bool:
+    """Whether states, or their parts, are texts."""
+    return all(isinstance(state, msgspec.Raw) for state in states)
+
+
+def decoded(state: T) -> T:
+    """A state that may be a text, decoded."""
+    return msgspec.json.decode(state) if isinstance(state, msgspec.Raw) else state
+
+
+def first_misfit(value: Any, shape: Any, reason: str, path: tuple[Any, ...] = ()) -> tuple[tuple[Any, ...], Any, str]:
+    """The innermost place at which `value` is not of type `shape`: its keys, the value there, and why."""
+    if get_origin(shape) is Annotated:
+        shape = get_args(shape)[0]
+    if get_origin(shape) in _UNIONS:  # an optional field
+        shape = next(kind for kind in get_args(shape) if kind is not msgspec.UnsetType)
+        return first_misfit(value, shape, reason, path)
+    children: list[tuple[Any, Any, Any]] = []
+    if get_origin(shape) is dict and isinstance(value, dict):
+        children = [(key, item, get_args(shape)[1]) for key, item in value.items()]
+    elif get_origin(shape) is list and isinstance(value, list):
+        children = [(i, item, get_args(shape)[0]) for i, item in enumerate(value)]
+    elif get_origin(shape) is tuple and isinstance(value, list) and len(value) == len(get_args(shape)):
+        children = list(zip(range(len(value)), value, get_args(shape), strict=True))
+    elif isinstance(shape, type) and issubclass(shape, msgspec.Struct) and isinstance(value, dict):
+        fields = {field.encode_name: field.type for field in msgspec.structs.fields(shape)}
+        children = [(name, value[name], kind) for name, kind in fields.items() if name in value]
+    for key, item, kind in children:
+        try:
+            msgspec.convert(item, kind)
+        except msgspec.ValidationError as error:
+            return first_misfit(item, kind, str(error), (*path, key))
+    reason = reason.partition(" - at ")[0].partition(", got ")[0]
+    if reason.startswith("Object missing required field"):
+        reason = f"no {reason.rpartition(' ')[2]} here"
+    for kind, name in _TYPES.items():
+        reason = reason.replace(f"Expected `{kind}`", f"expected {name}")
+    return path, value, reason.replace("`", "")
