@@ -16,7 +16,8 @@ import polars as pl
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_dialogue, canonical_slot, split_pair
 from dstbench.errors import DstbenchError
 from dstbench.readers.frames import IS_FRAME, are_frames
-from dstbench.readers.state_texts import Unusual, split_flat, split_pairs
+from dstbench.readers.shapes import Unusual
+from dstbench.readers.state_texts import split_flat, split_pairs
 from dstbench.readers.states import Side, States
 from dstbench.readers.words import Columns, Listed, Words, are_distinct
 from dstbench.schema.core import MAX_TURN
@@ -48,9 +49,13 @@ class SideBuilder:
         self.sizes: list[int] = []
         self.slot: list[str] = []
         self.value: list[str] = []
-        #: States that are texts (see `shapes`); of nested states, the turn and the domain of each.
-        self.texts: list[msgspec.Raw] = []
+        #: Distinct parts of states, for `parted`, and of each that a state has, its index among them.
+        self.parts: list[Pairs] = []
+        self.taken: list[int] = []
+        #: The turn of each part of a state, if states come in parts.
         self.rows: list[int] = []
+        #: States that are texts (see `shapes`); of nested states, which come in parts, the domain of each.
+        self.texts: list[msgspec.Raw] = []
         self.domains: list[str] = []
         #: Makes a slot's name of its domain and its name in a nested state.
         self.join: Callable[[str, str], str] = "{}-{}".format
@@ -114,6 +119,12 @@ class SideBuilder:
         self.sizes.append(len(state))
         self.value.extend(state)
 
+    def parted(self, at: int, numbers: Sequence[int]) -> None:
+        """Add a state of these `parts`, by their indices: most parts are those of many states."""
+        self.present.append(at)
+        self.rows.extend([at] * len(numbers))
+        self.taken.extend(numbers)
+
     def listed(self) -> Listed:
         """The collected states as columns.
 
@@ -121,6 +132,15 @@ class SideBuilder:
             Unusual: There are states that are texts and cannot be split, or others beside them.
         """
         present = np.array(self.present, dtype=np.int64)
+        if self.parts:
+            sizes, taken = np.array([*map(len, self.parts)]), np.array(self.taken)
+            size, first = sizes[taken], (np.cumsum(sizes) - sizes)[taken]
+            cell = np.arange(size.sum()) + np.repeat(first - (np.cumsum(size) - size), size)
+            slot, value = (
+                Words.of(pl.Series([pair[which] for part in self.parts for pair in part], dtype=pl.String)).only(cell)
+                for which in (0, 1)
+            )
+            return Listed(present, np.repeat(self.rows, size), slot, value)
         if not self.texts:
             slot, value = (Words.of(pl.Series(strings, dtype=pl.String)) for strings in (self.slot, self.value))
             return Listed(present, np.repeat(present, self.sizes), None if self.are_pairs else slot, value)

@@ -12,9 +12,8 @@ import polars as pl
 from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError
 from dstbench.readers.builder import Pairs, StatesBuilder
-from dstbench.readers.shapes import FlatState, NestedState, PairsState
+from dstbench.readers.shapes import FlatState, NestedState, PairsState, Unusual
 from dstbench.readers.source import Source
-from dstbench.readers.state_texts import Unusual
 from dstbench.readers.states import States, sides_of
 
 if TYPE_CHECKING:

@@ -10,13 +10,14 @@ text in spite of their names.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
 
 from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
 from dstbench.readers.format import Format, Source, StatesBuilder
+from dstbench.readers.shapes import AS_TEXT, part_of, text_of
 from dstbench.schema.core import BETWEEN
 
 #: A value, or its alternatives; for ``booked``, a list of bookings.
@@ -33,7 +34,7 @@ class Domain(msgspec.Struct):
 class LogTurn(msgspec.Struct):
     """A turn of the user (``metadata`` is empty) or of the system."""
 
-    metadata: dict[str, Domain]
+    metadata: dict[str, Annotated[Domain, AS_TEXT]]
 
 
 class Dialogue(msgspec.Struct):
@@ -66,22 +67,19 @@ def _sniff(source: Source) -> bool:
 def _read(source: Source, states: StatesBuilder) -> None:
     dialogues = source.whole(_SHAPE, "dialogue", None, None, None, "slot", None, "slot")
     unanswered, bare = 0, 0
-    for dialogue, content in dialogues.items():
-        unanswered += len(content.log) % 2
-        for number, turn in enumerate(content.log[1::2]):
+    numbered: dict[tuple[str, bytes], int] = {}  # distinct domains of states
+    for dialogue, turns in dialogues.items():
+        unanswered += len(turns.log) % 2
+        for number, turn in enumerate(turns.log[1::2]):
             bare += not turn.metadata
-            slots = [
-                (f"{prefix}{slot}", value)
-                for domain, parts in turn.metadata.items()
-                for prefix, part in ((f"{domain}-", parts.semi), (f"{domain}-book ", parts.book))
-                for slot, value in part.items()
-                if slot != _BOOKED and value not in _OMITTED
-            ]
-            cells = [
-                (slot, value if isinstance(value, str) else _joined(source, value, dialogue, number, slot))
-                for slot, value in slots
-            ]
-            states.gold.cells(states.turn(dialogue, number), cells)
+            at, numbers = states.turn(dialogue, number), []
+            for domain, content in turn.metadata.items():
+                key = domain, text_of(content)
+                if key not in numbered:
+                    numbered[key] = len(numbered)
+                    states.gold.parts.append([*_cells(source, *key, dialogue=dialogue, turn=number)])
+                numbers.append(numbered[key])
+            states.gold.parted(at, numbers)
     if unanswered:
         states.note(f"{unanswered:,} dialogues end with a user turn, which has no state; it is left out")
     if bare:
@@ -89,12 +87,17 @@ def _read(source: Source, states: StatesBuilder) -> None:
     states.splits = _splits(source, dialogues)
 
 
-def _joined(source: Source, value: list[Any], dialogue: str, turn: int, slot: str) -> str:
-    """Alternatives in one string; no alternative is the empty string, as elsewhere in these files."""
-    if not all(isinstance(item, str) for item in value):
-        what = f"expected a list of strings, found {value}"
-        raise source.misshapen(what, dialogue=dialogue, turn=turn, slot=slot)
-    return BETWEEN.join(value)
+def _cells(source: Source, domain: str, text: bytes, **where: Any) -> Iterator[tuple[str, str]]:
+    """The slots of a domain, with alternatives in one string; none is the empty string, as elsewhere in these files."""
+    parts = part_of(text, Domain)
+    for prefix, part in ((f"{domain}-", parts.semi), (f"{domain}-book ", parts.book)):
+        for slot, value in part.items():
+            if slot == _BOOKED or value in _OMITTED:
+                continue
+            if isinstance(value, list) and not all(isinstance(item, str) for item in value):
+                what = f"expected a list of strings, found {value}"
+                raise source.misshapen(what, **where, slot=f"{prefix}{slot}")
+            yield f"{prefix}{slot}", value if isinstance(value, str) else BETWEEN.join(value)
 
 
 def _splits(source: Source, dialogues: Iterable[str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ predictions. A file is a list of dialogues, or a dictionary of them by id.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -21,6 +21,7 @@ from dstbench.io import archives
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, exchanges, said_in
 from dstbench.readers.format import Format, StatesBuilder
 from dstbench.readers.frames import frame_slot, frame_value
+from dstbench.readers.shapes import AS_TEXT, part_of, text_of
 from dstbench.readers.source import Source, T
 from dstbench.schema.core import BETWEEN
 
@@ -39,7 +40,7 @@ class Frame(msgspec.Struct):
     """A service in a turn; only user turns have a state."""
 
     service: str
-    state: State | msgspec.UnsetType = msgspec.UNSET
+    state: Annotated[State, AS_TEXT] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Turn(msgspec.Struct):
@@ -82,23 +83,26 @@ def _sniff(source: Source) -> bool:
 
 def _read(source: Source, states: StatesBuilder) -> None:
     states.either = states.has_frames = True
+    numbered: dict[tuple[str, bytes], int] = {}  # distinct frames
     for position, dialogue in enumerate(_dialogues(source, Dialogue)):
         states.places.append((dialogue.dialogue_id, archives.unpacked_name(source.path.name), position))
         users = (turn for turn in dialogue.turns if turn.speaker.upper() == _USER)
         for number, turn in enumerate(users):
             at = states.turn(dialogue.dialogue_id, number)
-            cells, frames = [], []
-            for frame in turn.frames:
-                service, state = frame.service, frame.state
-                if state is not msgspec.UNSET:
-                    cells += [
-                        (slot if "-" in slot else f"{service}-{slot}", value)
-                        for slot, value in state.slot_values.items()
-                        if value
-                    ]
-                    frames.append((frame_slot(service), frame_value(state.active_intent, state.requested_slots)))
-            states.gold.cells(at, [*((slot, BETWEEN.join(value)) for slot, value in cells), *frames])
-            states.pred.cells(at, [*((slot, value[0]) for slot, value in cells), *frames])
+            frames = [
+                (frame.service, text_of(frame.state)) for frame in turn.frames if frame.state is not msgspec.UNSET
+            ]
+            numbers = [numbered.setdefault(frame, len(numbered)) for frame in frames]
+            states.gold.parted(at, numbers)
+            states.pred.parted(at, numbers)
+    for service, text in numbered:
+        state = part_of(text, State)
+        cells = [
+            (slot if "-" in slot else f"{service}-{slot}", value) for slot, value in state.slot_values.items() if value
+        ]
+        frame = frame_slot(service), frame_value(state.active_intent, state.requested_slots)
+        states.gold.parts.append([*((slot, BETWEEN.join(value)) for slot, value in cells), frame])
+        states.pred.parts.append([*((slot, value[0]) for slot, value in cells), frame])
 
 
 def _dialogues(source: Source, shape: type[T]) -> Iterator[T]:

@@ -16,6 +16,12 @@ from typing import Annotated, Any, Final, TypeAlias, TypeVar, Union, get_args, g
 import msgspec
 
 T = TypeVar("T")
+
+
+class Unusual(Exception):  # noqa: N818 (no error: the file is decoded, which shows whether there is one)
+    """A state that is text has another shape, a slot twice, or something that is no text."""
+
+
 #: Marks the type of a state.
 AS_TEXT: Final = "as text"
 #: A state {slot: value}.
@@ -92,6 +98,26 @@ def encoded_size(document: Any) -> int:
 def are_texts(states: Iterable[Any]) -> bool:
     """Whether states, or their parts, are texts."""
     return all(isinstance(state, msgspec.Raw) for state in states)
+
+
+def text_of(part: Any) -> bytes:
+    """The text of a part of a state, whether it was decoded or not."""
+    return bytes(part) if isinstance(part, msgspec.Raw) else msgspec.json.encode(part)
+
+
+def part_of(text: bytes, shape: type[T]) -> T:
+    """A part of a state.
+
+    Raises:
+        Unusual: The text is not of this type, or has a key twice.
+    """
+    try:
+        content = msgspec.json.decode(text)
+        if len(msgspec.json.encode(content)) == len(text):
+            return msgspec.convert(content, shape)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        pass
+    raise Unusual
 
 
 def decoded(state: T) -> T:

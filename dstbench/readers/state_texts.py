@@ -15,12 +15,8 @@ import numpy as np
 import polars as pl
 
 from dstbench.arrays import Numbers
+from dstbench.readers.shapes import Unusual
 from dstbench.readers.words import Words, are_distinct
-
-
-class Unusual(Exception):  # noqa: N818 (no error: the file is decoded, which shows whether there is one)
-    """A state cannot be split: it has another shape, a slot twice, or a text that is none."""
-
 
 #: Gaps within a state and between states, which a line break parts; there may be empty states between two.
 _FLAT: Final = re.compile(r"[:,]|\}\n(?:\{\}\n)*\{")

@@ -18,6 +18,8 @@ from dstbench.schema.record import Record
 
 # Turns from which on it is noted that slots vanish.
 _FEW: Final = 50
+# More than there are codes of slots.
+_SLOTS: Final = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -144,25 +146,20 @@ def noting_vanishing_slots(states: States) -> States:
     side = states.gold or states.pred
     if side is None:
         return states
-    turns = side.turns.with_row_index("at").sort("dialogue", "turn")
-    turns = turns.with_columns(later=pl.col("at").shift(-1).over("dialogue"))
-    kept = (
-        side.cells.select("at", "slot")
-        .join(turns.select("at", "later"), on="at")
-        .join(side.cells.select(later="at", slot="slot"), on=["later", "slot"])
-    )
-    listed = side.cells.group_by("at").len("listed").join(turns.drop_nulls("later"), on="at", how="semi")
-    lost = (
-        listed.join(kept.group_by("at").len("kept"), on="at", how="left")
-        .filter(pl.col("kept").fill_null(0) < pl.col("listed"))
-        .height
-    )
-    if listed.height < _FEW or 2 * lost <= listed.height:
+    turns, of_row = side.sorted_turns, pl.col("at").cast(pl.Int64)
+    is_last = pl.col("dialogue").ne_missing(pl.col("dialogue").shift(-1))
+    later = turns.select("at", later=pl.when(~is_last).then(of_row.shift(-1))).sort("at")["later"]
+    slot = pl.col("slot").to_physical().cast(pl.Int64)
+    cells = side.cells.select("at", cell=of_row * _SLOTS + slot, later=later.gather(side.cells["at"]) * _SLOTS + slot)
+    before = cells.drop_nulls("later")
+    listed = before["at"].n_unique()
+    lost = before.filter(~pl.col("later").is_in(cells["cell"].implode()))["at"].n_unique()
+    if listed < _FEW or 2 * lost <= listed:
         return states
     what = "gold" if side is states.gold else "predicted"
     return with_note(
         states,
-        f"{lost:,} of {listed.height:,} {what} states lose slots by the next turn: if they are states of single turns, "
+        f"{lost:,} of {listed:,} {what} states lose slots by the next turn: if they are states of single turns, "
         "give cumulative ones; they are scored as they are",
     )
 
