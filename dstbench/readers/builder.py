@@ -49,9 +49,8 @@ class SideBuilder:
         self.sizes: list[int] = []
         self.slot: list[str] = []
         self.value: list[str] = []
-        #: Distinct parts of states, for `parted`, and of each that a state has, its index among them.
-        self.parts: list[Pairs] = []
-        self.taken: list[int] = []
+        #: Of states in parts, which of the distinct parts each has; None: states are not in parts.
+        self.taken: list[int] | None = None
         #: The turn of each part of a state, if states come in parts.
         self.rows: list[int] = []
         #: States that are texts (see `shapes`); of nested states, which come in parts, the domain of each.
@@ -92,9 +91,7 @@ class SideBuilder:
     def cells(self, at: int, state: Sequence[tuple[str, str]], lost: int = 0) -> None:
         """Add a state [(slot, value)]; `lost` other pieces of its text were not a slot and its value."""
         self.present.append(at)
-        self.sizes.append(len(state))
-        self.slot.extend([slot for slot, _ in state])
-        self.value.extend([value for _, value in state])
+        self.part(state)
         self.lost += lost
 
     def state(self, at: int, state: Mapping[str, str] | Sequence[tuple[str, str]]) -> None:
@@ -120,10 +117,17 @@ class SideBuilder:
         self.value.extend(state)
 
     def parted(self, at: int, numbers: Sequence[int]) -> None:
-        """Add a state of these `parts`, by their indices: most parts are those of many states."""
+        """Add a state of some of the parts that `part` adds, before or after, by their numbers."""
         self.present.append(at)
         self.rows.extend([at] * len(numbers))
+        self.taken = self.taken or []
         self.taken.extend(numbers)
+
+    def part(self, cells: Sequence[tuple[str, str]]) -> None:
+        """Add a part, which many states may share; the first has the number 0."""
+        self.sizes.append(len(cells))
+        self.slot.extend([slot for slot, _ in cells])
+        self.value.extend([value for _, value in cells])
 
     def listed(self) -> Listed:
         """The collected states as columns.
@@ -132,18 +136,15 @@ class SideBuilder:
             Unusual: There are states that are texts and cannot be split, or others beside them.
         """
         present = np.array(self.present, dtype=np.int64)
-        if self.parts:
-            sizes, taken = np.array([*map(len, self.parts)]), np.array(self.taken)
-            size, first = sizes[taken], (np.cumsum(sizes) - sizes)[taken]
-            cell = np.arange(size.sum()) + np.repeat(first - (np.cumsum(size) - size), size)
-            slot, value = (
-                Words.of(pl.Series([pair[which] for part in self.parts for pair in part], dtype=pl.String)).only(cell)
-                for which in (0, 1)
-            )
-            return Listed(present, np.repeat(self.rows, size), slot, value)
         if not self.texts:
             slot, value = (Words.of(pl.Series(strings, dtype=pl.String)) for strings in (self.slot, self.value))
-            return Listed(present, np.repeat(present, self.sizes), None if self.are_pairs else slot, value)
+            if self.taken is None:
+                return Listed(present, np.repeat(present, self.sizes), None if self.are_pairs else slot, value)
+            sizes, taken = np.array(self.sizes, dtype=np.int64), np.array(self.taken, dtype=np.int64)
+            size, first = sizes[taken], (np.cumsum(sizes) - sizes)[taken]
+            cell = np.arange(size.sum()) + np.repeat(first - (np.cumsum(size) - size), size)
+            at = np.repeat(np.array(self.rows, dtype=np.int64), size)
+            return Listed(present, at, slot.only(cell), value.only(cell))
         at = np.array(self.rows) if self.domains else present
         if self.value or len(at) != len(self.texts):
             raise Unusual

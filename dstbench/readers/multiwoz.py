@@ -17,7 +17,7 @@ import msgspec
 from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
 from dstbench.readers.format import Format, Source, StatesBuilder
-from dstbench.readers.shapes import AS_TEXT, part_of, text_of
+from dstbench.readers.shapes import AS_TEXT, parts_of, text_of
 from dstbench.schema.core import BETWEEN
 
 #: A value, or its alternatives; for ``booked``, a list of bookings.
@@ -68,18 +68,18 @@ def _read(source: Source, states: StatesBuilder) -> None:
     dialogues = source.whole(_SHAPE, "dialogue", None, None, None, "slot", None, "slot")
     unanswered, bare = 0, 0
     numbered: dict[tuple[str, bytes], int] = {}  # distinct domains of states
+    first: dict[tuple[str, bytes], tuple[str, int]] = {}  # and the turn in which each first comes
     for dialogue, turns in dialogues.items():
         unanswered += len(turns.log) % 2
         for number, turn in enumerate(turns.log[1::2]):
             bare += not turn.metadata
-            at, numbers = states.turn(dialogue, number), []
-            for domain, content in turn.metadata.items():
-                key = domain, text_of(content)
-                if key not in numbered:
-                    numbered[key] = len(numbered)
-                    states.gold.parts.append([*_cells(source, *key, dialogue=dialogue, turn=number)])
-                numbers.append(numbered[key])
-            states.gold.parted(at, numbers)
+            parts = [(domain, text_of(content)) for domain, content in turn.metadata.items()]
+            first |= {part: (dialogue, number) for part in parts if part not in first}
+            numbers = [numbered.setdefault(part, len(numbered)) for part in parts]
+            states.gold.parted(states.turn(dialogue, number), numbers)
+    contents = parts_of([text for _, text in numbered], Domain)
+    for (part, (dialogue, number)), content in zip(first.items(), contents, strict=True):
+        states.gold.part([*_cells(source, part[0], content, dialogue=dialogue, turn=number)])
     if unanswered:
         states.note(f"{unanswered:,} dialogues end with a user turn, which has no state; it is left out")
     if bare:
@@ -87,9 +87,8 @@ def _read(source: Source, states: StatesBuilder) -> None:
     states.splits = _splits(source, dialogues)
 
 
-def _cells(source: Source, domain: str, text: bytes, **where: Any) -> Iterator[tuple[str, str]]:
+def _cells(source: Source, domain: str, parts: Domain, **where: Any) -> Iterator[tuple[str, str]]:
     """The slots of a domain, with alternatives in one string; none is the empty string, as elsewhere in these files."""
-    parts = part_of(text, Domain)
     for prefix, part in ((f"{domain}-", parts.semi), (f"{domain}-book ", parts.book)):
         for slot, value in part.items():
             if slot == _BOOKED or value in _OMITTED:

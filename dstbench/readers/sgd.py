@@ -21,7 +21,7 @@ from dstbench.io import archives
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, exchanges, said_in
 from dstbench.readers.format import Format, StatesBuilder
 from dstbench.readers.frames import frame_slot, frame_value
-from dstbench.readers.shapes import AS_TEXT, part_of, text_of
+from dstbench.readers.shapes import AS_TEXT, parts_of, text_of
 from dstbench.readers.source import Source, T
 from dstbench.schema.core import BETWEEN
 
@@ -95,14 +95,14 @@ def _read(source: Source, states: StatesBuilder) -> None:
             numbers = [numbered.setdefault(frame, len(numbered)) for frame in frames]
             states.gold.parted(at, numbers)
             states.pred.parted(at, numbers)
-    for service, text in numbered:
-        state = part_of(text, State)
+    contents = parts_of([text for _, text in numbered], State)
+    for (service, _), state in zip(numbered, contents, strict=True):
         cells = [
             (slot if "-" in slot else f"{service}-{slot}", value) for slot, value in state.slot_values.items() if value
         ]
         frame = frame_slot(service), frame_value(state.active_intent, state.requested_slots)
-        states.gold.parts.append([*((slot, BETWEEN.join(value)) for slot, value in cells), frame])
-        states.pred.parts.append([*((slot, value[0]) for slot, value in cells), frame])
+        states.gold.part([*((slot, BETWEEN.join(value)) for slot, value in cells), frame])
+        states.pred.part([*((slot, value[0]) for slot, value in cells), frame])
 
 
 def _dialogues(source: Source, shape: type[T]) -> Iterator[T]:

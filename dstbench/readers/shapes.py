@@ -105,16 +105,17 @@ def text_of(part: Any) -> bytes:
     return bytes(part) if isinstance(part, msgspec.Raw) else msgspec.json.encode(part)
 
 
-def part_of(text: bytes, shape: type[T]) -> T:
-    """A part of a state.
+def parts_of(texts: Iterable[bytes], shape: type[T]) -> list[T]:
+    """Parts of states, decoded.
 
     Raises:
-        Unusual: The text is not of this type, or has a key twice.
+        Unusual: A text is not of this type, or has a key twice.
     """
+    data = b"[%b]" % b",".join(texts)
     try:
-        content = msgspec.json.decode(text)
-        if len(msgspec.json.encode(content)) == len(text):
-            return msgspec.convert(content, shape)
+        content = msgspec.json.decode(data)
+        if encoded_size(content) == len(data):
+            return msgspec.convert(content, list[shape])  # type: ignore[valid-type] # a type made at run time
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass
     raise Unusual
