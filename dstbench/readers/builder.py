@@ -69,9 +69,7 @@ class SideBuilder:
         if isinstance(state, msgspec.Raw):
             self.texts.append(state)
             return
-        self.sizes.append(len(state))
-        self.slot.extend(state)
-        self.value.extend(state.values())
+        self.part(state, state.values())
 
     def nested(self, at: int, state: Mapping[str, Mapping[str, str]]) -> None:
         """Add a state {domain: {slot: value}}."""
@@ -91,7 +89,7 @@ class SideBuilder:
     def cells(self, at: int, state: Sequence[tuple[str, str]], lost: int = 0) -> None:
         """Add a state [(slot, value)]; `lost` other pieces of its text were not a slot and its value."""
         self.present.append(at)
-        self.part(state)
+        self.part([slot for slot, _ in state], [value for _, value in state])
         self.lost += lost
 
     def state(self, at: int, state: Mapping[str, str] | Sequence[tuple[str, str]]) -> None:
@@ -120,14 +118,14 @@ class SideBuilder:
         """Add a state of some of the parts that `part` adds, before or after, by their numbers."""
         self.present.append(at)
         self.rows.extend([at] * len(numbers))
-        self.taken = self.taken or []
+        self.taken = [] if self.taken is None else self.taken
         self.taken.extend(numbers)
 
-    def part(self, cells: Sequence[tuple[str, str]]) -> None:
+    def part(self, slots: Collection[str], values: Iterable[str]) -> None:
         """Add a part, which many states may share; the first has the number 0."""
-        self.sizes.append(len(cells))
-        self.slot.extend([slot for slot, _ in cells])
-        self.value.extend([value for _, value in cells])
+        self.sizes.append(len(slots))
+        self.slot.extend(slots)
+        self.value.extend(values)
 
     def listed(self) -> Listed:
         """The collected states as columns.

@@ -79,7 +79,8 @@ def _read(source: Source, states: StatesBuilder) -> None:
             states.gold.parted(states.turn(dialogue, number), numbers)
     contents = parts_of([text for _, text in numbered], Domain)
     for (part, (dialogue, number)), content in zip(first.items(), contents, strict=True):
-        states.gold.part([*_cells(source, part[0], content, dialogue=dialogue, turn=number)])
+        cells = [*_cells(source, part[0], content, dialogue=dialogue, turn=number)]
+        states.gold.part([slot for slot, _ in cells], [value for _, value in cells])
     if unanswered:
         states.note(f"{unanswered:,} dialogues end with a user turn, which has no state; it is left out")
     if bare:

@@ -97,12 +97,12 @@ def _read(source: Source, states: StatesBuilder) -> None:
             states.pred.parted(at, numbers)
     contents = parts_of([text for _, text in numbered], State)
     for (service, _), state in zip(numbered, contents, strict=True):
-        cells = [
-            (slot if "-" in slot else f"{service}-{slot}", value) for slot, value in state.slot_values.items() if value
-        ]
-        frame = frame_slot(service), frame_value(state.active_intent, state.requested_slots)
-        states.gold.part([*((slot, BETWEEN.join(value)) for slot, value in cells), frame])
-        states.pred.part([*((slot, value[0]) for slot, value in cells), frame])
+        slots = [slot if "-" in slot else f"{service}-{slot}" for slot, value in state.slot_values.items() if value]
+        values = [value for value in state.slot_values.values() if value]
+        frame = frame_value(state.active_intent, state.requested_slots)
+        slots.append(frame_slot(service))
+        states.gold.part(slots, [*map(BETWEEN.join, values), frame])
+        states.pred.part(slots, [*(value[0] for value in values), frame])
 
 
 def _dialogues(source: Source, shape: type[T]) -> Iterator[T]:

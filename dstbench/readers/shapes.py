@@ -33,6 +33,7 @@ PairsState: TypeAlias = Annotated[list[str], AS_TEXT]
 
 _UNIONS: Final = (UnionType, Union)  # the second, if a part is marked
 _NAME: Final = re.compile(r"[^\x00-\x1f\"\\]*")  # which msgspec takes for a field
+_HIDDEN: Final = re.compile(rb"\\u00(3[aA]|22)")  # a colon or a quotation mark in other letters
 _MOST_KEYS: Final = 100  # with more, the keys of an object are no names of fields
 #: What msgspec calls a type, and what our messages call it.
 _TYPES: Final = {
@@ -48,7 +49,7 @@ _TYPES: Final = {
 def with_texts(shape: Any, samples: Iterable[Any]) -> Any:
     """The shape with states as ``msgspec.Raw``, and with the keys that objects have beside those of the shape.
 
-    To encode what was decoded then gives a text as long as the file's, unless a key was lost.
+    What is decoded then has all keys of the file, unless an object has one twice (`loses_keys`).
 
     Args:
         shape: A type, in msgspec's sense.
@@ -85,7 +86,20 @@ def _struct_with_texts(shape: type[msgspec.Struct], samples: list[dict[str, Any]
     return msgspec.defstruct(shape.__name__, fields, bases=(shape,), omit_defaults=True, gc=False, kw_only=True)
 
 
-def encoded_size(document: Any) -> int:
+def loses_keys(data: bytes, document: Any) -> bool:
+    """Whether objects of a text have keys that the decoded document lacks, as it does if a key is in an object twice.
+
+    Args:
+        data: Valid JSON without space between tokens.
+        document: The same, decoded.
+    """
+    if _encoded_size(document) == len(data):
+        return False
+    # Escapes and numbers have several spellings; but what stands before a colon is a key or, in both texts, a string.
+    return _HIDDEN.search(data) is not None or _count_keys(data) != _count_keys(msgspec.json.encode(document))
+
+
+def _encoded_size(document: Any) -> int:
     """The number of bytes of a document as JSON without space; entry by entry, which takes less memory."""
     encode = msgspec.json.encode
     if isinstance(document, dict):
@@ -93,6 +107,13 @@ def encoded_size(document: Any) -> int:
     if isinstance(document, list):
         return 1 + max(len(document), 1) + sum(map(len, map(encode, document)))
     return len(encode(document))
+
+
+def _count_keys(data: bytes) -> int:
+    """The number of keys in JSON without space, and of strings that begin with a colon."""
+    if b"\\" in data:
+        data = data.replace(rb"\\", b"").replace(rb"\"", b"")
+    return data.count(b'":')
 
 
 def are_texts(states: Iterable[Any]) -> bool:
@@ -114,7 +135,7 @@ def parts_of(texts: Iterable[bytes], shape: type[T]) -> list[T]:
     data = b"[%b]" % b",".join(texts)
     try:
         content = msgspec.json.decode(data)
-        if encoded_size(content) == len(data):
+        if not loses_keys(data, content):
             return msgspec.convert(content, list[shape])  # type: ignore[valid-type] # a type made at run time
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass

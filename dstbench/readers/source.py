@@ -16,7 +16,7 @@ from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io.files import File
 from dstbench.readers.json_stream import items
 from dstbench.readers.options import Keys
-from dstbench.readers.shapes import encoded_size, first_misfit, with_texts
+from dstbench.readers.shapes import first_misfit, loses_keys, with_texts
 
 T = TypeVar("T")
 Kind = Literal["json", "jsonl", "tsv", "text"]
@@ -181,8 +181,7 @@ class Source(File):
             document = msgspec.json.decode(data, type=with_texts(shape, [samples]))
         except _NOT_JSON:
             return None
-        # A key that was lost makes the document shorter than its text; other differences do no harm.
-        return document if encoded_size(document) == len(data) else None
+        return None if loses_keys(data, document) else document
 
     def values(self, depth: int, top: type = object, most: int = 20) -> list[Any]:
         """Some of the values `depth` levels down in a JSON document, for sniffing.
@@ -308,9 +307,7 @@ class Source(File):
     def _decode(self, data: bytes, place: str = "") -> Any:
         try:
             document = msgspec.json.decode(data)
-            # A key that was lost makes the document shorter than its text. Escapes and numbers have several
-            # spellings, so a difference is only a suspicion, which the slow decoder confirms or not.
-            if len(msgspec.json.format(data, indent=-1)) != len(msgspec.json.encode(document)):
+            if loses_keys(msgspec.json.format(data, indent=-1), document):  # the slow decoder says which
                 json.loads(data, object_pairs_hook=self.refuse_repeated_keys)
             return document
         except _NOT_JSON as error:
