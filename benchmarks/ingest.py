@@ -13,8 +13,8 @@ alike; prints medians. `-o` keeps every single measurement as Parquet and draws 
 
 Caveats: Python's garbage collector rests while the clock runs, as reading lets it rest by itself. As Python comes, it
 does not rest, and parsing alone takes one to ten times as long: the ratio of both with it is printed, too. Files come
-from the system's cache. The corpus has few distinct values, as MultiWOZ has. The layouts of SGD and MultiWOZ hold no
-predictions beside gold: to read them is to read them, and nothing is aligned or written. TripPy's file repeats its
+from the system's cache. The corpus has few distinct values, as MultiWOZ has. Datasets hold no predictions beside gold,
+and mwzeval's files no gold: to read them is to read them, and nothing is aligned or written. TripPy's file repeats its
 whole input per slot, so that of it there is a tenth; it is read piece by piece for the sake of memory, so that to
 parse it needs memory that to read it does not.
 
@@ -184,11 +184,40 @@ WRITERS: dict[str, Callable[[list[Dialogue]], str]] = {
         {"ID": name, "turn_id": n, "slot_values": gold, "pred": pred, "dialog": {"sys": [SAID], "usr": [SAID]}}
         for name, n, gold, pred in of_turns(d)
     ]),
+    "mwzeval": lambda d: json.dumps({
+        name: [{"response": SAID, "state": nested(pred), "active_domains": []} for _, _, pred in turns]
+        for name, turns in d
+    }, indent=2),
     "trippy": trippy,
     "multiwoz": multiwoz,
     "sgd": sgd,
+    "trade-gold": lambda d: json.dumps([
+        {"dialogue_idx": name, "domains": ["hotel"], "dialogue": [
+            {"system_transcript": SAID, "turn_idx": n, "transcript": SAID, "domain": "hotel",
+             "belief_state": [{"slots": [[slot, value]], "act": "inform"} for slot, value in gold.items()]}
+            for n, gold, _ in turns
+        ]}
+        for name, turns in d
+    ], indent=4),
+    "t5dst-gold": lambda d: json.dumps([
+        {"dial_id": name, "domains": ["hotel"], "turns": [
+            {"system": SAID, "user": SAID, "state": {"active_intent": "find", "slot_values": gold}}
+            for _, gold, _ in turns
+        ]}
+        for name, turns in d
+    ], indent=4),
+    "convlab-gold": lambda d: json.dumps([
+        {"dialogue_id": name, "original_id": name, "data_split": "test", "turns": [
+            turn for n, gold, _ in turns for turn in (
+                {"speaker": "user", "utterance": SAID, "utt_idx": 2 * n, "state": nested(gold, tuple(SLOTS))},
+                {"speaker": "system", "utterance": SAID, "utt_idx": 2 * n + 1},
+            )
+        ]}
+        for name, turns in d
+    ], indent=2),
 }  # fmt: skip
-ONE_SIDED = ("multiwoz", "sgd")
+#: Formats whose files hold one side; of "sgd", either.
+ONE_SIDED = ("multiwoz", "sgd", "mwzeval", "trade-gold", "t5dst-gold", "convlab-gold")
 
 
 def parse(path: Path, form: str) -> object:

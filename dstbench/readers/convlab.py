@@ -25,6 +25,7 @@ from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, e
 from dstbench.readers.folder import SPLITS
 from dstbench.readers.format import Format, NestedState, Pairs, Said, Source, States, StatesBuilder
 from dstbench.readers.sgd import Spoken, SpokenDialogue
+from dstbench.readers.shapes import check
 from dstbench.readers.source import values
 from dstbench.readers.states import in_order
 
@@ -151,6 +152,7 @@ def _have_original_ids(originals: Sequence[Any]) -> bool:
 
 def _read_gold(source: Source, states: StatesBuilder) -> None:
     dialogues = [*source.objects(Dialogue, "dialogue_id", None, "turn", None, "slot", "slot")]
+    unread: list[Any] = []
     by_original = _have_original_ids([dialogue.original_id for dialogue in dialogues])
     for dialogue in dialogues:
         name, other = dialogue.dialogue_id, dialogue.original_id
@@ -159,11 +161,14 @@ def _read_gold(source: Source, states: StatesBuilder) -> None:
             states.aliases.append((name, other))
         if dialogue.data_split is not msgspec.UNSET:
             states.splits[name] = SPLITS.get(dialogue.data_split, dialogue.data_split)
+        others = (turn.state for turn in dialogue.turns if turn.speaker != _USER)
+        unread += [slots for state in others if state is not msgspec.UNSET for slots in state.values()]
         users = (turn for turn in dialogue.turns if turn.speaker == _USER)
         for number, turn in enumerate(users):
             if turn.state is msgspec.UNSET:
                 raise source.misshapen("a user turn without a state", dialogue=name, turn=number)
             states.gold.nested(states.turn(name, number), turn.state)
+    check(unread, dict[str, str])
 
 
 class _Document(JsonDocument):

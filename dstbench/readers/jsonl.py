@@ -35,7 +35,7 @@ def _sniff(source: Source) -> bool:
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    turns = None if source.keys else source.typed(list[Turn])
+    turns = None if source.keys else source.typed(list[Turn], exact=True)
     if turns is None or any(turn.gold is turn.pred for turn in turns):  # not as `Turn` says, or without a state
         records.read(source, states)
         return

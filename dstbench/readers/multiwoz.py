@@ -10,6 +10,7 @@ text in spite of their names.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
@@ -17,7 +18,7 @@ import msgspec
 from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
 from dstbench.readers.format import Format, Source, StatesBuilder
-from dstbench.readers.shapes import AS_TEXT, parts_of, text_of
+from dstbench.readers.shapes import AS_TEXT, check, parts_of, text_of
 from dstbench.schema.core import BETWEEN
 
 #: A value, or its alternatives; for ``booked``, a list of bookings.
@@ -81,6 +82,8 @@ def _read(source: Source, states: StatesBuilder) -> None:
     for (part, (dialogue, number)), content in zip(first.items(), contents, strict=True):
         cells = [*_cells(source, part[0], content, dialogue=dialogue, turn=number)]
         states.gold.part([slot for slot, _ in cells], [value for _, value in cells])
+    users = (turn.metadata.values() for turns in dialogues.values() for turn in turns.log[::2])
+    check(chain.from_iterable(users), Domain)
     if unanswered:
         states.note(f"{unanswered:,} dialogues end with a user turn, which has no state; it is left out")
     if bare:

@@ -12,6 +12,7 @@ predictions. A file is a list of dialogues, or a dictionary of them by id.
 """
 
 from collections.abc import Iterator
+from itertools import compress
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -21,7 +22,7 @@ from dstbench.io import archives
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, exchanges, said_in
 from dstbench.readers.format import Format, StatesBuilder
 from dstbench.readers.frames import frame_slot, frame_value
-from dstbench.readers.shapes import AS_TEXT, parts_of, text_of
+from dstbench.readers.shapes import AS_TEXT, check, parts_of, text_of
 from dstbench.readers.source import Source, T
 from dstbench.schema.core import BETWEEN
 
@@ -84,10 +85,12 @@ def _sniff(source: Source) -> bool:
 def _read(source: Source, states: StatesBuilder) -> None:
     states.either = states.has_frames = True
     numbered: dict[tuple[str, bytes], int] = {}  # distinct frames
+    others: list[Turn] = []
     for position, dialogue in enumerate(_dialogues(source, Dialogue)):
         states.places.append((dialogue.dialogue_id, archives.unpacked_name(source.path.name), position))
-        users = (turn for turn in dialogue.turns if turn.speaker.upper() == _USER)
-        for number, turn in enumerate(users):
+        users = [turn.speaker.upper() == _USER for turn in dialogue.turns]
+        others += [turn for turn, is_user in zip(dialogue.turns, users, strict=True) if turn.frames and not is_user]
+        for number, turn in enumerate(compress(dialogue.turns, users)):
             at = states.turn(dialogue.dialogue_id, number)
             frames = [
                 (frame.service, text_of(frame.state)) for frame in turn.frames if frame.state is not msgspec.UNSET
@@ -95,6 +98,7 @@ def _read(source: Source, states: StatesBuilder) -> None:
             numbers = [numbered.setdefault(frame, len(numbered)) for frame in frames]
             states.gold.parted(at, numbers)
             states.pred.parted(at, numbers)
+    check((f.state for turn in others for f in turn.frames if f.state is not msgspec.UNSET), State)
     contents = parts_of([text for _, text in numbered], State)
     for (service, _), state in zip(numbered, contents, strict=True):
         slots = [slot if "-" in slot else f"{service}-{slot}" for slot, value in state.slot_values.items() if value]

@@ -126,6 +126,11 @@ def text_of(part: Any) -> bytes:
     return bytes(part) if isinstance(part, msgspec.Raw) else msgspec.json.encode(part)
 
 
+def check(parts: Iterable[Any], shape: Any) -> None:
+    """Check parts of a file that are not read, which may be texts: `Unusual` if one is not of this type."""
+    parts_of({text_of(part) for part in parts}, shape)
+
+
 def parts_of(texts: Iterable[bytes], shape: type[T]) -> list[T]:
     """Parts of states, decoded.
 

@@ -149,8 +149,12 @@ class Source(File):
         """
         return self._decode(self.raw)
 
-    def typed(self, shape: type[T]) -> T | None:
+    def typed(self, shape: type[T], *, exact: bool = False) -> T | None:
         """The document, for JSON Lines a list of them, as this type; states stay texts (see `shapes`).
+
+        Args:
+            shape: The type, in msgspec's sense.
+            exact: Whether objects must have no keys but those of the type.
 
         Returns:
             The document; None: it is not of this type, or something in it is rare or wrong. `whole` then decodes all of
@@ -158,8 +162,8 @@ class Source(File):
         """
         if not self.takes_texts or self.kind not in ("json", "jsonl"):
             return None
-        if self._typed is None or self._typed[0] != shape:
-            self._typed = shape, self._decode_typed(shape)
+        if self._typed is None or self._typed[0] != (shape, exact):
+            self._typed = (shape, exact), self._decode_typed(shape, exact=exact)
         document: T | None = self._typed[1]
         return document
 
@@ -169,16 +173,16 @@ class Source(File):
         self.takes_texts = False
         return had_texts
 
-    def _decode_typed(self, shape: Any) -> Any:
+    def _decode_typed(self, shape: Any, *, exact: bool) -> Any:
         try:
             if self.kind == "jsonl":
-                samples: Any = [item for _, item in islice(self.json_lines(), _FEW)]
+                samples: Any = [] if exact else [item for _, item in islice(self.json_lines(), _FEW)]
                 data = b"[%b]" % b",".join(msgspec.json.Decoder(msgspec.Raw).decode_lines(self.raw))
             else:
                 sample, data = self.sample, self.raw
                 samples = dict(islice(sample.items(), _FEW)) if isinstance(sample, dict) else sample[:_FEW]
             data = msgspec.json.format(data, indent=-1)
-            document = msgspec.json.decode(data, type=with_texts(shape, [samples]))
+            document = msgspec.json.decode(data, type=with_texts(shape, [] if exact else [samples]))
         except _NOT_JSON:
             return None
         return None if loses_keys(data, document) else document

@@ -15,6 +15,7 @@ from dstbench.conventions.slots import canonical_slot
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
 from dstbench.readers.format import Format, Pairs, PairsState, Source, StatesBuilder
 from dstbench.readers.key_names import name_sides
+from dstbench.readers.shapes import check
 from dstbench.readers.source import values
 
 _SHAPE: Final = dict[str, dict[str, dict[str, PairsState]]]
@@ -67,6 +68,7 @@ def _sniff(source: Source) -> bool:
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
+    unread: list[Any] = []
     for dialogue, turns in source.whole(_SHAPE, "dialogue", "turn").items():
         for turn, state in turns.items():
             at = states.turn(dialogue, turn)
@@ -76,6 +78,9 @@ def _read(source: Source, states: StatesBuilder) -> None:
                 raise source.error(what, dialogue=dialogue, turn=turn)
             states.gold.pairs(at, state["turn_belief"])
             states.pred.pairs(at, state[predicted[0]])
+            if len(state) > 2:
+                unread += [pairs for key, pairs in state.items() if key not in ("turn_belief", predicted[0])]
+    check(unread, list[str])
 
 
 def informed(state: list[TradeEntry]) -> Pairs:
