@@ -32,7 +32,6 @@ NestedState: TypeAlias = dict[str, FlatState]
 PairsState: TypeAlias = Annotated[list[str], AS_TEXT]
 
 _UNIONS: Final = (UnionType, Union)  # the second, if a part is marked
-_NAME: Final = re.compile(r"[^\x00-\x1f\"\\]*")  # which msgspec takes for a field
 _HIDDEN: Final = re.compile(rb"\\u00(3[aA]|22)")  # a colon or a quotation mark in other letters
 _MOST_KEYS: Final = 100  # with more, the keys of an object are no names of fields
 #: What msgspec calls a type, and what our messages call it.
@@ -81,9 +80,12 @@ def _struct_with_texts(shape: type[msgspec.Struct], samples: list[dict[str, Any]
         fields.append((field.name, kind, msgspec.field(name=key, **options)))
     others = [] if shape.__struct_config__.forbid_unknown_fields else dict.fromkeys(key for s in samples for key in s)
     for number, key in enumerate(key for key in others if key not in known):
-        if number < _MOST_KEYS and _NAME.fullmatch(key):
+        if number < _MOST_KEYS:
             fields.append((f"_other{number}", Any, msgspec.field(name=key, default=msgspec.UNSET)))
-    return msgspec.defstruct(shape.__name__, fields, bases=(shape,), omit_defaults=True, gc=False, kw_only=True)
+    try:
+        return msgspec.defstruct(shape.__name__, fields, bases=(shape,), omit_defaults=True, gc=False, kw_only=True)
+    except (TypeError, ValueError):  # a key that msgspec does not take; the file is then decoded as a whole
+        return shape
 
 
 def loses_keys(data: bytes, document: Any) -> bool:
