@@ -20,10 +20,11 @@ import polars as pl
 
 from dstbench.conventions.convention import Convention
 from dstbench.metrics import Metric
+from dstbench.runs.layout import Layout
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES
 from dstbench.scoring.notes import warn_of_alternatives
-from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.partitions import over_layouts
 from dstbench.scoring.score import score_run
 from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
 from dstbench.scoring.turn_table import to_turns
@@ -44,7 +45,7 @@ def per_dialogue(run: Run, metrics: Sequence[Metric], convention: Convention) ->
         dialogue, without dialogues that have no scored turn; and the signature of each metric (run, metric, unit,
         signature).
     """
-    table = pl.concat(over_partitions(run, lambda part: _of_partition(part, convention)))
+    table = pl.concat(over_layouts(run, lambda part: _of_partition(part.layout(), convention)))
     table = table.select(pl.lit(run.name).alias("run"), pl.all())
     return with_scores(table, ["dialogue"], run, metrics, convention)
 
@@ -66,9 +67,9 @@ def with_scores(
     return table.join(scores, on=keys, how="left", maintain_order="left"), signatures
 
 
-def _of_partition(part: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+def _of_partition(rows: Layout, convention: Convention) -> pl.DataFrame:
     columns = {*_COLUMNS, *columns_of_scored(convention)}
-    turns = scored_turns(to_turns(part, convention, columns=columns), convention)
+    turns = scored_turns(to_turns(rows, convention, columns=columns), convention)
     counted = turns.select(
         "dialogue",
         "number",

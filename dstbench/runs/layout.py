@@ -92,6 +92,11 @@ class Layout(_Rows):
     group: Numbers  # for each turn: its group
     cache: dict[Any, Any] = field(default_factory=dict)  # derived arrays, keyed by what they hold
 
+    def __post_init__(self) -> None:
+        for array in vars(self).values():  # several functions may have the same layout
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
+
     @cached_property
     def differs(self) -> Flags:
         """For each row: whether its slot, gold or predicted value, as in the file, differs from the row before."""

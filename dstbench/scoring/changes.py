@@ -7,7 +7,7 @@ this module, g and p are the values of gold and prediction under the convention 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from dstbench.scoring.compare_values import Compared, comparison
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+# The most conventions whose changed rows a layout keeps.
+_MOST_CACHED: Final = 8
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,11 @@ def find_changes(rows: Layout, convention: Convention) -> Changes:
     A fuzzy convention and its exact variant differ only in which values match.
     """
     exact = convention.exact()
-    if exact not in rows.cache:
-        rows.cache[exact] = _find_exact_changes(rows, exact)
-    changes: Changes = rows.cache[exact]
+    changes: Changes | None = rows.cache.get(exact)
+    if changes is None:
+        if len(rows.cache) >= _MOST_CACHED:  # a layout may be kept, and asked for under ever new conventions
+            rows.cache.clear()
+        changes = rows.cache[exact] = _find_exact_changes(rows, exact)
     if convention == exact:
         return changes
     values = changes.compared

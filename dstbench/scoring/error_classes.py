@@ -30,7 +30,7 @@ from dstbench.runs.layout import Layout, before, lay_out, over_distinct
 from dstbench.runs.run import Run
 from dstbench.scoring.changes import find_changes
 from dstbench.scoring.compare_values import comparison
-from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.partitions import Part, over_layouts
 from dstbench.scoring.scored_turns import TURN, columns_of_scored, scored_turns
 from dstbench.scoring.timing import find_timing
 from dstbench.scoring.turn_table import to_turns
@@ -69,15 +69,15 @@ def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
         many of these are late or early), in no particular order; and the number of scored turns.
     """
 
-    def count_partition(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-        rows = lay_out(table)
+    def count_partition(part: Part) -> tuple[pl.DataFrame, int]:
+        rows = part.layout()
         classes, at, turns = _scored_classes(rows, convention)
         timed = find_timing(rows, convention)[at]
         counted = pl.DataFrame({"slot": to_column(rows.slot[at]), "number": classes, "timed": timed})
         sizes = {"n": pl.len().cast(pl.Int64), "timed": pl.col("timed").sum().cast(pl.Int64)}
         return counted.group_by("slot", "number").agg(**sizes), turns
 
-    parts = over_partitions(run, count_partition)
+    parts = over_layouts(run, count_partition)
     counts = pl.concat([counted for counted, _ in parts]).group_by("slot", "number").agg(pl.col("n", "timed").sum())
     names = pl.DataFrame(
         {"number": list(_NUMBER.values()), "class": list(CLASSES), "kind": [kind for kind, _ in CLASSES.values()]},

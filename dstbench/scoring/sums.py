@@ -22,10 +22,10 @@ from dstbench.metrics.exact_sums import from_halves, from_parts, halves, in_part
 from dstbench.metrics.goal_accuracy import ERRORS
 from dstbench.runs.codes import PerCode, distinct, to_strings
 from dstbench.runs.gold import gold_slots
-from dstbench.runs.layout import Layout, lay_out, row_changes
+from dstbench.runs.layout import Layout, row_changes
 from dstbench.runs.run import Run
 from dstbench.schema.core import BETWEEN, SEEN, TURNS
-from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.partitions import Part, over_layouts
 from dstbench.scoring.scope import check_request, check_services
 from dstbench.scoring.scored_turns import EMPTY_TURN, TURN, group_turns, view_of
 from dstbench.scoring.turn_table import counts_frames
@@ -132,9 +132,9 @@ def sum_up(
     frames = "frames" in run.meta and counts_frames(convention, view)
     turn_groups = [name for name in by if name not in _NAMES]
 
-    def sum_partition(table: pl.DataFrame) -> tuple[list[pl.DataFrame], dict[str, Any]]:
-        rows = lay_out(table)
-        in_view = rows if view is None else lay_out(table, view, frames=frames)
+    def sum_partition(part: Part) -> tuple[list[pl.DataFrame], dict[str, Any]]:
+        rows = part.layout()
+        in_view = rows if view is None else part.layout(view, frames=frames)
         check_services(rows, convention)
         turns = group_turns(rows, in_view, needed, by, convention, hashed=fingerprint is None)
         tables = [_sum(turns.counted, stats, by, moments)]
@@ -154,7 +154,7 @@ def sum_up(
             "alternatives": _alternatives(rows, convention),
         }
 
-    results = over_partitions(run, sum_partition, frames=frames)
+    results = over_layouts(run, sum_partition, frames=frames)
     facts = {name: combine([of_partition[name] for _, of_partition in results]) for name, combine in _COMBINE.items()}
     if fingerprint is not None:
         facts["fingerprint"] = fingerprint
