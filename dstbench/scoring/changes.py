@@ -6,7 +6,7 @@ this module, g and p are the values of gold and prediction under the convention 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # The most conventions whose changed rows a layout keeps.
-_MOST_CACHED: Final = 8
+_MOST_CACHED: Final = 4
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Changes:
     first: Flags  # whether it is its slot's first row
     slot: Codes
     compared: Compared  # its values under the convention
+    counts: dict[str, Numbers] = field(default_factory=dict, init=False)  # per turn, as far as they were needed
 
     def of_rows(self, column: NDArray[Any], rows: int) -> NDArray[Any]:
         """A column of the changed rows, repeated for all rows of the long table, whose number is `rows`."""
@@ -42,24 +43,22 @@ class Changes:
 
 
 def find_changes(rows: Layout, convention: Convention) -> Changes:
-    """The changed rows under a convention, from the cache where another call has found them.
-
-    A fuzzy convention and its exact variant differ only in which values match.
-    """
-    exact = convention.exact()
-    changes: Changes | None = rows.cache.get(exact)
+    """The changed rows under a convention, from the cache where another call has found them."""
+    changes: Changes | None = rows.cache.get(convention)
     if changes is None:
+        changes = _find_changes(rows, convention)
         if len(rows.cache) >= _MOST_CACHED:  # a layout may be kept, and asked for under ever new conventions
             rows.cache.clear()
-        changes = rows.cache[exact] = _find_exact_changes(rows, exact)
-    if convention == exact:
-        return changes
-    values = changes.compared
-    ok = comparison(convention).match(changes.slot, values.gold, values.pred)
-    return replace(changes, convention=convention, compared=replace(values, ok=ok))
+        rows.cache[convention] = changes
+    return changes
 
 
-def _find_exact_changes(rows: Layout, convention: Convention) -> Changes:
+def _find_changes(rows: Layout, convention: Convention) -> Changes:
+    if convention.is_fuzzy:  # only which values match is different from its exact variant
+        exact = find_changes(rows, convention.exact())
+        values = exact.compared
+        ok = comparison(convention).match(exact.slot, values.gold, values.pred)
+        return replace(exact, convention=convention, compared=replace(values, ok=ok))
     if convention.over != "gold-domains":
         slot, gold, pred = rows.cells
         compared = comparison(convention).compare(slot, gold, pred)

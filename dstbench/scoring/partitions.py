@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from threading import Lock
 from typing import Final, Protocol, TypeVar
@@ -21,8 +22,10 @@ from weakref import WeakSet
 import numpy as np
 import polars as pl
 
+from dstbench.conventions.slots import are_multiwoz
 from dstbench.errors import DstbenchError
 from dstbench.runs.frames import states_only
+from dstbench.runs.gold import gold_slots
 from dstbench.runs.layout import Layout, lay_out
 from dstbench.runs.rules import unsorted
 from dstbench.runs.run import Kept, Run
@@ -58,6 +61,16 @@ class Part:
         if key not in self._layouts:
             self._layouts[key] = lay_out(self.table, view, frames=frames)
         return self._layouts[key]
+
+    @cached_property
+    def gold_slots(self) -> frozenset[str]:
+        """The slots that have a value in gold."""
+        return gold_slots(self.layout())
+
+    @cached_property
+    def is_multiwoz(self) -> bool:
+        """Whether the dialogues are MultiWOZ's."""
+        return are_multiwoz(self.layout().dialogue)
 
 
 class Engine(Protocol):
