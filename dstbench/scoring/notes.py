@@ -21,8 +21,7 @@ from dstbench.metrics.goal_accuracy import SA
 from dstbench.runs.codes import to_column
 from dstbench.runs.run import Run
 from dstbench.scoring.changes import find_changes, spelling_errors
-from dstbench.scoring.partitions import Part, over_layouts
-from dstbench.scoring.scope import gold_counts
+from dstbench.scoring.partitions import Part, gold_slots_of, over_layouts
 from dstbench.scoring.sums import Sums, resolve, sum_up
 
 # A note is given if another spelling gains more than this in JGA.
@@ -95,7 +94,7 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | No
     loose = convention.loosened()
     options = {f"--gold-steps {','.join(loose.gold_steps)} --pred-steps {','.join(loose.pred_steps)}": loose}
     canonical = profile(_CANONICAL)
-    if convention == profile("verbatim") and not suits(canonical, frozenset(gold_counts(run, convention)["slot"])):
+    if convention == profile("verbatim") and not suits(canonical, gold_slots_of(run)):
         options = {f"--profile {_CANONICAL}": canonical, **options}
     for option, other in options.items():
         remedied = _jga(run, other)

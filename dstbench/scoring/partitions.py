@@ -147,6 +147,11 @@ def over_layouts(run: Run, function: Callable[[Part], T], *, frames: bool = Fals
     return [result for _, result in results]
 
 
+def gold_slots_of(run: Run) -> frozenset[str]:
+    """The slots that have a value in a run's gold."""
+    return frozenset().union(*over_layouts(run, lambda part: part.gold_slots))
+
+
 def _kept(run: Run, key: tuple[int, int, bool], make: Callable[[pl.DataFrame], Part]) -> Part:
     """The partition of a run that begins at this row and has so many; made if the run has not kept it."""
     kept: Part | None = run.kept.parts.get(key)
