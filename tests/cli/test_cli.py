@@ -393,10 +393,12 @@ def test_help_loads_nothing_that_computes() -> None:
 def test_scoring_a_long_table_loads_no_more_than_it_needs(example: Path) -> None:
     assert run("convert", "model.json", "-o", "model.parquet")[0] == 0
     script = (
-        "import sys; sys.argv = ['dstbench', 'score', 'model.parquet', '--format', 'json']\n"
+        "import sys\n"
         "from dstbench.cli import main\n"
-        "try: main()\n"
-        "except SystemExit: pass\n"
+        "for form in ('json', 'text'):\n"
+        "    sys.argv = ['dstbench', 'score', 'model.parquet', '--format', form]\n"
+        "    try: main()\n"
+        "    except SystemExit: pass\n"
         "ours = {f'dstbench.{name}' for name in ('readers.finding', 'stats', 'audit', 'engine_ray')}\n"
         "heavy = ({'pyarrow', 'scipy', 'rapidfuzz', 'msgspec', 'pydantic', 'rich', 'ray'} | ours) & set(sys.modules)\n"
         "print(sorted(heavy), file=sys.stderr)"
