@@ -7,6 +7,7 @@ percent, metrics by the names that papers give them, runs in the order of the ro
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import polars as pl
@@ -36,10 +37,19 @@ _SLOPING: Final = 44
 
 def in_lines(length: int = _LABEL) -> str:
     """The expression of a label in lines of at most so many characters, which break after a mark if they can."""
-    parts = rf"(.{{1,{length}}}$|.{{1,{length - 1}}}[-_\/ :]|.{{1,{length}}})"
     return (
-        rf"length(datum.label) <= {length} ? datum.label : split(trim(replace(datum.label, /{parts}/g, '$1\n')), '\n')"
+        f"length(datum.label) <= {length} ? datum.label : "
+        rf"split(trim(replace(datum.label, /{_line(length)}/g, '$1\n')), '\n')"
     )
+
+
+def lines_of(label: str, length: int = _LABEL) -> list[str]:
+    """The lines of a label, as `in_lines` breaks it."""
+    return re.findall(_line(length), label)
+
+
+def _line(length: int) -> str:
+    return rf"(.{{1,{length}}}$|.{{1,{length - 1}}}[-_\/ :]|.{{1,{length}}})"
 
 
 class Chart(Spec):
