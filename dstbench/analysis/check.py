@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final, NamedTuple, Unpack, get_args
 
 import polars as pl
@@ -32,7 +33,7 @@ _METRICS: Final = "jga,sa,f1,fga,tla,aga,gca:counting=paper"
 # States count as turn-level if at least this share of predicted slots whose gold value stays is gone in the next turn;
 # in cumulative states it is a few per cent.
 _FORGETS: Final = 0.5
-_SPELLING: Final = normaliser(LOOSE)
+_SPELLING: Final = lru_cache(2**16)(normaliser(LOOSE))  # runs over one gold share most of their values
 #: The check that compares the turns of gold and predictions.
 COVERAGE: Final = "coverage"
 #: The check that accepts values in other spellings.

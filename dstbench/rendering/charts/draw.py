@@ -12,7 +12,7 @@ from typing import Any, Final
 from xml.etree import ElementTree as Xml
 
 from dstbench.io.escape import visible
-from dstbench.rendering.charts.grammar import COLOURS, INK, Chart, Spec, in_lines, lines_of
+from dstbench.rendering.charts.grammar import COLOURS, INK, LABEL, Chart, Spec, in_lines
 from dstbench.rendering.html import Markup
 from dstbench.typing import FigureFormat
 
@@ -27,7 +27,7 @@ _MANY_PANELS: Final = 3
 _NARROWEST: Final = 40
 # Of its width, a drawing may leave this share empty; and of their least width, plots have at least this share when the
 # room for labels turns out to be smaller than estimated.
-_GAP_LEFT: Final = 0.015
+_GAP_LEFT: Final = 0.02
 _STILL_WIDE: Final = 0.9
 _SPACING: Final = 12
 # The shortest line of a label above a panel, in characters, and the width of a character in points.
@@ -35,20 +35,10 @@ _SHORTEST_LINE: Final = 10
 _LETTER: Final = 4.2
 # The room that labels beside each panel have at least.
 _OWN_LABELS: Final = 48
-# The room beside a plot in points: for ticks and margins beside names; for an axis of percentages, or of other numbers.
-_BESIDE_NAMES: Final = 9
-_BESIDE_PERCENT: Final = 40
-_BESIDE_NUMBERS: Final = 34
-_LABEL_SIZE: Final = 7
-# Letters of Helvetica, which Arial has the widths of, and their width in thousandths of the type size; others: 556.
-_WIDTHS: Final = {
-    letter: width
-    for letters, width in (
-        ("ijl", 222), (" !,./:;I[]ft", 278), ("()-r", 333), ("Jcksvxyz", 500), ("FTZ", 611), ("&ABEKPSVXY", 667),
-        ("CDHNRUw", 722), ("GOQ", 778), ("Mm", 833), ("%", 889), ("W", 944),
-    )
-    for letter in letters
-}  # fmt: skip
+# About how much room a vertical axis takes in points: one of names, and each character of them; or one of numbers.
+_OF_NAMES: Final = 9
+_OF_CHARACTER: Final = 3.4
+_OF_NUMBERS: Final = {"%": 40, None: 34}
 _DOTS_PER_INCH: Final = 300
 _VEGA_LITE: Final = "5.20"
 # The width and height in the opening tag of an SVG, with the text before each.
@@ -58,7 +48,7 @@ _CONFIG: Final[Spec] = {
     "padding": 2,
     "view": {"continuousHeight": 120, "step": 12, "stroke": None},
     "axis": {
-        "labelFontSize": _LABEL_SIZE, "titleFontSize": 8, "titleFontWeight": "normal", "labelLimit": 120, "tickSize": 3,
+        "labelFontSize": 7, "titleFontSize": 8, "titleFontWeight": "normal", "labelLimit": 120, "tickSize": 3,
         "labelColor": INK, "titleColor": INK, "domainColor": "#888888", "tickColor": "#888888",
         "gridColor": "#dddddd", "gridWidth": 0.5, "domainWidth": 0.5, "tickWidth": 0.5,
     },
@@ -158,14 +148,12 @@ def _fit(chart: Spec, width: float) -> str:
 
 
 def _room_beside(chart: Spec) -> float:
-    """About how much room the labels of the vertical axis take, in points."""
+    """About how much room the vertical axis takes, in points."""
     plot = chart.get("spec", chart)
-    axes = [part["encoding"]["y"] for part in (plot, *plot.get("layer", [])) if "y" in part.get("encoding", {})]
-    if axes[0]["type"] == "quantitative":
-        return _BESIDE_PERCENT if axes[0].get("axis", {}).get("format") == "%" else _BESIDE_NUMBERS
-    lines = (line for name in axes[0].get("sort") or () for line in lines_of(name))
-    widest = max((sum(_WIDTHS.get(letter, 556) for letter in line) for line in lines), default=0)
-    return round(_BESIDE_NAMES + _LABEL_SIZE * widest / 1000)
+    axis, *_ = [part["encoding"]["y"] for part in (plot, *plot.get("layer", [])) if "y" in part.get("encoding", {})]
+    if axis["type"] == "quantitative":
+        return _OF_NUMBERS[axis.get("axis", {}).get("format")]
+    return round(_OF_NAMES + _OF_CHARACTER * min(LABEL, max(map(len, axis["sort"] or [""]))))
 
 
 def _legible(part: Any) -> Any:
