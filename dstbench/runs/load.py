@@ -99,7 +99,7 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
             raise file.error(what, "omit --from: it is a long table")
         return _parquet(name, file)
     if isinstance(item, Run):
-        return replace(item, name=name)
+        return item if item.name == name else replace(item, name=name)  # what it keeps is of use again
     if _is_frame(item):
         frames = _named_frames(item)
         if len(frames) != 1:

@@ -148,21 +148,21 @@ _others = (
 )
 
 
-@pytest.mark.parametrize("large", [0, 1 << 20])
+@pytest.mark.parametrize("pays", [0, 1 << 20])
 @given(states=st.lists(_flat, min_size=1), ascii_only=st.booleans())
-def test_flat_states_are_split(large: int, states: list[dict[str, str]], ascii_only: bool) -> None:
+def test_flat_states_are_split(pays: int, states: list[dict[str, str]], ascii_only: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(state_texts, "_LARGE", large)
+        patch.setattr(state_texts, "_PYARROW_PAYS", pays)
         row, slot, value = split_flat([_raw(state, ascii_only=ascii_only) for state in states])
     cells = [(at, *cell) for at, state in enumerate(states) for cell in state.items()]
     assert list(zip(row, slot.strings(), value.strings(), strict=True)) == cells
 
 
-@pytest.mark.parametrize("large", [0, 1 << 20])
+@pytest.mark.parametrize("pays", [0, 1 << 20])
 @given(states=st.lists(_pairs, min_size=1), ascii_only=st.booleans())
-def test_pairs_are_split(large: int, states: list[list[str]], ascii_only: bool) -> None:
+def test_pairs_are_split(pays: int, states: list[list[str]], ascii_only: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(state_texts, "_LARGE", large)
+        patch.setattr(state_texts, "_PYARROW_PAYS", pays)
         row, pair = split_pairs([_raw(state, ascii_only=ascii_only) for state in states])
     assert list(zip(row, pair.strings(), strict=True)) == [(at, pair) for at, s in enumerate(states) for pair in s]
 
@@ -182,11 +182,9 @@ def test_what_is_no_list_of_pairs_is_unusual(before: Any, odd: Any, after: Any) 
 
 
 @pytest.mark.parametrize("state", [b'{"a":"b","a":"c"}', b'{"a":"b","\\u0061":"c"}', b'{"a":"\xff"}'])
-@pytest.mark.parametrize("large", [0, 1 << 20])
-def test_a_slot_twice_and_what_is_no_text_are_unusual(
-    state: bytes, large: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(state_texts, "_LARGE", large)
+@pytest.mark.parametrize("pays", [0, 1 << 20])
+def test_a_slot_twice_and_what_is_no_text_are_unusual(state: bytes, pays: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_texts, "_PYARROW_PAYS", pays)
     with pytest.raises(Unusual):
         split_flat([msgspec.Raw(b"{}"), msgspec.Raw(state)])
 
