@@ -5,7 +5,8 @@
 - `registry`: all formats, and `read`; `folder`: which files of a folder to read
 - `format`: what a format is; `source`: a file and its JSON; `builder` collects the `states`, `document` opens a file
   for changes; `tsv`: what formats with lines of fields share
-- `columns`, `tokens`, `words`: the fast path for large JSON files; `json_stream`: JSON lists that exceed memory
+- `shapes`: types of files, with states that stay texts; `state_texts` splits these all at once, into `words`;
+  `json_stream`: JSON lists that exceed memory
 - `records`: turns under any keys; `record_layout`, `record_keys`, `record_turns` and `record_reading` find where the
   records are, their keys and turns, and read them; `key_names` and `state_cells` (with `state_text`) know what people
   call keys and how they write states; `csv_records` and `state_lists` are built on these
