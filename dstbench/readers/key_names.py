@@ -37,8 +37,10 @@ _KNOWN: Final = _STATE | _NEUTRAL | _GOLD | _GOLD_WEAK | _PRED | _PRED_WEAK | _P
 # What one turn adds or changes; and what was true in another turn.
 _OF_TURN: Final = frozenset({"turn", "delta", "deltas", "update", "updates", "change", "changes", "diff"})
 _OF_ANOTHER: Final = frozenset({"last", "prev", "previous", "prior", "initial", "init", "next", "old", "before"})
-# Names that do not mean what their words say: TRADE's gold is cumulative; FGA abbreviates.
-_EXACTLY: Final[dict[str, tuple[Side, int]]] = {"turn_belief": ("gold", 0), "pr": ("pred", 0)}
+# Names that do not mean what their words say: TRADE's gold is cumulative; FGA and DAMD's descendants abbreviate.
+_EXACTLY: Final[dict[str, tuple[Side, int]]] = {
+    "turn_belief": ("gold", 0), "pr": ("pred", 0), "bspn": ("gold", 0), "bspn_gen": ("pred", 0),
+}  # fmt: skip
 
 # No name of a key is longer.
 _LONGEST: Final = 100
@@ -48,6 +50,8 @@ DIALOGUE: Final = (
     "dialog_index", "conversation_id", "conv_id", "convo_id", "session_id", "dialogue", "dialog", "original_id",
     "flag", "id", "guid", "example_id", "sample_id", "key", "uid", "idx", "file", "file_name", "filename",
 )  # fmt: skip
+#: Those of them that nothing but dialogues have.
+DIALOGUE_ONLY: Final = DIALOGUE[: DIALOGUE.index("dialogue")]
 #: Names of the turn's number.
 TURN: Final = (
     "turn", "turn_id", "turn_idx", "turn_num", "turn_index", "turn_number", "turn_no", "dialogue_turn", "dialog_turn",

@@ -16,7 +16,7 @@ from dstbench.errors import did_you_mean
 from dstbench.readers import key_names
 from dstbench.readers.key_names import Meaning, Side, folded, meaning
 from dstbench.readers.options import Keys
-from dstbench.readers.state_cells import could_be_state, is_missing, plain
+from dstbench.readers.state_cells import could_be_state, is_missing, plain, states_in
 
 #: The names of dstbench's own.
 OWN: Final = Keys("dialogue_id", "turn", "gold", "pred", "system", "user")
@@ -133,6 +133,8 @@ def is_record(record: Mapping[str, Any], given: Keys | None = None) -> bool:
     for key, value in record.items():
         if isinstance(key, str) and (said := meaning(key)) is not None:
             looks = could_be_state(value)
+            if (beside or said.rank < 4) and (several := states_in(value)) is not None:
+                looks = not any(isinstance(state, Mapping) and is_record(state) for state in several.values())
             if looks or (looks is None and (said.rank == 0 or beside)):
                 return True
             beside = beside or looks is None  # two empty states are more than one
@@ -242,6 +244,10 @@ def _sides(states: Mapping[str, Meaning], given: Keys) -> tuple[str | None, str 
     if gold is None and not given.gold:
         either = _best({key: said for key, said in states.items() if said.side == "either"})
         return either, pred or either
+    if (
+        pred is None and gold is not None and gold in states and states[gold].rank == 0
+    ):  # beside `gold_states`, `states` are predicted
+        return gold, _best({key: said for key, said in states.items() if said.side == "either"})
     return gold, pred
 
 

@@ -12,27 +12,29 @@ from dstbench.readers import key_names
 from dstbench.readers.builder import Pairs, StatesBuilder
 from dstbench.readers.format import Said
 from dstbench.readers.key_names import folded, meaning
+from dstbench.readers.record_dialogues import by_turn
 from dstbench.readers.record_keys import OWN, USUAL, Fields, KeysError, Samples, choose, similar
 from dstbench.readers.record_layout import Row
 from dstbench.readers.record_turns import Turns, where
 from dstbench.readers.source import Source
 from dstbench.readers.state_cells import SHAPES, StateCells, is_missing, joined, plain
-from dstbench.readers.state_text import Misfit
+from dstbench.readers.state_text import Misfit, says_nothing
 
 # Records in several groups are told if these are few; otherwise the groups are dialogues.
 _GROUPS: Final = 6
 
 
-def _chosen(source: Source, rows: Sequence[Row], *, need_states: bool = True) -> tuple[Samples, Fields]:
-    """Samples of the records, and their keys."""
+def _chosen(source: Source, rows: Sequence[Row], *, need_states: bool = True) -> tuple[Sequence[Row], Samples, Fields]:
+    """The records of turns, samples of them, and their keys."""
     for place, record, *_ in rows:
         if not isinstance(record, Mapping):
             shown = str(record) if len(str(record)) <= 60 else f"{str(record)[:57]}..."
             raise source.misshapen(f"{place}expected an object, found {shown}")
-    samples = Samples(row.record for row in rows)
     try:
+        rows = by_turn(rows, source.keys)
+        samples = Samples(row.record for row in rows)
         outside = rows[0].dialogue is not None
-        return samples, choose(samples, source.keys, named_outside=outside, need_states=need_states)
+        return rows, samples, choose(samples, source.keys, named_outside=outside, need_states=need_states)
     except KeysError as error:
         raise source.error(error.what, error.hint) from None
 
@@ -50,7 +52,7 @@ def collect(source: Source, states: StatesBuilder, rows: Sequence[Row]) -> Field
     """
     if not rows:
         return None
-    samples, fields = _chosen(source, rows)
+    rows, samples, fields = _chosen(source, rows)
     _Reading(source, rows, samples, fields).add(states)
     return fields
 
@@ -59,7 +61,7 @@ def spoken(source: Source, rows: Sequence[Row]) -> Iterator[Said]:
     """What was said in each turn of the records (see `Format.said`)."""
     if not rows:
         return
-    samples, fields = _chosen(source, rows, need_states=False)
+    rows, samples, fields = _chosen(source, rows, need_states=False)
     given = source.keys
     keys = [
         (given and getattr(given, field)) or next(iter(samples.named(names)), None)
@@ -205,4 +207,4 @@ class _Reading:
 
 
 def _is_blank(cell: Any) -> bool:
-    return cell.strip() in ("", "null", "None", "nan") if isinstance(cell, str) else is_missing(cell)
+    return says_nothing(cell) if isinstance(cell, str) else is_missing(cell)

@@ -25,6 +25,7 @@ import polars as pl
 from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
 from dstbench.readers.key_names import says_its_side
 from dstbench.readers.options import Keys
+from dstbench.readers.record_dialogues import by_turn
 from dstbench.readers.record_keys import KeysError, Samples, choose, is_record
 from dstbench.readers.record_layout import Broken, Row, find_steps, walk
 from dstbench.readers.record_reading import collect, spoken
@@ -105,7 +106,8 @@ def _sniff(source: Source) -> bool:
     if not rows:
         return False
     try:
-        choose(Samples(row.record for row in rows), source.keys, named_outside=rows[0].dialogue is not None)
+        turns = by_turn(rows, source.keys)
+        choose(Samples(row.record for row in turns), source.keys, named_outside=rows[0].dialogue is not None)
     except KeysError:  # likewise
         return steps == (None,) and any(says_its_side(str(key)) for row in rows for key in row.record)
     return True

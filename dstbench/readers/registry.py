@@ -134,20 +134,48 @@ def find_format(source: Source, name: str | Format | None = None) -> Format:
     if isinstance(name, Format):
         return name if name is FORMATS.get(name.name) else checked_format(name, origin_of(name.reader))
     if name is not None:
-        return named_format(name)
+        wanted = named_format(name)
+        if source.around and not wanted.free_keys and not wanted.sniff(source):
+            _sniff_parts(source, [wanted])
+        return wanted
     if form := sniff(source):
         return form
     raise _incomplete(source) or source.error(*_unknown(source))
 
 
 def sniff(source: Source) -> Format | None:
-    """The format that the file's content shows, if it is a known one; with keys, one whose keys may have any names."""
+    """The format that the file's content shows, if it is a known one; with keys, one whose keys may have any names.
+
+    If the content is a wrapper, and what stands under one of its keys shows a format, the source becomes that.
+
+    Raises:
+        DstbenchError: Several keys of a wrapper hold data.
+    """
     forms = [*FORMATS.values()]
     if source.keys and not source.keys.optional:
         forms.sort(key=lambda form: not form.free_keys)
     exact = next((form for form in forms if not form.loose and form.sniff(source)), None)
     own = exact or next((form for _, form, _ in PLUGINS.usable() if form.sniff(source)), None)
-    return own or next((form for form in forms if form.loose and form.sniff(source)), None)
+    for loose in (False, True):
+        if loose:
+            own = own or next((form for form in forms if form.loose and form.sniff(source)), None)
+        own = own or _sniff_parts(source, [form for form in forms if form.loose == loose and not form.free_keys])
+    return own
+
+
+def _sniff_parts(source: Source, forms: list[Format]) -> Format | None:
+    """The format, of these, that a part of a wrapper shows, which the source then is; None: no part shows any."""
+    shown = [
+        (part, form) for part in source.parts()
+        if (form := next((form for form in forms if form.sniff(part)), None) or _sniff_parts(part, forms)) is not None
+    ]  # fmt: skip
+    if len(shown) > 1:
+        keys = ", ".join(str(part.inside[-1]) for part, _ in shown)
+        raise source.error(f"data of format {shown[0][1]} under several keys: {keys}", "write each to its own file")
+    for part, form in shown:
+        source.become(part)
+        return form
+    return None
 
 
 def has_utterances(name: str) -> bool:
