@@ -54,12 +54,27 @@ def _lines(text: str, separator: str) -> Any:
     return csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
 
 
+def columns_of(source: Source) -> list[str]:
+    """The names in the first line of a file of text, if it has several, between the most frequent separator."""
+    beginning, (separator, *_) = _beginning(source)
+    names: list[str] = []
+    with suppress(csv.Error):
+        names.extend(next(_lines(beginning, separator), []) if source.kind in ("text", "tsv") else [])
+    return [name.strip() for name in names] if len(names) > 1 else []
+
+
+def _beginning(source: Source) -> tuple[str, list[str]]:
+    """The beginning of a file, and the separators, the most frequent one in its first line first."""
+    beginning = source.raw[:_BEGINNING].decode(errors="replace")
+    return beginning, sorted(_SEPARATORS, key=beginning.partition("\n")[0].count, reverse=True)
+
+
 def _separator(source: Source) -> str | None:
     """The separator that makes columns of which records can be read; None: none does."""
     if source.kind not in ("text", "tsv"):
         return None
-    beginning = source.raw[:_BEGINNING].decode(errors="replace")
-    for separator in sorted(_SEPARATORS, key=beginning.partition("\n")[0].count, reverse=True):
+    beginning, separators = _beginning(source)
+    for separator in separators:
         fields: list[list[str]] = []
         with suppress(csv.Error):  # a field may go on after the beginning
             fields.extend(islice(filter(any, _lines(beginning, separator)), _SAMPLE))

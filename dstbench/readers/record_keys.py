@@ -10,6 +10,7 @@ import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from dstbench.errors import did_you_mean
@@ -153,7 +154,7 @@ def choose(samples: Samples, given: Keys | None, *, named_outside: bool = False,
     Raises:
         KeysError: There is no key for a field that must be there, or several.
     """
-    given = _present(samples, given or Keys())
+    given = present(samples.values, given or Keys())
     taken = [given.dialogue, given.turn, given.gold, given.pred, given.system, given.user]
     slots = [
         key for key in samples.named(key_names.SLOT)
@@ -176,7 +177,7 @@ def choose(samples: Samples, given: Keys | None, *, named_outside: bool = False,
     dialogues += [key for key in samples.named(key_names.TURN) if key not in taken and samples.mostly(_is_flag, key)]
     dialogue = given.dialogue or _first(samples, _is_id, dialogues)
     if dialogue is None and not named_outside:
-        raise KeysError(f"no key for the dialogue ({_listed(samples)})", "--keys id=KEY names it")
+        raise KeysError(f"no key for the dialogue ({_listed(samples.values)})", "--keys id=KEY names it")
     domains = samples.named(key_names.DOMAIN) if is_long else []
     return Fields(
         dialogue,
@@ -218,18 +219,27 @@ def _is_believed(samples: Samples, key: str, said: Meaning) -> bool:
     return said.rank not in (2, 3) and samples.holds_states(key, surely=False)
 
 
-def _listed(samples: Samples) -> str:
-    return f"there are: {', '.join(map(str, list(samples.values)[:12]))}"
+def _listed(names: Iterable[Any]) -> str:
+    """The first keys of records, for hints."""
+    return f"there are: {', '.join(map(str, islice(names, 12)))}"
 
 
-def _present(samples: Samples, given: Keys) -> Keys:
-    """The given keys, without those that no record has and need not have."""
+def present(names: Collection[Any], given: Keys) -> Keys:
+    """The given keys, without those that no record has and need not have.
+
+    Args:
+        names: The keys that records have.
+        given: The keys that the user gives.
+
+    Raises:
+        KeysError: No record has a key that must be there.
+    """
     absent: dict[str, None] = {}
     for field in ("dialogue", "turn", "gold", "pred", "system", "user"):
         key = getattr(given, field)
-        if key is not None and key not in samples.values:
+        if key is not None and key not in names:
             if not given.optional:
-                hint = did_you_mean(key, map(str, samples.values)) or _listed(samples)
+                hint = did_you_mean(key, map(str, names)) or _listed(names)
                 raise KeysError(f"no record has the key {key!r} (--keys {field}={key})", hint)
             absent[field] = None
     return Keys(**{**vars(given), **absent})

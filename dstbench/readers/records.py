@@ -30,8 +30,11 @@ from dstbench.readers.record_keys import KeysError, Samples, choose, is_record
 from dstbench.readers.record_layout import Broken, Row, find_steps, walk
 from dstbench.readers.record_reading import collect, spoken
 from dstbench.readers.states import noting_vanishing_slots
+from dstbench.readers.wrappers import values
 
 _PARQUET: Final = b"PAR1"
+# Levels on which keys are looked for.
+_DEEP: Final = 5
 # Records that are looked at to see what a file is.
 _SAMPLE: Final = 20
 
@@ -111,6 +114,18 @@ def _sniff(source: Source) -> bool:
     except KeysError:  # likewise
         return steps == (None,) and any(says_its_side(str(key)) for row in rows for key in row.record)
     return True
+
+
+def keys_in(source: Source) -> list[str]:
+    """The keys of the first objects in a file, each once; none in files of lines of text."""
+    if source.raw.startswith(_PARQUET):
+        return _parquet(source).columns
+    if source.kind == "jsonl":
+        sample: Any = [item for _, item in islice(source.json_lines(), _SAMPLE)]
+    else:
+        sample = source.sample if source.kind == "json" else None
+    objects = [value for depth in range(_DEEP) for value in values(sample, depth) if isinstance(value, dict)]
+    return [*dict.fromkeys(key for value in objects for key in value)]
 
 
 def have_states(frame: pl.DataFrame, keys: Keys | None = None) -> bool:

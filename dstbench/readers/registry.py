@@ -44,6 +44,7 @@ from dstbench.readers.folder import data_files
 from dstbench.readers.foreign import checked_format
 from dstbench.readers.format import Format, Source, States
 from dstbench.readers.options import Keys
+from dstbench.readers.record_keys import KeysError, present
 from dstbench.readers.states import in_split, merge_states, only_split
 
 #: The native formats, by the name that ``--from`` takes. Sniffing asks them in this order.
@@ -140,7 +141,7 @@ def find_format(source: Source, name: str | Format | None = None) -> Format:
         return wanted
     if form := sniff(source):
         return form
-    raise _incomplete(source) or source.error(*_unknown(source))
+    raise _incomplete(source) or _without_keys(source) or source.error(*_unknown(source))
 
 
 def sniff(source: Source) -> Format | None:
@@ -214,6 +215,18 @@ def find_files(
 def _incomplete(file: Source) -> DstbenchError | None:
     """Why a file of no known format is none, if another file beside it is missing."""
     return sdp_dst.without_values(file) if sdp_dst.is_index(file) else None
+
+
+def _without_keys(file: Source) -> DstbenchError | None:
+    """Why a file of no known format is none, if it has not the keys that the user gives."""
+    if file.keys is None or file.keys.optional:
+        return None
+    names = records.keys_in(file) or csv_records.columns_of(file)
+    try:
+        present(names, file.keys if names else Keys())
+    except KeysError as error:
+        return file.error(error.what, error.hint)
+    return None
 
 
 def read(

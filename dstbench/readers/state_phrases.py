@@ -2,8 +2,8 @@
 
 Conventions: each slot stands in a line of its own with its value; in a text of one line, between semicolons; if there
 are none, between bars, else commas. ``=`` or ``:`` stands before the value, or a hyphen after a known slot. Slots name
-their domain. Every part has to be of this form, so that no value is cut in two or goes on into the next slot. Otherwise
-the text is no state: in ``hotel area north, hotel stars 4`` nothing says where a slot ends. Spans are PPTOD's (`pptod`).
+their domain. Every part has to be of this form, so that no value is cut in two or goes on into the next slot. Other
+texts are no states: in ``hotel area north, hotel stars 4`` nothing says where a slot ends. Spans are PPTOD's (`pptod`).
 """
 
 from __future__ import annotations
