@@ -84,7 +84,7 @@ def _separator(source: Source) -> str | None:
         samples = [line for line in rest if len(line) == len(names)] or [[""] * len(names)]
         records = [{name.strip(): field or None for name, field in zip(names, line, strict=True)} for line in samples]
         with suppress(KeysError):
-            choose(Samples(records), source.keys)
+            choose(Samples(records), source.keys, named_outside=source.dialogue is not None)
             return separator
     return None
 

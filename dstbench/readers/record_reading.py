@@ -33,10 +33,13 @@ def _chosen(source: Source, rows: Sequence[Row], *, need_states: bool = True) ->
     try:
         rows = by_turn(rows, source.keys)
         samples = Samples(row.record for row in rows)
-        outside = rows[0].dialogue is not None
-        return rows, samples, choose(samples, source.keys, named_outside=outside, need_states=need_states)
+        named = rows[0].dialogue or source.dialogue
+        fields = choose(samples, source.keys, named_outside=named is not None, need_states=need_states)
     except KeysError as error:
         raise source.error(error.what, error.hint) from None
+    if fields.dialogue is None and rows[0].dialogue is None:
+        rows = [row._replace(dialogue=source.dialogue) for row in rows]
+    return rows, samples, fields
 
 
 def collect(source: Source, states: StatesBuilder, rows: Sequence[Row]) -> Fields | None:
@@ -81,6 +84,7 @@ class _Reading:
     def __init__(self, source: Source, rows: Sequence[Row], samples: Samples, fields: Fields) -> None:
         self._source, self._rows, self._fields, self._cells = source, rows, fields, StateCells()
         self._notes: list[str] = []
+        self._is_named = fields.dialogue is None and rows[0].dialogue == source.dialogue
         sides = {"gold": fields.gold, "pred": fields.pred}
         self._sides = {
             side: key for side, key in sides.items()
@@ -195,7 +199,8 @@ class _Reading:
         groups = [] if any(map(str.isdecimal, "".join(map(str, groups)))) else groups  # they are ids
         further = [
             f"{' and '.join(word for key, word in self._turns.told if key is None)} from the objects around the records"
-            if None in dict(self._turns.told) else "",
+            if None in dict(self._turns.told) and not self._is_named else "",
+            "dialogue from the file's name" if self._is_named else "",
             f"records under {', '.join(map(str, groups))} are read together" if 1 < len(groups) <= _GROUPS else "",
             f"not taken: {', '.join(fields.others)}" if fields.others else "",
             f"no states in {', '.join(fields.no_states)}" if fields.no_states else "",

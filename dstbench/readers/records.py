@@ -24,7 +24,7 @@ import polars as pl
 
 from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
 from dstbench.readers.key_names import says_its_side
-from dstbench.readers.options import Keys
+from dstbench.readers.options import Keys, is_long
 from dstbench.readers.record_dialogues import by_turn
 from dstbench.readers.record_keys import KeysError, Samples, choose, is_record
 from dstbench.readers.record_layout import Broken, Row, find_steps, walk
@@ -86,16 +86,19 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _parquet(source: Source) -> pl.DataFrame:
+def _parquet(source: Source, n_rows: int | None = None) -> pl.DataFrame:
     try:
-        return pl.read_parquet(io.BytesIO(source.raw))
+        return pl.read_parquet(io.BytesIO(source.raw), n_rows=n_rows)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise source.error(f"a damaged Parquet file: {str(error).splitlines()[0]}", "write or copy it again") from None
 
 
 def _sniff(source: Source) -> bool:
     if source.raw.startswith(_PARQUET):
-        sample: Any = [row.record for row in frame_rows(_parquet(source).head(_SAMPLE))]
+        head = _parquet(source, n_rows=_SAMPLE)
+        if is_long(head.columns, source.keys):
+            return False
+        sample: Any = [row.record for row in frame_rows(head)]
     elif source.kind == "jsonl":
         sample = next(source.json_lines())[1]
     else:
@@ -110,7 +113,11 @@ def _sniff(source: Source) -> bool:
         return False
     try:
         turns = by_turn(rows, source.keys)
-        choose(Samples(row.record for row in turns), source.keys, named_outside=rows[0].dialogue is not None)
+        choose(
+            Samples(row.record for row in turns),
+            source.keys,
+            named_outside=(rows[0].dialogue or source.dialogue) is not None,
+        )
     except KeysError:  # likewise
         return steps == (None,) and any(says_its_side(str(key)) for row in rows for key in row.record)
     return True

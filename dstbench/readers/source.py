@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Final, Literal, Self, TypeVar, get_args, get_o
 
 import msgspec
 
+from dstbench.conventions.slots import OWN_ID
 from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io.files import File
 from dstbench.readers.json_stream import items
@@ -90,6 +91,11 @@ class Source(File):
     def become(self, part: Source) -> None:
         """Be the same source as one of the parts."""
         self.__dict__ = part.__dict__
+
+    @property
+    def dialogue(self) -> str | None:
+        """The dialogue that the file's name says it holds, if that is an id of MultiWOZ; None: it says none."""
+        return self.title if re.match(OWN_ID, self.title.upper()) else None
 
     @cached_property
     def around(self) -> tuple[str, ...]:
