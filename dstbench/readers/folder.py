@@ -5,8 +5,8 @@ file of a format of gold per split. Files of records are one run if their names 
 (``part-000.jsonl``), or are ids of MultiWOZ's dialogues (``SNG01.json``). Other files (ontologies, schemas, lists of
 dialogues, logs, SGD's files of metrics) are ignored, and so are files of a loose format beside one of another. The
 dialogues in a subfolder that has the name of a split are of that split; so are those in a file with a split in its name
-(``woz_validate_en.json``), if files beside it name other splits. If such subfolders are in several places, and one place is above the others, it is the dataset's
-(SGD's repository has variants of the dataset below).
+(``woz_validate_en.json``), if files beside it name other splits. If such subfolders are in several places, and one of
+them is above the others, it is the dataset's (SGD's repository has variants of the dataset below).
 """
 
 from __future__ import annotations
