@@ -57,12 +57,12 @@ def _lines(text: str, separator: str) -> Any:
 
 def columns_of(source: Source) -> list[str]:
     """The names in the first line of a file of text, if it has several, between the most frequent separator."""
+    if source.kind not in ("text", "tsv"):
+        return []
     (separator, *_), beginning = separators(source.raw[:_BEGINNING])
     names: list[str] = []
     with suppress(csv.Error):
-        names.extend(
-            next(_lines(beginning.decode(errors="replace"), separator), []) if source.kind in ("text", "tsv") else []
-        )
+        names.extend(next(_lines(beginning.decode(errors="replace"), separator), []))
     return [name.strip() for name in names] if len(names) > 1 else []
 
 

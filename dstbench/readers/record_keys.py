@@ -17,7 +17,7 @@ from dstbench.errors import did_you_mean
 from dstbench.readers import key_names
 from dstbench.readers.key_names import Meaning, Side, folded, meaning
 from dstbench.readers.options import Keys
-from dstbench.readers.state_cells import could_be_state, is_missing, plain, states_in
+from dstbench.readers.state_cells import could_be_state, is_missing, states_in, without_numpy
 
 #: The names of dstbench's own.
 OWN: Final = Keys("dialogue_id", "turn", "gold", "pred", "system", "user")
@@ -337,7 +337,7 @@ def turn_number(value: Any) -> int | None:
     >>> turn_number("3"), turn_number(3.0), turn_number("3rd")
     (3, 3, None)
     """
-    value = plain(value)
+    value = without_numpy(value)
     if isinstance(value, str):
         text = value.strip().removesuffix(".0")
         return int(text) if text.removeprefix("-").isdecimal() and len(text) < 20 else None

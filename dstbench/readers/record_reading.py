@@ -17,7 +17,7 @@ from dstbench.readers.record_keys import OWN, USUAL, Fields, KeysError, Samples,
 from dstbench.readers.record_layout import Row
 from dstbench.readers.record_turns import Turns, where
 from dstbench.readers.source import Source
-from dstbench.readers.state_cells import SHAPES, StateCells, is_missing, joined, plain
+from dstbench.readers.state_cells import SHAPES, StateCells, is_missing, joined, without_numpy
 from dstbench.readers.state_text import Misfit, says_nothing
 
 # Records in several groups are told if these are few; otherwise the groups are dialogues.
@@ -126,7 +126,7 @@ class _Reading:
             listed = turns.setdefault(turn, {side: [] for side in self._sides})
             slot, domain = row.record.get(slot_key), row.record.get(self._fields.domain or "")
             for side, key in self._sides.items():
-                value = plain(row.record.get(key))
+                value = without_numpy(row.record.get(key))
                 if is_missing(value):
                     continue
                 if not isinstance(slot, str):

@@ -78,7 +78,7 @@ class StateCells:
             kinds = {*map(type, cell.values())}
             if {*map(type, cell)} | kinds == {str}:
                 return cell
-            if {*map(type, cell)} == {str} and kinds == {dict} and all(map(_is_plain, cell.values())):
+            if {*map(type, cell)} == {str} and kinds == {dict} and all(map(_are_strings, cell.values())):
                 return [
                     (joined(domain, slot), value) for domain, slots in cell.items() for slot, value in slots.items()
                 ]
@@ -179,12 +179,12 @@ class StateCells:
             raise Misfit(f"{named(element)}, where a slot with its value must be")
 
 
-def _is_plain(slots: dict[Any, Any]) -> bool:
+def _are_strings(slots: dict[Any, Any]) -> bool:
     """Whether slots and values are strings."""
     return {*map(type, slots), *map(type, slots.values())} <= {str}
 
 
-def plain(value: Any) -> Any:
+def without_numpy(value: Any) -> Any:
     """A value as Python has it, instead of NumPy."""
     return value.tolist() if hasattr(value, "tolist") else value
 

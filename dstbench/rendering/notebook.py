@@ -120,7 +120,7 @@ def _as_it_is(record: Any) -> tuple[list[str], list[tuple[str, pl.DataFrame]], l
 
 def _attributes(record: Any) -> Iterator[tuple[str, Any]]:
     """The attributes of a record by name, and those of records in it: ``gold.turns``."""
-    for name in record._fields if isinstance(record, tuple) else [field.name for field in fields(record)]:
+    for name in getattr(record, "_fields", None) or [field.name for field in fields(record)]:
         value = getattr(record, name)
         if isinstance(value, Side):
             yield from ((f"{name}.{inner}", of_side) for inner, of_side in _attributes(value))

@@ -125,7 +125,7 @@ def test_every_public_record_of_tables_is_shown_and_in_a_way_of_its_own() -> Non
 
 def test_all_that_public_functions_return_is_shown() -> None:
     """Records of several fields, that is, of tables or of numbers, in all packages."""
-    returned = {}
+    returned: dict[str, Any] = {}
     for thing in PUBLIC.values():
         methods = vars(thing).values() if inspect.isclass(thing) else [thing]
         for function in [getattr(method, "__func__", method) for method in methods]:
@@ -143,7 +143,7 @@ def test_all_that_public_functions_return_is_shown() -> None:
 
 def test_numbers_are_shown_by_name() -> None:
     one = stats.kappa([[1, 1], [2, 2], [1, 2], [2, 2]], resamples=50)
-    texts = Text(one._repr_html_()).texts  # type: ignore[attr-defined] # a record of numbers has it
+    texts = Text(one._repr_html_()).texts
     for field in dataclasses.fields(one):
         assert texts[texts.index(field.name) + 1] == str(getattr(one, field.name))
     several = Text(stats.matrix([[1, 2, 3, 5], [2, 1, 4, 4]])._repr_html_()).texts
