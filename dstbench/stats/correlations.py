@@ -18,7 +18,7 @@ import numpy as np
 
 from dstbench.arrays import Floats, Integers
 from dstbench.errors import UsageError
-from dstbench.schema.record import Shown
+from dstbench.schema.record import Shown, as_html
 from dstbench.stats.normal import check_level, critical, two_sided
 
 if TYPE_CHECKING:
@@ -262,7 +262,9 @@ class Matrix(NamedTuple):
     n: Integers
     lo: Floats
     hi: Floats
-    _repr_html_ = Shown._repr_html_  # a tuple of fields has no other class above it
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
 
 def matrix(columns: Mapping[str, ArrayLike] | Sequence[ArrayLike], level: float = 0.95) -> Matrix:
