@@ -57,7 +57,7 @@ def data_files(
         files = [file for file in files if file.split == split]
     number = len(files)
     data: list[tuple[str, str]] = []
-    others: dict[str, int] = {}
+    others: dict[foreign.Foreign, int] = {}
     splits: set[str | None] = set()
     first: Format | None = None
     is_one = True
@@ -68,7 +68,7 @@ def data_files(
         while files:
             file = files.pop(0)  # so that nothing holds on to its content once it has been read
             if file.foreign is not None:
-                others[file.foreign.what] = others.get(file.foreign.what, 0) + 1
+                others[file.foreign] = others.get(file.foreign, 0) + 1
             form = sniff(file) if may_be_read(file) else None
             if form is None and not file.is_parquet:
                 reason = reason or (why(file) if may_be_read(file) else None)
@@ -90,11 +90,11 @@ def data_files(
                 yield file, form
         files = [] if data else loose
     if not data:
-        kinds_of_others = "".join(f"; {what}: {count}" for what, count in others.items())
+        kinds_of_others = "".join(f"; {kind.what}: {count}" for kind, count in others.items())
         what = f"a folder without a file of a known format ({number} files{kinds_of_others})"
         raise reason or folder.error(
             what if number else "an empty folder",
-            "`dstbench ls formats` shows each with an example",
+            next(iter(others)).hint if len(others) == 1 else "`dstbench ls formats` shows each with an example",
         )
     if not is_one:
         listed = [f"{name} ({kind})" for name, kind in data[:_SHOWN]]

@@ -27,7 +27,7 @@ USUAL: Final = {
     "gold": ("gold", "ground_truth", "gold_state"), "pred": ("pred", "prediction", "predicted", "pred_state"),
 }  # fmt: skip
 #: An id that ends in the turn.
-FLAG: Final = re.compile(r"(.+?)[-_](?:turn[-_]?)?([0-9]{1,9})", re.IGNORECASE | re.DOTALL)
+FLAG: Final = re.compile(r"(?!turn[-_ ]?[0-9]*$)(.+?)[-_](?:turn[-_]?)?([0-9]{1,9})", re.IGNORECASE | re.DOTALL)
 # Records of the same keys of which values are looked at.
 _SAMPLE: Final = 200
 _WORDS: Final = {"gold": "the gold state", "pred": "the prediction", "either": "the state"}
@@ -189,7 +189,7 @@ def choose(samples: Samples, given: Keys | None, *, named_outside: bool = False,
         () if is_long else _others(samples, holding, (gold, pred), taken),
         tuple(
             key for key, said in meanings.items()
-            if key not in states and said.rank == 0 and {"gold": gold, "pred": pred}.get(said.side, key) is None
+            if key not in states and said.rank < 2 and {"gold": gold, "pred": pred}.get(said.side, key) is None
         ),
     )  # fmt: skip
 
@@ -340,7 +340,9 @@ def turn_number(value: Any) -> int | None:
     value = without_numpy(value)
     if isinstance(value, str):
         text = value.strip().removesuffix(".0")
-        return int(text) if text.removeprefix("-").isdecimal() and len(text) < 20 else None
+        if text.startswith("-") and text[1:].isdecimal() and len(text) < 20:
+            return int(text)
+        return key_names.turn_in(text)
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not hasattr(value, "__index__"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
+from dstbench.errors import shortened
 from dstbench.readers import key_names
 from dstbench.readers.builder import Pairs, StatesBuilder
 from dstbench.readers.format import Said
@@ -187,6 +188,11 @@ class _Reading:
             *vars(OWN).values(), *self._sides.values(), fields.dialogue, fields.turn, fields.slot, fields.domain
         }  # fmt: skip
 
+    def _text_of(self, *keys: str) -> str:
+        """The first text under keys that hold no states, for a note."""
+        texts = (str(cell).strip() for row in self._rows for key in keys if (cell := row.record.get(key)) is not None)
+        return next((f", such as {shortened(repr(text), 60)}" for text in texts if text), "")
+
     def _keys_taken(self) -> str | None:
         """Which keys were taken; None: their names are dstbench's own, or given by the user, and no other could be."""
         fields = self._fields
@@ -203,7 +209,7 @@ class _Reading:
             "dialogue from the file's name" if self._is_named else "",
             f"records under {', '.join(map(str, groups))} are read together" if 1 < len(groups) <= _GROUPS else "",
             f"not taken: {', '.join(fields.others)}" if fields.others else "",
-            f"no states in {', '.join(fields.no_states)}" if fields.no_states else "",
+            f"no states in {', '.join(fields.no_states)}{self._text_of(*fields.no_states)}" if fields.no_states else "",
         ]  # fmt: skip
         if all(key in plain_keys or key in given for key, _ in keys) and not any(further):
             return None

@@ -25,6 +25,7 @@ import polars as pl
 from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
 from dstbench.readers.key_names import says_its_side
 from dstbench.readers.options import Keys, is_long
+from dstbench.readers.record_answers import opened
 from dstbench.readers.record_dialogues import by_turn
 from dstbench.readers.record_keys import KeysError, Samples, choose, is_record
 from dstbench.readers.record_layout import Broken, Row, find_steps, walk
@@ -55,7 +56,7 @@ def _rows(source: Source) -> Iterator[Row]:
     if source.raw.startswith(_PARQUET):
         yield from frame_rows(_parquet(source))
     elif source.kind == "jsonl":
-        lines = list(source.json_lines())
+        lines = [(place, record) for place, item in source.json_lines() if (record := opened(item)) is not None]
         ways = (find_steps(item, partial(is_record, given=source.keys)) for _, item in lines[:_SAMPLE])
         steps = next((way for way in ways if way is not None), ())
         for place, item in lines:
@@ -67,6 +68,8 @@ def _rows(source: Source) -> Iterator[Row]:
 
 
 def _rows_in(document: Any, keys: Keys | None) -> Iterator[Row]:
+    if isinstance(document, list):
+        document = [record for item in document if (record := opened(item)) is not None]
     steps = find_steps(document, partial(is_record, given=keys))
     return walk(document, steps if steps is not None else (None,) * isinstance(document, list))
 
@@ -100,9 +103,11 @@ def _sniff(source: Source) -> bool:
             return False
         sample: Any = [row.record for row in frame_rows(head)]
     elif source.kind == "jsonl":
-        sample = next(source.json_lines())[1]
+        lines = (opened(item) for _, item in islice(source.json_lines(), _SAMPLE))
+        sample = next((record for record in lines if record is not None), None)
     else:
         sample = source.sample if source.kind == "json" else None
+        sample = [opened(item) for item in sample] if isinstance(sample, list) else sample
     steps = find_steps(sample, partial(is_record, given=source.keys))
     if steps is None:
         return False
@@ -119,7 +124,8 @@ def _sniff(source: Source) -> bool:
             named_outside=(rows[0].dialogue or source.dialogue) is not None,
         )
     except KeysError:  # likewise
-        return steps == (None,) and any(says_its_side(str(key)) for row in rows for key in row.record)
+        is_list = steps == (None,) or source.kind == "jsonl"
+        return is_list and any(says_its_side(str(key)) for row in rows for key in row.record)
     return True
 
 

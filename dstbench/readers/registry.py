@@ -136,8 +136,8 @@ def find_format(source: Source, name: str | Format | None = None) -> Format:
         return name if name is FORMATS.get(name.name) else checked_format(name, origin_of(name.reader))
     if name is not None:
         wanted = named_format(name)
-        if source.around and not wanted.free_keys and not wanted.sniff(source):
-            _sniff_parts(source, [wanted])
+        if not source.is_folder and source.around:
+            _shows(wanted, source)
         return wanted
     if form := sniff(source):
         return form
@@ -162,6 +162,11 @@ def sniff(source: Source) -> Format | None:
             own = own or next((form for form in forms if form.loose and form.sniff(source)), None)
         own = own or _sniff_parts(source, [form for form in forms if form.loose == loose and not form.free_keys])
     return own
+
+
+def _shows(form: Format, source: Source) -> bool:
+    """Whether the content shows a format, or what stands in a wrapper does, which the source then is."""
+    return form.sniff(source) or (not form.free_keys and _sniff_parts(source, [form]) is not None)
 
 
 def _sniff_parts(source: Source, forms: list[Format]) -> Format | None:
@@ -209,7 +214,7 @@ def find_files(
         yield from data_files(source, sniff, split, why=_incomplete)
     else:
         wanted = find_format(source, name)
-        yield from data_files(source, lambda file: wanted if wanted.sniff(file) else None, split, why=_incomplete)
+        yield from data_files(source, lambda file: wanted if _shows(wanted, file) else None, split, why=_incomplete)
 
 
 def _incomplete(file: Source) -> DstbenchError | None:

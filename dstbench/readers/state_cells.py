@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.readers.builder import Pairs, split_triple
-from dstbench.readers.key_names import says_its_side
+from dstbench.readers.key_names import says_its_side, turn_in
 from dstbench.readers.source import Source
 from dstbench.readers.state_phrases import has_further_slots, seems_written_out
 from dstbench.readers.state_text import Misfit, Repeated, named, parsed, says_nothing, unfenced
@@ -90,6 +90,8 @@ class StateCells:
         elif hasattr(cell, "tolist"):  # an array, as pandas and NumPy make of a list
             cell = cell.tolist()
         pairs: Pairs = []
+        if isinstance(cell, Mapping) and cell.keys() == {"name", "arguments"}:
+            raise Misfit("a call of a function, where a state must be")
         if isinstance(cell, (Mapping, Repeated)):
             for key, value in _items(cell):
                 self._entry(pairs, key, value)
@@ -228,8 +230,10 @@ def states_in(cell: Any, *, surely: bool = True) -> dict[int, Any] | None:
     >>> states_in([["hotel-area", "north"]]), states_in({"hotel-area": "north"})
     (None, None)
     """
-    if isinstance(cell, Mapping) and cell and all(isinstance(key, str) and key.isdecimal() for key in cell):
-        turns = {int(turn): state for turn, state in cell.items()}
+    keys = [*cell] if isinstance(cell, Mapping) else []
+    numbers = {turn: key for key in keys if isinstance(key, str) and (turn := turn_in(key)) is not None}
+    if numbers and len(numbers) == len(keys):
+        turns = {turn: cell[key] for turn, key in numbers.items()}
     elif isinstance(cell, (list, tuple)) and (not surely or not could_be_state(cell)):
         turns = dict(enumerate(cell))
     else:

@@ -302,6 +302,15 @@ LAYOUTS: dict[str, Any] = {
         {"system": "none", "user": "hello", "state": N, "pred": N} for turn in (0, 1)
     ]}],
     "the dialogue in the turn's id": [{"turn_id": f"MUL1.json-{turn}", "gold": N, "pred": N} for turn in (0, 1)],
+    "turns in words": {"MUL1": {f"turn_{turn}": {"gold": N, "pred": N} for turn in (0, 1)}},
+    "turns in words, in records": [{"id": "MUL1", "turn_id": f"Turn {turn}", "gold": N, "pred": N} for turn in (0, 1)],
+    "a log of turns": {"MUL1.json": {"log": [{"text": "hello", "gold": N, "pred": N} for _ in range(2)]}},
+    "spans": {"results": [
+        {"dial_id": "mul1", "turn_num": turn, "bspn": "[hotel] area north", "bspn_gen": "[hotel] area north"}
+        for turn in (0, 1)
+    ]},
+    "texts": [{"sample_id": f"MUL1_{turn}", "target": "hotel-area = north", "generated_text": "- hotel-area: north"}
+              for turn in (0, 1)],
     "deltas and states before": [
         {"dialogue_id": "MUL1", "turn_id": turn, "true_belief_state": N, "predicted_belief_state": N,
          "true_belief_state_delta": {"hotel-area": "x"}, "previous_belief_state": {"hotel-stars": "4"}}
