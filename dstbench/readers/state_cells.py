@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
@@ -254,6 +255,7 @@ def joined(domain: str, slot: str) -> str:
     return slot if begins else f"{domain}-{slot}"
 
 
+@lru_cache(maxsize=65_536)
 def split_text(text: str) -> tuple[str, str] | None:
     """Slot and value of ``hotel-area-north``, ``hotel-area=north``, ``hotel-area: north`` or ``hotel area north``.
 

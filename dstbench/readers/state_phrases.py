@@ -15,6 +15,7 @@ from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.readers.builder import Pairs, split_triple
 from dstbench.readers.pptod import FORMAT, split_span
 
+_JSON: Final = ("{", "[[", "[{", '["', "['", "[(")
 _SPAN: Final = re.compile(r"\[[a-z]+\](\s|$)")
 _SEPARATORS: Final = (re.compile(r"[;,|]?\s*\n"), re.compile(";"), re.compile(r"\|"), re.compile(","))
 _BETWEEN: Final = re.compile(r"[;,|\n]")
@@ -35,6 +36,8 @@ def written_out(text: str) -> Pairs | str:
     ('hotel area north', 'cheap')
     """
     text = text.strip()
+    if text.startswith(_JSON):  # most texts; what follows takes longer than to decode them
+        return text
     if _SPAN.match(text):
         pairs, lost = split_span(text)
         return text if lost else [(slot, value) for slot, value in pairs if value not in FORMAT.omits]
