@@ -8,7 +8,11 @@ the record of its ``doc``, with ``target`` and, as ``output``, its filtered answ
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+
+# The keys that lead to the text, and how many of them and of lists there are at most.
+_AROUND: Final = ("body", "choices", "message", "output", "content", "text")
+_DEPTH: Final = 8
 
 
 def opened(item: Any) -> Any:
@@ -29,11 +33,11 @@ def opened(item: Any) -> Any:
     return item
 
 
-def _text(answer: Any) -> str | None:
+def _text(answer: Any, depth: int = 0) -> str | None:
     """The text of an answer, in the objects and lists that are around it; None: it has none."""
-    if isinstance(answer, list):
-        return next((text for part in answer if (text := _text(part)) is not None), None)
+    if isinstance(answer, str) or depth > _DEPTH:
+        return answer if isinstance(answer, str) else None
+    parts = answer if isinstance(answer, list) else []
     if isinstance(answer, Mapping):
-        inner = (answer[key] for key in ("body", "choices", "message", "output", "content", "text") if key in answer)
-        return next((text for part in inner if (text := _text(part)) is not None), None)
-    return answer if isinstance(answer, str) else None
+        parts = [answer[key] for key in _AROUND if key in answer]
+    return next((text for part in parts if (text := _text(part, depth + 1)) is not None), None)

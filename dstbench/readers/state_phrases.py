@@ -21,8 +21,8 @@ _SEPARATORS: Final = (re.compile(r"[;,|]?\s*\n"), re.compile(";"), re.compile(r"
 _BETWEEN: Final = re.compile(r"[;,|\n]")
 _BULLET: Final = re.compile(r"[-*•]\s+|\d+\.\s+")
 _ENTRY: Final = re.compile(r"([^\W\d](?:[^=:]*\w)?)\s*[=:]\s*(.*)", re.DOTALL)
-# A slot of another dataset than those that are known.
-_SLOT: Final = re.compile(r"[\w.]+-[\w. -]*\w")
+# A slot of another dataset than those that are known; a second hyphen may stand before a value.
+_SLOT: Final = re.compile(r"[\w.]+-[\w. ]*\w")
 # The sign before a further value.
 _FURTHER: Final = re.compile(r"=|[^\W\d]\s*:(?!//)")
 
@@ -70,10 +70,12 @@ def _begins_with_slot(text: str) -> bool:
 def _entry(text: str) -> tuple[str, str] | None:
     """The slot and value of a part of a text; None: it is not of the form."""
     match = _ENTRY.fullmatch(text)
-    if match is not None and (canonical_slot(match[1]) in KNOWN_SLOTS or _SLOT.fullmatch(match[1])):
+    if match is not None and canonical_slot(match[1]) in KNOWN_SLOTS:
         entry = match[1], match[2]
     elif (pair := split_pair(text)) is not None and pair[0] in KNOWN_SLOTS:
         entry = pair
+    elif match is not None and _SLOT.fullmatch(match[1]):
+        entry = match[1], match[2]
     else:
         return None
     return None if _FURTHER.search(entry[1]) or has_further_slots(entry[1]) else entry
