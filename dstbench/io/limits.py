@@ -6,14 +6,12 @@ The defaults are far above what any real file needs. Input beyond a limit is ref
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from dstbench.errors import UsageError
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(NamedTuple):
     """A limit: the environment variable that sets it, and its default."""
 
     variable: str

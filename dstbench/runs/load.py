@@ -92,7 +92,7 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
         file = File(str(item))
         return _parquet(name, file, options, split) if file.is_parquet else read_file(file, options, split)
     if isinstance(item, Run):
-        return replace(item, name=name)
+        return item if item.name == name else replace(item, name=name)  # what it keeps is of use again
     if _is_frame(item):
         frames = _named_frames(item)
         if len(frames) != 1:

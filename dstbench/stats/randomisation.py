@@ -90,7 +90,8 @@ class Randomisation(Shown):
             discordant: In how many dialogues the statistics of the two runs differ; None: unknown.
         """
         gained = self.swapped[:, second] - self.swapped[:, first]  # what swaps add to the first run's sums, exactly
-        one, other = (scores_of(score, self.whole[run][np.newaxis])[0] for run in (first, second))
-        resampled = scores_of(score, self.whole[first] + gained) - scores_of(score, self.whole[second] - gained)
+        whole = self.whole[[first, second]]
+        scores = scores_of(score, np.concatenate([whole, whole[0] + gained, whole[1] - gained]))
+        (one, other), resampled = scores[:2], np.subtract(*np.split(scores[2:], 2))
         bound = 0.0 if discordant is None else smallest_p_of_swaps(discordant)
         return Null(float(one - other), resampled, TIE * float(max(abs(one), abs(other))), bound)

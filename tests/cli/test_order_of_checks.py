@@ -90,8 +90,15 @@ def _texts(name: str) -> set[str]:
     return {
         max(option.opts, key=len)
         for option in LEAVES[name].params
-        if option.opts[0].startswith("-") and (str(option.type) in ("STRING", "FLOAT") or "Tuple" in str(option.type))
+        if option.opts[0].startswith("-") and _is_free(option)
     }
+
+
+def _is_free(option: Any) -> bool:
+    if hasattr(option, "type"):  # Typer before 0.29
+        return str(option.type) in ("STRING", "FLOAT") or "Tuple" in str(option.type)
+    of = option.type_descriptor
+    return of.annotation in (str, list[str]) or of.is_tuple or (of.annotation is float and not of.is_ranged)
 
 
 def test_every_command_and_option_is_covered() -> None:
