@@ -18,11 +18,13 @@ from typing import Annotated, Any, Final
 import typer
 
 from dstbench.cli.options import OptionGroup, TableOutput
-from dstbench.cli.output import Notes, check_outputs, emit, progress, reporting, say
+from dstbench.cli.output import Notes, as_path, emit, progress, reporting, say
 
 # The options that name a file and a folder to write; every other path is read.
 _OUTPUTS: Final = ("output", "log", "review", "manifest")
 _FOLDERS: Final = ("charts", "figures")
+# Options whose texts NAME=FILE name a file to read.
+_NAMED_FILES: Final = ("tables", "version")
 # Every command has them: any may have notes, or meet a name that is not built in.
 _VERBOSE: Final = inspect.Parameter(
     "verbose",
@@ -107,7 +109,10 @@ def command(
             with ExitStack() as stack:
                 stack.callback(notes.tell)
                 with reporting(notes), progress(doing):
-                    check_outputs(*_inputs_and_outputs(options))
+                    from dstbench.io.overwriting import guarding_inputs, refuse_overwriting
+
+                    refuse_overwriting(*_paths(options, plugins))
+                    stack.enter_context(guarding_inputs())
                     if plugins:
                         from dstbench.plugins import use
 
@@ -147,12 +152,26 @@ def command(
     return add
 
 
-def _inputs_and_outputs(options: dict[str, Any]) -> tuple[list[Path], list[Path]]:
-    """The files that options name to be read, and those to be written."""
-    inputs: list[Path] = []
+def _paths(options: dict[str, Any], plugins: list[str] | None) -> tuple[list[Path], list[Path], list[Path]]:
+    """The paths that a command line names: to be read, files to be written, and folders to be written to.
+
+    Standard output and standard error are among them, as they may be files, too.
+    """
+    inputs, files, folders = [], [Path("/dev/stdout")], [Path("/dev/stderr")]
     for option, value in options.items():
-        if option not in (*_OUTPUTS, *_FOLDERS):
-            inputs += [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, Path)]
-            if option.startswith("profile"):
-                inputs += [Path(name) for name in str(value).split(",") if name.endswith(".toml")]
-    return inputs, [options[option] for option in _OUTPUTS if isinstance(options.get(option), Path)]
+        values = [item for item in (value if isinstance(value, list) else [value]) if item is not None]
+        paths = [item for item in values if isinstance(item, Path)]
+        if option in _OUTPUTS:
+            files += [path for path in paths if str(path) != "-"]
+        elif option in _FOLDERS:
+            folders += paths
+        else:
+            inputs += [Path(as_path(path)) for path in paths]
+        if option in _NAMED_FILES:
+            inputs += [Path(item.partition("=")[2]) for item in values]
+        if option.startswith("profile"):
+            inputs += [Path(name) for item in values for name in item.split(",") if name.endswith(".toml")]
+    for name in ",".join(plugins or ()).split(","):
+        module = Path(name.strip().removesuffix(".py") if name.endswith(".py") else name.strip().replace(".", "/"))
+        inputs += [module, Path(f"{module}.py")] if name else []
+    return inputs, files, folders

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from rich.console import Console
 
@@ -161,17 +161,6 @@ def require_parquet(output: Path, what: str) -> None:
         raise UsageError(f"{output}: {what} is written as Parquet", hint=f"-o {output.stem}.parquet")
 
 
-def check_outputs(inputs: Iterable[Path], outputs: Sequence[Path]) -> None:
-    """Refuse to write over a file that is read, or to write two results to one file."""
-    from dstbench.errors import UsageError
-
-    for output in outputs:
-        if os.path.exists(output) and any(_is_same(output, path) for path in inputs):
-            raise UsageError(f"{output} is read and would be written over", hint="name another file")
-    if len({output.absolute() for output in outputs}) < len(outputs):
-        raise UsageError("two files to write have one name", hint="give each a name of its own")
-
-
 def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
     """Write files (name to content) to a folder, which is made if there is none, and return their paths."""
     from dstbench.errors import DstbenchError
@@ -219,11 +208,3 @@ def emit(text: str, output: Path | None) -> None:
 def discard_output() -> None:
     """Redirect stdout to nowhere: its buffer holds what could not be written, and would fail again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    """Whether two paths are of one file; False if one cannot be looked at."""
-    try:
-        return one.samefile(other)
-    except OSError:
-        return False

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Final, Self, TypeVar
 from dstbench.errors import DstbenchError
 from dstbench.io import archives
 from dstbench.io.foreign import LOOKED_AT, Foreign, by_content, by_members, url
+from dstbench.io.overwriting import note_read
 
 T = TypeVar("T")
 
@@ -187,7 +188,9 @@ class File:
         if self.is_pipe:
             content = io.BytesIO(self._guarded(lambda: self._piped))
             return io.BufferedReader(content)
-        return self._guarded(lambda: self._place[0].open("rb"))
+        file = self._guarded(lambda: self._place[0].open("rb"))
+        note_read(file.fileno())
+        return file
 
     def _walk(self) -> Iterator[Path]:
         """The paths of all files in the folder and its subfolders, hidden ones included."""

@@ -36,7 +36,7 @@ import polars as pl
 
 import dstbench
 from dstbench.errors import DstbenchError, DstbenchWarning, warn
-from dstbench.io.atomic import sharing
+from dstbench.io.atomic import parts_of, sharing
 from dstbench.plugins import in_use, use
 from dstbench.readers import Format, Source, find_files, read
 from dstbench.readers.options import AS_USUAL, ReadOptions
@@ -108,7 +108,7 @@ def convert(
         DstbenchError: A file cannot be used. Finished parts are kept for the next call.
     """
     options.check()
-    folder = output.with_name(f".{output.name}.parts")
+    folder = parts_of(output)
     pieces = list(_pieces(files, folder, options, gold=gold, missing=missing, split=split))
     has_pipe = any(Source(path).is_pipe for path in (*files, *filter(None, [gold])))
     in_parts = len(pieces) > 1 and not has_pipe and (gold is None or split_gold(gold, split) is None)
