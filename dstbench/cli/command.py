@@ -155,9 +155,9 @@ def command(
 def _paths(options: dict[str, Any], plugins: list[str] | None) -> tuple[list[Path], list[Path], list[Path]]:
     """The paths that a command line names: to be read, files to be written, and folders to be written to.
 
-    Standard output and standard error are among them, as they may be files, too.
+    Standard output is among them, as it may be a file, too.
     """
-    inputs, files, folders = [], [Path("/dev/stdout")], [Path("/dev/stderr")]
+    inputs, files, folders = [], [Path("/dev/stdout")], []
     for option, value in options.items():
         values = [item for item in (value if isinstance(value, list) else [value]) if item is not None]
         paths = [item for item in values if isinstance(item, Path)]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer.main
 
-from dstbench.cli.app import app
 from tests.commands import run
+from tests.interface import LEAVES
 
 #: The words of each command that reads files, none of which exists.
 COMMANDS: dict[str, tuple[str, ...]] = {
@@ -73,16 +70,6 @@ WRONG: dict[str, list[tuple[str, ...]]] = {
 FREE = {"--address", "--title", "--note", "--slot", "--train", "--split"}
 #: Likewise, of one command only.
 FREE_HERE = {("convert", "--name"), ("audit replace", "--slots")}
-
-
-def _leaves(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    for sub, below in getattr(command, "commands", {}).items():
-        yield from _leaves(below, f"{name} {sub}".strip())
-    if not hasattr(command, "commands"):
-        yield name, command
-
-
-LEAVES = dict(_leaves(typer.main.get_command(app)))
 
 
 def _texts(name: str) -> set[str]:
