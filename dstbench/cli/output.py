@@ -207,4 +207,5 @@ def emit(text: str, output: Path | None) -> None:
 
 def discard_output() -> None:
     """Redirect stdout to nowhere: its buffer holds what could not be written, and would fail again at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
