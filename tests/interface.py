@@ -38,26 +38,31 @@ class PathOption(NamedTuple):
         return [*([self.flag] if self.flag else []), self.form.format(path)]
 
 
+def flag_of(option: Any) -> str | None:
+    """The long name of an option; None: it is an argument."""
+    return max(option.opts, key=len) if option.opts[0].startswith("-") else None
+
+
 def path_options(command: str) -> list[PathOption]:
     """The options and arguments of a command that have a path."""
     options = []
     for option in LEAVES[command].params:
-        flag = max(option.opts, key=len) if option.opts[0].startswith("-") else None
         of_text = re.fullmatch(r"\w+=(?:FILE|GOLD)", option.metavar or "")
         if "Path" in type(option.type).__name__ or of_text or option.name in ("profile", "profiles", "plugins"):
             form = "name={}" if of_text else "{}"
             is_folder = option.name in _FOLDERS
             is_output = is_folder or option.name in _OUTPUTS
-            options.append(PathOption(option.name, flag, is_output, is_folder, form))
+            options.append(PathOption(option.name, flag_of(option), is_output, is_folder, form))
     return options
 
 
-def line(command: str, **paths: str) -> list[str]:
-    """A command line that gives these options their paths, and whatever else is required some text."""
+def line(command: str, **values: str) -> list[str]:
+    """A command line that gives these options their paths or texts, and whatever else is required some text."""
     options = {option.name: option for option in path_options(command)}
     words = command.split()
     for option in LEAVES[command].params:
-        if option.name in paths or option.required:
-            text = paths.get(option.name, option.name)
-            words += options[option.name].words(text) if option.name in options else [text]
+        if option.name in values or option.required:
+            text, flag = values.get(option.name, option.name), flag_of(option)
+            own = [*([flag] if flag else []), *[text] * max(option.nargs, 1)]
+            words += options[option.name].words(text) if option.name in options else own
     return words

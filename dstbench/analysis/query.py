@@ -212,5 +212,5 @@ def _fault(sql: str, error: Exception, schemas: Mapping[str, pl.Schema]) -> Usag
         near = did_you_mean(unknown[1] or unknown[2], dict.fromkeys(columns) if unknown[1] else schemas)
     if any("user" in schemas[name] for name in named) and _UNQUOTED_USER.search(sql):
         near = 'the column is "user", in double quotes: without them, user is a word of SQL'
-    tables = "\n".join(f"table {name}: {', '.join(schemas[name])}" for name in named)
-    return UsageError(f"the query fails: {message}", hint=f"{near}\n{tables}" if near else tables)
+    tables = [f"table {name}: {', '.join(schemas[name])}" for name in named]
+    return UsageError(f"the query fails: {message}", hint=[*([near] if near else []), *tables])

@@ -111,6 +111,9 @@ def command(
                 with reporting(notes), progress(doing):
                     from dstbench.io.overwriting import guarding_inputs, refuse_overwriting
 
+                    # Not of those that name files.
+                    texts = [value for option, value in options.items() if option not in _NAMED_FILES]
+                    _refuse_other_encodings([*texts, plugins])
                     refuse_overwriting(*_paths(options, plugins))
                     stack.enter_context(guarding_inputs())
                     if plugins:
@@ -150,6 +153,16 @@ def command(
         return run
 
     return add
+
+
+def _refuse_other_encodings(values: list[Any]) -> None:
+    """Refuse texts that are not UTF-8, which no table could hold; paths may be anything."""
+    from dstbench.errors import UsageError
+
+    texts = (text for value in values for text in (value if isinstance(value, (list, tuple)) else [value]))
+    for text in texts:
+        if isinstance(text, str) and text.encode("utf-8", "ignore").decode() != text:
+            raise UsageError(f"{text!r} is not UTF-8", hint="set the terminal, or the script, to UTF-8")
 
 
 def _paths(options: dict[str, Any], plugins: list[str] | None) -> tuple[list[Path], list[Path], list[Path]]:

@@ -52,13 +52,14 @@ class Notes:
 
 
 def _tell(kind: str, message: object) -> None:
-    from dstbench.errors import shortened
-    from dstbench.io.escape import visible  # so that no text of a file controls the terminal
+    from dstbench.errors import DstbenchError, shortened, visible  # so that no text of a file controls the terminal
     from dstbench.rendering.terminal import screen_of, wrapped
 
     width = screen_of(sys.stderr).width
-    lines = (visible(shortened(line, 4000)) for line in f"{kind}: {message}".split("\n"))
-    text = "\n".join(wrapped(line, width, " " * (len(kind) + 2)) for line in lines)
+    # Only an error has lines; it has escaped all other line breaks.
+    lines = f"{kind}: {message}".split("\n") if isinstance(message, DstbenchError) else [f"{kind}: {message}"]
+    shown = (visible(shortened(line, 4000)) for line in lines)
+    text = "\n".join(wrapped(line, width, " " * (len(kind) + 2)) for line in shown)
     if _spinners:  # it draws itself again below the text
         _spinners[-1].print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
     else:
@@ -86,7 +87,8 @@ def reporting(notes: Notes | None = None) -> Iterator[None]:
             raise typer.Exit(2 if isinstance(error, UsageError) else 1) from None
         except MemoryError:
             kept.tell()
-            _tell("error", "there is not enough memory for this\nhint: convert the files to a long table, one by one")
+            hint = "convert the files to a long table, one by one"
+            _tell("error", DstbenchError("there is not enough memory for this", hint=hint))
             raise typer.Exit(1) from None
         except BaseException:  # interrupted
             kept.tell()
@@ -180,7 +182,7 @@ def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
 
 def say(text: str) -> None:
     """Write a line to stderr, escaped so that no file's name controls the terminal."""
-    from dstbench.io.escape import visible
+    from dstbench.errors import visible
 
     typer.echo(visible(text), err=True)
 

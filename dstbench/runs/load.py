@@ -14,7 +14,7 @@ from typing import Any, Final
 import polars as pl
 
 from dstbench.errors import DstbenchError, UsageError
-from dstbench.io.files import File
+from dstbench.io.files import File, path_text, utf8_path
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.options import AS_USUAL, ReadOptions
 from dstbench.readers.states import States
@@ -48,7 +48,7 @@ def named_parts(data: Any) -> list[tuple[str, Any]]:
 
 def _named_paths(paths: list[Path]) -> list[tuple[str, Path]]:
     """Each path with its title, preceded by as many parent folders as tell the paths apart."""
-    parts = [[*path.absolute().parts[:-1], File(path).title] for path in paths]
+    parts = [[*map(path_text, path.absolute().parts[:-1]), File(path).title] for path in paths]
     for depth in range(1, max(map(len, parts))):
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
@@ -135,7 +135,7 @@ def _holds_records(file: File, options: ReadOptions) -> bool:
     if options.format is not None:
         return options.format == "records"
     try:
-        return not _is_long(pl.scan_parquet(file.path, glob=False), options)
+        return not _is_long(pl.scan_parquet(utf8_path(file.path), glob=False), options)
     except UNREADABLE:  # `_parquet` says what is wrong
         return False
 
@@ -159,7 +159,7 @@ def renamed(states: States, options: ReadOptions) -> States:
 
 def _parquet(name: str, file: File) -> Run:
     """The run in a Parquet file: scanned as it is if dstbench wrote the file, otherwise sorted and checked."""
-    path = str(file.path.absolute())  # the working folder may change before the file is read
+    path = utf8_path(file.path.absolute())  # the working folder may change before the file is read
     try:
         stamp = stamp_of(path)
         table = pl.scan_parquet(path, glob=False)

@@ -83,10 +83,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def words_of(name: str) -> list[str]:
-    """A command line that prints something."""
+def words_of(name: str, file: str = "a.jsonl") -> list[str]:
+    """A command line that prints something, about this file."""
     required = {option.name for option in LEAVES[name].params if option.required}
-    paths = {option.name: OUTPUTS.get(name, "-") if option.is_output else "a.jsonl" for option in path_options(name)}
+    paths = {option.name: OUTPUTS.get(name, "-") if option.is_output else file for option in path_options(name)}
     texts = {name: text for name, text in {**paths, **TEXTS}.items() if name in required}
     quick = {option.name for option in LEAVES[name].params} & {*QUICK}
     return [*line(name, **texts), *OPTIONS.get(name, []), *(w for n in quick for w in (f"--{n}", QUICK[n]))]
