@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import re
 import sys
 import warnings
@@ -56,6 +57,10 @@ class DstbenchError(ValueError):
             message += f" ({', '.join(place)})"
         lines = [message, *(f"{'' if number else 'hint: '}{shortened(line)}" for number, line in enumerate(hints))]
         super().__init__("\n".join(map(visible, lines)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As it is, for another process; made anew, its message would be escaped twice."""
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
     def in_file(self, file: str) -> DstbenchError:
         """The same error with the name of a file, unless it has one already or is about wrong usage.

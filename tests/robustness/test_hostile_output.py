@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import pickle
 import re
 import shutil
 from pathlib import Path
@@ -136,6 +137,8 @@ def test_no_place_of_a_fault_is_obeyed(fault: dict[str, Any], here: Path) -> Non
 def test_a_message_has_only_its_own_lines(texts: list[str]) -> None:
     what, file, dialogue, turn, slot, hint = texts
     error = dstbench.DstbenchError(what, file=file, dialogue=dialogue, turn=turn, slot=slot, hint=hint)
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 (our own)
+    assert (str(again), vars(again)) == (str(error), vars(error))
     for message in (str(error), str(error.in_file("other"))):
         assert len(message.split("\n")) == (2 if hint else 1)
         assert not UNSEEN.search(message)
