@@ -109,8 +109,10 @@ def command(
             with ExitStack() as stack:
                 stack.callback(notes.tell)
                 with reporting(notes), progress(doing):
+                    from dstbench.io.limits import check_threads
                     from dstbench.io.overwriting import guarding_inputs, refuse_overwriting
 
+                    check_threads()
                     # Not of those that name files.
                     texts = [value for option, value in options.items() if option not in _NAMED_FILES]
                     _refuse_other_encodings([*texts, plugins])
@@ -145,6 +147,9 @@ def command(
                     parameter, {parameter: (declared.annotation, declared.default)}
                 ).items()
             ]
+        for option in expanded:  # a file that may not be read is our error, as one that is not there
+            for info in getattr(option.annotation, "__metadata__", ()):
+                info.readable = False
         expanded += [_PLUGINS, _VERBOSE] if expanded else []
         run.__signature__ = inspect.Signature(expanded)  # type: ignore[attr-defined] # Typer makes options of it
         run.__annotations__ = {}  # otherwise Typer evaluates the function's own annotations several times

@@ -47,6 +47,23 @@ RATIO: Final = Limit("DSTBENCH_MAX_RATIO", 200)
 SPREAD: Final = Limit("DSTBENCH_MAX_SPREAD", 50)
 #: Turn numbers, counted from each dialogue's first to its last turn, for each row, beyond `FREE`.
 NUMBERS: Final = Limit("DSTBENCH_MAX_NUMBERS", 50)
+# Threads beyond which no computation gains; Polars would start any number of them.
+_MOST_THREADS: Final = 1024
+_THREADS: Final = "POLARS_MAX_THREADS"
 LIMITS: Final = (UNPACKED, RATIO, SPREAD, NUMBERS)
 #: Number of rows, or of turn numbers, that is never refused.
 FREE: Final = 10_000_000
+
+
+def check_threads() -> None:
+    """Check the number of threads that the environment sets for Polars, before Polars starts them.
+
+    Raises:
+        UsageError: It is no number of threads, or an absurd one.
+    """
+    text = os.environ.get(_THREADS, "1")
+    if not (text.isascii() and text.isdecimal() and 0 < int(text[:9]) <= _MOST_THREADS):
+        raise UsageError(
+            f"{_THREADS}={text!r} is no number of threads from 1 to {_MOST_THREADS}",
+            hint="unset it for one per processor",
+        )
