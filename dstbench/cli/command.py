@@ -54,12 +54,14 @@ class Result:
         written: Other files that the command has written, to be named on stderr.
         summary: A line for stderr.
         output: The file for `text`, in place of the one of `TableOutput`.
+        code: The exit code.
     """
 
     text: str | None = None
     written: Sequence[Path] = ()
     summary: str | None = None
     output: Path | None = None
+    code: int = 0
 
 
 def _may_run(name: str) -> bool:
@@ -137,6 +139,8 @@ def command(
                 notes.tell()
                 for line in [*(f"wrote {path}" for path in result.written), *filter(None, [result.summary])]:
                     say(line)
+                if result.code:
+                    raise typer.Exit(result.code)
 
         keyword = inspect.Parameter.KEYWORD_ONLY
         expanded: list[inspect.Parameter] = []
