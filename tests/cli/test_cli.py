@@ -459,7 +459,7 @@ def test_check_says_what_fails_and_under_strict_exits_with_1(form: str, here: Pa
         Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(state)}\n" for state in states))
     for files in (["whole.jsonl"], ["single.jsonl"], ["whole.jsonl", "single.jsonl"]):
         _, out, _ = run("check", *files, "--format", "json")
-        fails = dict.fromkeys(row["check"] for row in json.loads(out) if row["status"] == "fail")
+        fails = dict.fromkeys(row["check"] for row in json.loads(out)["checks"] if row["status"] == "fail")
         assert bool(fails) == ("single.jsonl" in files)
         for strict in ([], ["--strict"]):
             code, out, err = run("check", *files, "--format", form, *strict)
