@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer.main
@@ -38,6 +39,20 @@ class PathOption(NamedTuple):
         return [*([self.flag] if self.flag else []), self.form.format(path)]
 
 
+def is_path(option: Any) -> bool:
+    """Whether the value of an option or an argument is a path, or several."""
+    if hasattr(option, "type"):  # Typer before 0.29
+        return "Path" in type(option.type).__name__
+    return option.type_descriptor.annotation in (Path, list[Path])
+
+
+def is_text(option: Any) -> bool:
+    """Whether the value of an option or an argument is a text of any kind, or several."""
+    if hasattr(option, "type"):
+        return str(option.type) == "STRING" or "Tuple" in str(option.type)
+    return option.type_descriptor.annotation in (str, list[str]) or option.type_descriptor.is_tuple
+
+
 def flag_of(option: Any) -> str | None:
     """The long name of an option; None: it is an argument."""
     return max(option.opts, key=len) if option.opts[0].startswith("-") else None
@@ -48,7 +63,7 @@ def path_options(command: str) -> list[PathOption]:
     options = []
     for option in LEAVES[command].params:
         of_text = re.fullmatch(r"\w+=(?:FILE|GOLD)", option.metavar or "")
-        if "Path" in type(option.type).__name__ or of_text or option.name in ("profile", "profiles", "plugins"):
+        if is_path(option) or of_text or option.name in ("profile", "profiles", "plugins"):
             form = "name={}" if of_text else "{}"
             is_folder = option.name in _FOLDERS
             is_output = is_folder or option.name in _OUTPUTS

@@ -11,9 +11,8 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
@@ -45,8 +44,7 @@ _PLUGINS: Final = inspect.Parameter(
 )
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """The result of a command.
 
     Attributes:
@@ -97,7 +95,8 @@ def command(
     """
 
     def add(function: Callable[..., str | Result]) -> Callable[..., None]:
-        parameters = inspect.signature(function).parameters
+        may_run = _may_run(name or function.__name__)
+        parameters = inspect.signature(function).parameters if may_run else {}
         groups = {
             parameter: declared.annotation.options()
             for parameter, declared in parameters.items()
@@ -144,7 +143,7 @@ def command(
 
         keyword = inspect.Parameter.KEYWORD_ONLY
         expanded: list[inspect.Parameter] = []
-        for parameter, declared in parameters.items() if _may_run(name or function.__name__) else ():
+        for parameter, declared in parameters.items():
             expanded += [
                 inspect.Parameter(option, keyword, default=default, annotation=annotation)
                 for option, (annotation, default) in groups.get(

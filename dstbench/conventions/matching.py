@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from dstbench.conventions.files import Table
 from dstbench.conventions.normalise import alternatives, is_text
@@ -69,8 +69,7 @@ class Matcher:
         return f"{self.kind}:{'above' if self.above else 'least'}={self.threshold:g}" if self.is_fuzzy else self.kind
 
 
-@dataclass(frozen=True)
-class _Kind:
+class _Kind(NamedTuple):
     similarity: Callable[[str, str], float]
     threshold: float
     meaning: str

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from dstbench.conventions.files import Table
 from dstbench.schema.core import BETWEEN
@@ -170,8 +169,7 @@ def _tokens(_: str, value: str) -> str:
     return " ".join(token for token in re.split(r"(\W)", value) if token.strip())
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """A step: what it does, in words, and its function (slot, alternative) → alternative."""
 
     meaning: str

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -122,8 +121,7 @@ def split_pair(pair: str) -> tuple[str, str] | None:
     return pair[: hyphens[1]], pair[hyphens[1] + 1 :]
 
 
-@dataclass(frozen=True)
-class SlotTotal:
+class SlotTotal(NamedTuple):
     """T of slot accuracy: the number of slots in a dataset.
 
     Attributes:

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from dstbench.errors import UsageError
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(NamedTuple):
     """A limit: the environment variable that sets it, and its default."""
 
     variable: str

@@ -66,6 +66,8 @@ def write_groups(
     keys = {_METADATA: json.dumps(dict(meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(cuts)}
     schema = LONG.schema.to_frame().to_arrow().schema
     schema = schema.with_metadata({**(schema.metadata or {}), **keys})
+    # Uncompressed, files are 1.8 times as large, with LZ4 1.3 times, and scored in 0.9 to 1 of the time. Checksums of
+    # pages take a thousandth of a file and no time that shows; they are for other readers, ours are in the footer.
     with (
         replacing(Path(path)) as temporary,
         pa.OSFile(os.fsencode(temporary), "wb") as file,  # closed even if closing the writer fails

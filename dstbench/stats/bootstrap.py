@@ -116,17 +116,17 @@ class Replicates:
         # Ties count half; otherwise the interval of a score that has few different values would shift to one side.
         below_observed = np.mean(defined < self.observed - tolerance)
         tied = np.mean(np.abs(defined - self.observed) <= tolerance)
-        bias = quantile(below_observed + tied / 2)
+        bias = quantile(float(below_observed + tied / 2))
         if not np.isfinite(bias):
             return None
         deviations = self.left_out.mean() - self.left_out
         spread = float(np.sum(deviations**2)) ** 1.5
         acceleration = float(np.sum(deviations**3)) / (6 * spread) if spread > 0 else 0.0
-        shifted = bias + quantile(tails)
+        shifted = bias + np.array([quantile(tail) for tail in tails])
         denominator = 1 - acceleration * shifted
         if (denominator <= 0).any():
             return None
-        return _quantiles(defined, below(bias + shifted / denominator))
+        return _quantiles(defined, np.array([below(z) for z in bias + shifted / denominator]))
 
     def p(self) -> float:
         """Two-sided p of the hypothesis that the score (a difference δ) is 0.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.commands import run
-from tests.interface import LEAVES
+from tests.interface import LEAVES, is_text
 
 #: The words of each command that reads files, none of which exists.
 COMMANDS: dict[str, tuple[str, ...]] = {
@@ -77,8 +78,15 @@ def _texts(name: str) -> set[str]:
     return {
         max(option.opts, key=len)
         for option in LEAVES[name].params
-        if option.opts[0].startswith("-") and (str(option.type) in ("STRING", "FLOAT") or "Tuple" in str(option.type))
+        if option.opts[0].startswith("-") and _is_free(option)
     }
+
+
+def _is_free(option: Any) -> bool:
+    if hasattr(option, "type"):  # Typer before 0.29
+        return is_text(option) or str(option.type) == "FLOAT"
+    of = option.type_descriptor
+    return is_text(option) or (of.annotation is float and not of.is_ranged)
 
 
 def test_every_command_and_option_is_covered() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import run
-from tests.interface import LEAVES, line, path_options
+from tests.interface import LEAVES, is_text, line, path_options
 from tests.robustness.test_streams import folder, words_of
 
 __all__ = ["folder"]
@@ -58,11 +58,7 @@ def test_long_tables_in_such_a_folder(home: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_text_must_be_utf8(name: str, here: Path) -> None:
     """Every option and argument that is a text, but NAME=FILE."""
     files = {option.name for option in path_options(name) if option.form != "{}"}
-    texts = [
-        option
-        for option in LEAVES[name].params
-        if type(option.type).__name__ in ("StringParamType", "Tuple") and option.name not in files
-    ]
+    texts = [option for option in LEAVES[name].params if is_text(option) and option.name not in files]
     for option in texts:
         code, out, err = run(*line(name, **{option.name: NAME}))
         assert (code, out) == (2, "")

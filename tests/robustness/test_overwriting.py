@@ -16,7 +16,7 @@ import dstbench
 from tests import formats
 from tests.commands import run
 from tests.faults import there
-from tests.interface import LEAVES, line, path_options
+from tests.interface import LEAVES, is_path, line, path_options
 
 
 def _line(number: int = 1) -> str:
@@ -120,9 +120,8 @@ def test_options_that_write_are_known_as_such() -> None:
     for name in LEAVES:
         writing = {option.name for option in path_options(name) if option.is_output}
         for option in LEAVES[name].params:
-            is_path = "Path" in type(option.type).__name__
             says_so = any(word in (option.help or "").lower().split() for word in ("write", "list"))
-            assert not (is_path and says_so) or option.name in writing, (name, option.name)
+            assert not (is_path(option) and says_so) or option.name in writing, (name, option.name)
 
 
 @pytest.mark.parametrize("name", WRITERS)
