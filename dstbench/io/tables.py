@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from dstbench.io.files import File
+from dstbench.io.files import File, utf8_path
 
 _SEPARATORS: Final = ",;\t"
 _QUOTED: Final = re.compile(rb'"[^"]*"')
@@ -56,7 +56,7 @@ def read_table(
     """
     if file.is_parquet:
         try:
-            return FileTable(pl.read_parquet(file.path, glob=False), "row", 1)
+            return FileTable(pl.read_parquet(utf8_path(file.path), glob=False), "row", 1)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             raise file.error(f"a damaged Parquet file: {str(error).splitlines()[0]}", "write it again") from None
     rows, separator, content, head = _csv(file)

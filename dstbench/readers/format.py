@@ -97,7 +97,12 @@ class Format:
             DstbenchError: As `read`.
         """
         turns = self.outlined(source)
-        return turns if turns is not None else pl.concat([side.turns for side in sides_of(self.read(source))]).unique()
+        if turns is not None:
+            return turns
+        sides = sides_of(self.read(source))
+        if not sides:
+            raise source.error(f"no gold: it holds predictions only ({self.name})", "name the dataset's own file")
+        return pl.concat([side.turns for side in sides]).unique()
 
     def outlined(self, source: Source) -> pl.DataFrame | None:
         """The same by its outline; None: this format has none, or the source is not of this format."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 import polars as pl
 
 from dstbench.errors import DstbenchError, UsageError
-from dstbench.io.files import File
+from dstbench.io.files import File, path_text, utf8_path
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.options import AS_USUAL, ReadOptions, is_long
 from dstbench.readers.states import States
@@ -46,7 +46,7 @@ def named_parts(data: Any) -> list[tuple[str, Any]]:
 
 def _named_paths(paths: list[Path]) -> list[tuple[str, Path]]:
     """Each path with its title, preceded by as many parent folders as tell the paths apart."""
-    parts = [[*path.absolute().parts[:-1], File(path).title] for path in paths]
+    parts = [[*map(path_text, path.absolute().parts[:-1]), File(path).title] for path in paths]
     for depth in range(1, max(map(len, parts))):
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
@@ -150,7 +150,7 @@ def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> 
     if options.format is not None:
         what = f"a Parquet file, not one of format {options.format}"
         raise file.error(what, "omit --from: it is a long table")
-    path = str(file.path.absolute())  # the working folder may change before the file is read
+    path = utf8_path(file.path.absolute())  # the working folder may change before the file is read
     try:
         stamp = stamp_of(path)
         table = pl.scan_parquet(path, glob=False)
