@@ -48,5 +48,7 @@ SPREAD: Final = Limit("DSTBENCH_MAX_SPREAD", 50)
 #: Turn numbers, counted from each dialogue's first to its last turn, for each row, beyond `FREE`.
 NUMBERS: Final = Limit("DSTBENCH_MAX_NUMBERS", 50)
 LIMITS: Final = (UNPACKED, RATIO, SPREAD, NUMBERS)
+#: Unpacked bytes beyond which the ratio is limited: small files with many equal keys may shrink to a hundredth.
+FREE_BYTES: Final = 64_000_000
 #: Number of rows, or of turn numbers, that is never refused.
 FREE: Final = 10_000_000

@@ -12,7 +12,6 @@ Notes say which keys were taken, what was read loosely, and if slots vanish so o
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -22,6 +21,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from dstbench.io import parquet
 from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
 from dstbench.readers.key_names import says_its_side
 from dstbench.readers.options import Keys
@@ -30,7 +30,6 @@ from dstbench.readers.record_layout import Broken, Row, find_steps, walk
 from dstbench.readers.record_reading import collect, spoken
 from dstbench.readers.states import noting_vanishing_slots
 
-_PARQUET: Final = b"PAR1"
 # Records that are looked at to see what a file is.
 _SAMPLE: Final = 20
 
@@ -48,8 +47,8 @@ def rows_of(source: Source) -> list[Row]:
 
 
 def _rows(source: Source) -> Iterator[Row]:
-    if source.raw.startswith(_PARQUET):
-        yield from frame_rows(_parquet(source))
+    if source.raw.startswith(parquet.MAGIC):
+        yield from frame_rows(parquet.read(source, source.raw))
     elif source.kind == "jsonl":
         lines = list(source.json_lines())
         ways = (find_steps(item, partial(is_record, given=source.keys)) for _, item in lines[:_SAMPLE])
@@ -82,16 +81,9 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _parquet(source: Source) -> pl.DataFrame:
-    try:
-        return pl.read_parquet(io.BytesIO(source.raw))
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise source.error(f"a damaged Parquet file: {str(error).splitlines()[0]}", "write or copy it again") from None
-
-
 def _sniff(source: Source) -> bool:
-    if source.raw.startswith(_PARQUET):
-        sample: Any = [row.record for row in frame_rows(_parquet(source).head(_SAMPLE))]
+    if source.raw.startswith(parquet.MAGIC):
+        sample: Any = [row.record for row in frame_rows(parquet.read(source, source.raw).head(_SAMPLE))]
     elif source.kind == "jsonl":
         sample = next(source.json_lines())[1]
     else:

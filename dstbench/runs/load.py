@@ -14,6 +14,7 @@ from typing import Any, Final
 import polars as pl
 
 from dstbench.errors import DstbenchError, UsageError
+from dstbench.io import parquet
 from dstbench.io.files import File
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.options import AS_USUAL, ReadOptions
@@ -22,7 +23,7 @@ from dstbench.runs.align import report_unknown_slots
 from dstbench.runs.frames import states_only
 from dstbench.runs.parquet import ForeignError, fits, read_footer
 from dstbench.runs.rules import check_long, conform_long
-from dstbench.runs.run import UNREADABLE, Run, collect, in_memory, run_meta, stamp_of, unreadable
+from dstbench.runs.run import Run, collect, in_memory, run_meta, stamp_of
 from dstbench.schema.core import SCHEMA_VERSION
 
 # The column that long tables have, and records of turns have not.
@@ -92,12 +93,8 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
     """
     if isinstance(item, (str, PathLike)):
         file = File(str(item))
-        if not file.is_parquet or _holds_records(file, options):
-            return read_file(file, options, split)
-        if options.format is not None:
-            what = f"a Parquet file, not one of format {options.format}"
-            raise file.error(what, "omit --from: it is a long table")
-        return _parquet(name, file)
+        run = _parquet(name, file, options) if file.is_parquet else None
+        return read_file(file, options, split) if run is None else run
     if isinstance(item, Run):
         return replace(item, name=name)
     if _is_frame(item):
@@ -130,16 +127,6 @@ def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
     return not have_states(frame.head(_SAMPLE).collect(), options.keys)
 
 
-def _holds_records(file: File, options: ReadOptions) -> bool:
-    """Whether a Parquet file holds records of turns."""
-    if options.format is not None:
-        return options.format == "records"
-    try:
-        return not _is_long(pl.scan_parquet(file.path, glob=False), options)
-    except UNREADABLE:  # `_parquet` says what is wrong
-        return False
-
-
 def read_file(file: File, options: ReadOptions = AS_USUAL, split: str | None = None) -> States:
     """The states of a native file or folder."""
     from dstbench.readers import Source, read  # loads many modules, which long tables do not need
@@ -157,27 +144,35 @@ def renamed(states: States, options: ReadOptions) -> States:
     return replace(under_other_names, notes=with_notes_on(states, unused).notes)
 
 
-def _parquet(name: str, file: File) -> Run:
-    """The run in a Parquet file: scanned as it is if dstbench wrote the file, otherwise sorted and checked."""
+def _parquet(name: str, file: File, options: ReadOptions) -> Run | None:
+    """The run in a Parquet file: scanned as it is if dstbench wrote the file, otherwise sorted and checked.
+
+    None: the file holds records of turns.
+    """
+    if options.format == "records":
+        return None
     path = str(file.path.absolute())  # the working folder may change before the file is read
-    try:
+    with parquet.reading(file.name):
         stamp = stamp_of(path)
-        table = pl.scan_parquet(path, glob=False)
-        conformed = conform_long(table, source=file.name)
-        footer = read_footer(file.path)
-    except UNREADABLE as error:
-        raise unreadable(file.name, error) from None
+        table, height, texts = parquet.scan(file)
+        if options.format is None and not _is_long(table, options):
+            return None
+    if options.format is not None:
+        what = f"a Parquet file, not one of format {options.format}"
+        raise file.error(what, "omit --from: it is a long table")
+    conformed = conform_long(table, source=file.name)
+    try:
+        footer = read_footer(texts)
     except ForeignError:
-        return _checked(name, table, file.name)
+        return _checked(name, parquet.read(file).lazy(), file.name)
     version = footer.meta.get("schema_version", SCHEMA_VERSION)
     if version not in range(1, SCHEMA_VERSION + 1):
         raise file.error(
             f"its long table has schema version {version}; this dstbench reads up to {SCHEMA_VERSION}",
             "it needs a newer dstbench; or convert it again with this one",
         )
-    height = collect(table.select(pl.len()), file.name).item()
     if not fits(footer, height=height, size=stamp.size):  # the table was edited later
-        return _checked(name, table, file.name)
+        return _checked(name, parquet.read(file).lazy(), file.name)
     meta, cuts, sums, gold = footer
     fingerprint = None if gold is None or sums is None else int(gold, 16)  # without checksums, the rows may be others
     return Run(name, conformed, meta, cuts, path=path, stamp=stamp, checksums=sums, fingerprint=fingerprint)
