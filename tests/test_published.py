@@ -92,7 +92,6 @@ def test_slot_accuracy_of_trippy_from_its_counts(data: Path) -> None:
     assert rows["value"].item() == 1 - 17_349 / 221_160
 
 
-@pytest.mark.filterwarnings("ignore:more than half of the .* states of .* are empty:dstbench.DstbenchWarning")
 def test_one_run_in_two_formats_scores_alike(data: Path) -> None:
     folder = data / "predictions" / "gca_t5_train"
     native, nested = (

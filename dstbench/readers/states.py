@@ -173,17 +173,21 @@ def noting_vanishing_slots(states: States) -> States:
 def noting_doubts(states: States) -> States:
     """The states with notes on what is read as it stands, but is hardly meant.
 
-    That is a dialogue of some length in which most states are empty although other states of the file have values, and
-    a slot or value that looks like a state or a list that was written as text.
+    That is, in at least a hundredth of the dialogues, if they are of some length, that most states are empty, not only
+    those before the first value, although the file has values; and slots or values that look like states or lists.
     """
     notes = []
     for side in [] if states.only else sides_of(states)[: 1 if states.either else None]:
         empty = pl.Series(np.bincount(side.cells["at"].to_numpy(), minlength=side.turns.height) == 0, dtype=pl.Boolean)
-        by_dialogue = side.turns.with_columns(empty=empty).group_by("dialogue", maintain_order=True)
-        counts = by_dialogue.agg(pl.len(), pl.col("empty").sum())
-        doubted = counts.filter(pl.col("len") >= _FEW_OF_DIALOGUE, 2 * pl.col("empty") > pl.col("len"))["dialogue"]
+        turns = side.turns.with_columns(empty=empty).sort("dialogue", "turn")
+        counts = turns.group_by("dialogue", maintain_order=True).agg(
+            pl.len(), pl.col("empty").sum(), leading=pl.col("empty").cum_prod().sum()
+        )
+        vanish = (pl.col("empty") > pl.col("leading")) | (pl.col("leading") == pl.col("len"))
+        most = (pl.col("len") >= _FEW_OF_DIALOGUE) & (2 * pl.col("empty") > pl.col("len"))
+        doubted = counts.filter(vanish & most)["dialogue"]
         what = "gold" if side is states.gold else "predicted"
-        if len(doubted) and len(side.cells):
+        if 0 < counts.height <= 100 * len(doubted) and len(side.cells):
             notes.append(
                 f"more than half of the {what} states of {len(doubted):,} of {counts.height:,} dialogues are empty, "
                 f"such as those of {doubted[0]}"
