@@ -21,6 +21,7 @@ from dstbench.conventions.slots import canonical_dialogue, canonical_slot
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
 from dstbench.io.files import File
 from dstbench.io.limits import MEMORY, SECONDS, peak_memory
+from dstbench.io.parquet import UNREADABLE
 from dstbench.io.tables import read_typed
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.frames import IS_FRAME
@@ -104,9 +105,9 @@ def query(
     answer = _ask(sql, _tables(runs, chosen, convention, schemas) | own)
     try:
         for run in runs:
-            run.check()
+            run.check(0, run.cuts[-1])
         return _within_limits(answer)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except UNREADABLE as error:
         raise _fault(sql, error, schemas | of_own) from None
     finally:
         for run in runs:
@@ -236,12 +237,12 @@ def _ask(sql: str, tables: Mapping[str, pl.LazyFrame]) -> pl.LazyFrame:
     try:
         answer = pl.SQLContext(tables, register_globals=False, eager=False).execute(sql)
         answer.collect_schema()
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except UNREADABLE as error:
         raise _fault(sql, error, schemas) from None
     return answer
 
 
-def _fault(sql: str, error: Exception, schemas: Mapping[str, pl.Schema]) -> UsageError:
+def _fault(sql: str, error: BaseException, schemas: Mapping[str, pl.Schema]) -> UsageError:
     """The error for a query that Polars refuses; its hint lists the columns of the tables."""
     message = str(error).splitlines()[0].partition("; valid columns")[0].removeprefix("sql parser error: ")
     named = [name for name in schemas if re.search(rf"\b(?:FROM|JOIN)\s+{name}\b", sql, re.IGNORECASE)] or list(schemas)

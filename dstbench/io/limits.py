@@ -54,6 +54,8 @@ MEMORY: Final = Limit("DSTBENCH_MAX_QUERY_MEMORY", 8192)
 _MOST_THREADS: Final = 1024
 _THREADS: Final = "POLARS_MAX_THREADS"
 LIMITS: Final = (UNPACKED, RATIO, SPREAD, NUMBERS, SECONDS, MEMORY)
+#: Unpacked bytes beyond which the ratio is limited: small files with many equal keys may shrink to a hundredth.
+FREE_BYTES: Final = 64_000_000
 #: Number of rows, or of turn numbers, that is never refused.
 FREE: Final = 10_000_000
 

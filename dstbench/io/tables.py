@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from dstbench.io.files import File, utf8_path
+from dstbench.io import parquet
+from dstbench.io.files import File
 
 _SEPARATORS: Final = ",;\t"
 _QUOTED: Final = re.compile(rb'"[^"]*"')
@@ -55,10 +56,7 @@ def read_table(
             decimal commas and with decimal points.
     """
     if file.is_parquet:
-        try:
-            return FileTable(pl.read_parquet(utf8_path(file.path), glob=False), "row", 1)
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-            raise file.error(f"a damaged Parquet file: {str(error).splitlines()[0]}", "write it again") from None
+        return FileTable(parquet.read(file), "row", 1)
     rows, separator, content, head = _csv(file)
     for column in rows.columns if columns is None else columns:
         if f"{column}_duplicated_0" in rows.columns:  # as Polars calls a second column of a name

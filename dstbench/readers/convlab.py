@@ -15,7 +15,7 @@ by its ``original_id``, which may be a number, if all dialogues have one of thei
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
 import msgspec
 import polars as pl
@@ -57,7 +57,7 @@ class ConvlabLine(msgspec.Struct):
 class Turn(msgspec.Struct):
     """A turn of either speaker; the user's have a state."""
 
-    speaker: str
+    speaker: Literal["user", "system"]
     state: NestedState | msgspec.UnsetType = msgspec.UNSET
 
 

@@ -12,7 +12,6 @@ Notes say which keys were taken, what was read loosely, and if slots vanish so o
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -22,6 +21,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from dstbench.io import parquet
 from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
 from dstbench.readers.key_names import says_its_side
 from dstbench.readers.options import Keys, is_long
@@ -33,7 +33,6 @@ from dstbench.readers.record_reading import collect, spoken
 from dstbench.readers.states import noting_vanishing_slots
 from dstbench.readers.wrappers import values
 
-_PARQUET: Final = b"PAR1"
 # Levels on which keys are looked for.
 _DEEP: Final = 5
 # Records that are looked at to see what a file is.
@@ -53,8 +52,8 @@ def rows_of(source: Source) -> list[Row]:
 
 
 def _rows(source: Source) -> Iterator[Row]:
-    if source.raw.startswith(_PARQUET):
-        yield from frame_rows(_parquet(source))
+    if source.raw.startswith(parquet.MAGIC):
+        yield from frame_rows(parquet.read(source, source.raw))
     elif source.kind == "jsonl":
         lines = [(place, record) for place, item in source.json_lines() if (record := opened(item)) is not None]
         ways = (find_steps(item, partial(is_record, given=source.keys)) for _, item in lines[:_SAMPLE])
@@ -89,16 +88,9 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _parquet(source: Source, n_rows: int | None = None) -> pl.DataFrame:
-    try:
-        return pl.read_parquet(io.BytesIO(source.raw), n_rows=n_rows)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise source.error(f"a damaged Parquet file: {str(error).splitlines()[0]}", "write or copy it again") from None
-
-
 def _sniff(source: Source) -> bool:
-    if source.raw.startswith(_PARQUET):
-        head = _parquet(source, n_rows=_SAMPLE)
+    if source.raw.startswith(parquet.MAGIC):
+        head = parquet.read(source, source.raw).head(_SAMPLE)
         if is_long(head.columns, source.keys):
             return False
         sample: Any = [row.record for row in frame_rows(head)]
@@ -131,8 +123,8 @@ def _sniff(source: Source) -> bool:
 
 def keys_in(source: Source) -> list[str]:
     """The keys of the first objects in a file, each once; none in files of lines of text."""
-    if source.raw.startswith(_PARQUET):
-        return _parquet(source).columns
+    if source.raw.startswith(parquet.MAGIC):
+        return parquet.read(source, source.raw).columns
     if source.kind == "jsonl":
         sample: Any = [item for _, item in islice(source.json_lines(), _SAMPLE)]
     else:

@@ -45,7 +45,7 @@ from dstbench.readers.foreign import checked_format
 from dstbench.readers.format import Format, Source, States
 from dstbench.readers.options import Keys
 from dstbench.readers.record_keys import KeysError, present
-from dstbench.readers.states import in_split, merge_states, only_split
+from dstbench.readers.states import in_split, merge_states, noting_doubts, only_split
 
 #: The native formats, by the name that ``--from`` takes. Sniffing asks them in this order.
 FORMATS: Final[dict[str, Format]] = {
@@ -267,7 +267,7 @@ def read(
                 states = in_split(states, file.split)
             parts.append(states)
     whole = merge_states(parts, source.name)
-    return whole if split is None else only_split(whole, split)
+    return noting_doubts(whole if split is None else only_split(whole, split))
 
 
 @contextmanager

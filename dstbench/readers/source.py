@@ -16,7 +16,7 @@ import msgspec
 from dstbench.conventions.slots import OWN_ID
 from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io.files import File
-from dstbench.readers.json_stream import items
+from dstbench.readers.json_stream import items, may_repeat_keys
 from dstbench.readers.options import Keys
 from dstbench.readers.wrappers import keys_around, values
 
@@ -325,9 +325,7 @@ class Source(File):
     def _decode(self, data: bytes, place: str = "") -> Any:
         try:
             document = msgspec.json.decode(data)
-            # A key that was lost makes the document shorter than its text. Escapes and numbers have several
-            # spellings, so a difference is only a suspicion, which the slow decoder confirms or not.
-            if len(msgspec.json.format(data, indent=-1)) != len(msgspec.json.encode(document)):
+            if may_repeat_keys(data, document):  # the slow decoder confirms it or not
                 json.loads(data, object_pairs_hook=self.refuse_repeated_keys)
             return document
         except _NOT_JSON as error:
@@ -371,6 +369,10 @@ def _locate(value: Any, shape: Any, reason: str, path: tuple[Any, ...] = ()) -> 
     reason = reason.partition(" - at ")[0].partition(", got ")[0]
     if reason.startswith("Object missing required field"):
         reason = f"no {reason.rpartition(' ')[2]} here"
+    elif reason.startswith("Object contains unknown field"):
+        reason = f"unexpected key {reason.rpartition(' ')[2]} here"
+    elif get_origin(shape) is Literal:
+        reason = f"expected {' or '.join(get_args(shape))}"
     for kind, name in _TYPES.items():
         reason = reason.replace(f"Expected `{kind}`", f"expected {name}")
     return path, value, reason.replace("`", "")

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from dstbench.readers.json_stream import may_repeat_keys
 from dstbench.readers.state_phrases import written_out
 
 # The strings of a Python literal without backslashes, and its words that are others in JSON.
@@ -78,10 +79,7 @@ def unfenced(text: str) -> str:
 def _from_json(text: str) -> Any:
     data = text.encode()
     value = msgspec.json.decode(data)
-    # As in `Source.json`: a document that is shorter than its text may have lost a key.
-    if len(msgspec.json.format(data, indent=-1)) != len(msgspec.json.encode(value)):
-        return json.loads(text, object_pairs_hook=_object)
-    return value
+    return json.loads(text, object_pairs_hook=_object) if may_repeat_keys(data, value) else value
 
 
 def _from_python(text: str) -> Any:

@@ -11,13 +11,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
-from dstbench.errors import DstbenchError, warn
+from dstbench.errors import DstbenchError, shortened, warn
 from dstbench.schema.record import Record
 
-# Turns from which on it is noted that slots vanish.
-_FEW: Final = 50
+# Turns from which on it is noted that slots vanish, and turns of a dialogue from which on that most states are empty.
+_FEW, _FEW_OF_DIALOGUE = 50, 7
+# A value that is an object or begins with a list, such as {"area": "north"} or [hotel] area north.
+_STATE_AS_VALUE: Final = r"^\s*(\{.*\}\s*$|\[.*\])"
 
 
 @dataclass(frozen=True)
@@ -165,6 +168,39 @@ def noting_vanishing_slots(states: States) -> States:
         f"{lost:,} of {listed.height:,} {what} states lose slots by the next turn: if they are states of single turns, "
         "give cumulative ones; they are scored as they are",
     )
+
+
+def noting_doubts(states: States) -> States:
+    """The states with notes on what is read as it stands, but is hardly meant.
+
+    That is, in at least a hundredth of the dialogues, if they are of some length, that most states are empty, not only
+    those before the first value, although the file has values; and slots or values that look like states or lists.
+    """
+    notes = []
+    for side in [] if states.only else sides_of(states)[: 1 if states.either else None]:
+        empty = pl.Series(np.bincount(side.cells["at"].to_numpy(), minlength=side.turns.height) == 0, dtype=pl.Boolean)
+        turns = side.turns.with_columns(empty=empty).sort("dialogue", "turn")
+        counts = turns.group_by("dialogue", maintain_order=True).agg(
+            pl.len(), pl.col("empty").sum(), leading=pl.col("empty").cum_prod().sum()
+        )
+        vanish = (pl.col("empty") > pl.col("leading")) | (pl.col("leading") == pl.col("len"))
+        most = (pl.col("len") >= _FEW_OF_DIALOGUE) & (2 * pl.col("empty") > pl.col("len"))
+        doubted = counts.filter(vanish & most)["dialogue"]
+        what = "gold" if side is states.gold else "predicted"
+        if 0 < counts.height <= 100 * len(doubted) and len(side.cells):
+            notes.append(
+                f"more than half of the {what} states of {len(doubted):,} of {counts.height:,} dialogues are empty, "
+                f"such as those of {doubted[0]}"
+            )
+        slots, values = (side.cells[name].unique().cast(pl.String) for name in ("slot", "value"))
+        as_text = [slots.filter(slots.str.contains(r"^\s*[\[{]")), values.filter(values.str.contains(_STATE_AS_VALUE))]
+        doubted = pl.concat(as_text).sort()
+        if len(doubted):
+            notes.append(
+                f"{len(doubted):,} {what} slots and values look like states or lists written as text, such as "
+                f"{shortened(doubted[0], 60)}; they are taken as they are"
+            )
+    return replace(states, notes=(*states.notes, *notes)) if notes else states
 
 
 def name_of_all(files: Sequence[str]) -> str:

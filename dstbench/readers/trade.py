@@ -7,7 +7,7 @@ literal ``none``, which is kept as written. Turns are user turns, numbered from 
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -26,7 +26,7 @@ class TradeEntry(msgspec.Struct):
     """An entry of a belief state: its slot-value pairs (one, in practice) and whether the user informs or asks."""
 
     slots: list[tuple[str, str]]
-    act: str
+    act: Literal["inform", "request"]
 
 
 class TradeTurn(msgspec.Struct):

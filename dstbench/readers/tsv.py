@@ -65,6 +65,9 @@ def table(line: type[msgspec.Struct]) -> Callable[[Source], tuple[pl.DataFrame, 
         if ragged.height:
             number, fields = ragged.row(0)
             raise source.error(f"line {number} has {fields} fields, the header {len(columns)}", CUT_OFF)
+        beyond = lines.filter(pl.col("line").str.strip_chars_end("\t").str.count_matches("\t", literal=True) >= width)
+        if beyond.height:
+            raise source.error(f"line {beyond['number'][0]} has a value in a column without a name", CUT_OFF)
         cells = pl.col("line").str.split_exact("\t", width - 1).struct.rename_fields(columns[:width])
         return lines.select(cells).unnest("line"), slots
 

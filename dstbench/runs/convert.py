@@ -36,8 +36,9 @@ import polars as pl
 
 import dstbench
 from dstbench.errors import DstbenchError, DstbenchWarning, warn
+from dstbench.io import parquet
 from dstbench.io.atomic import parts_of, sharing
-from dstbench.io.files import path_text, utf8_path
+from dstbench.io.files import File, path_text
 from dstbench.plugins import in_use, use
 from dstbench.readers import Format, Source, find_files, read
 from dstbench.readers.options import AS_USUAL, ReadOptions
@@ -47,9 +48,9 @@ from dstbench.readers.states import States, in_split, name_of_all, warn_of_notes
 from dstbench.runs.align import MissingTurnsError, to_long, unpredicted
 from dstbench.runs.open import of_split, open_gold, read_run, write_long
 from dstbench.runs.parquet import ForeignError, read_footer, write_groups, write_table
-from dstbench.runs.run import UNREADABLE, checksums, cuts_at, cuts_of, run_meta
+from dstbench.runs.run import cuts_at, cuts_of, run_meta
 from dstbench.runs.splits import split_gold
-from dstbench.schema.core import LONG, SCHEMA_VERSION
+from dstbench.schema.core import SCHEMA_VERSION
 from dstbench.typing import Missing
 
 _LOG: Final = logging.getLogger(__name__)
@@ -175,9 +176,9 @@ def _made_of(piece: _Piece) -> list[Any]:
 def _is_made(piece: _Piece) -> bool:
     """Whether an undamaged part exists that was made from the file as it is now, with these settings."""
     try:
-        meta, _, sums, _ = read_footer(piece.part)
-        is_whole = checksums(piece.part, [end for end, _ in sums]) == sums
-    except (*UNREADABLE, ForeignError, TypeError, ValueError):
+        meta, _, sums, _ = read_footer(parquet.scan(File(piece.part)).texts)
+        is_whole = parquet.checksums(piece.part, [end for end, _ in sums]) == sums
+    except (OSError, ForeignError, TypeError, ValueError):
         return False
     return is_whole and bool(meta.get("made_of") == _made_of(piece))
 
@@ -266,29 +267,18 @@ def _make_part(piece: _Piece) -> None:
 
 
 class _Part:
-    """Reads the rows of a part in order, a row group at a time."""
+    """Reads the rows of a part in order."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self._next_group, self._rows = path, 0, LONG.schema.to_frame()
-        footer = read_footer(path)
+        self.table, _, texts = parquet.scan(File(path))
+        footer = read_footer(texts)
         self.meta, self.fingerprint = footer.meta, int(footer.fingerprint, 16)
+        self._start = 0
 
     def take(self, rows: int) -> pl.DataFrame:
         """The next rows, as many as asked for."""
-        import pyarrow.parquet as pq
-
-        groups = [self._rows]
-        height = self._rows.height
-        while height < rows:
-            with pq.ParquetFile(
-                utf8_path(self.path)
-            ) as file:  # not kept open: the system may allow fewer open files than parts
-                groups.append(pl.DataFrame(file.read_row_group(self._next_group)))
-            self._next_group += 1
-            height += groups[-1].height
-        table = pl.concat(groups)
-        self._rows = table.slice(rows)
-        return table.head(rows)
+        self._start += rows
+        return self.table.slice(self._start - rows, rows).collect()
 
 
 def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence[_Piece]) -> dict[str, int]:
@@ -357,7 +347,7 @@ def _index(parts: Sequence[_Part]) -> pl.DataFrame:
     """(dialogue, rows: number of its rows, part: index of its part), part by part."""
     indices = []
     for number, part in enumerate(parts):
-        runs = pl.read_parquet(utf8_path(part.path), columns=["dialogue"]).to_series().rle().struct.unnest()
+        runs = part.table.select("dialogue").collect().to_series().rle().struct.unnest()
         indices.append(runs.select(dialogue="value", rows="len", part=pl.lit(number)))
     return pl.concat(indices)
 

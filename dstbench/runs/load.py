@@ -14,6 +14,7 @@ from typing import Any, Final
 import polars as pl
 
 from dstbench.errors import DstbenchError, UsageError
+from dstbench.io import parquet
 from dstbench.io.files import File, path_text, utf8_path
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.options import AS_USUAL, ReadOptions, is_long
@@ -22,7 +23,7 @@ from dstbench.runs.align import report_unknown_slots
 from dstbench.runs.frames import states_only
 from dstbench.runs.parquet import ForeignError, fits, read_footer
 from dstbench.runs.rules import check_long, conform_long
-from dstbench.runs.run import UNREADABLE, Run, collect, in_memory, run_meta, stamp_of, unreadable
+from dstbench.runs.run import Run, collect, in_memory, run_meta, stamp_of
 from dstbench.schema.core import SCHEMA_VERSION
 
 # Rows of a frame that are looked at to see what it is.
@@ -90,7 +91,8 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
     """
     if isinstance(item, (str, PathLike)):
         file = File(str(item))
-        return _parquet(name, file, options, split) if file.is_parquet else read_file(file, options, split)
+        run = _parquet(name, file, options) if file.is_parquet else None
+        return read_file(file, options, split) if run is None else run
     if isinstance(item, Run):
         return item if item.name == name else replace(item, name=name)  # what it keeps is of use again
     if _is_frame(item):
@@ -140,37 +142,35 @@ def renamed(states: States, options: ReadOptions) -> States:
     return replace(under_other_names, notes=with_notes_on(states, unused).notes)
 
 
-def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> Run | States:
+def _parquet(name: str, file: File, options: ReadOptions) -> Run | None:
     """The run in a Parquet file: scanned as it is if dstbench wrote the file, otherwise sorted and checked.
 
-    If the file holds records of turns, their states.
+    None: the file holds records of turns.
     """
     if options.format == "records":
-        return read_file(file, options, split)
+        return None
+    path = utf8_path(file.path.absolute())  # the working folder may change before the file is read
+    with parquet.reading(file.name):
+        stamp = stamp_of(path)
+        table, height, texts = parquet.scan(file)
+        if options.format is None and not _is_long(table, options):
+            return None
     if options.format is not None:
         what = f"a Parquet file, not one of format {options.format}"
         raise file.error(what, "omit --from: it is a long table")
-    path = utf8_path(file.path.absolute())  # the working folder may change before the file is read
+    conformed = conform_long(table, source=file.name)
     try:
-        stamp = stamp_of(path)
-        table = pl.scan_parquet(path, glob=False)
-        if not _is_long(table, options):
-            return read_file(file, options, split)
-        conformed = conform_long(table, source=file.name)
-        footer = read_footer(file.path)
-    except UNREADABLE as error:
-        raise unreadable(file.name, error) from None
+        footer = read_footer(texts)
     except ForeignError:
-        return _checked(name, table, file.name)
+        return _checked(name, parquet.read(file).lazy(), file.name)
     version = footer.meta.get("schema_version", SCHEMA_VERSION)
     if version not in range(1, SCHEMA_VERSION + 1):
         raise file.error(
             f"its long table has schema version {version}; this dstbench reads up to {SCHEMA_VERSION}",
             "it needs a newer dstbench; or convert it again with this one",
         )
-    height = collect(table.select(pl.len()), file.name).item()
     if not fits(footer, height=height, size=stamp.size):  # the table was edited later
-        return _checked(name, table, file.name)
+        return _checked(name, parquet.read(file).lazy(), file.name)
     meta, cuts, sums, gold = footer
     fingerprint = None if gold is None or sums is None else int(gold, 16)  # without checksums, the rows may be others
     return Run(name, conformed, meta, cuts, path=path, stamp=stamp, checksums=sums, fingerprint=fingerprint)

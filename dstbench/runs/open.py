@@ -249,6 +249,8 @@ def scan(
         slot_map=slot_map,
         id_map=id_map,
     )
+    for run in runs:
+        run.check(0, run.cuts[-1])
     return pl.concat([run.table.select(pl.lit(run.name).alias("run"), pl.all()) for run in runs])
 
 
