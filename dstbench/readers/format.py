@@ -122,6 +122,9 @@ class Format:
 
     def _build(self, source: Source, reader: Callable[[Source, StatesBuilder], None]) -> States:
         states = StatesBuilder(source.name, self.name, self.omits)
+        if source.inside:
+            beside = f", without {', '.join(source.beside)} beside it" if source.beside else ""
+            states.note(f"what stands under {' and '.join(source.inside)} is read{beside}")
         reader(source, states)
         return states.build()
 

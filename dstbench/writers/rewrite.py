@@ -200,6 +200,9 @@ def _open(source: Source, form: Format, *, with_words: bool) -> tuple[Document, 
     if form.document is None:
         hint = f"those that can: {', '.join(WRITABLE)}"
         raise source.error(f"files of format {form.name} cannot be written again", hint)
+    if source.inside:
+        what = f"its dialogues stand under {' and '.join(source.inside)}, and only whole files are written again"
+        raise source.error(what, "write what stands there to a file of its own")
     states = form.read(source)
     if with_words:
         for _ in form.spoken(source):
