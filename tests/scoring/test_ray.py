@@ -217,16 +217,16 @@ _SLOW = (
     _BEGIN
     + """
 from dstbench.scoring import sums
-lay_out = sums.lay_out
+group_turns = sums.group_turns
 
-def slow(table, view=None, **how):
+def slow(*args, **how):
     with open(rest[0], "a") as log:
         log.write(f"{os.getppid()}\\n")  # who works is a child of its raylet
     time.sleep(0.2)
-    return lay_out(table, view, **how)
+    return group_turns(*args, **how)
 
 local = digest(dstbench.score(path, metrics="jga,gca,fga"))
-sums.lay_out = slow
+sums.group_turns = slow
 with dstbench.engine("ray", address=address):
     found = digest(dstbench.score(path, metrics="jga,gca,fga"))
 print(json.dumps({"same": found == local, "parts": len(partition.partitions(dstbench.open_runs(path)[0]))}))
@@ -253,7 +253,7 @@ _COMMAND = (
     _SLOW.partition("local =")[0]
     + """
 from dstbench.cli import main
-sums.lay_out = slow
+sums.group_turns = slow
 sys.argv = ["dstbench", "score", path, "--engine", "ray", "--address", address]
 main()
 """
