@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import pytest
 import typer.main
@@ -90,8 +90,19 @@ def _texts(name: str) -> set[str]:
     return {
         max(option.opts, key=len)
         for option in LEAVES[name].params
-        if option.opts[0].startswith("-") and (str(option.type) in ("STRING", "FLOAT") or "Tuple" in str(option.type))
+        if option.opts[0].startswith("-") and _takes_texts(option)
     }
+
+
+def _takes_texts(option: Any) -> bool:
+    """Whether the values of an option are texts or floats without bounds, or tuples of these."""
+    if hasattr(option, "type"):  # Typer before 0.29
+        return str(option.type) in ("STRING", "FLOAT") or "Tuple" in str(option.type)
+    declared = option.type_descriptor
+    annotation = get_args(declared.annotation)[0] if declared.is_list else declared.annotation
+    return (
+        declared.is_tuple or get_origin(annotation) is tuple or (annotation in (str, float) and not declared.is_ranged)
+    )
 
 
 def test_every_command_and_option_is_covered() -> None:
