@@ -7,6 +7,7 @@ Conventions: a file holds one run. Beside the schema, its footer has ``dstbench`
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
@@ -18,6 +19,7 @@ import polars as pl
 
 from dstbench.errors import DstbenchError
 from dstbench.io.atomic import replacing
+from dstbench.io.files import utf8_path
 from dstbench.readers.frames import COUNTS
 from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.run import checksums
@@ -64,9 +66,11 @@ def write_groups(
     keys = {_METADATA: json.dumps(dict(meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(cuts)}
     schema = LONG.schema.to_frame().to_arrow().schema
     schema = schema.with_metadata({**(schema.metadata or {}), **keys})
+    # Uncompressed, files are 1.8 times as large, with LZ4 1.3 times, and scored in 0.9 to 1 of the time. Checksums of
+    # pages take a thousandth of a file and no time that shows; they are for other readers, ours are in the footer.
     with (
         replacing(Path(path)) as temporary,
-        pa.OSFile(str(temporary), "wb") as file,  # closed even if closing the writer fails
+        pa.OSFile(os.fsencode(temporary), "wb") as file,  # closed even if closing the writer fails
         pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=True, write_page_checksum=True) as writer,
     ):
         ends, of_groups = [], 0
@@ -92,7 +96,7 @@ def read_footer(path: Path) -> Footer:
         PolarsError: The file cannot be read.
         ForeignError: dstbench did not write the file.
     """
-    metadata = pl.read_parquet_metadata(path)
+    metadata = pl.read_parquet_metadata(utf8_path(path))
     try:
         return Footer(
             dict(json.loads(metadata[_METADATA])),
