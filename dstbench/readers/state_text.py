@@ -23,8 +23,8 @@ _QUOTE, _ESCAPED = '"', '\\"'
 # What stands for no state, in small letters.
 _NOTHING: Final = frozenset({"", "null", "none", "nan"})
 _FENCE: Final = re.compile(r"```\w*\n(.*?)\s*```", re.DOTALL)
-# msgspec's error is a ValueError, as is that of a lone surrogate.
-_NOT_JSON: Final = (ValueError, RecursionError)
+# A lone surrogate is a ValueError, and so is msgspec's error from its version 0.20.
+_NOT_JSON: Final = (ValueError, msgspec.DecodeError, RecursionError)
 # What Python does not know, but JSON does, or prints itself.
 _NAMES: Final = {"null": None, "nan": None, "NaN": None, "true": True, "false": False}
 
