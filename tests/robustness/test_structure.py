@@ -44,7 +44,7 @@ _SEPARATORS: Final = {
 }
 #: Places whose damage means something else, by the format's definition: without the best goal, the best values; a row
 #: with another turn is of that turn, which may have its value already.
-_MEANT: Final = {"dstc2": "goal-labels-joint", "csv (slots)": " / 1"}
+_MEANT: Final = {"dstc2": "goal-labels-joint", "csv (slots)": " / 1", "ldst": " / 2"}
 _WAYS: Final = ("type", "renamed", "cased", "repeated", "emptied", "nested", "unnested", "spelled")
 _AGAIN: Final = "§again§"  # stands for a key that is repeated
 
