@@ -17,12 +17,11 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from dstbench.errors import DstbenchError, UsageError, warn
 
@@ -37,8 +36,7 @@ _PACKAGE: Final = __name__.partition(".")[0]
 _MODULES: Final[dict[str, ModuleType]] = {}
 
 
-@dataclass(frozen=True)
-class _Declared:
+class _Declared(NamedTuple):
     """What a package or a module declares: its name, where it stands in words, its `origin`, and how to get it."""
 
     name: str
@@ -95,7 +93,7 @@ class Plugins(Generic[T]):
                 if (declared := self._declared(name)) is not None:
                     yield name, self._get(declared), declared.origin
             except DstbenchError as error:
-                warn(str(error))
+                warn("; ".join(filter(None, [error.what, error.hint])))
 
     def of_modules(self) -> list[tuple[str, Any]]:
         """The names of what named modules have, and the things themselves, though they may not be usable."""

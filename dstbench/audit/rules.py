@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from importlib.resources import files
 from os import PathLike
+from pathlib import Path
 from typing import Final, get_args
 
 import msgspec
@@ -104,7 +104,7 @@ def read_rules(path: str | PathLike[str] | None = None) -> Rules:
         DstbenchError: The file cannot be read, or has an unknown rule, a pattern that is not valid, words without a
             letter or digit, or no pattern for a domain of `travel`.
     """
-    folder = files("dstbench.audit")
+    folder = Path(__file__).parent
     english = str(folder / "rules.json")
     source = english if path is None else str(folder / f"{path}.json" if path in get_args(Preset) else path)
     document = {**read_json(english, dict), **read_json(source, dict)}

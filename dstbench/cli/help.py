@@ -2,7 +2,7 @@
 
 import io
 import sys
-from importlib.resources import files
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -36,11 +36,8 @@ def show_topic(
 
 def topics() -> dict[str, str]:
     """Name of each topic to its text, in alphabetical order."""
-    paths = [path for path in (files("dstbench.cli") / "topics").iterdir() if path.name.endswith(".md")]
-    return {
-        path.name.removesuffix(".md"): path.read_text(encoding="utf-8")
-        for path in sorted(paths, key=lambda path: path.name)
-    }
+    paths = sorted(Path(__file__).with_name("topics").glob("*.md"), key=lambda path: path.name)
+    return {path.stem: path.read_text(encoding="utf-8") for path in paths}
 
 
 def _rendered(text: str) -> str:

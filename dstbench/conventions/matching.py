@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from dstbench.conventions.files import Table
 from dstbench.conventions.normalise import alternatives, is_text
@@ -69,8 +70,7 @@ class Matcher:
         return f"{self.kind}:{'above' if self.above else 'least'}={self.threshold:g}" if self.is_fuzzy else self.kind
 
 
-@dataclass(frozen=True)
-class _Kind:
+class _Kind(NamedTuple):
     similarity: Callable[[str, str], float]
     threshold: float
     meaning: str
@@ -82,6 +82,7 @@ def _levenshtein(gold: str, pred: str) -> float:
     return 1 - Levenshtein.distance(gold, pred) / max(len(gold), len(pred), 1)
 
 
+@lru_cache(2**16)  # several conventions ask for it, and it takes longer than all else that is done to two values
 def _partial(gold: str, pred: str) -> float:
     from difflib import SequenceMatcher
 

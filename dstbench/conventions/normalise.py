@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from dstbench.conventions.files import Table
 from dstbench.schema.core import BETWEEN
@@ -135,6 +134,10 @@ def normaliser(steps: Iterable[str], table: Table | None = None) -> Callable[[st
     chosen = [correct if name == "typos" else STEPS[name].function for name in steps]
 
     def normalise(slot: str, value: str) -> str:
+        if BETWEEN not in value:  # most values, so it need not take long
+            for step in chosen:
+                value = step(slot, value)
+            return value
         parts = alternatives(value)
         if "first" in steps:
             parts = parts[:1]
@@ -170,8 +173,7 @@ def _tokens(_: str, value: str) -> str:
     return " ".join(token for token in re.split(r"(\W)", value) if token.strip())
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """A step: what it does, in words, and its function (slot, alternative) → alternative."""
 
     meaning: str

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -122,8 +121,7 @@ def split_pair(pair: str) -> tuple[str, str] | None:
     return pair[: hyphens[1]], pair[hyphens[1] + 1 :]
 
 
-@dataclass(frozen=True)
-class SlotTotal:
+class SlotTotal(NamedTuple):
     """T of slot accuracy: the number of slots in a dataset.
 
     Attributes:
@@ -174,9 +172,10 @@ def domain_of(slot: str) -> str:
     return slot.partition("-")[0]
 
 
-# Patterns of MultiWOZ's dialogue ids: its own, and also those of ConvLab-3.
-_OWN_ID: Final = r"^(?:P?MUL|S?SNG|WOZ)[0-9]+$"
-_MULTIWOZ_ID: Final = rf"{_OWN_ID}|^multiwoz2[0-9]-"
+#: The pattern of MultiWOZ's canonical dialogue ids.
+OWN_ID: Final = r"^(?:P?MUL|S?SNG|WOZ)[0-9]+$"
+# Also those of ConvLab-3.
+_MULTIWOZ_ID: Final = rf"{OWN_ID}|^multiwoz2[0-9]-"
 
 
 def are_multiwoz(dialogues: pl.Series) -> bool:
@@ -196,4 +195,4 @@ def canonical_dialogue(dialogue: pl.Expr) -> pl.Expr:
     ['PMUL4234', 'MUL0484', 'SNG0073', '1_00000', 'my.json']
     """
     bare = dialogue.str.to_uppercase().str.strip_suffix(".JSON")
-    return pl.when(bare.str.contains(_OWN_ID)).then(bare).otherwise(dialogue)
+    return pl.when(bare.str.contains(OWN_ID)).then(bare).otherwise(dialogue)

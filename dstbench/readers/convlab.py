@@ -26,8 +26,8 @@ from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, e
 from dstbench.readers.folder import SPLITS
 from dstbench.readers.format import Format, NestedState, Pairs, Said, Source, States, StatesBuilder
 from dstbench.readers.sgd import Spoken, SpokenDialogue
-from dstbench.readers.source import values
 from dstbench.readers.states import in_order
+from dstbench.readers.wrappers import values
 
 _USER: Final = "user"
 

@@ -237,7 +237,9 @@ def merge_states(parts: Sequence[States], source: str | None = None) -> States:
     splits = pl.concat(
         [pl.Series(dtype=pl.String), *(p.splits["split"] for p in parts if p.splits is not None)]
     ).unique()
-    hint = f"ids repeat across its splits; choose one: --split {splits.sort()[-1]}" if len(splits) > 1 else None
+    hint = "files of one run have every turn once; if they are several runs, name each"
+    if len(splits) > 1:
+        hint = f"ids repeat across its splits; choose one: --split {splits.sort()[-1]}"
     for name in ("gold", "pred"):
         having = [part for part in parts if getattr(part, name) is not None]
         if having and len(having) < len(parts):
@@ -316,7 +318,7 @@ def only_turns(side: Side, kept: pl.Series) -> Side:
     return Side(side.turns.filter(kept), of_kept(side.cells), frames)
 
 
-def _concat(sides: list[Side], source: str, hint: str | None) -> Side:
+def _concat(sides: list[Side], source: str, hint: str) -> Side:
     turns = pl.concat([side.turns for side in sides])
     twice = turns.filter(pl.struct("dialogue", "turn").is_duplicated())
     if twice.height:

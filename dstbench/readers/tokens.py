@@ -57,6 +57,8 @@ _AFTER: Final = re.compile(
 _BEFORE: Final = re.compile(r"[{\[]+")
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 _NONE: Final = -(2**63)
+# Bytes from which on PyArrow, which finds distinct strings in a fourth of the time, saves more than importing it takes.
+_PYARROW_PAYS: Final = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -260,7 +262,9 @@ def _tokens(words: Words, gaps: list[_Gap], code: Numbers, begin: int, *, lines:
 
 def _pieces(data: bytes, marks: Numbers) -> Words:
     """The texts between each quotation mark and the next: strings and gaps alternate."""
-    import pyarrow as pa  # 0.2 s, and only large files need it
+    if len(data) < _PYARROW_PAYS:
+        return Words.of(pl.Series([data.decode()]).str.split('"').explode().slice(1))
+    import pyarrow as pa
 
     small = len(data) < 2**31
     offsets = np.empty(len(marks) + 1, np.int32 if small else np.int64)

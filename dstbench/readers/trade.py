@@ -16,7 +16,7 @@ from dstbench.readers.columns import Tokens, by_key
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
 from dstbench.readers.format import Format, Pairs, Source, StatesBuilder
 from dstbench.readers.key_names import name_sides
-from dstbench.readers.source import values
+from dstbench.readers.wrappers import values
 
 _SHAPE: Final = dict[str, dict[str, dict[str, list[str]]]]
 _PREDICTED: Final = "pred_bs_"

@@ -13,7 +13,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any, Final
 
@@ -215,7 +215,7 @@ def _block(block: Block, front: Front) -> Markup:
 
 @cache
 def _file(*names: str) -> str:
-    return "\n".join((files("dstbench.rendering") / name).read_text(encoding="utf-8") for name in names)
+    return "\n".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in names)
 
 
 def _hash(text: str) -> str:

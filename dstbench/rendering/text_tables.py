@@ -1,4 +1,4 @@
-"""Tables as text, drawn by Rich, whose markup is off: a run may be called ``[red]``.
+"""Tables as text.
 
 A table that is wider than the terminal is made narrower: long texts are wrapped, then the titles of numbers. If that is
 not enough, a table of few rows goes on in further parts below; of a longer one, the last columns are left out, and a
@@ -7,11 +7,11 @@ line says how many. Where there is no terminal, all columns are shown.
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, zip_longest
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -21,6 +21,10 @@ from dstbench.rendering.terminal import screen
 #: Column to the style of each of its cells, for a terminal with colours.
 Styles: TypeAlias = Mapping[str, Sequence[str]]
 NO_STYLES: Final[Styles] = MappingProxyType({})
+# The code of each part of a style, for terminals.
+_CODES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35"}
+# Letters up to this one take one column of a terminal each; of others, and marks that are added to them, Rich knows.
+_LAST_NARROW: Final = "\u02ff"
 #: The text for an undefined number.
 UNDEFINED: Final = "-"
 # Numbers, numbers with their share in percent, and undefined ones.
@@ -111,7 +115,9 @@ def text_table(table: pl.DataFrame, styles: Styles = NO_STYLES, *, indent: int =
 
 
 def _width(text: str) -> int:
-    from rich.cells import cell_len  # here, as other formats do not need it
+    if max(text, default="") <= _LAST_NARROW:
+        return len(text)
+    from rich.cells import cell_len  # here, as few tables need it
 
     return cell_len(text)
 
@@ -162,38 +168,56 @@ def _keys(columns: list[_Column], width: int) -> tuple[list[_Column], list[_Colu
 
 
 def _draw(columns: Sequence[_Column], widths: Sequence[int]) -> str:
-    from rich.box import Box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    """A line below the titles, which end there, and the rows, whose cells begin in one line."""
+    titles, cells, full = [], [], []
+    for column, most in zip(columns, widths, strict=True):
+        is_broken = column.is_number and _width(column.title) > most
+        title = _filled(_parts(column.title), most) if is_broken else [column.title]
+        width = min(most, max(1, *map(_width, [*title, *column.cells])))
+        styles = column.styles or [""] * len(column.cells)
+        titles.append([_padded(column, line, width) for part in title for line in _lines(part, width)])
+        cells.append(
+            [
+                [_padded(column, line, width, style) for line in _lines(text, width)]
+                for text, style in zip(column.cells, styles, strict=True)
+            ]
+        )
+        full.append(width)
+    above = [*_joined([title[::-1] for title in titles], full)][::-1]
+    rows = chain.from_iterable(_joined(row, full) for row in zip(*cells, strict=True))
+    rule = "-" * (sum(full) + _GAP * (len(full) - 1))
+    return "".join(f" {line}".rstrip() + "\n" for line in [*above, rule, *rows] if line.strip())
 
-    line_below_header = Box("    \n" * 2 + " -- \n" + "    \n" * 5, ascii=True)
-    drawn = Table(box=line_below_header, pad_edge=False, header_style="")
-    for column, width in zip(columns, widths, strict=True):
-        title = column.title
-        if column.is_number and _width(title) > width:
-            title = "\n".join(_filled(_parts(title), width))
-        is_whole = column.is_number and column.least <= width
-        justify: Any = "right" if column.is_number else "left"
-        drawn.add_column(Text(title), justify=justify, no_wrap=is_whole, overflow="fold", max_width=width)
-    cells = [
-        [Text(text, style) for text, style in zip(column.cells, column.styles or [""] * len(column.cells), strict=True)]
-        for column in columns
-    ]
-    for row in zip(*cells, strict=True):
-        drawn.add_row(*row)
-    page = io.StringIO()
-    colours: Any = {"color_system": "standard", "force_terminal": True} if screen().coloured else {"color_system": None}
-    Console(file=page, width=1_000_000, legacy_windows=False, **colours).print(drawn)
-    return "".join(f"{line.rstrip()}\n" for line in page.getvalue().split("\n") if line.strip())
+
+def _joined(cells: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:
+    """The lines of cells that stand side by side."""
+    for parts in zip_longest(*cells):
+        yield (" " * _GAP).join(part or " " * width for part, width in zip(parts, widths, strict=True))
+
+
+def _padded(column: _Column, line: str, width: int, style: str = "") -> str:
+    space = " " * (width - _width(line))
+    padded = space + line if column.is_number else line + space
+    if not (style and screen().coloured):
+        return padded
+    return f"\x1b[{';'.join(_CODES[part] for part in style.split())}m{padded}\x1b[0m"
+
+
+def _lines(text: str, width: int) -> list[str]:
+    """The text in lines, broken between words."""
+    return [text] if _width(text) <= width else _filled(re.findall(r"\s*\S+\s*", text), width)
 
 
 def _filled(parts: Sequence[str], width: int) -> list[str]:
-    """Lines of a title, as long as possible."""
+    """Lines that are as long as possible; only a part that is longer than a line is broken."""
     lines = [""]
     for part in parts:
         if _width((lines[-1] + part).rstrip()) <= width:
             lines[-1] += part
-        else:
+        elif _width(part.rstrip()) <= width:
             lines.append(part)
-    return [line.rstrip() for line in lines]
+        else:
+            from rich.cells import chop_cells
+
+            lines += chop_cells(part, width)
+    return [line for line in map(str.rstrip, lines) if line]

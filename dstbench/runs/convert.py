@@ -37,8 +37,8 @@ import polars as pl
 import dstbench
 from dstbench.errors import DstbenchError, DstbenchWarning, warn
 from dstbench.io import parquet
-from dstbench.io.atomic import sharing
-from dstbench.io.files import File
+from dstbench.io.atomic import parts_of, sharing
+from dstbench.io.files import File, path_text
 from dstbench.plugins import in_use, use
 from dstbench.readers import Format, Source, find_files, read
 from dstbench.readers.options import AS_USUAL, ReadOptions
@@ -110,7 +110,7 @@ def convert(
         DstbenchError: A file cannot be used. Finished parts are kept for the next call.
     """
     options.check()
-    folder = output.with_name(f".{output.name}.parts")
+    folder = parts_of(output)
     pieces = list(_pieces(files, folder, options, gold=gold, missing=missing, split=split))
     has_pipe = any(Source(path).is_pipe for path in (*files, *filter(None, [gold])))
     in_parts = len(pieces) > 1 and not has_pipe and (gold is None or split_gold(gold, split) is None)
@@ -153,10 +153,10 @@ def _pieces(
         found: list[tuple[str, str | Format | None, str | None]] = [(name, options.format, None)]
         if source.is_folder:
             in_folder = find_files(source, options.format, split)
-            found = [(file.name, its_form.name, file.split) for file, its_form in in_folder]
+            found = [(str(file.path), its_form.name, file.split) for file, its_form in in_folder]
         for path, form_name, folder_split in found:
             its_options = replace(options, format=form_name)
-            hashed = blake2b(os.path.abspath(path).encode(), digest_size=12).hexdigest()
+            hashed = blake2b(os.fsencode(os.path.abspath(path)), digest_size=12).hexdigest()
             yield _Piece(path, folder / f"{hashed}.parquet", its_options, folder_split, gold, missing, split)
 
 
@@ -253,7 +253,7 @@ def _make_part(piece: _Piece) -> None:
         states = of_split(states, piece.split, gold)
         aligned = to_long(states, gold, missing=piece.missing, is_part=True)
     meta = run_meta(
-        piece.path,
+        path_text(piece.path),
         aligned.frames,
         format=states.format,
         coverage=aligned.coverage,
@@ -314,7 +314,7 @@ def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence
     meta = run_meta(
         name,
         _summed(frames) if frames else None,
-        files=list(files),
+        files=list(map(path_text, files)),
         format=parts[0].meta["format"],
         gold=gold and gold.source,
         missing=first.missing,

@@ -15,9 +15,8 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -32,7 +31,7 @@ from dstbench.runs.layout import lay_out
 from dstbench.runs.open import Data
 from dstbench.runs.run import Run
 
-_REGISTRY: Final = files("dstbench.runs") / "gold_sets.jsonl"
+_REGISTRY: Final = Path(__file__).with_name("gold_sets.jsonl")
 # Lines of larger sets have no numbers of dialogues: these are training sets, on which nothing is scored.
 _MOST: Final = 4_000
 # Where a dialogue's number has the hash of its id and the fingerprint of its gold, and how large the lower parts are.
@@ -46,8 +45,7 @@ _LONGEST: Final = 50
 _NAMED: Final = 3
 
 
-@dataclass(frozen=True)
-class GoldSet:
+class GoldSet(NamedTuple):
     """A line of the registry: the gold of a split of a dataset, as one project prepares it.
 
     Attributes:
@@ -187,7 +185,7 @@ def line_of(
         fingerprint=f"{_sum(by_dialogue):016x}",
         each=base64.b64encode(numbers.tobytes()).decode() if len(numbers) <= _MOST else "",
     )
-    return json.dumps(vars(one), ensure_ascii=False)
+    return json.dumps(one._asdict(), ensure_ascii=False)
 
 
 def _sum(by_dialogue: pl.DataFrame) -> int:

@@ -15,9 +15,9 @@ import polars as pl
 
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io import parquet
-from dstbench.io.files import File
+from dstbench.io.files import File, path_text, utf8_path
 from dstbench.readers.frames import IS_FRAME, count_frames
-from dstbench.readers.options import AS_USUAL, ReadOptions
+from dstbench.readers.options import AS_USUAL, ReadOptions, is_long
 from dstbench.readers.states import States
 from dstbench.runs.align import report_unknown_slots
 from dstbench.runs.frames import states_only
@@ -26,8 +26,6 @@ from dstbench.runs.rules import check_long, conform_long
 from dstbench.runs.run import Run, collect, in_memory, run_meta, stamp_of
 from dstbench.schema.core import SCHEMA_VERSION
 
-# The column that long tables have, and records of turns have not.
-_SLOT: Final = "slot"
 # Rows of a frame that are looked at to see what it is.
 _SAMPLE: Final = 20
 
@@ -49,7 +47,7 @@ def named_parts(data: Any) -> list[tuple[str, Any]]:
 
 def _named_paths(paths: list[Path]) -> list[tuple[str, Path]]:
     """Each path with its title, preceded by as many parent folders as tell the paths apart."""
-    parts = [[*path.absolute().parts[:-1], File(path).title] for path in paths]
+    parts = [[*map(path_text, path.absolute().parts[:-1]), File(path).title] for path in paths]
     for depth in range(1, max(map(len, parts))):
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
@@ -70,7 +68,7 @@ def _named_frames(data: Any) -> list[tuple[str, pl.LazyFrame | list[dict[str, An
 
     A frame of pandas that is no long table becomes a list of records, because its cells may be any Python objects.
     """
-    if _is_pandas(data) and _SLOT not in data.columns:
+    if _is_pandas(data) and not is_long(data.columns, None):
         runs: dict[str, list[dict[str, Any]]] = {}
         for record in data.to_dict("records"):
             runs.setdefault(str(record.pop("run", "table")), []).append(record)
@@ -93,10 +91,9 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
     """
     if isinstance(item, (str, PathLike)):
         file = File(str(item))
-        run = _parquet(name, file, options) if file.is_parquet else None
-        return read_file(file, options, split) if run is None else run
+        return _parquet(name, file, options, split) if file.is_parquet else read_file(file, options, split)
     if isinstance(item, Run):
-        return replace(item, name=name)
+        return item if item.name == name else replace(item, name=name)  # what it keeps is of use again
     if _is_frame(item):
         frames = _named_frames(item)
         if len(frames) != 1:
@@ -118,10 +115,10 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
 
 def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
     """Whether a frame is a long table, or seems to be meant as one, rather than records, whose keys users may give."""
+    if is_long(frame.collect_schema().names(), options.keys):
+        return True
     if options.keys is not None and not options.keys.optional:
         return False
-    if _SLOT in frame.collect_schema():
-        return True
     from dstbench.readers.records import have_states  # loads many modules, which long tables do not need
 
     return not have_states(frame.head(_SAMPLE).collect(), options.keys)
@@ -144,22 +141,22 @@ def renamed(states: States, options: ReadOptions) -> States:
     return replace(under_other_names, notes=with_notes_on(states, unused).notes)
 
 
-def _parquet(name: str, file: File, options: ReadOptions) -> Run | None:
+def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> Run | States:
     """The run in a Parquet file: scanned as it is if dstbench wrote the file, otherwise sorted and checked.
 
-    None: the file holds records of turns.
+    If the file holds records of turns, their states.
     """
     if options.format == "records":
-        return None
-    path = str(file.path.absolute())  # the working folder may change before the file is read
-    with parquet.reading(file.name):
-        stamp = stamp_of(path)
-        table, height, texts = parquet.scan(file)
-        if options.format is None and not _is_long(table, options):
-            return None
+        return read_file(file, options, split)
     if options.format is not None:
         what = f"a Parquet file, not one of format {options.format}"
         raise file.error(what, "omit --from: it is a long table")
+    path = utf8_path(file.path.absolute())  # the working folder may change before the file is read
+    with parquet.reading(file.name):
+        stamp = stamp_of(path)
+        table, height, texts = parquet.scan(file)
+        if not _is_long(table, options):
+            return read_file(file, options, split)
     conformed = conform_long(table, source=file.name)
     try:
         footer = read_footer(texts)

@@ -10,7 +10,7 @@ import os
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
 
 import polars as pl
@@ -32,6 +32,20 @@ class Stamp(NamedTuple):
     inode: int
     size: int
     changed: int
+
+
+class Kept:
+    """Parts of a run that are kept for those who need them again (`scoring.partitions`).
+
+    Attributes:
+        parts: Each part by its first row and its number of rows. Copies have none, as codes are those of one process.
+    """
+
+    def __init__(self) -> None:
+        self.parts: dict[tuple[int, int, bool], Any] = {}
+
+    def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
+        return Kept, ()
 
 
 @dataclass(frozen=True)
@@ -63,6 +77,11 @@ class Run(Record):
     stamp: Stamp | None = None
     checksums: Sequence[Sequence[int]] | None = None
     fingerprint: int | None = None
+
+    @cached_property
+    def kept(self) -> Kept:
+        """The parts of the run that are kept; another run made from it (`dataclasses.replace`) begins without any."""
+        return Kept()
 
     def part(self, start: int, rows: int) -> pl.DataFrame:
         """The rows from one cut to another, checked against their checksums.

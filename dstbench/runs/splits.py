@@ -9,9 +9,8 @@ dialogues and turns they have, until that rules them out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import polars as pl
 
@@ -29,8 +28,7 @@ _KEY: Final = ["dialogue", "turn"]
 _ORDER: Final = ("test", "dev", "train")
 
 
-@dataclass(frozen=True)
-class _Overlap:
+class _Overlap(NamedTuple):
     """What a split has of the predictions.
 
     Attributes:

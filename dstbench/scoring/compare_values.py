@@ -46,9 +46,10 @@ class Comparison:
 
     def __init__(self, convention: Convention) -> None:
         self.convention = c = convention
-        self._gold = _Values(c, c.gold_steps, absent_literals(c, "gold"), dontcare=c.dontcare in ("drop", "drop-gold"))
-        self._pred = _Values(c, c.pred_steps, absent_literals(c, "pred"), dontcare=c.dontcare in ("drop", "drop-pred"))
-        self._gold_but_dontcare = _Values(c, c.gold_steps, frozenset(), dontcare=True)
+        values = lru_cache(_Values)  # so that sides with the same rules share what is looked up
+        self._gold = values(c, c.gold_steps, absent_literals(c, "gold"), dontcare=c.dontcare in ("drop", "drop-gold"))
+        self._pred = values(c, c.pred_steps, absent_literals(c, "pred"), dontcare=c.dontcare in ("drop", "drop-pred"))
+        self._gold_but_dontcare = values(c, c.gold_steps, frozenset(), dontcare=True)
         self._scope = None if c.scope is None else np.sort(to_codes(sorted(c.scope)))
         matcher = c.matcher
         self._accepts = Lookup(matcher.accepts, np.bool_)

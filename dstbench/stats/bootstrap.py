@@ -15,6 +15,7 @@ import numpy as np
 
 from dstbench.arrays import Floats
 from dstbench.errors import UsageError
+from dstbench.schema.record import Shown
 from dstbench.stats.differences import TIE
 from dstbench.stats.normal import below, check_level, quantile
 from dstbench.stats.resampling import Score, checked, draw_seeds, multiply, scores_of, weights
@@ -28,7 +29,7 @@ _MOST_UNDEFINED: Final = 0.05
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Shown):
     """A score (or a difference of scores) and its uncertainty.
 
     Attributes:
@@ -50,7 +51,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Replicates:
+class Replicates(Shown):
     """A score over all dialogues, in each resample, and without each dialogue.
 
     Replicates of the same `Bootstrap` share their draws, so their difference is paired.
@@ -116,17 +117,17 @@ class Replicates:
         # Ties count half; otherwise the interval of a score that has few different values would shift to one side.
         below_observed = np.mean(defined < self.observed - tolerance)
         tied = np.mean(np.abs(defined - self.observed) <= tolerance)
-        bias = quantile(below_observed + tied / 2)
+        bias = quantile(float(below_observed + tied / 2))
         if not np.isfinite(bias):
             return None
         deviations = self.left_out.mean() - self.left_out
         spread = float(np.sum(deviations**2)) ** 1.5
         acceleration = float(np.sum(deviations**3)) / (6 * spread) if spread > 0 else 0.0
-        shifted = bias + quantile(tails)
+        shifted = bias + np.array([quantile(tail) for tail in tails])
         denominator = 1 - acceleration * shifted
         if (denominator <= 0).any():
             return None
-        return _quantiles(defined, below(bias + shifted / denominator))
+        return _quantiles(defined, np.array([below(z) for z in bias + shifted / denominator]))
 
     def p(self) -> float:
         """Two-sided p of the hypothesis that the score (a difference δ) is 0.
@@ -142,7 +143,7 @@ class Replicates:
 
 
 @dataclass(frozen=True)
-class Bootstrap:
+class Bootstrap(Shown):
     """Sums of runs over the same dialogues: over all of them, over each resample, and over all but each dialogue.
 
     Attributes:

@@ -1,12 +1,12 @@
 """Tails and quantiles of the normal and the t distribution.
 
-Two-sided p are computed from the tail itself, so they stay above 0 where ``1 − cdf`` would be 0. SciPy is slow to
-import, so the functions that need it import it.
+Two-sided p are computed from the tail itself, so they stay above 0 where ``1 − cdf`` would be 0. SciPy, which is slow
+to import, is needed only for the t distribution.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
 from dstbench.errors import UsageError
 
@@ -21,23 +21,23 @@ def two_sided(z: float, df: int | None = None) -> float:
     >>> f"{two_sided(1.96):.4f} {two_sided(-1.96, df=10):.4f} {two_sided(20):.0e}"
     '0.0500 0.0784 6e-89'
     """
+    if df is None:
+        return math.erfc(abs(z) / math.sqrt(2))
     from scipy import special
 
-    return float(2 * (special.ndtr(-abs(z)) if df is None else special.stdtr(df, -abs(z))))
+    return float(2 * special.stdtr(df, -abs(z)))
 
 
-def quantile(share: Any) -> Any:
-    """The normal quantile of a share, or of each in an array."""
-    from scipy import special
+def quantile(share: float) -> float:
+    """The normal quantile of a share; infinite for 0 and 1."""
+    from statistics import NormalDist  # it loads modules that few commands need
 
-    return special.ndtri(share)
+    return NormalDist().inv_cdf(share) if 0 < share < 1 else math.copysign(math.inf, share - 0.5)
 
 
-def below(z: Any) -> Any:
-    """The share of the normal distribution below a value, or below each in an array."""
-    from scipy import special
-
-    return special.ndtr(z)
+def below(z: float) -> float:
+    """The share of the normal distribution below a value."""
+    return math.erfc(-z / math.sqrt(2)) / 2
 
 
 def check_level(level: float) -> None:
@@ -53,4 +53,4 @@ def critical(level: float) -> float:
     1.96
     """
     check_level(level)
-    return float(quantile((1 + level) / 2))
+    return quantile((1 + level) / 2)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer.main
 
-from dstbench.cli.app import app
 from tests.commands import run
+from tests.interface import LEAVES, is_text
 
 #: The words of each command that reads files, none of which exists.
 COMMANDS: dict[str, tuple[str, ...]] = {
@@ -75,23 +73,20 @@ FREE = {"--address", "--title", "--note", "--slot", "--train", "--split"}
 FREE_HERE = {("convert", "--name"), ("audit replace", "--slots")}
 
 
-def _leaves(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    for sub, below in getattr(command, "commands", {}).items():
-        yield from _leaves(below, f"{name} {sub}".strip())
-    if not hasattr(command, "commands"):
-        yield name, command
-
-
-LEAVES = dict(_leaves(typer.main.get_command(app)))
-
-
 def _texts(name: str) -> set[str]:
     """The options of a command whose values are texts or floats without bounds."""
     return {
         max(option.opts, key=len)
         for option in LEAVES[name].params
-        if option.opts[0].startswith("-") and (str(option.type) in ("STRING", "FLOAT") or "Tuple" in str(option.type))
+        if option.opts[0].startswith("-") and _is_free(option)
     }
+
+
+def _is_free(option: Any) -> bool:
+    if hasattr(option, "type"):  # Typer before 0.29
+        return is_text(option) or str(option.type) == "FLOAT"
+    of = option.type_descriptor
+    return is_text(option) or (of.annotation is float and not of.is_ranged)
 
 
 def test_every_command_and_option_is_covered() -> None:

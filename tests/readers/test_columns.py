@@ -28,6 +28,7 @@ texts = st.text(max_size=4) | st.sampled_from(['"', "\\", '\\"', '": ', ", ", "{
 def _read(content: bytes, monkeypatch: pytest.MonkeyPatch, *, short: bool) -> States | str:
     """The states, or what was said instead."""
     monkeypatch.setattr(columns, "LARGE", 0 if short else 1 << 60)
+    monkeypatch.setattr("dstbench.readers.tokens._PYARROW_PAYS", len(content) % 2 << 60)  # with PyArrow, or without
     source = Source("any")
     source.__dict__["raw"] = content or b" "
     try:
@@ -139,10 +140,17 @@ def _strings(document: Any, depth: int = 0) -> list[tuple[str, int, str]]:
 
 @given(document=_documents, indent=st.sampled_from([None, 0, 3]), ascii_only=st.booleans())
 def test_tokens_are_the_strings_of_the_document(document: Any, indent: int | None, ascii_only: bool) -> None:
+    content = json.dumps(document, indent=indent, ensure_ascii=ascii_only).encode()
     try:
-        found = tokens(json.dumps(document, indent=indent, ensure_ascii=ascii_only).encode())
+        found = tokens(content)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("dstbench.readers.tokens._PYARROW_PAYS", 0)
+            by_pyarrow = tokens(content)
     except Unusual:
         return
+    assert by_pyarrow.words.words.equals(found.words.words)
+    assert (by_pyarrow.words.code == found.words.code).all()
+    assert (by_pyarrow.gap == found.gap).all()
     kinds = ["value" if kind >= Kind.VALUE else Kind(kind).name for kind in found.kind]
     assert list(zip(found.words.strings(), found.depth, kinds, strict=True)) == _strings(document)
 
