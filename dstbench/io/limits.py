@@ -46,6 +46,8 @@ RATIO: Final = Limit("DSTBENCH_MAX_RATIO", 200)
 SPREAD: Final = Limit("DSTBENCH_MAX_SPREAD", 50)
 #: Turn numbers, counted from each dialogue's first to its last turn, for each row, beyond `FREE`.
 NUMBERS: Final = Limit("DSTBENCH_MAX_NUMBERS", 50)
+#: Unpacked bytes beyond which the ratio is limited: small files with many equal keys may shrink to a hundredth.
+FREE_BYTES: Final = 64_000_000
 #: Seconds that a query may take.
 SECONDS: Final = Limit("DSTBENCH_MAX_QUERY_SECONDS", 600)
 #: Megabytes that memory may grow by during a query.
@@ -54,8 +56,6 @@ MEMORY: Final = Limit("DSTBENCH_MAX_QUERY_MEMORY", 8192)
 _MOST_THREADS: Final = 1024
 _THREADS: Final = "POLARS_MAX_THREADS"
 LIMITS: Final = (UNPACKED, RATIO, SPREAD, NUMBERS, SECONDS, MEMORY)
-#: Unpacked bytes beyond which the ratio is limited: small files with many equal keys may shrink to a hundredth.
-FREE_BYTES: Final = 64_000_000
 #: Number of rows, or of turn numbers, that is never refused.
 FREE: Final = 10_000_000
 

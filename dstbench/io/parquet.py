@@ -80,8 +80,8 @@ def scan(file: File) -> Scanned:
     with reading(file.name):
         with file.path.open("rb") as stream:
             height, texts = _check(stream, file.error, at_once=False)
-        # The working folder may change before the rows are read.
-        return Scanned(pl.scan_parquet(utf8_path(file.path.absolute()), glob=False), height, texts)
+        path = utf8_path(file.path.absolute())  # the working folder may change before the rows are read
+        return Scanned(pl.scan_parquet(path, glob=False), height, texts)
 
 
 def read(file: File, content: bytes | None = None) -> pl.DataFrame:
@@ -155,6 +155,8 @@ def write(
 
     columns = schema.to_frame().to_arrow().schema
     columns = columns.with_metadata({**(columns.metadata or {}), **(texts or {})})
+    # Uncompressed, files are 1.8 times as large, with LZ4 1.3 times, and scored in 0.9 to 1 of the time. Checksums of
+    # pages take a thousandth of a file and no time that shows; they are for other readers, ours are in the footer.
     with replacing(Path(path)) as temporary:
         with (
             pa.OSFile(os.fsencode(temporary), "wb") as file,  # closed even if closing the writer fails

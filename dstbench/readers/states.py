@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 
 import numpy as np
@@ -170,12 +170,18 @@ def noting_vanishing_slots(states: States) -> States:
     )
 
 
+def _completed_with_doubts(complete: Callable[[States], States], gold: States) -> States:
+    return noting_doubts(complete(gold))
+
+
 def noting_doubts(states: States) -> States:
     """The states with notes on what is read as it stands, but is hardly meant.
 
     That is, in at least a hundredth of the dialogues, if they are of some length, that most states are empty, not only
     those before the first value, although the file has values; and slots or values that look like states or lists.
     """
+    if states.complete is not None:
+        return replace(states, complete=partial(_completed_with_doubts, states.complete))
     notes = []
     for side in [] if states.only else sides_of(states)[: 1 if states.either else None]:
         empty = pl.Series(np.bincount(side.cells["at"].to_numpy(), minlength=side.turns.height) == 0, dtype=pl.Boolean)

@@ -91,8 +91,7 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
     """
     if isinstance(item, (str, PathLike)):
         file = File(str(item))
-        run = _parquet(name, file, options) if file.is_parquet else None
-        return read_file(file, options, split) if run is None else run
+        return _parquet(name, file, options, split) if file.is_parquet else read_file(file, options, split)
     if isinstance(item, Run):
         return item if item.name == name else replace(item, name=name)  # what it keeps is of use again
     if _is_frame(item):
@@ -142,22 +141,22 @@ def renamed(states: States, options: ReadOptions) -> States:
     return replace(under_other_names, notes=with_notes_on(states, unused).notes)
 
 
-def _parquet(name: str, file: File, options: ReadOptions) -> Run | None:
+def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> Run | States:
     """The run in a Parquet file: scanned as it is if dstbench wrote the file, otherwise sorted and checked.
 
-    None: the file holds records of turns.
+    If the file holds records of turns, their states.
     """
     if options.format == "records":
-        return None
+        return read_file(file, options, split)
+    if options.format is not None:
+        what = f"a Parquet file, not one of format {options.format}"
+        raise file.error(what, "omit --from: it is a long table")
     path = utf8_path(file.path.absolute())  # the working folder may change before the file is read
     with parquet.reading(file.name):
         stamp = stamp_of(path)
         table, height, texts = parquet.scan(file)
-        if options.format is None and not _is_long(table, options):
-            return None
-    if options.format is not None:
-        what = f"a Parquet file, not one of format {options.format}"
-        raise file.error(what, "omit --from: it is a long table")
+        if not _is_long(table, options):
+            return read_file(file, options, split)
     conformed = conform_long(table, source=file.name)
     try:
         footer = read_footer(texts)
