@@ -13,7 +13,7 @@ predictions. A file is a list of dialogues, or a dictionary of them by id.
 
 from collections.abc import Iterator
 from itertools import compress
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -27,6 +27,7 @@ from dstbench.readers.source import Source, T
 from dstbench.schema.core import BETWEEN
 
 _USER: Final = "USER"
+_Speaker: TypeAlias = Literal["USER", "SYSTEM", "User", "System", "user", "system"]
 
 
 class State(msgspec.Struct):
@@ -47,8 +48,12 @@ class Frame(msgspec.Struct):
 class Turn(msgspec.Struct):
     """A turn of either speaker."""
 
-    speaker: str
+    speaker: _Speaker
     frames: list[Frame]
+
+    def __post_init__(self) -> None:
+        if self.speaker.upper() == _USER and any(frame.state is msgspec.UNSET for frame in self.frames):
+            raise ValueError("a user turn whose frame has no `state`")
 
 
 class Dialogue(msgspec.Struct):

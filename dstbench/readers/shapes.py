@@ -6,14 +6,15 @@ in a shape is not decoded with the file; `state_texts` splits the states of all 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 from types import UnionType
-from typing import Annotated, Any, Final, TypeAlias, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
 
 import msgspec
+
+from dstbench.readers.json_stream import may_repeat_keys
 
 T = TypeVar("T")
 
@@ -32,7 +33,6 @@ NestedState: TypeAlias = dict[str, FlatState]
 PairsState: TypeAlias = Annotated[list[str], AS_TEXT]
 
 _UNIONS: Final = (UnionType, Union)  # the second, if a part is marked
-_HIDDEN: Final = re.compile(rb"\\u00(3[aA]|22)")  # a colon or a quotation mark in other letters
 _MOST_KEYS: Final = 100  # with more, the keys of an object are no names of fields
 #: What msgspec calls a type, and what our messages call it.
 _TYPES: Final = {
@@ -48,13 +48,18 @@ _TYPES: Final = {
 def with_texts(shape: Any, samples: Iterable[Any]) -> Any:
     """The shape with states as ``msgspec.Raw``, and with the keys that objects have beside those of the shape.
 
-    What is decoded then has all keys of the file, unless an object has one twice (`loses_keys`).
+    What is decoded then has all keys of the file (see `decode_whole`).
 
     Args:
         shape: A type, in msgspec's sense.
         samples: Some decoded values of this place in the file, which show the other keys.
+
+    Raises:
+        Unusual: There is no such shape.
     """
     origin, inner = get_origin(shape), get_args(shape)
+    if shape is float:  # may be longer when it is written again
+        raise Unusual
     if origin is Annotated:
         return msgspec.Raw if AS_TEXT in inner else shape
     if origin in _UNIONS:
@@ -88,17 +93,26 @@ def _struct_with_texts(shape: type[msgspec.Struct], samples: list[dict[str, Any]
         return shape
 
 
-def loses_keys(data: bytes, document: Any) -> bool:
-    """Whether objects of a text have keys that the decoded document lacks, as it does if a key is in an object twice.
+def decode_whole(data: bytes, shape: Any) -> Any:
+    """A document as this type, of which no key is lost.
 
     Args:
         data: Valid JSON without space between tokens.
-        document: The same, decoded.
+        shape: A type that keeps all keys; floats that it does not name become ``msgspec.Raw``.
+
+    Raises:
+        Unusual: An object may have a key twice, or a key that its type does not have.
+        msgspec.DecodeError: The document is of another type.
     """
-    if _encoded_size(document) == len(data):
-        return False
-    # Escapes and numbers have several spellings; but what stands before a colon is a key or, in both texts, a string.
-    return _HIDDEN.search(data) is not None or _count_keys(data) != _count_keys(msgspec.json.encode(document))
+    document = msgspec.json.Decoder(shape, float_hook=_as_written).decode(data)
+    # Written again, floats are as they were, and nothing else is longer than before. So a lost key makes it shorter.
+    if _encoded_size(document) != len(data) and may_repeat_keys(data, document):
+        raise Unusual
+    return document
+
+
+def _as_written(number: str) -> msgspec.Raw:
+    return msgspec.Raw(number.encode())
 
 
 def _encoded_size(document: Any) -> int:
@@ -109,13 +123,6 @@ def _encoded_size(document: Any) -> int:
     if isinstance(document, list):
         return 1 + max(len(document), 1) + sum(map(len, map(encode, document)))
     return len(encode(document))
-
-
-def _count_keys(data: bytes) -> int:
-    """The number of keys in JSON without space, and of strings that begin with a colon."""
-    if b"\\" in data:
-        data = data.replace(rb"\\", b"").replace(rb"\"", b"")
-    return data.count(b'":')
 
 
 def are_texts(states: Iterable[Any]) -> bool:
@@ -142,7 +149,7 @@ def parts_of(texts: Iterable[bytes], shape: type[T]) -> list[T]:
     data = b"[%b]" % b",".join(texts)
     try:
         content = msgspec.json.decode(data)
-        if not loses_keys(data, content):
+        if not may_repeat_keys(data, content):
             return msgspec.convert(content, list[shape])  # type: ignore[valid-type] # a type made at run time
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass
@@ -179,6 +186,10 @@ def first_misfit(value: Any, shape: Any, reason: str, path: tuple[Any, ...] = ()
     reason = reason.partition(" - at ")[0].partition(", got ")[0]
     if reason.startswith("Object missing required field"):
         reason = f"no {reason.rpartition(' ')[2]} here"
+    elif reason.startswith("Object contains unknown field"):
+        reason = f"unexpected key {reason.rpartition(' ')[2]} here"
+    elif get_origin(shape) is Literal:
+        reason = f"expected {' or '.join(get_args(shape))}"
     for kind, name in _TYPES.items():
         reason = reason.replace(f"Expected `{kind}`", f"expected {name}")
     return path, value, reason.replace("`", "")

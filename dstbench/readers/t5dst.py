@@ -16,7 +16,7 @@ from dstbench.conventions.slots import canonical_slot
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
 from dstbench.readers.format import FlatState, Format, PairsState, Source, StatesBuilder
 from dstbench.readers.key_names import name_sides
-from dstbench.readers.source import values
+from dstbench.readers.wrappers import values
 
 
 class Turn(msgspec.Struct):

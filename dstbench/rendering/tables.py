@@ -286,7 +286,7 @@ def escape_lines(paragraphs: Iterable[str], form: TableFormat) -> str:
     """Lines of text or Markdown, each with its line break, in which nothing that users wrote becomes markup."""
     escaped = markdown_text if form == "md" else plain_text
     width = screen().width if form == "text" else None
-    lines = (escaped(line, _LONGEST_LINE) for text in paragraphs for line in text.split("\n"))
+    lines = (escaped(line, _LONGEST_LINE) for line in paragraphs)
     return "".join(f"{wrapped(line, width)}\n" for line in lines)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dstbench.arrays import Floats
+from dstbench.schema.record import Shown
 from dstbench.stats.attainable import smallest_p_of_swaps
 from dstbench.stats.differences import TIE
 from dstbench.stats.resampling import Score, checked, multiply, scores_of, swaps
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Null:
+class Null(Shown):
     """A difference of two scores, and its values when dialogues are swapped by chance.
 
     Attributes:
@@ -48,7 +49,7 @@ class Null:
 
 
 @dataclass(frozen=True)
-class Randomisation:
+class Randomisation(Shown):
     """Sums of runs over the same dialogues: over all of them, and over those that each resample swaps.
 
     Attributes:

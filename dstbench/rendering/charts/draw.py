@@ -11,7 +11,7 @@ import re
 from typing import Any, Final
 from xml.etree import ElementTree as Xml
 
-from dstbench.io.escape import visible
+from dstbench.errors import visible
 from dstbench.rendering.charts.grammar import COLOURS, INK, LABEL, Chart, Spec, in_lines
 from dstbench.rendering.html import Markup
 from dstbench.typing import FigureFormat
