@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copyreg
 import re
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 When: TypeAlias = Literal["now", "before", "after"]
+#: Control characters, invisible ones, and those that change the direction of writing, as ranges of a pattern.
+HIDDEN: Final = "\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+#: One of them, or a surrogate, which no column can hold.
+UNSEEN: Final = re.compile(f"[{HIDDEN}\ud800-\udfff]")
 
 
 class DstbenchError(ValueError):
@@ -23,7 +28,9 @@ class DstbenchError(ValueError):
         dialogue: Id of the dialogue, as in the file.
         turn: The turn, as in the file.
         slot: The slot, as in the file.
-        hint: What the user can do about it.
+        hint: What the user can do about it; several lines in a sequence.
+
+    Whatever these texts hold, the message has only its own lines: control characters become escapes.
 
     >>> print(DstbenchError("the value is not a string", file="p.json", dialogue="MUL1", turn=2, hint="quote it"))
     p.json: the value is not a string (dialogue MUL1, turn 2)
@@ -38,18 +45,22 @@ class DstbenchError(ValueError):
         dialogue: str | None = None,
         turn: int | str | None = None,
         slot: str | None = None,
-        hint: str | None = None,
+        hint: str | Sequence[str] | None = None,
     ) -> None:
-        self.what, self.file, self.hint = what, file, hint
+        hints = [] if not hint else [hint] if isinstance(hint, str) else list(hint)
+        self.what, self.file, self.hint = what, file, "\n".join(hints) or None
         self.dialogue, self.turn, self.slot = dialogue, turn, slot
         places = {"dialogue": dialogue, "turn": turn, "slot": slot}
         place = [f"{key} {shortened(str(value), 200)}" for key, value in places.items() if value is not None]
         message = shortened(f"{file}: {what}" if file else what)
         if place:
             message += f" ({', '.join(place)})"
-        if hint:
-            message += "\nhint: " + "\n".join(map(shortened, hint.split("\n")))
-        super().__init__(message)
+        lines = [message, *(f"{'' if number else 'hint: '}{shortened(line)}" for number, line in enumerate(hints))]
+        super().__init__("\n".join(map(visible, lines)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As it is, for another process; made anew, its message would be escaped twice."""
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
     def in_file(self, file: str) -> DstbenchError:
         """The same error with the name of a file, unless it has one already or is about wrong usage.
@@ -100,7 +111,7 @@ class DstbenchWarning(UserWarning):
         self.text, self.file, self.run, self.when = text, file, run, when
         self.kind, self.count = kind or re.sub(r"\d[\d,.]*", "…", text), count
         place = file or run
-        super().__init__(f"{place}: {text}" if place else text)
+        super().__init__(visible(f"{place}: {text}" if place else text))
 
 
 def warn(what: str | DstbenchWarning, **about: Any) -> None:
@@ -149,6 +160,15 @@ def first_repeated(names: Iterable[str]) -> str | None:
             return name
         seen.add(name)
     return None
+
+
+def visible(text: str, keep: str = "") -> str:
+    r"""The text with control characters as escapes, except those in `keep`.
+
+    >>> print(visible("a\x1b[2Jb"))
+    a\x1b[2Jb
+    """
+    return UNSEEN.sub(lambda char: char[0] if char[0] in keep else char[0].encode("unicode_escape").decode(), text)
 
 
 def shortened(text: str, most: int = 1000) -> str:

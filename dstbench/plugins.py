@@ -93,7 +93,7 @@ class Plugins(Generic[T]):
                 if (declared := self._declared(name)) is not None:
                     yield name, self._get(declared), declared.origin
             except DstbenchError as error:
-                warn(str(error))
+                warn("; ".join(filter(None, [error.what, error.hint])))
 
     def of_modules(self) -> list[tuple[str, Any]]:
         """The names of what named modules have, and the things themselves, though they may not be usable."""

@@ -21,6 +21,7 @@ from dstbench.metrics import REGISTRY
 from dstbench.metrics import parse as parse_metric
 from dstbench.plugins import is_here
 from dstbench.schema.core import GROUPS
+from dstbench.schema.record import Shown
 
 # The keys of a signature in words.
 _MEANINGS: Final[Mapping[str, str]] = {
@@ -61,7 +62,7 @@ def meaning_of(key: str) -> str:
 
 
 @dataclass(frozen=True)
-class Signature:
+class Signature(Shown):
     """The parts of a signature.
 
     Attributes:

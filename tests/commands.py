@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import typer.main
 from typer.testing import CliRunner
 
 import dstbench.cli  # noqa: F401 (adds its commands)
@@ -18,13 +19,21 @@ from dstbench.metrics import parse
 #: Exit code, standard output, standard error.
 Result = tuple[int, str, str]
 _WIDTH = {"COLUMNS": "100"}
+_APP = typer.main.get_command(app)  # once: making all commands takes 30 ms
 
 
 def run(*words: str) -> Result:
     """A command in this process, which takes a tenth of the time that another process does."""
-    with forgetting_modules():
-        done = CliRunner().invoke(app, words, catch_exceptions=False, env=_WIDTH)
-    return done.exit_code, done.stdout, done.stderr
+    code = 0
+    with forgetting_modules(), CliRunner().isolation(env=_WIDTH) as streams:
+        try:
+            _APP.main(words, prog_name="dstbench")
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        out, err = (stream.getvalue().decode("utf-8", "replace") for stream in streams[:2])
+    return code, out, err
 
 
 @contextmanager

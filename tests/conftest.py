@@ -10,6 +10,9 @@ from hypothesis import Phase, settings
 
 from benchmarks.measured import find_data
 
+# Processes that tests start keep what Python compiles, as where nothing forbids it: compiling is a fifth of a start.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # HYPOTHESIS_PROFILE=long looks for hours where CI looks for a minute.
 settings.register_profile("default", deadline=None, max_examples=40)
 settings.register_profile("long", deadline=None, max_examples=5_000)

@@ -41,11 +41,11 @@ def test_the_two_commands_stand_alone_and_ci_runs_the_second() -> None:
     assert blocks[:2] == ["pip install uv && uv run dstbench demo\n", "uv run pytest\n"]
     assert "README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
-    assert set(re.findall(r"- run: (\S+)", workflow)) == {".ci/run", ".ci/versions"}
+    assert set(re.findall(r"- run: (\S+)", workflow)) == {".ci/run", ".ci/versions", ".ci/install"}
 
 
 #: Words with which a command begins.
-STARTS = ("dstbench", "uv", "pip", "ray", "ssh", "python", ".ci/run", ".ci/versions")
+STARTS = ("dstbench", "uv", "pip", "ray", "ssh", "python", ".ci/run", ".ci/versions", ".ci/install")
 
 #: Commands of the README that no test runs as they stand, and why.
 NOT_RUN = {
@@ -57,8 +57,10 @@ NOT_RUN = {
         "here they would have the same dialogues; tests/audit/test_missing_tables.py runs it"
     ),
     "uv run --with mutmut mutmut run": "takes hours",
-    "pip install .": "installs; .ci/versions does",
-    "pip install 'dstbench[ray]'": "installs; .ci/run does",
+    "pip install .": "installs; .ci/install does",
+    "pip install '.[ray]'": "installs; .ci/run does",
+    "pip install dstbench": "works once dstbench is on the index",
+    "pip install 'dstbench[ray]'": "the same",
     "ray start --head": "tests/scoring/test_ray.py starts a cluster of its own",
     "ray start --address=first:6379": "the same",
     "ssh first dstbench score /shared/model.parquet --engine ray --address auto": "the same, and scores on it",
@@ -70,6 +72,8 @@ NOT_RUN = {
     "python -m tests.test_public": "tests/test_public.py, likewise",
     ".ci/versions lowest-direct": "installs, and runs tests",
     ".ci/versions highest 3.13": "the same",
+    ".ci/install": "installs",
+    "uv build": ".ci/install does",
     "uv run python -m benchmarks.NAME": "all of them say what they do in a test of its own, below",
 }
 
@@ -187,6 +191,11 @@ def test_its_links_lead_to_chapters_and_it_is_of_this_version() -> None:
         assert (ROOT / link).is_file(), link
     assert f"version = {{{dstbench.__version__}}}" in README
     assert f"**{dstbench.__version__}**" in CHANGELOG
+    citation = (ROOT / ".github" / "CITATION.cff").read_text(encoding="utf-8")
+    (title,) = re.findall(r"^  title   = \{(.*)\},$", README, re.MULTILINE)
+    (authors,) = re.findall(r"^  author  = \{\{(.*)\}\},$", README, re.MULTILINE)
+    for line in (f'title: "{title}"', f"  - name: {authors}", f"version: {dstbench.__version__}"):
+        assert f"\n{line}\n" in citation
 
 
 def test_every_topic_is_listed_shown_and_linked() -> None:

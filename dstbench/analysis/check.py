@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final, NamedTuple, Unpack, get_args
 
 import polars as pl
@@ -25,14 +26,14 @@ from dstbench.schema.core import BETWEEN
 from dstbench.scoring.notes import spelling_remedy
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import open_under
-from dstbench.scoring.score import score_run
+from dstbench.scoring.score import values_of
 from dstbench.typing import Dontcare
 
 _METRICS: Final = "jga,sa,f1,fga,tla,aga,gca:counting=paper"
 # States count as turn-level if at least this share of predicted slots whose gold value stays is gone in the next turn;
 # in cumulative states it is a few per cent.
 _FORGETS: Final = 0.5
-_SPELLING: Final = normaliser(LOOSE)
+_SPELLING: Final = lru_cache(2**16)(normaliser(LOOSE))  # runs over one gold share most of their values
 #: The check that compares the turns of gold and predictions.
 COVERAGE: Final = "coverage"
 #: The check that accepts values in other spellings.
@@ -86,6 +87,7 @@ def check(
     rows = []
     wrong = replace(convention, missing="wrong")
     for run in open_under(wrong, data, **reading):
+        run.need_states("checks")
         rows += [(run.name, *finding) for finding in _checks(run, convention, allowed)]
     schema = dict.fromkeys(("run", "check", "status", "found", "short"), pl.String) | {
         "n": pl.UInt32,
@@ -97,21 +99,22 @@ def check(
 
 def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:
     yield from _gold(run)
+    counts = _value_counts(run)
     scores_of_gold = _scores(_derived(run, pl.col("gold")), _METRICS, convention)
     yield _gold_against_gold(scores_of_gold, convention)
-    yield from _first_alternative(run, scores_of_gold, convention)
-    yield from _floors(run, convention)
+    if counts["gold"].str.contains(BETWEEN, literal=True).any():
+        yield from _first_alternative(run, scores_of_gold, convention)
+    own = _scores(run, ",".join(_OF_FLOORS), convention)
+    yield from _floors(run, own, convention)
     yield _coverage(run)
-    counts = _value_counts(run)
     yield from _slots(counts)
     yield _cumulative(run)
-    yield from _values(counts, ontology, _remedied(run, convention))
-    yield _dontcare(run, counts, convention)
+    yield from _values(counts, ontology, _remedied(run, own["jga"], convention))
+    yield _dontcare(run, counts, own["jga"], convention)
 
 
 def _scores(run: Run, metrics: str, convention: Convention) -> dict[str, float | None]:
-    rows, _ = score_run(run, [parse(name) for name in metrics.split(",")], [], convention)
-    return dict(zip(rows["metric"], rows["value"], strict=True))
+    return values_of(run, [parse(name) for name in metrics.split(",")], convention)
 
 
 def _derived(run: Run, pred: pl.Expr) -> Run:
@@ -167,9 +170,8 @@ def _first_alternative(
     )
 
 
-def _remedied(run: Run, convention: Convention) -> _Check:
+def _remedied(run: Run, jga: float | None, convention: Convention) -> _Check:
     """The option that accepts values in other spellings, and the JGA that it gives; ``ok`` if JGA does not rise."""
-    jga = _scores(run, "jga", convention)["jga"]
     remedy = None if jga is None or convention.unit == "frame" else spelling_remedy(run, convention, jga)
     if jga is None or remedy is None:
         return _Check(SPELLED, "ok", "", "some values spelled differently")
@@ -178,11 +180,10 @@ def _remedied(run: Run, convention: Convention) -> _Check:
     return _Check(SPELLED, "warn", text, f"loses {lost} points by spelling", jga=remedy.jga)
 
 
-def _floors(run: Run, convention: Convention) -> Iterator[_Check]:
+def _floors(run: Run, own: Mapping[str, float | None], convention: Convention) -> Iterator[_Check]:
     before = (pl.col("dialogue") == pl.col("dialogue").shift(1)) & pl.col("slot").eq_missing(pl.col("slot").shift(1))
     nothing = pl.lit(None, pl.Categorical)
     old = pl.when(before & pl.col("slot").is_not_null()).then(pl.col("gold").shift(1))
-    own = _scores(run, ",".join(_OF_FLOORS), convention)
     for name, pred in zip(_FLOORS, (nothing, old), strict=True):
         floor = _scores(_derived(run, pred), ",".join(_OF_FLOORS), convention)
         reached = [words for m, words in _OF_FLOORS.items() if (own[m] or 0) <= (floor[m] or 0)]
@@ -285,15 +286,14 @@ def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None,
     yield _Check("gold with alternatives", "note" if named else "ok", _listed(named) or "none")
 
 
-def _dontcare(run: Run, counts: pl.DataFrame, convention: Convention) -> _Check:
+def _dontcare(run: Run, counts: pl.DataFrame, jga: float | None, convention: Convention) -> _Check:
     in_gold, in_pred = (
         sum(turns for value, turns in counts.select(side, "turns").drop_nulls().iter_rows() if is_dontcare(value))
         for side in ("gold", "pred")
     )
-    scores = ", ".join(
-        f"{rule} {_percent(_scores(run, 'jga', replace(convention, dontcare=rule))['jga'])}"
-        for rule in get_args(Dontcare)
-    )
+    others = {rule: replace(convention, dontcare=rule) for rule in get_args(Dontcare) if rule != convention.dontcare}
+    of_rules = {convention.dontcare: jga} | {rule: _scores(run, "jga", c)["jga"] for rule, c in others.items()}
+    scores = ", ".join(f"{rule} {_percent(of_rules[rule])}" for rule in get_args(Dontcare))
     return _Check("dontcare", "note", f"{in_gold:,} slots in gold, {in_pred:,} predicted; jga by rule: {scores}")
 
 

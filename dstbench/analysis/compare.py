@@ -23,6 +23,7 @@ import polars as pl
 from dstbench import stats
 from dstbench.analysis.paired import Paired, pair_up
 from dstbench.analysis.verdicts import judge, untestable
+from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError, did_you_mean, warn
@@ -179,12 +180,13 @@ def resample(
                 seeds = {"runs": len(runs), "sd": _sd([of_runs[run].observed for run in runs])}
                 estimate = of_model.estimate(design.level)
                 means.append({**of_metric, "model": model, "value": estimate.value, **seeds, **_interval(estimate)})
+        of_dialogues = score(paired.sums.reshape(-1, len(paired.statistics))).reshape(paired.sums.shape[:2])
         nulls: list[Null] = []
         rows: list[Row] = []
         for a, b in pairs:
             difference = replicates[a] - replicates[b]
             estimate = difference.estimate(design.level)
-            counted = _count_dialogues(paired, metric, a, b) if randomisation else {}
+            counted = _count_dialogues(paired, metric, of_dialogues, a, b) if randomisation else {}
             if randomisation:
                 nulls.append(randomisation.null(score, a, b, counted["discordant"]))
             else:
@@ -227,11 +229,13 @@ def _centred(difference: Replicates) -> Null:
     return Null(difference.observed, resampled - (defined.mean() if len(defined) else 0.0), TIE * difference.scale)
 
 
-def _count_dialogues(paired: Paired, metric: Metric, first: int, second: int) -> Row:
-    """The numbers of dialogues that the first run wins, ties or loses, that are unscored, and whose sums differ."""
-    score, (one, other) = paired.score(metric), paired.sums[[first, second]]
-    counts = stats.tally(score(one), score(other))
-    own = [paired.statistics.index(name) for name in stats_of(metric)]
+def _count_dialogues(paired: Paired, metric: Metric, scores: Floats, first: int, second: int) -> Row:
+    """The numbers of dialogues that the first run wins, ties or loses, that are unscored, and whose sums differ.
+
+    `scores`: those of each run's dialogues in this metric.
+    """
+    counts = stats.tally(scores[first], scores[second])
+    own, (one, other) = [paired.statistics.index(name) for name in stats_of(metric)], paired.sums[[first, second]]
     return {
         "wins": counts.wins,
         "ties": counts.ties,

@@ -46,7 +46,7 @@ from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES, RATED, RATED_DIFFERENCES
 from dstbench.schema.core import TURNS
 from dstbench.schema.record import Record
-from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.partitions import Part, over_layouts
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
 from dstbench.scoring.turn_table import to_turns
@@ -308,8 +308,12 @@ def _of_run(
         table, signatures = per_dialogue(run, metrics, convention)
     else:
         needed = {"dialogue", "turn", "number", *columns, *columns_of_scored(convention)}
-        parts = over_partitions(run, lambda part: scored_turns(to_turns(part, convention, columns=needed), convention))
-        table, signatures = with_scores(pl.concat(parts), ["dialogue", "turn"], run, metrics, convention)
+
+        def of_part(part: Part) -> pl.DataFrame:
+            return scored_turns(to_turns(part.layout(), convention, columns=needed), convention)
+
+        turns = pl.concat(over_layouts(run, of_part))
+        table, signatures = with_scores(turns, ["dialogue", "turn"], run, metrics, convention)
     keys = ("dialogue", "turn")[: 1 + (per == "turn")]
     return table.select(*dict.fromkeys((*keys, *variables))), signatures
 

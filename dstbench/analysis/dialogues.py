@@ -16,14 +16,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from dstbench.conventions.convention import Convention
 from dstbench.metrics import Metric
+from dstbench.runs.layout import Layout, row_changes
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES
 from dstbench.scoring.notes import warn_of_alternatives
-from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.partitions import over_layouts
 from dstbench.scoring.score import score_run
 from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
 from dstbench.scoring.turn_table import to_turns
@@ -31,7 +33,7 @@ from dstbench.scoring.turn_table import to_turns
 #: Number of equal parts of a dialogue in which first failures are counted.
 FAILURE_BINS: Final = 10
 _COLUMNS: Final = (
-    *("dialogue", "number", "turn", "n_gold", "n_pred", "n_correct", "n_union"),
+    *("dialogue", "number", "n_gold", "n_correct", "n_union"),
     *("gca_wrong", "gca_missed", "gca_over"),
 )
 
@@ -44,7 +46,7 @@ def per_dialogue(run: Run, metrics: Sequence[Metric], convention: Convention) ->
         dialogue, without dialogues that have no scored turn; and the signature of each metric (run, metric, unit,
         signature).
     """
-    table = pl.concat(over_partitions(run, lambda part: _of_partition(part, convention)))
+    table = pl.concat(over_layouts(run, lambda part: _of_partition(part.layout(), convention)))
     table = table.select(pl.lit(run.name).alias("run"), pl.all())
     return with_scores(table, ["dialogue"], run, metrics, convention)
 
@@ -66,43 +68,44 @@ def with_scores(
     return table.join(scores, on=keys, how="left", maintain_order="left"), signatures
 
 
-def _of_partition(part: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+def _of_partition(rows: Layout, convention: Convention) -> pl.DataFrame:
     columns = {*_COLUMNS, *columns_of_scored(convention)}
-    turns = scored_turns(to_turns(part, convention, columns=columns), convention)
-    counted = turns.select(
-        "dialogue",
-        "number",
-        wrong_slots=pl.col("n_union") - pl.col("n_correct"),
-        n_gold="n_gold",
-        m=pl.sum_horizontal(pl.col("gca_wrong", "gca_missed", "gca_over").cast(pl.Int64)),
+    turns = scored_turns(to_turns(rows, convention, columns=columns), convention)
+    # In NumPy, as Polars evaluates expressions of several rows group by group.
+    column = {name: turns[name].to_numpy().astype(np.int64) for name in _COLUMNS[1:]}
+    starts = np.flatnonzero(row_changes(column["number"]))
+    size = np.diff(starts, append=turns.height)
+    ends, t = starts + size - 1, np.arange(turns.height) - np.repeat(starts, size)
+    wrong_slots = column["n_union"] - column["n_correct"]
+    wrong = wrong_slots > 0
+    m = column["gca_wrong"] + column["gca_missed"] + column["gca_over"]
+    of_dialogue = np.add.reduceat(m, starts)
+    sums = pl.DataFrame(
+        {
+            "dialogue": turns["dialogue"].gather(starts),
+            "n": size,
+            "wrong_turns": np.add.reduceat(wrong.astype(np.int64), starts),
+            "ends_wrong": wrong[ends],
+            "wrong_slots_last": wrong_slots[ends],
+            "first_wrong": np.minimum.reduceat(np.where(wrong, t, np.repeat(size, size)), starts),  # n: there is none
+            "n_gold_max": np.maximum.reduceat(column["n_gold"], starts),
+            "M": of_dialogue,
+            "S": np.add.reduceat(t * m, starts),
+            "squares": np.add.reduceat(m * m, starts),
+            "differences": np.add.reduceat(np.abs(np.repeat(size, size) * m - np.repeat(of_dialogue, size)), starts),
+        }
     )
-    n, m, t, wrong = pl.len().cast(pl.Int64), pl.col("m"), pl.int_range(pl.len()), pl.col("wrong_slots") > 0
-    sums = counted.group_by("number", maintain_order=True).agg(
-        dialogue=pl.col("dialogue").first(),
-        n=n,
-        wrong_turns=wrong.sum(),
-        ends_wrong=wrong.last(),
-        wrong_slots_last=pl.col("wrong_slots").last(),
-        first_wrong=t.filter(wrong).first(),
-        rights_after=(~wrong & (t > t.filter(wrong).first())).sum(),
-        n_gold_max=pl.col("n_gold").max(),
-        M=m.sum(),
-        S=(t * m).sum(),
-        squares=(m * m).sum(),
-        differences=(n * m - m.sum()).abs().sum(),
-    )
-    fails = pl.col("ends_wrong")
-    n, first = pl.col("n"), pl.col("first_wrong")
+    n, first, wrong_turns, fails = (pl.col(name) for name in ("n", "first_wrong", "wrong_turns", "ends_wrong"))
     table = sums.select(
         "dialogue",
         n.alias("turns"),
         "wrong_turns",
         "ends_wrong",
         "wrong_slots_last",
-        first.alias("first_wrong"),
+        pl.when(first < n).then(first).alias("first_wrong"),
         pl.when(fails).then(first / n).alias("first_failure"),
         pl.when(fails).then(FAILURE_BINS * first // n).alias("first_failure_bin"),
-        pl.when(fails).then(pl.col("rights_after") > 0).alias("recovered"),
+        pl.when(fails).then(n - first > wrong_turns).alias("recovered"),  # not all turns from the first on are wrong
         "n_gold_max",
         pl.col("M").alias("mistakes"),
         **_tail_orientation(),

@@ -19,7 +19,7 @@ from dstbench.metrics import Metric, score_of, stats_of
 from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.run import Run
 from dstbench.scoring.notes import warn_of_scores
-from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.partitions import Part, over_layouts
 from dstbench.scoring.score import score_run, warn_of_frames
 from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
 from dstbench.scoring.sums import Sums, resolve
@@ -153,10 +153,11 @@ def _gold_of_turns(run: Run, convention: Convention) -> pl.DataFrame:
     """The scored turns, each with a hash of the changes in its gold."""
     columns = {"number", *_TURN, "gold_hash", *columns_of_scored(convention)}
 
-    def of_part(part: pl.DataFrame) -> pl.DataFrame:
-        return scored_turns(to_turns(part, convention, columns=columns), convention).select(*_TURN, "gold_hash")
+    def of_part(part: Part) -> pl.DataFrame:
+        turns = to_turns(part.layout(), convention, columns=columns)
+        return scored_turns(turns, convention).select(*_TURN, "gold_hash")
 
-    return pl.concat(over_partitions(run, of_part))
+    return pl.concat(over_layouts(run, of_part))
 
 
 def _first_slot(one: Run, other: Run, place: dict[str, object]) -> tuple[str | None, str, str]:

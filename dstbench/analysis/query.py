@@ -7,6 +7,7 @@ undefined scores are null. A query changes nothing.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any, Final, Unpack
@@ -17,8 +18,10 @@ from dstbench.analysis.dialogues import per_dialogue
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_dialogue, canonical_slot
-from dstbench.errors import UsageError, did_you_mean
+from dstbench.errors import DstbenchError, UsageError, did_you_mean
 from dstbench.io.files import File
+from dstbench.io.limits import MEMORY, SECONDS, peak_memory
+from dstbench.io.parquet import UNREADABLE
 from dstbench.io.tables import read_typed
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.frames import IS_FRAME
@@ -28,7 +31,7 @@ from dstbench.schema.analysis import DIALOGUES, SLOT_CLASSES
 from dstbench.schema.core import LONG, SCORES, TURNS
 from dstbench.scoring.error_classes import list_classes
 from dstbench.scoring.notes import warn_of_alternatives
-from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.partitions import over_layouts, over_partitions
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics, score_run
 from dstbench.scoring.turn_table import to_turns
@@ -39,6 +42,13 @@ _READING_WORDS: Final = ("SELECT", "WITH", "FROM", "VALUES", "EXPLAIN", "SHOW")
 _FILE_FUNCTION: Final = re.compile(r"\b((?:read|scan)_\w+)[\"`\s]*(?:\(|--|/\*)", re.IGNORECASE)
 _OF_RUNS: Final = ("long", "classes", "turns", "dialogues", "scores")
 _UNQUOTED_USER: Final = re.compile(r'(?<!["`])\buser\b(?!["`])', re.IGNORECASE)
+# Far above those of any query that is written by hand; Polars takes seconds for so many.
+_MOST_CHARACTERS: Final = 100_000
+_MOST_OPERATORS: Final = 500
+_MOST_TABLES: Final = 100
+_QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
+_OPERATOR: Final = re.compile(r"[-+*/%|&^<>=!~:(\[]+|\b(?:and|or|not|is|in|like|between|case|when)\b", re.IGNORECASE)
+_TABLE: Final = re.compile(r"\b(?:select|join)\b", re.IGNORECASE)
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _COMMENT: Final = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -73,8 +83,8 @@ def query(
         The rows that the query selects.
 
     Raises:
-        UsageError: The query cannot be understood; the hint lists tables and columns.
-        DstbenchError: Data cannot be used.
+        UsageError: The query cannot be understood; the hint lists tables and columns. Or it is too long.
+        DstbenchError: Data cannot be used, or the query takes more time or memory than `io.limits` allows.
 
     >>> states = [{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north", "taxi-departure": "pub"},
     ...            "pred": {"hotel-area": "south"}}]
@@ -95,9 +105,9 @@ def query(
     answer = _ask(sql, _tables(runs, chosen, convention, schemas) | own)
     try:
         for run in runs:
-            run.check()
-        return answer.collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
+            run.check(0, run.cuts[-1])
+        return _within_limits(answer)
+    except UNREADABLE as error:
         raise _fault(sql, error, schemas | of_own) from None
     finally:
         for run in runs:
@@ -153,7 +163,7 @@ def _tables(
 
     makers: dict[str, Callable[[Run], pl.DataFrame]] = {
         "classes": lambda run: pl.concat(over_partitions(run, lambda part: list_classes(part, convention))),
-        "turns": lambda run: pl.concat(over_partitions(run, lambda part: to_turns(part, convention))),
+        "turns": lambda run: pl.concat(over_layouts(run, lambda part: to_turns(part.layout(), convention))),
         "dialogues": lambda run: per_dialogue(run, metrics, convention)[0],
         "scores": scores,
     }
@@ -174,8 +184,39 @@ def _conform(table: pl.LazyFrame, run: Run, schema: pl.Schema) -> pl.LazyFrame:
     return named.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
 
+def _within_limits(answer: pl.LazyFrame) -> pl.DataFrame:
+    """The rows of a query, which a cross join may make any number of; Polars itself has no limits."""
+    began, memory = time.monotonic(), peak_memory()
+    running = answer.collect(background=True)
+    while (rows := running.fetch()) is None:
+        for what, value, limit in (
+            ("seconds", time.monotonic() - began, SECONDS),
+            ("MB of memory", peak_memory() - memory, MEMORY),
+        ):
+            if value > limit.value:
+                running.cancel()  # Polars ends it at its next step, or with the process
+                hint = f"has it a condition for each join? if it is right so, set {limit.variable} to more"
+                raise DstbenchError(f"the query takes more than {limit.value:,} {what}", hint=hint)
+        time.sleep(min(0.05, (time.monotonic() - began) / 20))
+    return rows
+
+
+def _refuse_long(sql: str) -> None:
+    """Refuse a query that Polars would take minutes to parse, or, as it parses by recursion, end the process with."""
+    words = _COMMENT.sub(" ", _QUOTED.sub("''", sql))
+    for what, count, most in (
+        ("characters", len(sql), _MOST_CHARACTERS),
+        ("operators", len(_OPERATOR.findall(words)), _MOST_OPERATORS),
+        ("SELECT and JOIN", len(_TABLE.findall(words)), _MOST_TABLES),
+    ):
+        if count > most:
+            hint = f"at most {most:,}; a list of values fits into IN (…), or a table of its own (--table NAME=FILE)"
+            raise UsageError(f"the query has {count:,} {what}", hint=hint)
+
+
 def _check(sql: str, schemas: Mapping[str, pl.Schema]) -> None:
     """Refuse a query that changes tables, reads files, or names a table or column that does not exist."""
+    _refuse_long(sql)
     words = _COMMENT.sub(" ", sql).lstrip(" \t\r\n(").split(maxsplit=1)
     if not words:
         raise UsageError("the query is empty", hint='"SELECT slot, count(*) AS n FROM long GROUP BY slot"')
@@ -196,12 +237,12 @@ def _ask(sql: str, tables: Mapping[str, pl.LazyFrame]) -> pl.LazyFrame:
     try:
         answer = pl.SQLContext(tables, register_globals=False, eager=False).execute(sql)
         answer.collect_schema()
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except UNREADABLE as error:
         raise _fault(sql, error, schemas) from None
     return answer
 
 
-def _fault(sql: str, error: Exception, schemas: Mapping[str, pl.Schema]) -> UsageError:
+def _fault(sql: str, error: BaseException, schemas: Mapping[str, pl.Schema]) -> UsageError:
     """The error for a query that Polars refuses; its hint lists the columns of the tables."""
     message = str(error).splitlines()[0].partition("; valid columns")[0].removeprefix("sql parser error: ")
     named = [name for name in schemas if re.search(rf"\b(?:FROM|JOIN)\s+{name}\b", sql, re.IGNORECASE)] or list(schemas)
@@ -212,5 +253,5 @@ def _fault(sql: str, error: Exception, schemas: Mapping[str, pl.Schema]) -> Usag
         near = did_you_mean(unknown[1] or unknown[2], dict.fromkeys(columns) if unknown[1] else schemas)
     if any("user" in schemas[name] for name in named) and _UNQUOTED_USER.search(sql):
         near = 'the column is "user", in double quotes: without them, user is a word of SQL'
-    tables = "\n".join(f"table {name}: {', '.join(schemas[name])}" for name in named)
-    return UsageError(f"the query fails: {message}", hint=f"{near}\n{tables}" if near else tables)
+    tables = [f"table {name}: {', '.join(schemas[name])}" for name in named]
+    return UsageError(f"the query fails: {message}", hint=[*([near] if near else []), *tables])

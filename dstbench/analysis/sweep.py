@@ -6,19 +6,21 @@ import logging
 import math
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple, Self, Unpack
 
 import polars as pl
 
+from dstbench.conventions.choices import SIGNED
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.files import Table
 from dstbench.conventions.profiles import PROFILES, profile, suits
 from dstbench.errors import UsageError, warn
-from dstbench.metrics import Metric, parse_all
+from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.runs.open import Data, Reading
 from dstbench.scoring.scope import check_scope, gold_counts, open_under
 from dstbench.scoring.score import score_run
-from dstbench.signature import parse
+from dstbench.signature import parse, sign
 
 _LOG: Final = logging.getLogger(__name__)
 # Settings in a signature that are not choices of the convention, but follow from it.
@@ -68,6 +70,7 @@ def sweep(
     tables = []
     for run in open_under(profile("verbatim"), data, **reading):
         scored: list[pl.DataFrame] = []
+        scores: dict[Convention, pl.DataFrame] = {}
         left_out: dict[str, list[str]] = {}
         slots = frozenset(gold_counts(run, profile("verbatim"))["slot"])
         for one in {c.scope_name: c for c in conventions.values() if not suits(c, slots)}.values():
@@ -77,8 +80,11 @@ def sweep(
             if reason := suits(convention, slots):
                 left_out.setdefault(reason, []).append(name)
                 continue
-            rows, _ = score_run(run, chosen, [], convention)
-            scored.append(rows.drop("exact", strict=False).with_columns(pl.lit(name).alias("profile")))
+            what = _what_counts(convention, chosen)
+            if what not in scores:
+                scores[what] = score_run(run, chosen, [], convention)[0].drop("exact", strict=False)
+            signatures = [_signed_under(convention, text) for text in scores[what]["signature"]]
+            scored.append(scores[what].with_columns(signature=pl.Series(signatures), profile=pl.lit(name)))
         if left_out:
             reasons = (f"{', '.join(names)} ({reason})" for reason, names in left_out.items())
             warn(f"left out {'; '.join(reasons)}", run=run.name)
@@ -125,6 +131,23 @@ def _convention(name: str, labels: str | Table | None, typos: str | Table | None
     convention = profile(name)
     takes_typos = "typos" in (*convention.gold_steps, *convention.pred_steps)
     return profile(name, labels=labels if name.startswith("trippy") else None, typos=typos if takes_typos else None)
+
+
+def _what_counts(convention: Convention, metrics: Sequence[Metric]) -> Convention:
+    """The convention without the choices that change no score of these metrics: two with the same are scored once."""
+    counts = {name for metric in metrics for stat in stats_of(metric).values() for name in stat.meta.root_names()}
+    return replace(
+        convention, name="", title="", metrics=None, missing="error",
+        wrong_costs=convention.wrong_costs if "n_charged_again" in counts else "once",
+        domain_turns=convention.domain_turns if convention.unit == "frame" else "gold",
+    )  # fmt: skip
+
+
+def _signed_under(convention: Convention, text: str) -> str:
+    """A signature with the choices of this convention."""
+    signature = parse(text)
+    others = {key: value for key, value in signature.settings.items() if key not in SIGNED}
+    return sign(signature.metric, convention.settings() | others)
 
 
 def _ordered(rows: pl.DataFrame, first: str) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from dstbench.cli.options import (
     TableOutput,
     named_values,
 )
-from dstbench.cli.output import as_path, as_text, check_outputs
+from dstbench.cli.output import as_path, as_text
 from dstbench.typing import NonUniformity, Per, Protocol, TailOrientation
 
 
@@ -207,6 +207,5 @@ def query(
     from dstbench.rendering.tables import render_answer
 
     own = named_values("--table", tables, "table and its file", "said=said.parquet", once=True) or {}
-    check_outputs(map(Path, own.values()), [table.output] if table.output else [])
     rows = dstbench.query(sql, runs.paths, metrics=metrics, profile=choices.convention(), tables=own, **runs.reading)
     return render_answer(rows, table.form, everything=everything)

@@ -21,7 +21,7 @@ from dstbench.cli.options import (
     listed_names,
     named_values,
 )
-from dstbench.cli.output import as_path, as_text, check_outputs
+from dstbench.cli.output import as_path, as_text
 from dstbench.typing import Preset, SlotOrder
 
 audits = typer.Typer(
@@ -161,7 +161,6 @@ def scores(
 
     golds = named_values("--version", version, "version and its gold", "2.1=gold.tsv", once=True) or {}
     versions = {name: as_path(Path(gold)) for name, gold in golds.items()}
-    check_outputs(map(Path, versions.values()), [table.output] if table.output else [])
     version_scores = dstbench.audit.scores(
         [as_path(run) for run in runs],
         versions,

@@ -17,11 +17,13 @@ from typing import Annotated, Any, Final, NamedTuple
 import typer
 
 from dstbench.cli.options import OptionGroup, TableOutput
-from dstbench.cli.output import Notes, check_outputs, emit, progress, reporting, say
+from dstbench.cli.output import Notes, as_path, emit, progress, reporting, say
 
 # The options that name a file and a folder to write; every other path is read.
 _OUTPUTS: Final = ("output", "log", "review", "manifest")
 _FOLDERS: Final = ("charts", "figures")
+# Options whose texts NAME=FILE name a file to read.
+_NAMED_FILES: Final = ("tables", "version")
 # Every command has them: any may have notes, or meet a name that is not built in.
 _VERBOSE: Final = inspect.Parameter(
     "verbose",
@@ -50,12 +52,14 @@ class Result(NamedTuple):
         written: Other files that the command has written, to be named on stderr.
         summary: A line for stderr.
         output: The file for `text`, in place of the one of `TableOutput`.
+        code: The exit code.
     """
 
     text: str | None = None
     written: Sequence[Path] = ()
     summary: str | None = None
     output: Path | None = None
+    code: int = 0
 
 
 def _may_run(name: str) -> bool:
@@ -106,7 +110,15 @@ def command(
             with ExitStack() as stack:
                 stack.callback(notes.tell)
                 with reporting(notes), progress(doing):
-                    check_outputs(*_inputs_and_outputs(options))
+                    from dstbench.io.limits import check_threads
+                    from dstbench.io.overwriting import guarding_inputs, refuse_overwriting
+
+                    check_threads()
+                    # Not of those that name files.
+                    texts = [value for option, value in options.items() if option not in _NAMED_FILES]
+                    _refuse_other_encodings([*texts, plugins])
+                    refuse_overwriting(*_paths(options, plugins))
+                    stack.enter_context(guarding_inputs())
                     if plugins:
                         from dstbench.plugins import use
 
@@ -126,6 +138,8 @@ def command(
                 notes.tell()
                 for line in [*(f"wrote {path}" for path in result.written), *filter(None, [result.summary])]:
                     say(line)
+                if result.code:
+                    raise typer.Exit(result.code)
 
         keyword = inspect.Parameter.KEYWORD_ONLY
         expanded: list[inspect.Parameter] = []
@@ -136,6 +150,9 @@ def command(
                     parameter, {parameter: (declared.annotation, declared.default)}
                 ).items()
             ]
+        for option in expanded:  # a file that may not be read is our error, as one that is not there
+            for info in getattr(option.annotation, "__metadata__", ()):
+                info.readable = False
         expanded += [_PLUGINS, _VERBOSE] if expanded else []
         run.__signature__ = inspect.Signature(expanded)  # type: ignore[attr-defined] # Typer makes options of it
         run.__annotations__ = {}  # otherwise Typer evaluates the function's own annotations several times
@@ -146,12 +163,36 @@ def command(
     return add
 
 
-def _inputs_and_outputs(options: dict[str, Any]) -> tuple[list[Path], list[Path]]:
-    """The files that options name to be read, and those to be written."""
-    inputs: list[Path] = []
+def _refuse_other_encodings(values: list[Any]) -> None:
+    """Refuse texts that are not UTF-8, which no table could hold; paths may be anything."""
+    from dstbench.errors import UsageError
+
+    texts = (text for value in values for text in (value if isinstance(value, (list, tuple)) else [value]))
+    for text in texts:
+        if isinstance(text, str) and text.encode("utf-8", "ignore").decode() != text:
+            raise UsageError(f"{text!r} is not UTF-8", hint="set the terminal, or the script, to UTF-8")
+
+
+def _paths(options: dict[str, Any], plugins: list[str] | None) -> tuple[list[Path], list[Path], list[Path]]:
+    """The paths that a command line names: to be read, files to be written, and folders to be written to.
+
+    Standard output is among them, as it may be a file, too.
+    """
+    inputs, files, folders = [], [Path("/dev/stdout")], []
     for option, value in options.items():
-        if option not in (*_OUTPUTS, *_FOLDERS):
-            inputs += [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, Path)]
-            if option.startswith("profile"):
-                inputs += [Path(name) for name in str(value).split(",") if name.endswith(".toml")]
-    return inputs, [options[option] for option in _OUTPUTS if isinstance(options.get(option), Path)]
+        values = [item for item in (value if isinstance(value, list) else [value]) if item is not None]
+        paths = [item for item in values if isinstance(item, Path)]
+        if option in _OUTPUTS:
+            files += [path for path in paths if str(path) != "-"]
+        elif option in _FOLDERS:
+            folders += paths
+        else:
+            inputs += [Path(as_path(path)) for path in paths]
+        if option in _NAMED_FILES:
+            inputs += [Path(item.partition("=")[2]) for item in values]
+        if option.startswith("profile"):
+            inputs += [Path(name) for item in values for name in item.split(",") if name.endswith(".toml")]
+    for name in ",".join(plugins or ()).split(","):
+        module = Path(name.strip().removesuffix(".py") if name.endswith(".py") else name.strip().replace(".", "/"))
+        inputs += [module, Path(f"{module}.py")] if name else []
+    return inputs, files, folders

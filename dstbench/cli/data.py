@@ -1,6 +1,5 @@
 """Commands that write tables of data, and lists: convert, contexts, demo, ls."""
 
-import io
 import warnings
 from pathlib import Path
 from typing import Annotated, Final
@@ -74,14 +73,11 @@ def contexts(
 ) -> Result:
     """Write the utterances of each turn, as a table (Parquet). It can be joined to a long table."""
     require_parquet(output, "a table of contexts")
-    from dstbench.io.atomic import replacing
+    from dstbench.io.parquet import write
     from dstbench.readers.contexts import contexts as read_contexts
 
     table = read_contexts([as_path(path) for path in files], split, format=from_format)
-    content = io.BytesIO()  # not to the file: on a full disk, Polars would say that the Parquet file is damaged
-    table.write_parquet(content)
-    with replacing(output) as part:
-        part.write_bytes(content.getvalue())
+    write(output, table.schema, [table])
     return Result(summary=f"{output}: {table['dialogue'].n_unique():,} dialogues, {table.height:,} turns")
 
 

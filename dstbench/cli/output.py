@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from rich.console import Console
 
@@ -52,13 +52,14 @@ class Notes:
 
 
 def _tell(kind: str, message: object) -> None:
-    from dstbench.errors import shortened
-    from dstbench.io.escape import visible  # so that no text of a file controls the terminal
+    from dstbench.errors import DstbenchError, shortened, visible  # so that no text of a file controls the terminal
     from dstbench.rendering.terminal import screen_of, wrapped
 
     width = screen_of(sys.stderr).width
-    lines = (visible(shortened(line, 4000)) for line in f"{kind}: {message}".split("\n"))
-    text = "\n".join(wrapped(line, width, " " * (len(kind) + 2)) for line in lines)
+    # Only an error has lines; it has escaped all other line breaks.
+    lines = f"{kind}: {message}".split("\n") if isinstance(message, DstbenchError) else [f"{kind}: {message}"]
+    shown = (visible(shortened(line, 4000)) for line in lines)
+    text = "\n".join(wrapped(line, width, " " * (len(kind) + 2)) for line in shown)
     if _spinners:  # it draws itself again below the text
         _spinners[-1].print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
     else:
@@ -86,7 +87,8 @@ def reporting(notes: Notes | None = None) -> Iterator[None]:
             raise typer.Exit(2 if isinstance(error, UsageError) else 1) from None
         except MemoryError:
             kept.tell()
-            _tell("error", "there is not enough memory for this\nhint: convert the files to a long table, one by one")
+            hint = "convert the files to a long table, one by one"
+            _tell("error", DstbenchError("there is not enough memory for this", hint=hint))
             raise typer.Exit(1) from None
         except BaseException:  # interrupted
             kept.tell()
@@ -161,17 +163,6 @@ def require_parquet(output: Path, what: str) -> None:
         raise UsageError(f"{output}: {what} is written as Parquet", hint=f"-o {output.stem}.parquet")
 
 
-def check_outputs(inputs: Iterable[Path], outputs: Sequence[Path]) -> None:
-    """Refuse to write over a file that is read, or to write two results to one file."""
-    from dstbench.errors import UsageError
-
-    for output in outputs:
-        if os.path.exists(output) and any(_is_same(output, path) for path in inputs):
-            raise UsageError(f"{output} is read and would be written over", hint="name another file")
-    if len({output.absolute() for output in outputs}) < len(outputs):
-        raise UsageError("two files to write have one name", hint="give each a name of its own")
-
-
 def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
     """Write files (name to content) to a folder, which is made if there is none, and return their paths."""
     from dstbench.errors import DstbenchError
@@ -191,7 +182,7 @@ def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
 
 def say(text: str) -> None:
     """Write a line to stderr, escaped so that no file's name controls the terminal."""
-    from dstbench.io.escape import visible
+    from dstbench.errors import visible
 
     typer.echo(visible(text), err=True)
 
@@ -218,12 +209,5 @@ def emit(text: str, output: Path | None) -> None:
 
 def discard_output() -> None:
     """Redirect stdout to nowhere: its buffer holds what could not be written, and would fail again at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    """Whether two paths are of one file; False if one cannot be looked at."""
-    try:
-        return one.samefile(other)
-    except OSError:
-        return False
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())

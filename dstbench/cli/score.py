@@ -147,15 +147,17 @@ def check(
     everything: Annotated[
         bool, typer.Option("--all", help="Explain all outcomes of several runs also as text.")
     ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a check fails, as for a script.")] = False,
     runs: Runs,
     table: TableOutput,
     choices: ConventionChoices,
-) -> str:
+) -> Result:
     """Check runs before you believe their scores. Looks at floors, coverage, slots, values and cumulative states."""
-    from dstbench.rendering.checks import render_checks
+    from dstbench.rendering.checks import failed, render_checks
 
     rows = dstbench.check(runs.paths, profile=choices.convention(), ontology=as_text(ontology), **runs.reading)
-    return render_checks(rows.drop("short", "n", "jga"), table.form, everything=everything)
+    text, failures = render_checks(rows.drop("short", "n", "jga"), table.form, everything=everything), failed(rows)
+    return Result(text, summary=failures, code=1 if strict and failures else 0)
 
 
 @command(app, doing="reading", example="signature 'jga|profile:trade@faithful.1|…' 'jga|profile:verbatim.1|…'")

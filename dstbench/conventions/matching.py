@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from dstbench.conventions.files import Table
@@ -81,6 +82,7 @@ def _levenshtein(gold: str, pred: str) -> float:
     return 1 - Levenshtein.distance(gold, pred) / max(len(gold), len(pred), 1)
 
 
+@lru_cache(2**16)  # several conventions ask for it, and it takes longer than all else that is done to two values
 def _partial(gold: str, pred: str) -> float:
     from difflib import SequenceMatcher
 

@@ -134,6 +134,10 @@ def normaliser(steps: Iterable[str], table: Table | None = None) -> Callable[[st
     chosen = [correct if name == "typos" else STEPS[name].function for name in steps]
 
     def normalise(slot: str, value: str) -> str:
+        if BETWEEN not in value:  # most values, so it need not take long
+            for step in chosen:
+                value = step(slot, value)
+            return value
         parts = alternatives(value)
         if "first" in steps:
             parts = parts[:1]

@@ -172,9 +172,10 @@ def domain_of(slot: str) -> str:
     return slot.partition("-")[0]
 
 
-# Patterns of MultiWOZ's dialogue ids: its own, and also those of ConvLab-3.
-_OWN_ID: Final = r"^(?:P?MUL|S?SNG|WOZ)[0-9]+$"
-_MULTIWOZ_ID: Final = rf"{_OWN_ID}|^multiwoz2[0-9]-"
+#: The pattern of MultiWOZ's canonical dialogue ids.
+OWN_ID: Final = r"^(?:P?MUL|S?SNG|WOZ)[0-9]+$"
+# Also those of ConvLab-3.
+_MULTIWOZ_ID: Final = rf"{OWN_ID}|^multiwoz2[0-9]-"
 
 
 def are_multiwoz(dialogues: pl.Series) -> bool:
@@ -194,4 +195,4 @@ def canonical_dialogue(dialogue: pl.Expr) -> pl.Expr:
     ['PMUL4234', 'MUL0484', 'SNG0073', '1_00000', 'my.json']
     """
     bare = dialogue.str.to_uppercase().str.strip_suffix(".JSON")
-    return pl.when(bare.str.contains(_OWN_ID)).then(bare).otherwise(dialogue)
+    return pl.when(bare.str.contains(OWN_ID)).then(bare).otherwise(dialogue)

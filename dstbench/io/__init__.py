@@ -1,1 +1,1 @@
-"""Files and texts of any content: `files`, `archives` and their `limits`, `atomic` writes, `escape` for safe output."""
+"""Files and texts of any content: `files`, `archives`, `parquet`, their `limits`, `atomic` writes, `escape`."""

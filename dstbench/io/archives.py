@@ -21,14 +21,13 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from dstbench.errors import DstbenchError, UsageError, first_repeated
+from dstbench.io.limits import FREE_BYTES as _FREE
 from dstbench.io.limits import RATIO, UNPACKED
 
 #: How a zip starts: with a member, or, if it has none, with its table of contents.
 ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 
 _MB: Final = 10**6
-# Unpacked bytes beyond which the ratio is limited: small files with many equal keys may shrink to a hundredth.
-_FREE: Final = 64 * _MB
 
 _DAMAGES: Final = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile)
 # Bytes of an xz file's dictionary, far above those of `xz -9`.

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dstbench.errors import DstbenchError, warn
+from dstbench.io.overwriting import PART, PARTS, note_written, refuse_replacing
 
 try:
     import fcntl
@@ -31,7 +32,9 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
     Raises:
         DstbenchError: The folder does not exist or cannot be written to, or the disk is full.
+        UsageError: A command that is running has read the file (`overwriting.guarding_inputs`).
     """
+    refuse_replacing(path)
     target = Path(os.path.realpath(path))  # a link stays, and the file it points to is replaced
     if os.path.exists(target) and not os.path.isfile(target):
         raise DstbenchError("not a file that can be replaced", file=str(path), hint="name a file, or use > or |")
@@ -39,6 +42,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
         yield temporary
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
+            note_written(written.fileno())
 
 
 @contextmanager
@@ -69,6 +73,11 @@ def _replacing(path: str | Path, target: Path, create: Callable[[Path], None]) -
         raise cannot_write(path, error) from None
     finally:
         _remove(temporary)
+
+
+def parts_of(path: Path) -> Path:
+    """The hidden folder for what `path` is put together from."""
+    return path.with_name(f".{path.name}.{PARTS}")
 
 
 @contextmanager
@@ -118,7 +127,7 @@ def _tidy(folder: Path) -> None:
 
 def _remove_abandoned(folder: Path, name: str) -> None:
     """Remove the files that killed writers of a target have left in a folder; `name` is a pattern of the target."""
-    left = re.compile(rf"\.{name}\.[0-9a-f]{{16}}\.part")
+    left = re.compile(rf"\.{name}\.{PART}")
     with suppress(OSError):  # a missing folder is reported when it is written to; another process may remove files
         for path in map(folder.joinpath, filter(left.fullmatch, os.listdir(folder))):
             with _locked(path) as is_ours:

@@ -1,6 +1,6 @@
 r"""Texts of users, escaped so that no terminal, page or spreadsheet takes them for commands.
 
->>> print(visible("a\x1b[2Jb"), latex_text("50 % of a_b"))
+>>> print(plain_text("a\x1b[2Jb"), latex_text("50 % of a_b"))
 a\x1b[2Jb 50 \% of a\_b
 """
 
@@ -12,11 +12,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from dstbench.errors import shortened
+from dstbench.errors import HIDDEN, UNSEEN, shortened, visible
 
-# Control characters, invisible ones, and those that change the direction of writing.
-_RANGES: Final = "\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
-_UNSEEN: Final = re.compile(f"[{_RANGES}\ud800-\udfff]")  # and surrogates, which no column can hold
 _LATEX: Final[dict[str, str | int | None]] = {
     "\\": r"\textbackslash{}",
     **{letter: f"\\{letter}" for letter in "{}$&#_%"},
@@ -47,11 +44,6 @@ _NUMBER: Final = r"^[-+]?[0-9.,]*(?:[eE][-+]?[0-9]+)?$"
 _LIGATURE: Final = re.compile(r"([-,])(?=\1)")  # LaTeX makes two of them a dash or a quotation mark
 
 
-def visible(text: str, keep: str = "") -> str:
-    r"""The text with control characters as escapes (``\x1b``), except those in `keep`."""
-    return _UNSEEN.sub(lambda char: char[0] if char[0] in keep else char[0].encode("unicode_escape").decode(), text)
-
-
 def plain_text(text: str, most: int = 1000) -> str:
     """The text for one line of a terminal, shortened to `most` characters."""
     return visible(shortened(text, most))
@@ -74,7 +66,7 @@ def json_text(content: object, **how: Any) -> str:
     ["\u009b", "é"]
     """
     text = json.dumps(content, ensure_ascii=False, **{"indent": 1, **how})
-    return _UNSEEN.sub(lambda char: char[0] if char[0] == "\n" else f"\\u{ord(char[0]):04x}", text) + "\n"
+    return UNSEEN.sub(lambda char: char[0] if char[0] == "\n" else f"\\u{ord(char[0]):04x}", text) + "\n"
 
 
 def csv_text(table: pl.DataFrame) -> str:
@@ -97,7 +89,7 @@ def csv_text(table: pl.DataFrame) -> str:
 def _inert(texts: pl.Series) -> pl.Series:
     """Texts without control characters and formulas."""
     hidden = texts.unique().drop_nulls()
-    hidden = hidden.filter(hidden.str.contains(f"[{_RANGES}]"))
+    hidden = hidden.filter(hidden.str.contains(f"[{HIDDEN}]"))
     if len(hidden):
         texts = texts.replace(hidden, pl.Series([visible(text, keep="\t\n") for text in hidden], dtype=pl.String))
     is_formula = texts.str.contains(_FORMULA) & ~texts.str.contains(_NUMBER)

@@ -13,11 +13,34 @@ from typing import Any, BinaryIO, Final, Self, TypeVar
 from dstbench.errors import DstbenchError
 from dstbench.io import archives
 from dstbench.io.foreign import LOOKED_AT, Foreign, by_content, by_members, url
+from dstbench.io.overwriting import note_read
 
 T = TypeVar("T")
 
 _BOM: Final = b"\xef\xbb\xbf"
 _LOG: Final = logging.getLogger(__name__)  # the command line shows it as progress
+
+
+def path_text(path: str | os.PathLike[str]) -> str:
+    r"""A path as a text that a column or JSON can hold: what is not UTF-8 in it is escaped.
+
+    >>> print(path_text("caf\udce9.json"), path_text("café.json"))
+    caf\udce9.json café.json
+    """
+    return str(path).encode("utf-8", "backslashreplace").decode()
+
+
+def utf8_path(path: Path) -> str:
+    """The path for what opens files only by names in UTF-8: from the working directory, if nothing else is.
+
+    Raises:
+        DstbenchError: It has no such name.
+    """
+    for text in (str(path), os.path.relpath(path)):
+        if path_text(text) == text:
+            return text
+    hint = "rename it, or work in its folder"
+    raise DstbenchError("the path of a Parquet file must be UTF-8", file=path_text(path), hint=hint)
 
 
 class File:
@@ -29,7 +52,7 @@ class File:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.name = str(path)
+        self.name = path_text(path)
 
     def error(self, what: str, hint: str | None = None, **where: Any) -> DstbenchError:
         """A `DstbenchError` about this file."""
@@ -59,8 +82,8 @@ class File:
         """The name without folders and endings; the default name of a run."""
         path = self.path.absolute()
         if os.path.isdir(self.path):  # not Path.is_dir, which raises if permission is denied
-            return path.resolve().name
-        return path.with_suffix("").stem if path.suffix in (*archives.ENDINGS, ".zip") else path.stem
+            return path_text(path.resolve().name)
+        return path_text(path.with_suffix("").stem if path.suffix in (*archives.ENDINGS, ".zip") else path.stem)
 
     @property
     def is_folder(self) -> bool:
@@ -82,7 +105,7 @@ class File:
         """(path, bytes, modification time in ns) of the file, or of each in the folder, to notice changes."""
         paths = [self._place[0]] if not os.path.isdir(self.path) else sorted(self._walk())
         stats = [(os.path.abspath(path), self._guarded(path.stat)) for path in paths]
-        return [(path, stat.st_size, stat.st_mtime_ns) for path, stat in stats]
+        return [(path_text(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats]
 
     def sibling(self, *names: str) -> Self | None:
         """The file of the first of these names that exists in the same folder or zip."""
@@ -187,7 +210,9 @@ class File:
         if self.is_pipe:
             content = io.BytesIO(self._guarded(lambda: self._piped))
             return io.BufferedReader(content)
-        return self._guarded(lambda: self._place[0].open("rb"))
+        file = self._guarded(lambda: self._place[0].open("rb"))
+        note_read(file.fileno())
+        return file
 
     def _walk(self) -> Iterator[Path]:
         """The paths of all files in the folder and its subfolders, hidden ones included."""

@@ -48,6 +48,9 @@ _MARKS: Final = (
     (0, b"\x93NUMPY", Foreign("an array of NumPy", f"load it in Python and {_WRITE}")),
     (0, b"\x89HDF\r\n\x1a\n", Foreign("an HDF5 file", f"load it in Python and {_WRITE}")),
     (0, b"ARROW1\0\0", Foreign("an Arrow (Feather) file", "write it as Parquet")),
+    (0, b"\xff\xff\xff\xff", Foreign(
+        "an Arrow stream, as save_to_disk of datasets writes", "write it as Parquet: Dataset.to_parquet"
+    )),
     (0, b"SQLite format 3\0", Foreign("an SQLite database", f"query it in Python and {_WRITE}")),
     (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Foreign("an old Office file", _AS_CSV)),
     (0, b"%PDF-", Foreign("a PDF", "give the file that has the data")),

@@ -6,6 +6,7 @@ The defaults are far above what any real file needs. Input beyond a limit is ref
 from __future__ import annotations
 
 import os
+import sys
 from typing import Final, NamedTuple
 
 from dstbench.errors import UsageError
@@ -45,6 +46,39 @@ RATIO: Final = Limit("DSTBENCH_MAX_RATIO", 200)
 SPREAD: Final = Limit("DSTBENCH_MAX_SPREAD", 50)
 #: Turn numbers, counted from each dialogue's first to its last turn, for each row, beyond `FREE`.
 NUMBERS: Final = Limit("DSTBENCH_MAX_NUMBERS", 50)
-LIMITS: Final = (UNPACKED, RATIO, SPREAD, NUMBERS)
+#: Unpacked bytes beyond which the ratio is limited: small files with many equal keys may shrink to a hundredth.
+FREE_BYTES: Final = 64_000_000
+#: Seconds that a query may take.
+SECONDS: Final = Limit("DSTBENCH_MAX_QUERY_SECONDS", 600)
+#: Megabytes that memory may grow by during a query.
+MEMORY: Final = Limit("DSTBENCH_MAX_QUERY_MEMORY", 8192)
+# Threads beyond which no computation gains; Polars would start any number of them.
+_MOST_THREADS: Final = 1024
+_THREADS: Final = "POLARS_MAX_THREADS"
+LIMITS: Final = (UNPACKED, RATIO, SPREAD, NUMBERS, SECONDS, MEMORY)
 #: Number of rows, or of turn numbers, that is never refused.
 FREE: Final = 10_000_000
+
+
+def check_threads() -> None:
+    """Check the number of threads that the environment sets for Polars, before Polars starts them.
+
+    Raises:
+        UsageError: It is no number of threads, or an absurd one.
+    """
+    text = os.environ.get(_THREADS, "1")
+    if not (text.isascii() and text.isdecimal() and 0 < int(text[:9]) <= _MOST_THREADS):
+        raise UsageError(
+            f"{_THREADS}={text!r} is no number of threads from 1 to {_MOST_THREADS}",
+            hint="unset it for one per processor",
+        )
+
+
+def peak_memory() -> int:
+    """The most megabytes that this process has had in memory so far; 0 where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak // (10**6 if sys.platform == "darwin" else 10**3)  # bytes there, elsewhere kilobytes

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from dstbench.io import parquet
 from dstbench.io.files import File
 
 _SEPARATORS: Final = ",;\t"
@@ -55,10 +56,7 @@ def read_table(
             decimal commas and with decimal points.
     """
     if file.is_parquet:
-        try:
-            return FileTable(pl.read_parquet(file.path, glob=False), "row", 1)
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-            raise file.error(f"a damaged Parquet file: {str(error).splitlines()[0]}", "write it again") from None
+        return FileTable(parquet.read(file), "row", 1)
     rows, separator, content, head = _csv(file)
     for column in rows.columns if columns is None else columns:
         if f"{column}_duplicated_0" in rows.columns:  # as Polars calls a second column of a name
@@ -90,16 +88,25 @@ def read_pairs(file: File, hint: str) -> list[tuple[str, str]]:
     return [(one, other) for one, other in pairs]
 
 
+def separators(content: bytes) -> tuple[list[str], bytes]:
+    r"""The separators that a CSV file may have, the likeliest first, and its content without Excel's line about it.
+
+    >>> separators(b"sep=;\nid;turn\n"), separators(b'id;"a,b,c";turn\n')[0][0]
+    (([';'], b'id;turn\n'), ';')
+    """
+    if line := _SEPARATOR_LINE.match(content):
+        return [line[1].decode()], content[line.end() :]
+    first = _QUOTED.sub(b"", content.partition(b"\n")[0])
+    return sorted(_SEPARATORS, key=lambda sign: -first.count(sign.encode())), content
+
+
 def _csv(file: File, *, titles: bool = True) -> tuple[pl.DataFrame, str, bytes, int]:
     """The table in a CSV file, its separator, its content, and how many lines there are up to its titles."""
-    content, head = file.read(), 1
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+    whole = file.read()
+    if whole.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise file.error("it is in UTF-16", "save it as CSV in UTF-8")
-    if line := _SEPARATOR_LINE.match(content):
-        content, separator, head = content[line.end() :], line[1].decode(), 2
-    else:
-        first = _QUOTED.sub(b"", content.partition(b"\n")[0])
-        separator = max(_SEPARATORS, key=lambda sign: first.count(sign.encode()))
+    (separator, *_), content = separators(whole)
+    head = 1 if content is whole else 2
     try:
         rows = pl.read_csv(BytesIO(content), infer_schema=False, separator=separator, has_header=titles)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:

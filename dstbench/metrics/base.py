@@ -23,6 +23,7 @@ from dstbench.errors import UsageError
 from dstbench.metrics.exact_sums import exact_sum
 from dstbench.plugins import fault_of, origin_of
 from dstbench.schema.core import TURNS
+from dstbench.schema.record import Shown
 from dstbench.typing import ScoreUnit
 
 _PACKAGE: Final = __name__.partition(".")[0]
@@ -30,7 +31,7 @@ _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 @dataclass(frozen=True)
-class Metric:
+class Metric(Shown):
     """A metric and its parameters.
 
     Subclasses are frozen dataclasses whose fields are the parameters; they define `stats` and `score`.

@@ -6,6 +6,7 @@ from os import PathLike, fspath
 import polars as pl
 
 from dstbench.errors import DstbenchError
+from dstbench.io import parquet
 from dstbench.readers import Format, Source, find_files, read
 from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.options import ReadOptions
@@ -60,8 +61,8 @@ def contexts(
 
 def _from_parquet(source: Source) -> pl.DataFrame:
     """A table of contexts that was written as Parquet."""
+    table = parquet.read(source)
     try:
-        table = pl.read_parquet(source.path)
         return table.select(pl.col(name).cast(dtype) for name, dtype in CONTEXTS.schema.items())
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0]

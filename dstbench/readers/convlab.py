@@ -15,7 +15,7 @@ by its ``original_id``, which may be a number, if all dialogues have one of thei
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
 import msgspec
 import polars as pl
@@ -26,8 +26,8 @@ from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, e
 from dstbench.readers.folder import SPLITS
 from dstbench.readers.format import Format, NestedState, Pairs, Said, Source, States, StatesBuilder
 from dstbench.readers.sgd import Spoken, SpokenDialogue
-from dstbench.readers.source import values
 from dstbench.readers.states import in_order
+from dstbench.readers.wrappers import values
 
 _USER: Final = "user"
 
@@ -57,7 +57,7 @@ class ConvlabLine(msgspec.Struct):
 class Turn(msgspec.Struct):
     """A turn of either speaker; the user's have a state."""
 
-    speaker: str
+    speaker: Literal["user", "system"]
     state: NestedState | msgspec.UnsetType = msgspec.UNSET
 
 

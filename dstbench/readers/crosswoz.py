@@ -7,7 +7,7 @@ the user's messages, numbered from 0. Several values in a list are joined by ``|
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -24,7 +24,7 @@ _RESULTS: Final = "selectedResults"
 class Message(msgspec.Struct):
     """A message of the user, or of the system; the system's have a state."""
 
-    role: str
+    role: Literal["usr", "sys"]
     sys_state_init: dict[str, dict[str, str | list[str]]] | msgspec.UnsetType = msgspec.UNSET
 
 

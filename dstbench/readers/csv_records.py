@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any, Final
 
 from dstbench.errors import first_repeated
+from dstbench.io.tables import separators
 from dstbench.readers.format import Format, Said, Source, StatesBuilder
 from dstbench.readers.record_keys import KeysError, Samples, choose
 from dstbench.readers.record_layout import Row
@@ -20,20 +21,20 @@ from dstbench.readers.record_reading import collect, spoken
 from dstbench.readers.states import noting_vanishing_slots
 from dstbench.readers.tsv import CUT_OFF
 
-_SEPARATORS: Final = ",;\t"
 # Characters of the file's beginning in which its header and some lines are.
 _BEGINNING: Final = 1 << 18
 _SAMPLE: Final = 20
 
 
-def _rows(source: Source, text: str, separator: str) -> Iterator[Row]:
+def _rows(source: Source, separator: str) -> Iterator[Row]:
     """The lines as records."""
-    lines = _lines(text, separator)
+    _, content = separators(source.raw)
+    lines = _lines(source.text[len(source.raw) - len(content) :], separator)  # Excel's first line is ASCII
     names: list[str] | None = None
-    number = 1
+    before = number = 1 if content is source.raw else 2
     try:
         for fields in lines:
-            place, number = f"line {number}: ", lines.line_num + 1
+            place, number = f"line {number}: ", lines.line_num + before
             if not any(fields):
                 continue
             if names is None:
@@ -54,22 +55,33 @@ def _lines(text: str, separator: str) -> Any:
     return csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
 
 
+def columns_of(source: Source) -> list[str]:
+    """The names in the first line of a file of text, if it has several, between the most frequent separator."""
+    if source.kind not in ("text", "tsv"):
+        return []
+    (separator, *_), beginning = separators(source.raw[:_BEGINNING])
+    names: list[str] = []
+    with suppress(csv.Error):
+        names.extend(next(_lines(beginning.decode(errors="replace"), separator), []))
+    return [name.strip() for name in names] if len(names) > 1 else []
+
+
 def _separator(source: Source) -> str | None:
     """The separator that makes columns of which records can be read; None: none does."""
     if source.kind not in ("text", "tsv"):
         return None
-    beginning = source.raw[:_BEGINNING].decode(errors="replace")
-    for separator in sorted(_SEPARATORS, key=beginning.partition("\n")[0].count, reverse=True):
+    possible, beginning = separators(source.raw[:_BEGINNING])
+    for separator in possible:
         fields: list[list[str]] = []
         with suppress(csv.Error):  # a field may go on after the beginning
-            fields.extend(islice(filter(any, _lines(beginning, separator)), _SAMPLE))
+            fields.extend(islice(filter(any, _lines(beginning.decode(errors="replace"), separator)), _SAMPLE))
         if not fields:
             continue
         names, *rest = fields
         samples = [line for line in rest if len(line) == len(names)] or [[""] * len(names)]
         records = [{name.strip(): field or None for name, field in zip(names, line, strict=True)} for line in samples]
         with suppress(KeysError):
-            choose(Samples(records), source.keys)
+            choose(Samples(records), source.keys, named_outside=source.dialogue is not None)
             return separator
     return None
 
@@ -79,7 +91,7 @@ def _all_rows(source: Source) -> list[Row]:
     if separator is None:
         what = "no header with columns for the dialogue and for a state"
         raise source.error(what, "--keys id=COLUMN,gold=COLUMN,pred=COLUMN names them")
-    return list(_rows(source, source.text, separator))
+    return list(_rows(source, separator))
 
 
 def _read(source: Source, states: StatesBuilder) -> None:

@@ -15,7 +15,7 @@ from dstbench.readers.states import in_order
 from dstbench.schema.core import BETWEEN
 
 
-class Dstc10Domain(msgspec.Struct):
+class Dstc10Domain(msgspec.Struct, forbid_unknown_fields=True):
     """A domain's slots in DSTC10, track 2: alternatives of each."""
 
     semi: dict[str, list[str]] = {}

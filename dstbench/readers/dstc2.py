@@ -98,7 +98,8 @@ def _said(source: Source) -> Iterator[Said]:
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    sessions = _whole(source).get("sessions")
+    document = source.json if source.kind == "json" else None
+    sessions = document.get("sessions") if isinstance(document, dict) else []
     for call in source.objects(TrackerCall, "session-id", None, "turn", None, "slot", items=sessions):
         for number, turn in enumerate(call.turns):
             states.pred.cells(states.turn(call.session, number), with_domain(turn.best().items()))

@@ -1,11 +1,12 @@
 """Folders, and zips of several files: which files in them are one run, or one dataset.
 
 Conventions: a folder is one run if it holds one file of a known format, or several files of one sharded format; or one
-file of a format of gold per split. Other files (ontologies, schemas, lists of dialogues, logs, SGD's files of metrics)
-are ignored, and so are files of a loose format beside one of another. The dialogues in a subfolder that has the name of
-a split are of that split; so are those in a file with a split in its name (``woz_validate_en.json``), if files beside
-it name other splits. If such subfolders are in several places, and one place is above the others, it is the dataset's
-(SGD's repository has variants of the dataset below).
+file of a format of gold per split. Files of records are one run if their names differ in numbers only
+(``part-000.jsonl``), or are ids of MultiWOZ's dialogues (``SNG01.json``). Other files (ontologies, schemas, lists of
+dialogues, logs, SGD's files of metrics) are ignored, and so are files of a loose format beside one of another. The
+dialogues in a subfolder that has the name of a split are of that split; so are those in a file with a split in its name
+(``woz_validate_en.json``), if files beside it name other splits. If such subfolders are in several places, and one of
+them is above the others, it is the dataset's (SGD's repository has variants of the dataset below).
 """
 
 from __future__ import annotations
@@ -56,17 +57,18 @@ def data_files(
         files = [file for file in files if file.split == split]
     number = len(files)
     data: list[tuple[str, str]] = []
-    others: dict[str, int] = {}
+    others: dict[foreign.Foreign, int] = {}
     splits: set[str | None] = set()
     first: Format | None = None
     is_one = True
+    series: set[str] = set()
     reason: DstbenchError | None = None
     loose: list[Source] = []
     for is_last in (False, True):
         while files:
             file = files.pop(0)  # so that nothing holds on to its content once it has been read
             if file.foreign is not None:
-                others[file.foreign.what] = others.get(file.foreign.what, 0) + 1
+                others[file.foreign] = others.get(file.foreign, 0) + 1
             form = sniff(file) if may_be_read(file) else None
             if form is None and not file.is_parquet:
                 reason = reason or (why(file) if may_be_read(file) else None)
@@ -78,18 +80,21 @@ def data_files(
             kind = form.name if form else "long table"
             data.append((file.name, kind))
             first = first or form
-            is_part = form is not None and form is first and (len(data) == 1 or _is_part(form, file, splits))
+            series = _series(form, file) & (series if len(data) > 1 else _series(form, file))
+            is_part = form is not None and form is first
+            if form is not None and len(data) > 1:
+                is_part = is_part and (bool(series) or _is_part(form, file, splits))
             splits.add(file.split)
             is_one = is_one and is_part
             if form is not None and is_part:
                 yield file, form
         files = [] if data else loose
     if not data:
-        kinds_of_others = "".join(f"; {what}: {count}" for what, count in others.items())
+        kinds_of_others = "".join(f"; {kind.what}: {count}" for kind, count in others.items())
         what = f"a folder without a file of a known format ({number} files{kinds_of_others})"
         raise reason or folder.error(
             what if number else "an empty folder",
-            "`dstbench ls formats` shows each with an example",
+            next(iter(others)).hint if len(others) == 1 else "`dstbench ls formats` shows each with an example",
         )
     if not is_one:
         listed = [f"{name} ({kind})" for name, kind in data[:_SHOWN]]
@@ -98,10 +103,12 @@ def data_files(
             f"a folder with {len(data)} files of data that are not parts of one run: {', '.join(listed + more)}",
             "name the file that is meant, or several: each is then scored as a run of its own",
         )
+    if series and len(data) > 1:
+        warn(f"{len(data):,} files are read as one run: {data[0][0]} to {data[-1][0]}", file=folder.name)
 
 
 def may_be_read(file: Source) -> bool:
-    """Whether a file of a folder may be of a native format: it is neither Parquet, nor empty, nor certainly no data.
+    """Whether a file of a folder may be of a native format: it is neither empty nor certainly no data.
 
     Raises:
         DstbenchError: Its name promises data, and it is none: without it, the run would have gaps.
@@ -110,13 +117,21 @@ def may_be_read(file: Source) -> bool:
         if foreign.should_be_data(archives.unpacked_name(file.name)):
             file.check()
         return False
-    return not file.is_parquet and bool(file.beginning(1 << 16).strip())
+    return bool(file.beginning(1 << 16).strip())
 
 
 def _is_part(form: Format, file: Source, splits: set[str | None]) -> bool:
     """Whether a file belongs to the same run or dataset as earlier files of its format, which are of these splits."""
     is_split = file.split is not None and None not in splits and file.split not in splits
     return form.sharded or (is_split and form.holds == ("gold",))
+
+
+def _series(form: Format | None, file: Source) -> set[str]:
+    """The series of files that one of records is of by its name: numbered ones, or one per dialogue."""
+    if form is None or file.split is not None or not (form.free_keys or form.loose):
+        return set()
+    names = [re.sub(r"\d+", "", file.path.name), *["dialogues"] * (file.dialogue is not None)]
+    return {f"{file.path.parent} {name}" for name in names}
 
 
 def split_files(folder: Source) -> tuple[list[Source], list[str]]:

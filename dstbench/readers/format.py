@@ -97,7 +97,12 @@ class Format:
             DstbenchError: As `read`.
         """
         turns = self.outlined(source)
-        return turns if turns is not None else pl.concat([side.turns for side in sides_of(self.read(source))]).unique()
+        if turns is not None:
+            return turns
+        sides = sides_of(self.read(source))
+        if not sides:
+            raise source.error(f"no gold: it holds predictions only ({self.name})", "name the dataset's own file")
+        return pl.concat([side.turns for side in sides]).unique()
 
     def outlined(self, source: Source) -> pl.DataFrame | None:
         """The same by its outline; None: this format has none, or the source is not of this format."""
@@ -122,6 +127,9 @@ class Format:
 
     def _build(self, source: Source, reader: Callable[[Source, StatesBuilder], None]) -> States:
         states = StatesBuilder(source.name, self.name, self.omits)
+        if source.inside:
+            beside = f", without {', '.join(source.beside)} beside it" if source.beside else ""
+            states.note(f"what stands under {' and '.join(source.inside)} is read{beside}")
         reader(source, states)
         return states.build()
 

@@ -12,8 +12,8 @@ import msgspec
 
 from dstbench.readers import woz
 from dstbench.readers.format import Format, Said, Source, StatesBuilder
-from dstbench.readers.source import values
 from dstbench.readers.trade import SpokenDialogue, TradeEntry
+from dstbench.readers.wrappers import values
 
 #: GLAD's keys, and those of the published file.
 _KEYS: Final = {"dialogue_id": "dialogue_idx", "turns": "dialogue", "turn_id": "turn_idx"}
@@ -47,7 +47,7 @@ def _sniff(source: Source) -> bool:
     return any(
         isinstance(turn, dict) and "belief_state" in turn
         for dialogue in values(source.sample.get("dialogues"), 1)
-        if isinstance(dialogue, dict)
+        if isinstance(dialogue, dict) and isinstance(dialogue.get("dialogue_id", dialogue.get("dialogue_idx")), int)
         for turn in values(dialogue.get("turns", dialogue.get("dialogue")), 1)
     )
 

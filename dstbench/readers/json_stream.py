@@ -92,14 +92,28 @@ def items(source: Source, keep: tuple[str, ...]) -> Iterator[tuple[str, dict[str
             raise source.broken("trailing characters")
 
 
+def may_repeat_keys(data: bytes, document: Any) -> bool:
+    """Whether an object of a JSON text may have a key twice, of which the decoded document has but the second.
+
+    Without spaces, ``":`` ends each key. It may also stand in a string, after a backslash; then it is as often in the
+    document, written again, unless the text spells the quotation mark otherwise.
+
+    Args:
+        data: The text.
+        document: What msgspec has decoded.
+    """
+    keys = msgspec.json.format(data, indent=-1).count(b'":')
+    return keys != msgspec.json.encode(document).count(b'":') or b"\\u0022" in data
+
+
 def _kept(source: Source, window: _Window, keep: tuple[str, ...]) -> dict[str, Any]:
     """The kept part of the object that begins here; the window moves on behind it."""
     fields, end = _object(window)
     kept = {key: msgspec.json.decode(value) for key, value in fields.items() if key.startswith(keep)}
     text = window.data[window.at : end]
-    # A key that is there twice is in `kept` once but in the text twice. The text may contain it for other reasons, so
-    # the slow decoder decides.
-    if sum(text.count(f'"{start}'.encode()) for start in keep) != len(kept):
+    # A key that is there twice is in `kept` once but in the text twice. The text may contain it for other reasons, or
+    # spell it with escapes, so the slow decoder decides.
+    if sum(text.count(f'"{start}'.encode()) for start in keep) != len(kept) or b"\\u" in text:
         json.loads(text, object_pairs_hook=source.refuse_repeated_keys)
     window.at = end
     return kept

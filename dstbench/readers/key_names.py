@@ -37,17 +37,22 @@ _KNOWN: Final = _STATE | _NEUTRAL | _GOLD | _GOLD_WEAK | _PRED | _PRED_WEAK | _P
 # What one turn adds or changes; and what was true in another turn.
 _OF_TURN: Final = frozenset({"turn", "delta", "deltas", "update", "updates", "change", "changes", "diff"})
 _OF_ANOTHER: Final = frozenset({"last", "prev", "previous", "prior", "initial", "init", "next", "old", "before"})
-# Names that do not mean what their words say: TRADE's gold is cumulative; FGA abbreviates.
-_EXACTLY: Final[dict[str, tuple[Side, int]]] = {"turn_belief": ("gold", 0), "pr": ("pred", 0)}
+# Names that do not mean what their words say: TRADE's gold is cumulative; FGA and DAMD's descendants abbreviate.
+_EXACTLY: Final[dict[str, tuple[Side, int]]] = {
+    "turn_belief": ("gold", 0), "pr": ("pred", 0), "bspn": ("gold", 0), "bspn_gen": ("pred", 0),
+}  # fmt: skip
 
+_TURN_NUMBER: Final = re.compile(r"(?:turn[-_ ]?)?([0-9]{1,19})", re.IGNORECASE)
 # No name of a key is longer.
 _LONGEST: Final = 100
 #: Names of the dialogue's id, in order of preference.
 DIALOGUE: Final = (
     "dialogue_id", "dialog_id", "dial_id", "dialogue_idx", "dialog_idx", "dial_idx", "dialogue_name", "dialogue_index",
     "dialog_index", "conversation_id", "conv_id", "convo_id", "session_id", "dialogue", "dialog", "original_id",
-    "flag", "id", "guid", "example_id", "sample_id", "key", "uid", "idx", "file", "file_name", "filename",
+    "flag", "custom_id", "id", "guid", "example_id", "sample_id", "key", "uid", "idx", "file", "file_name", "filename",
 )  # fmt: skip
+#: Those of them that nothing but dialogues have.
+DIALOGUE_ONLY: Final = DIALOGUE[: DIALOGUE.index("dialogue")]
 #: Names of the turn's number.
 TURN: Final = (
     "turn", "turn_id", "turn_idx", "turn_num", "turn_index", "turn_number", "turn_no", "dialogue_turn", "dialog_turn",
@@ -88,6 +93,16 @@ def folded(key: str) -> str:
 @lru_cache(maxsize=4096)
 def _folded(key: str) -> str:
     return "_".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+", key)).lower()
+
+
+def turn_in(text: str) -> int | None:
+    """The turn that a text names; None: it names none.
+
+    >>> turn_in("3"), turn_in("turn_3"), turn_in("Turn 3"), turn_in("3rd"), turn_in("MUL0484-3")
+    (3, 3, 3, None, None)
+    """
+    match = _TURN_NUMBER.fullmatch(text.strip())
+    return int(match[1]) if match is not None else None
 
 
 def name_sides(keys: Iterable[str], *sides: Side) -> bool:

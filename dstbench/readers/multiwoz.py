@@ -23,7 +23,7 @@ from dstbench.schema.core import BETWEEN
 Value = str | list[Any]
 
 
-class Domain(msgspec.Struct):
+class Domain(msgspec.Struct, forbid_unknown_fields=True):
     """A domain's slots."""
 
     semi: dict[str, Value] = {}

@@ -18,6 +18,11 @@ class Turn(msgspec.Struct):
     """One system turn."""
 
     state: dict[str, dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
+    response: Any = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        if self.state is msgspec.UNSET and self.response is msgspec.UNSET:
+            raise ValueError("a turn with neither `state` nor `response`")
 
 
 _SHAPE: Final = dict[str, list[Turn]]

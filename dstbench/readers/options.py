@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from dstbench.readers.format import Format
 
+# The column that long tables have, and records of turns have not.
+_SLOT: Final = "slot"
 # Other words for the fields of `Keys`.
 _ROLES: Final = {"id": "dialogue", "dialogue_id": "dialogue"}
 
@@ -72,6 +74,15 @@ class Keys:
     def for_gold(self) -> Keys:
         """The keys for gold that comes from a file of its own."""
         return replace(self, pred=None, optional=True)
+
+
+def is_long(columns: Collection[str], keys: Keys | None) -> bool:
+    """Whether a table of these columns is a long one, and not one of records, whose keys the user gives.
+
+    >>> is_long(["dialogue", "turn", "slot"], None), is_long(["d", "slot"], Keys("d")), is_long(["id", "turn"], None)
+    (True, False, False)
+    """
+    return _SLOT in columns and (keys is None or keys.optional)
 
 
 def parse_keys(parts: Iterable[str]) -> dict[str, str]:

@@ -10,13 +10,14 @@ import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from dstbench.errors import did_you_mean
 from dstbench.readers import key_names
 from dstbench.readers.key_names import Meaning, Side, folded, meaning
 from dstbench.readers.options import Keys
-from dstbench.readers.state_cells import could_be_state, is_missing, plain
+from dstbench.readers.state_cells import could_be_state, is_missing, states_in, without_numpy
 
 #: The names of dstbench's own.
 OWN: Final = Keys("dialogue_id", "turn", "gold", "pred", "system", "user")
@@ -26,7 +27,7 @@ USUAL: Final = {
     "gold": ("gold", "ground_truth", "gold_state"), "pred": ("pred", "prediction", "predicted", "pred_state"),
 }  # fmt: skip
 #: An id that ends in the turn.
-FLAG: Final = re.compile(r"(.+?)[-_](?:turn[-_]?)?([0-9]{1,9})", re.IGNORECASE | re.DOTALL)
+FLAG: Final = re.compile(r"(?!turn[-_ ]?[0-9]*$)(.+?)[-_](?:turn[-_]?)?([0-9]{1,9})", re.IGNORECASE | re.DOTALL)
 # Records of the same keys of which values are looked at.
 _SAMPLE: Final = 200
 _WORDS: Final = {"gold": "the gold state", "pred": "the prediction", "either": "the state"}
@@ -133,6 +134,8 @@ def is_record(record: Mapping[str, Any], given: Keys | None = None) -> bool:
     for key, value in record.items():
         if isinstance(key, str) and (said := meaning(key)) is not None:
             looks = could_be_state(value)
+            if (beside or said.rank < 4) and (several := states_in(value)) is not None:
+                looks = not any(isinstance(state, Mapping) and is_record(state) for state in several.values())
             if looks or (looks is None and (said.rank == 0 or beside)):
                 return True
             beside = beside or looks is None  # two empty states are more than one
@@ -151,7 +154,7 @@ def choose(samples: Samples, given: Keys | None, *, named_outside: bool = False,
     Raises:
         KeysError: There is no key for a field that must be there, or several.
     """
-    given = _present(samples, given or Keys())
+    given = present(samples.values, given or Keys())
     taken = [given.dialogue, given.turn, given.gold, given.pred, given.system, given.user]
     slots = [
         key for key in samples.named(key_names.SLOT)
@@ -174,7 +177,7 @@ def choose(samples: Samples, given: Keys | None, *, named_outside: bool = False,
     dialogues += [key for key in samples.named(key_names.TURN) if key not in taken and samples.mostly(_is_flag, key)]
     dialogue = given.dialogue or _first(samples, _is_id, dialogues)
     if dialogue is None and not named_outside:
-        raise KeysError(f"no key for the dialogue ({_listed(samples)})", "--keys id=KEY names it")
+        raise KeysError(f"no key for the dialogue ({_listed(samples.values)})", "--keys id=KEY names it")
     domains = samples.named(key_names.DOMAIN) if is_long else []
     return Fields(
         dialogue,
@@ -186,7 +189,7 @@ def choose(samples: Samples, given: Keys | None, *, named_outside: bool = False,
         () if is_long else _others(samples, holding, (gold, pred), taken),
         tuple(
             key for key, said in meanings.items()
-            if key not in states and said.rank == 0 and {"gold": gold, "pred": pred}.get(said.side, key) is None
+            if key not in states and said.rank < 2 and {"gold": gold, "pred": pred}.get(said.side, key) is None
         ),
     )  # fmt: skip
 
@@ -216,18 +219,27 @@ def _is_believed(samples: Samples, key: str, said: Meaning) -> bool:
     return said.rank not in (2, 3) and samples.holds_states(key, surely=False)
 
 
-def _listed(samples: Samples) -> str:
-    return f"there are: {', '.join(map(str, list(samples.values)[:12]))}"
+def _listed(names: Iterable[Any]) -> str:
+    """The first keys of records, for hints."""
+    return f"there are: {', '.join(map(str, islice(names, 12)))}"
 
 
-def _present(samples: Samples, given: Keys) -> Keys:
-    """The given keys, without those that no record has and need not have."""
+def present(names: Collection[Any], given: Keys) -> Keys:
+    """The given keys, without those that no record has and need not have.
+
+    Args:
+        names: The keys that records have.
+        given: The keys that the user gives.
+
+    Raises:
+        KeysError: No record has a key that must be there.
+    """
     absent: dict[str, None] = {}
     for field in ("dialogue", "turn", "gold", "pred", "system", "user"):
         key = getattr(given, field)
-        if key is not None and key not in samples.values:
+        if key is not None and key not in names:
             if not given.optional:
-                hint = did_you_mean(key, map(str, samples.values)) or _listed(samples)
+                hint = did_you_mean(key, map(str, names)) or _listed(names)
                 raise KeysError(f"no record has the key {key!r} (--keys {field}={key})", hint)
             absent[field] = None
     return Keys(**{**vars(given), **absent})
@@ -242,6 +254,10 @@ def _sides(states: Mapping[str, Meaning], given: Keys) -> tuple[str | None, str 
     if gold is None and not given.gold:
         either = _best({key: said for key, said in states.items() if said.side == "either"})
         return either, pred or either
+    if (
+        pred is None and gold is not None and gold in states and states[gold].rank == 0
+    ):  # beside `gold_states`, `states` are predicted
+        return gold, _best({key: said for key, said in states.items() if said.side == "either"})
     return gold, pred
 
 
@@ -321,10 +337,12 @@ def turn_number(value: Any) -> int | None:
     >>> turn_number("3"), turn_number(3.0), turn_number("3rd")
     (3, 3, None)
     """
-    value = plain(value)
+    value = without_numpy(value)
     if isinstance(value, str):
         text = value.strip().removesuffix(".0")
-        return int(text) if text.removeprefix("-").isdecimal() and len(text) < 20 else None
+        if text.startswith("-") and text[1:].isdecimal() and len(text) < 20:
+            return int(text)
+        return key_names.turn_in(text)
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not hasattr(value, "__index__"):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from dstbench.readers.key_names import DIALOGUE, TURN, folded
+from dstbench.readers.key_names import DIALOGUE, TURN, folded, turn_in
 from dstbench.readers.state_text import named
 
 #: The keys from a document to its records; None stands for every key or index.
@@ -103,7 +103,7 @@ class _Around(NamedTuple):
         """A record in these surroundings."""
         keys, dialogue, turn = self
         last = keys[-1] if keys else None
-        is_number = isinstance(last, int) or (last is not None and last.isdecimal())
+        is_number = isinstance(last, int) or (last is not None and turn_in(last) is not None)
         if dialogue is not None:
             return Row(place, record, dialogue, turn if turn is not None else last if is_number else None)
         names = [key for key in keys if isinstance(key, str)]

@@ -8,33 +8,39 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
+from dstbench.errors import shortened
 from dstbench.readers import key_names
 from dstbench.readers.builder import Pairs, StatesBuilder
 from dstbench.readers.format import Said
 from dstbench.readers.key_names import folded, meaning
+from dstbench.readers.record_dialogues import by_turn
 from dstbench.readers.record_keys import OWN, USUAL, Fields, KeysError, Samples, choose, similar
 from dstbench.readers.record_layout import Row
 from dstbench.readers.record_turns import Turns, where
 from dstbench.readers.source import Source
-from dstbench.readers.state_cells import SHAPES, StateCells, is_missing, joined, plain
-from dstbench.readers.state_text import Misfit
+from dstbench.readers.state_cells import SHAPES, StateCells, is_missing, joined, without_numpy
+from dstbench.readers.state_text import Misfit, says_nothing
 
 # Records in several groups are told if these are few; otherwise the groups are dialogues.
 _GROUPS: Final = 6
 
 
-def _chosen(source: Source, rows: Sequence[Row], *, need_states: bool = True) -> tuple[Samples, Fields]:
-    """Samples of the records, and their keys."""
+def _chosen(source: Source, rows: Sequence[Row], *, need_states: bool = True) -> tuple[Sequence[Row], Samples, Fields]:
+    """The records of turns, samples of them, and their keys."""
     for place, record, *_ in rows:
         if not isinstance(record, Mapping):
             shown = str(record) if len(str(record)) <= 60 else f"{str(record)[:57]}..."
             raise source.misshapen(f"{place}expected an object, found {shown}")
-    samples = Samples(row.record for row in rows)
     try:
-        outside = rows[0].dialogue is not None
-        return samples, choose(samples, source.keys, named_outside=outside, need_states=need_states)
+        rows = by_turn(rows, source.keys)
+        samples = Samples(row.record for row in rows)
+        named = rows[0].dialogue or source.dialogue
+        fields = choose(samples, source.keys, named_outside=named is not None, need_states=need_states)
     except KeysError as error:
         raise source.error(error.what, error.hint) from None
+    if fields.dialogue is None and rows[0].dialogue is None:
+        rows = [row._replace(dialogue=source.dialogue) for row in rows]
+    return rows, samples, fields
 
 
 def collect(source: Source, states: StatesBuilder, rows: Sequence[Row]) -> Fields | None:
@@ -50,7 +56,7 @@ def collect(source: Source, states: StatesBuilder, rows: Sequence[Row]) -> Field
     """
     if not rows:
         return None
-    samples, fields = _chosen(source, rows)
+    rows, samples, fields = _chosen(source, rows)
     _Reading(source, rows, samples, fields).add(states)
     return fields
 
@@ -59,7 +65,7 @@ def spoken(source: Source, rows: Sequence[Row]) -> Iterator[Said]:
     """What was said in each turn of the records (see `Format.said`)."""
     if not rows:
         return
-    samples, fields = _chosen(source, rows, need_states=False)
+    rows, samples, fields = _chosen(source, rows, need_states=False)
     given = source.keys
     keys = [
         (given and getattr(given, field)) or next(iter(samples.named(names)), None)
@@ -79,6 +85,7 @@ class _Reading:
     def __init__(self, source: Source, rows: Sequence[Row], samples: Samples, fields: Fields) -> None:
         self._source, self._rows, self._fields, self._cells = source, rows, fields, StateCells()
         self._notes: list[str] = []
+        self._is_named = fields.dialogue is None and rows[0].dialogue == source.dialogue
         sides = {"gold": fields.gold, "pred": fields.pred}
         self._sides = {
             side: key for side, key in sides.items()
@@ -120,7 +127,7 @@ class _Reading:
             listed = turns.setdefault(turn, {side: [] for side in self._sides})
             slot, domain = row.record.get(slot_key), row.record.get(self._fields.domain or "")
             for side, key in self._sides.items():
-                value = plain(row.record.get(key))
+                value = without_numpy(row.record.get(key))
                 if is_missing(value):
                     continue
                 if not isinstance(slot, str):
@@ -181,6 +188,11 @@ class _Reading:
             *vars(OWN).values(), *self._sides.values(), fields.dialogue, fields.turn, fields.slot, fields.domain
         }  # fmt: skip
 
+    def _text_of(self, *keys: str) -> str:
+        """The first text under keys that hold no states, for a note."""
+        texts = (str(cell).strip() for row in self._rows for key in keys if (cell := row.record.get(key)) is not None)
+        return next((f", such as {shortened(repr(text), 60)}" for text in texts if text), "")
+
     def _keys_taken(self) -> str | None:
         """Which keys were taken; None: their names are dstbench's own, or given by the user, and no other could be."""
         fields = self._fields
@@ -193,10 +205,11 @@ class _Reading:
         groups = [] if any(map(str.isdecimal, "".join(map(str, groups)))) else groups  # they are ids
         further = [
             f"{' and '.join(word for key, word in self._turns.told if key is None)} from the objects around the records"
-            if None in dict(self._turns.told) else "",
+            if None in dict(self._turns.told) and not self._is_named else "",
+            "dialogue from the file's name" if self._is_named else "",
             f"records under {', '.join(map(str, groups))} are read together" if 1 < len(groups) <= _GROUPS else "",
             f"not taken: {', '.join(fields.others)}" if fields.others else "",
-            f"no states in {', '.join(fields.no_states)}" if fields.no_states else "",
+            f"no states in {', '.join(fields.no_states)}{self._text_of(*fields.no_states)}" if fields.no_states else "",
         ]  # fmt: skip
         if all(key in plain_keys or key in given for key, _ in keys) and not any(further):
             return None
@@ -205,4 +218,4 @@ class _Reading:
 
 
 def _is_blank(cell: Any) -> bool:
-    return cell.strip() in ("", "null", "None", "nan") if isinstance(cell, str) else is_missing(cell)
+    return says_nothing(cell) if isinstance(cell, str) else is_missing(cell)

@@ -9,7 +9,7 @@ from typing import Any
 from dstbench.readers.record_keys import FLAG, OWN, Fields, Samples, ids, turn_number
 from dstbench.readers.record_layout import Row
 from dstbench.readers.source import Source
-from dstbench.readers.state_cells import plain
+from dstbench.readers.state_cells import without_numpy
 from dstbench.readers.state_text import named
 
 
@@ -76,7 +76,7 @@ class Turns:
 
     def _dialogue(self, row: Row) -> str:
         key = self._fields.dialogue
-        dialogue = plain(row.dialogue if key is None else row.record.get(key))
+        dialogue = without_numpy(row.dialogue if key is None else row.record.get(key))
         if isinstance(dialogue, float) and dialogue.is_integer():
             dialogue = int(dialogue)
         if isinstance(dialogue, bool) or not isinstance(dialogue, (str, int)):

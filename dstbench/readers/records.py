@@ -12,7 +12,6 @@ Notes say which keys were taken, what was read loosely, and if slots vanish so o
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -22,15 +21,20 @@ from typing import Any, Final
 
 import polars as pl
 
+from dstbench.io import parquet
 from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
 from dstbench.readers.key_names import says_its_side
-from dstbench.readers.options import Keys
+from dstbench.readers.options import Keys, is_long
+from dstbench.readers.record_answers import opened
+from dstbench.readers.record_dialogues import by_turn
 from dstbench.readers.record_keys import KeysError, Samples, choose, is_record
 from dstbench.readers.record_layout import Broken, Row, find_steps, walk
 from dstbench.readers.record_reading import collect, spoken
 from dstbench.readers.states import noting_vanishing_slots
+from dstbench.readers.wrappers import values
 
-_PARQUET: Final = b"PAR1"
+# Levels on which keys are looked for.
+_DEEP: Final = 5
 # Records that are looked at to see what a file is.
 _SAMPLE: Final = 20
 
@@ -48,10 +52,10 @@ def rows_of(source: Source) -> list[Row]:
 
 
 def _rows(source: Source) -> Iterator[Row]:
-    if source.raw.startswith(_PARQUET):
-        yield from frame_rows(_parquet(source))
+    if source.raw.startswith(parquet.MAGIC):
+        yield from frame_rows(parquet.read(source, source.raw))
     elif source.kind == "jsonl":
-        lines = list(source.json_lines())
+        lines = [(place, record) for place, item in source.json_lines() if (record := opened(item)) is not None]
         ways = (find_steps(item, partial(is_record, given=source.keys)) for _, item in lines[:_SAMPLE])
         steps = next((way for way in ways if way is not None), ())
         for place, item in lines:
@@ -63,6 +67,8 @@ def _rows(source: Source) -> Iterator[Row]:
 
 
 def _rows_in(document: Any, keys: Keys | None) -> Iterator[Row]:
+    if isinstance(document, list):
+        document = [record for item in document if (record := opened(item)) is not None]
     steps = find_steps(document, partial(is_record, given=keys))
     return walk(document, steps if steps is not None else (None,) * isinstance(document, list))
 
@@ -82,20 +88,18 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _parquet(source: Source) -> pl.DataFrame:
-    try:
-        return pl.read_parquet(io.BytesIO(source.raw))
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise source.error(f"a damaged Parquet file: {str(error).splitlines()[0]}", "write or copy it again") from None
-
-
 def _sniff(source: Source) -> bool:
-    if source.raw.startswith(_PARQUET):
-        sample: Any = [row.record for row in frame_rows(_parquet(source).head(_SAMPLE))]
+    if source.raw.startswith(parquet.MAGIC):
+        head = parquet.read(source, source.raw).head(_SAMPLE)
+        if is_long(head.columns, source.keys):
+            return False
+        sample: Any = [row.record for row in frame_rows(head)]
     elif source.kind == "jsonl":
-        sample = next(source.json_lines())[1]
+        lines = (opened(item) for _, item in islice(source.json_lines(), _SAMPLE))
+        sample = next((record for record in lines if record is not None), None)
     else:
         sample = source.sample if source.kind == "json" else None
+        sample = [opened(item) for item in sample] if isinstance(sample, list) else sample
     steps = find_steps(sample, partial(is_record, given=source.keys))
     if steps is None:
         return False
@@ -105,10 +109,28 @@ def _sniff(source: Source) -> bool:
     if not rows:
         return False
     try:
-        choose(Samples(row.record for row in rows), source.keys, named_outside=rows[0].dialogue is not None)
+        turns = by_turn(rows, source.keys)
+        choose(
+            Samples(row.record for row in turns),
+            source.keys,
+            named_outside=(rows[0].dialogue or source.dialogue) is not None,
+        )
     except KeysError:  # likewise
-        return steps == (None,) and any(says_its_side(str(key)) for row in rows for key in row.record)
+        is_list = steps == (None,) or source.kind == "jsonl"
+        return is_list and any(says_its_side(str(key)) for row in rows for key in row.record)
     return True
+
+
+def keys_in(source: Source) -> list[str]:
+    """The keys of the first objects in a file, each once; none in files of lines of text."""
+    if source.raw.startswith(parquet.MAGIC):
+        return parquet.read(source, source.raw).columns
+    if source.kind == "jsonl":
+        sample: Any = [item for _, item in islice(source.json_lines(), _SAMPLE)]
+    else:
+        sample = source.sample if source.kind == "json" else None
+    objects = [value for depth in range(_DEEP) for value in values(sample, depth) if isinstance(value, dict)]
+    return [*dict.fromkeys(key for value in objects for key in value)]
 
 
 def have_states(frame: pl.DataFrame, keys: Keys | None = None) -> bool:

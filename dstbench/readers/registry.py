@@ -44,7 +44,8 @@ from dstbench.readers.folder import data_files
 from dstbench.readers.foreign import checked_format
 from dstbench.readers.format import Format, Source, States
 from dstbench.readers.options import Keys
-from dstbench.readers.states import in_split, merge_states, only_split
+from dstbench.readers.record_keys import KeysError, present
+from dstbench.readers.states import in_split, merge_states, noting_doubts, only_split
 
 #: The native formats, by the name that ``--from`` takes. Sniffing asks them in this order.
 FORMATS: Final[dict[str, Format]] = {
@@ -134,20 +135,53 @@ def find_format(source: Source, name: str | Format | None = None) -> Format:
     if isinstance(name, Format):
         return name if name is FORMATS.get(name.name) else checked_format(name, origin_of(name.reader))
     if name is not None:
-        return named_format(name)
+        wanted = named_format(name)
+        if not source.is_folder and source.around:
+            _shows(wanted, source)
+        return wanted
     if form := sniff(source):
         return form
-    raise _incomplete(source) or source.error(*_unknown(source))
+    raise _incomplete(source) or _without_keys(source) or source.error(*_unknown(source))
 
 
 def sniff(source: Source) -> Format | None:
-    """The format that the file's content shows, if it is a known one; with keys, one whose keys may have any names."""
+    """The format that the file's content shows, if it is a known one; with keys, one whose keys may have any names.
+
+    If the content is a wrapper, and what stands under one of its keys shows a format, the source becomes that.
+
+    Raises:
+        DstbenchError: Several keys of a wrapper hold data.
+    """
     forms = [*FORMATS.values()]
     if source.keys and not source.keys.optional:
         forms.sort(key=lambda form: not form.free_keys)
     exact = next((form for form in forms if not form.loose and form.sniff(source)), None)
     own = exact or next((form for _, form, _ in PLUGINS.usable() if form.sniff(source)), None)
-    return own or next((form for form in forms if form.loose and form.sniff(source)), None)
+    for loose in (False, True):
+        if loose:
+            own = own or next((form for form in forms if form.loose and form.sniff(source)), None)
+        own = own or _sniff_parts(source, [form for form in forms if form.loose == loose and not form.free_keys])
+    return own
+
+
+def _shows(form: Format, source: Source) -> bool:
+    """Whether the content shows a format, or what stands in a wrapper does, which the source then is."""
+    return form.sniff(source) or (not form.free_keys and _sniff_parts(source, [form]) is not None)
+
+
+def _sniff_parts(source: Source, forms: list[Format]) -> Format | None:
+    """The format, of these, that a part of a wrapper shows, which the source then is; None: no part shows any."""
+    shown = [
+        (part, form) for part in source.parts()
+        if (form := next((form for form in forms if form.sniff(part)), None) or _sniff_parts(part, forms)) is not None
+    ]  # fmt: skip
+    if len(shown) > 1:
+        keys = ", ".join(str(part.inside[-1]) for part, _ in shown)
+        raise source.error(f"data of format {shown[0][1]} under several keys: {keys}", "write each to its own file")
+    for part, form in shown:
+        source.become(part)
+        return form
+    return None
 
 
 def has_utterances(name: str) -> bool:
@@ -180,12 +214,24 @@ def find_files(
         yield from data_files(source, sniff, split, why=_incomplete)
     else:
         wanted = find_format(source, name)
-        yield from data_files(source, lambda file: wanted if wanted.sniff(file) else None, split, why=_incomplete)
+        yield from data_files(source, lambda file: wanted if _shows(wanted, file) else None, split, why=_incomplete)
 
 
 def _incomplete(file: Source) -> DstbenchError | None:
     """Why a file of no known format is none, if another file beside it is missing."""
     return sdp_dst.without_values(file) if sdp_dst.is_index(file) else None
+
+
+def _without_keys(file: Source) -> DstbenchError | None:
+    """Why a file of no known format is none, if it has not the keys that the user gives."""
+    if file.keys is None or file.keys.optional:
+        return None
+    names = records.keys_in(file) or csv_records.columns_of(file)
+    try:
+        present(names, file.keys if names else Keys())
+    except KeysError as error:
+        return file.error(error.what, error.hint)
+    return None
 
 
 def read(
@@ -221,7 +267,7 @@ def read(
                 states = in_split(states, file.split)
             parts.append(states)
     whole = merge_states(parts, source.name)
-    return whole if split is None else only_split(whole, split)
+    return noting_doubts(whole if split is None else only_split(whole, split))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ predictions. A file is a list of dialogues, or a dictionary of them by id.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -25,6 +25,7 @@ from dstbench.readers.source import Source, T
 from dstbench.schema.core import BETWEEN
 
 _USER: Final = "USER"
+_Speaker: TypeAlias = Literal["USER", "SYSTEM", "User", "System", "user", "system"]
 
 
 class State(msgspec.Struct):
@@ -45,8 +46,12 @@ class Frame(msgspec.Struct):
 class Turn(msgspec.Struct):
     """A turn of either speaker."""
 
-    speaker: str
+    speaker: _Speaker
     frames: list[Frame]
+
+    def __post_init__(self) -> None:
+        if self.speaker.upper() == _USER and any(frame.state is msgspec.UNSET for frame in self.frames):
+            raise ValueError("a user turn whose frame has no `state`")
 
 
 class Dialogue(msgspec.Struct):

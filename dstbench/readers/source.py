@@ -13,15 +13,19 @@ from typing import Any, BinaryIO, Final, Literal, Self, TypeVar, get_args, get_o
 
 import msgspec
 
+from dstbench.conventions.slots import OWN_ID
 from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io.files import File
-from dstbench.readers.json_stream import items
+from dstbench.readers.json_stream import items, may_repeat_keys
 from dstbench.readers.options import Keys
+from dstbench.readers.wrappers import keys_around, values
 
 T = TypeVar("T")
 Kind = Literal["json", "jsonl", "tsv", "text"]
 _ANYTHING: Final = re.compile(rb"\S")
 _SAMPLE: Final = 200  # entries of a document; no format needs more to be recognised
+# What is kept of the content, in its forms.
+_DECODED: Final = frozenset({"raw", "text", "entries", "sample", "json", "kind", "around"})
 _NOT_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 #: What msgspec calls a type, and what our messages call it.
 _TYPES: Final = {
@@ -41,11 +45,15 @@ class Source(File):
         hint: The hint of errors about the file's shape: what a file of its format looks like.
         keys: The keys of records of turns that the user gives; None: by their usual names.
         split: The split that the folder or its name says it is of; None: none.
+        inside: The keys from the file's JSON object to the document that is read instead of it.
+        beside: What stands beside these keys.
     """
 
     hint: str | None = None
     keys: Keys | None = None
     split: str | None = None
+    inside: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, file: File) -> Source:
@@ -63,20 +71,59 @@ class Source(File):
 
     def forget(self) -> None:
         """Free the content in all its forms; it is read again when it is next used."""
-        for name in ("raw", "text", "entries", "sample", "json"):
+        for name in _DECODED - {"kind"}:
             self.__dict__.pop(name, None)
+
+    def parts(self) -> list[Self]:
+        """Sources of what stands under the keys of a wrapper (see `around`): `inside` leads there."""
+        parts = []
+        for key in self.around:
+            part = type(self)(self.path)
+            part.__dict__ |= {name: self.__dict__[name] for name in self.__dict__.keys() - _DECODED}
+            part.inside, part.beside = (
+                (*self.inside, key),
+                (*self.beside, *(name for name in self.entries if name != key)),
+            )
+            part.raw = self._under(key, self.raw)
+            parts.append(part)
+        return parts
+
+    def become(self, part: Source) -> None:
+        """Be the same source as one of the parts."""
+        self.__dict__ = part.__dict__
+
+    @property
+    def dialogue(self) -> str | None:
+        """The dialogue that the file's name says it holds, if that is an id of MultiWOZ; None: it says none."""
+        return self.title if re.match(OWN_ID, self.title.upper()) else None
+
+    @cached_property
+    def around(self) -> tuple[str, ...]:
+        """The keys of a JSON object that are no ids of dialogues, but names of what these stand in."""
+        is_object = self.beginning(1 << 10).lstrip().startswith(b"{")  # no more is read of others
+        return keys_around(self.sample) if is_object and self.kind == "json" else ()
 
     @cached_property
     def raw(self) -> bytes:
-        """The file's content, without a byte order mark."""
+        """The content, without a byte order mark: that of the file, or of what stands `inside`."""
         data = self.read()
         if not data or data.isspace():
             raise self.error("the file is empty", "did the run that wrote it finish?")
+        for key in self.inside:
+            data = self._under(key, data)
         return data
+
+    def _under(self, key: str, data: bytes) -> bytes:
+        """What stands under a key of a JSON object, which has no key twice."""
+        data = msgspec.json.format(data, indent=-1)
+        members = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        if len(msgspec.json.encode(members)) != len(data):  # as in `_decode`
+            json.loads(data, object_pairs_hook=self.refuse_repeated_keys)
+        return bytes(members[key])
 
     def stream(self) -> BinaryIO:
         """The content, to be read piece by piece."""
-        return io.BytesIO(self.raw) if "raw" in self.__dict__ else self.open()
+        return io.BytesIO(self.raw) if "raw" in self.__dict__ or self.inside else self.open()
 
     def beginning(self, size: int) -> bytes:
         """The first bytes of the content; the rest is not read."""
@@ -161,8 +208,12 @@ class Source(File):
             depth: How many levels down; 0: the document itself.
             top: What the document must be, ``dict`` or ``list``; if it is not, there are no values.
             most: The largest number of values.
+
+        There are none below a wrapper (`around`), whose keys are not what formats have there.
         """
-        return values(self.sample, depth, most) if self.kind == "json" and isinstance(self.sample, top) else []
+        if self.kind != "json" or not isinstance(self.sample, top) or (depth and self.around):
+            return []
+        return values(self.sample, depth, most)
 
     def objects_at(self, depth: int, top: type = object) -> list[dict[str, Any]]:
         """Those of `values` that are objects."""
@@ -274,9 +325,7 @@ class Source(File):
     def _decode(self, data: bytes, place: str = "") -> Any:
         try:
             document = msgspec.json.decode(data)
-            # A key that was lost makes the document shorter than its text. Escapes and numbers have several
-            # spellings, so a difference is only a suspicion, which the slow decoder confirms or not.
-            if len(msgspec.json.format(data, indent=-1)) != len(msgspec.json.encode(document)):
+            if may_repeat_keys(data, document):  # the slow decoder confirms it or not
                 json.loads(data, object_pairs_hook=self.refuse_repeated_keys)
             return document
         except _NOT_JSON as error:
@@ -320,20 +369,10 @@ def _locate(value: Any, shape: Any, reason: str, path: tuple[Any, ...] = ()) -> 
     reason = reason.partition(" - at ")[0].partition(", got ")[0]
     if reason.startswith("Object missing required field"):
         reason = f"no {reason.rpartition(' ')[2]} here"
+    elif reason.startswith("Object contains unknown field"):
+        reason = f"unexpected key {reason.rpartition(' ')[2]} here"
+    elif get_origin(shape) is Literal:
+        reason = f"expected {' or '.join(get_args(shape))}"
     for kind, name in _TYPES.items():
         reason = reason.replace(f"Expected `{kind}`", f"expected {name}")
     return path, value, reason.replace("`", "")
-
-
-def values(document: Any, depth: int, most: int = 20) -> list[Any]:
-    """Some of the values `depth` levels down in decoded JSON."""
-    level = [document]
-    for _ in range(depth):
-        below: list[Any] = []
-        for item in level:
-            inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
-            below.extend(islice(inner, most))
-            if len(below) >= most:
-                break
-        level = below[:most]
-    return level

@@ -2,7 +2,8 @@
 
 A state may be flat, ``{"hotel-area": "north"}``, or nested by domain, ``{"hotel": {"area": "north"}}``; a list of
 ``[slot, value]``, of ``[domain, slot, value]``, of ``{"slot": …, "value": …}`` or of ``"hotel-area-north"``; the text
-of any of these, as JSON or as Python prints it; or null, which is an empty state.
+of any of these, as JSON or as Python prints it, or written out, ``hotel-area = north; hotel-stars = 4``
+(`state_phrases`); or null, which is an empty state.
 
 Conventions: a value is a string. Numbers and booleans are taken as JSON writes them, but 4.0 as 4, because pandas turns
 whole numbers into such where other values of a column are missing; null, NaN and ``[]`` say that the slot is not in the
@@ -15,20 +16,25 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.readers.builder import Pairs, split_triple
-from dstbench.readers.key_names import says_its_side
+from dstbench.readers.key_names import says_its_side, turn_in
 from dstbench.readers.source import Source
-from dstbench.readers.state_text import Misfit, Repeated, named, parsed, unfenced
+from dstbench.readers.state_phrases import has_further_slots, seems_written_out
+from dstbench.readers.state_text import Misfit, Repeated, named, parsed, says_nothing, unfenced
 from dstbench.schema.core import BETWEEN
 
 #: A state: slots and values, in which a slot may come twice if they are pairs.
 State: TypeAlias = dict[str, str] | Pairs
 
 #: What a state may look like, for hints.
-SHAPES: Final = 'a state is {"hotel-area": "north"}, {"hotel": {"area": "north"}} or [["hotel-area", "north"]]'
+SHAPES: Final = (
+    'a state is {"hotel-area": "north"}, {"hotel": {"area": "north"}}, [["hotel-area", "north"]] or, as text, '
+    "hotel-area = north; hotel-stars = 4"
+)
 # Where raw MultiWOZ puts the slots of a domain; `booked` is what was booked, and no slot.
 _PARTS: Final = {"semi": "", "book": "book "}
 _BOOKED: Final = "booked"
@@ -73,7 +79,7 @@ class StateCells:
             kinds = {*map(type, cell.values())}
             if {*map(type, cell)} | kinds == {str}:
                 return cell
-            if {*map(type, cell)} == {str} and kinds == {dict} and all(map(_is_plain, cell.values())):
+            if {*map(type, cell)} == {str} and kinds == {dict} and all(map(_are_strings, cell.values())):
                 return [
                     (joined(domain, slot), value) for domain, slots in cell.items() for slot, value in slots.items()
                 ]
@@ -85,6 +91,8 @@ class StateCells:
         elif hasattr(cell, "tolist"):  # an array, as pandas and NumPy make of a list
             cell = cell.tolist()
         pairs: Pairs = []
+        if isinstance(cell, Mapping) and cell.keys() == {"name", "arguments"}:
+            raise Misfit("a call of a function, where a state must be")
         if isinstance(cell, (Mapping, Repeated)):
             for key, value in _items(cell):
                 self._entry(pairs, key, value)
@@ -174,12 +182,12 @@ class StateCells:
             raise Misfit(f"{named(element)}, where a slot with its value must be")
 
 
-def _is_plain(slots: dict[Any, Any]) -> bool:
+def _are_strings(slots: dict[Any, Any]) -> bool:
     """Whether slots and values are strings."""
     return {*map(type, slots), *map(type, slots.values())} <= {str}
 
 
-def plain(value: Any) -> Any:
+def without_numpy(value: Any) -> Any:
     """A value as Python has it, instead of NumPy."""
     return value.tolist() if hasattr(value, "tolist") else value
 
@@ -197,7 +205,9 @@ def could_be_state(cell: Any) -> bool | None:
         return None
     if isinstance(cell, str):
         text = unfenced(cell)
-        return None if text in ("", "null", "None", "nan") else text[:1] + text[-1:] in ("{}", "[]")
+        if says_nothing(text):
+            return None
+        return text[:1] + text[-1:] in ("{}", "[]") or seems_written_out(text)
     if isinstance(cell, Mapping):
         if any(not isinstance(key, str) or (cell[key] and says_its_side(key)) for key in cell):
             return False  # a record, which has states
@@ -207,6 +217,30 @@ def could_be_state(cell: Any) -> bool | None:
             split_text(item) is not None if isinstance(item, str) else _slots_of(item) is not None for item in cell
         )
     return False
+
+
+def states_in(cell: Any, *, surely: bool = True) -> dict[int, Any] | None:
+    """The states in a cell that holds those of several turns, by turn; None: it holds no such.
+
+    Args:
+        cell: The cell.
+        surely: Whether a state has to have slots; otherwise all may be empty.
+
+    >>> states_in([{"hotel-area": "north"}, {}]), states_in({"1": {"hotel-area": "north"}})
+    ({0: {'hotel-area': 'north'}, 1: {}}, {1: {'hotel-area': 'north'}})
+    >>> states_in([["hotel-area", "north"]]), states_in({"hotel-area": "north"})
+    (None, None)
+    """
+    keys = [*cell] if isinstance(cell, Mapping) else []
+    numbers = {turn: key for key in keys if isinstance(key, str) and (turn := turn_in(key)) is not None}
+    if numbers and len(numbers) == len(keys):
+        turns = {turn: cell[key] for turn, key in numbers.items()}
+    elif isinstance(cell, (list, tuple)) and (not surely or not could_be_state(cell)):
+        turns = dict(enumerate(cell))
+    else:
+        return None
+    looks = [could_be_state(state) for state in turns.values()]
+    return turns if False not in looks and (True in looks or not surely) else None
 
 
 def _could_be_entry(value: Any, depth: int = 0) -> bool:
@@ -221,20 +255,25 @@ def joined(domain: str, slot: str) -> str:
     return slot if begins else f"{domain}-{slot}"
 
 
+@lru_cache(maxsize=65_536)
 def split_text(text: str) -> tuple[str, str] | None:
     """Slot and value of ``hotel-area-north``, ``hotel-area=north``, ``hotel-area: north`` or ``hotel area north``.
 
     >>> split_text("hotel-book day-friday"), split_text("hotel-area = north"), split_text("no state")
     (('hotel-book day', 'friday'), ('hotel-area', 'north'), None)
     """
+    if text[:1] in ("{", "["):
+        return None
+    pair = None
     for sign in "=:":
         slot, found, value = text.partition(sign)
         if found and canonical_slot(slot.strip()) in KNOWN_SLOTS:
-            return slot.strip(), value.strip()
-    if (pair := split_pair(text)) is not None:
-        return pair
-    pair = split_triple(text)
-    return pair if pair is not None and pair[0] in KNOWN_SLOTS else None
+            pair = slot.strip(), value.strip()
+            break
+    else:
+        triple = split_triple(text)
+        pair = split_pair(text) or (triple if triple is not None and triple[0] in KNOWN_SLOTS else None)
+    return None if pair is None or has_further_slots(pair[1]) else pair
 
 
 def _slots_of(element: Any) -> list[tuple[str, Any]] | None:

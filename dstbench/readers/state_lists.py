@@ -1,8 +1,8 @@
 """States in lists, one per user turn, under their dialogues: references of MultiWOZ_Evaluation, SpokenWOZ and others.
 
 Conventions: ``{dialogue: [state, …]}``, or ``{dialogue: {turn: state}}``; states are cumulative, and written in any way
-that `state_cells` reads. Nothing says whether they are gold or predicted, so both sides are read: a file named as
-``--gold`` is gold, any other is predictions.
+that `state_cells` reads. ``{"gold": {dialogue: …}, "pred": {dialogue: …}}`` holds both sides. Otherwise nothing says
+whether states are gold or predicted, so both sides are read: a file named as ``--gold`` is gold, any other predictions.
 """
 
 from collections.abc import Iterator
@@ -10,10 +10,19 @@ from typing import Any, Final
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot
 from dstbench.readers.format import Format, Source, StatesBuilder
+from dstbench.readers.key_names import meaning
 from dstbench.readers.record_keys import turn_number
 from dstbench.readers.state_cells import StateCells, could_be_state
 from dstbench.readers.state_text import named
 from dstbench.readers.states import noting_vanishing_slots
+from dstbench.readers.wrappers import values
+
+
+def _sides(document: Any) -> dict[str, str]:
+    """The key of each side, if an object has both."""
+    named = {key: said for key in document if (said := meaning(key)) is not None and said.span == "cumulative"}
+    keys = {said.side: key for key, said in named.items() if said.rank < 2 and isinstance(document[key], dict)}
+    return {"gold": keys["gold"], "pred": keys["pred"]} if len(named) == 2 and {*keys} == {"gold", "pred"} else {}
 
 
 def _turns(source: Source, dialogue: str, turns: Any) -> Iterator[tuple[int | str, Any]]:
@@ -27,7 +36,9 @@ def _turns(source: Source, dialogue: str, turns: Any) -> Iterator[tuple[int | st
 
 def _sniff(source: Source) -> bool:
     """Whether all turns of the first dialogues look like states, and some of them have slots."""
-    sample = source.values(1, dict)
+    document = source.sample if source.kind == "json" and isinstance(source.sample, dict) else {}
+    sample = [turns for key in _sides(document).values() for turns in values(document[key], 1)]
+    sample = sample or source.values(1, dict)
     if not sample or not all(isinstance(turns, (list, dict)) for turns in sample):
         return False
     turns = [turn for of_dialogue in sample for turn in _turns(source, "", of_dialogue)]
@@ -49,16 +60,20 @@ def _read(source: Source, states: StatesBuilder) -> None:
     document = source.json if source.kind in ("json", "jsonl") else None
     if not isinstance(document, dict):
         raise source.misshapen("no JSON object of dialogues")
-    states.either = True
     cells = StateCells()
-    for dialogue, turns in document.items():
-        for turn, cell in _turns(source, dialogue, turns):
-            if (number := turn_number(turn)) is None:
-                raise source.misshapen("the turn is not a number", dialogue=dialogue, turn=turn)
-            at = states.turn(dialogue, number)
-            state = cells.checked(source, cell, dialogue=dialogue, turn=turn)
-            for side in (states.gold, states.pred):
-                side.state(at, state)
+    sides = _sides(document)
+    states.either = not sides
+    turns: dict[tuple[str, int], int] = {}
+    for side, of_side in [(side, document[key]) for side, key in sides.items()] or [("", document)]:
+        for dialogue, listed in of_side.items():
+            for turn, cell in _turns(source, dialogue, listed):
+                if (number := turn_number(turn)) is None:
+                    raise source.misshapen("the turn is not a number", dialogue=dialogue, turn=turn)
+                if not side or (dialogue, number) not in turns:
+                    turns[dialogue, number] = states.turn(dialogue, number)
+                state = cells.checked(source, cell, dialogue=dialogue, turn=turn)
+                for of in [getattr(states, side)] if side else [states.gold, states.pred]:
+                    of.state(turns[dialogue, number], state)
     if note := cells.note():
         states.note(note)
 

@@ -1,4 +1,4 @@
-"""States that are written as text in a cell: as JSON, or as Python prints them."""
+"""States that are written as text in a cell: as JSON, as Python prints them, or written out (`state_phrases`)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,19 @@ from typing import Any, Final
 
 import msgspec
 
+from dstbench.readers.json_stream import may_repeat_keys
+from dstbench.readers.state_phrases import written_out
+
 # The strings of a Python literal without backslashes, and its words that are others in JSON.
 _STRING: Final = re.compile(r"""('[^']*'|"[^"]*")""")
 _WORD: Final = re.compile(r"\b(?:None|True|False|nan|NaN)\b")
 _WORDS: Final = {"None": "null", "True": "true", "False": "false", "nan": "null", "NaN": "null"}
 _QUOTE, _ESCAPED = '"', '\\"'
+# What stands for no state, in small letters.
+_NOTHING: Final = frozenset({"", "null", "none", "nan"})
 _FENCE: Final = re.compile(r"```\w*\n(.*?)\s*```", re.DOTALL)
-# msgspec's error is a ValueError, as is that of a lone surrogate.
-_NOT_JSON: Final = (ValueError, RecursionError)
+# A lone surrogate is a ValueError, and so is msgspec's error from its version 0.20.
+_NOT_JSON: Final = (ValueError, msgspec.DecodeError, RecursionError)
 # What Python does not know, but JSON does, or prints itself.
 _NAMES: Final = {"null": None, "nan": None, "NaN": None, "true": True, "false": False}
 
@@ -42,19 +47,26 @@ class Repeated(list[tuple[str, Any]]):
 
 
 def parsed(text: str) -> Any:
-    """What a text says as JSON, or as Python prints it.
+    """What a text says as JSON, as Python prints it, or as it is written out.
 
     Raises:
-        Misfit: It is neither.
+        Misfit: It is nothing of these.
     """
     stripped = unfenced(text)
-    if stripped in ("", "nan", "NaN"):
+    if says_nothing(stripped):
         return None
+    if not isinstance(entries := written_out(stripped), str):
+        return entries
     try:
         value = _from_json(stripped)
     except _NOT_JSON:
         value = _from_python(stripped)
     return parsed(value) if isinstance(value, str) and value != text else value
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a text is empty, or a word for null."""
+    return text.strip().casefold() in _NOTHING
 
 
 def unfenced(text: str) -> str:
@@ -67,10 +79,7 @@ def unfenced(text: str) -> str:
 def _from_json(text: str) -> Any:
     data = text.encode()
     value = msgspec.json.decode(data)
-    # As in `Source.json`: a document that is shorter than its text may have lost a key.
-    if len(msgspec.json.format(data, indent=-1)) != len(msgspec.json.encode(value)):
-        return json.loads(text, object_pairs_hook=_object)
-    return value
+    return json.loads(text, object_pairs_hook=_object) if may_repeat_keys(data, value) else value
 
 
 def _from_python(text: str) -> Any:
@@ -82,8 +91,14 @@ def _from_python(text: str) -> Any:
             tree = ast.parse(text, mode="eval")
         return _value_of(tree.body)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        shown = text if len(text) <= 60 else f"{text[:57]}..."
-        raise Misfit(f"the text {shown!r} is neither JSON nor a Python literal") from None
+        part = written_out(text)
+        shown, wrong = (each if len(each) <= 60 else f"{each[:57]}..." for each in (text, str(part)))
+        also = (
+            ""
+            if wrong == shown or text.lstrip()[:1] in "{["
+            else f", and {wrong!r} in it is not of the form slot = value"
+        )
+        raise Misfit(f"the text {shown!r} is neither JSON nor a Python literal{also}") from None
 
 
 def _as_json(text: str) -> str:

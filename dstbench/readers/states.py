@@ -8,16 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
-from dstbench.errors import DstbenchError, warn
+from dstbench.errors import DstbenchError, shortened, warn
 from dstbench.schema.record import Record
 
-# Turns from which on it is noted that slots vanish.
-_FEW: Final = 50
+# Turns from which on it is noted that slots vanish, and turns of a dialogue from which on that most states are empty.
+_FEW, _FEW_OF_DIALOGUE = 50, 7
+# A value that is an object or begins with a list, such as {"area": "north"} or [hotel] area north.
+_STATE_AS_VALUE: Final = r"^\s*(\{.*\}\s*$|\[.*\])"
 
 
 @dataclass(frozen=True)
@@ -167,6 +170,45 @@ def noting_vanishing_slots(states: States) -> States:
     )
 
 
+def _completed_with_doubts(complete: Callable[[States], States], gold: States) -> States:
+    return noting_doubts(complete(gold))
+
+
+def noting_doubts(states: States) -> States:
+    """The states with notes on what is read as it stands, but is hardly meant.
+
+    That is, in at least a hundredth of the dialogues, if they are of some length, that most states are empty, not only
+    those before the first value, although the file has values; and slots or values that look like states or lists.
+    """
+    if states.complete is not None:
+        return replace(states, complete=partial(_completed_with_doubts, states.complete))
+    notes = []
+    for side in [] if states.only else sides_of(states)[: 1 if states.either else None]:
+        empty = pl.Series(np.bincount(side.cells["at"].to_numpy(), minlength=side.turns.height) == 0, dtype=pl.Boolean)
+        turns = side.turns.with_columns(empty=empty).sort("dialogue", "turn")
+        counts = turns.group_by("dialogue", maintain_order=True).agg(
+            pl.len(), pl.col("empty").sum(), leading=pl.col("empty").cum_prod().sum()
+        )
+        vanish = (pl.col("empty") > pl.col("leading")) | (pl.col("leading") == pl.col("len"))
+        most = (pl.col("len") >= _FEW_OF_DIALOGUE) & (2 * pl.col("empty") > pl.col("len"))
+        doubted = counts.filter(vanish & most)["dialogue"]
+        what = "gold" if side is states.gold else "predicted"
+        if 0 < counts.height <= 100 * len(doubted) and len(side.cells):
+            notes.append(
+                f"more than half of the {what} states of {len(doubted):,} of {counts.height:,} dialogues are empty, "
+                f"such as those of {doubted[0]}"
+            )
+        slots, values = (side.cells[name].unique().cast(pl.String) for name in ("slot", "value"))
+        as_text = [slots.filter(slots.str.contains(r"^\s*[\[{]")), values.filter(values.str.contains(_STATE_AS_VALUE))]
+        doubted = pl.concat(as_text).sort()
+        if len(doubted):
+            notes.append(
+                f"{len(doubted):,} {what} slots and values look like states or lists written as text, such as "
+                f"{shortened(doubted[0], 60)}; they are taken as they are"
+            )
+    return replace(states, notes=(*states.notes, *notes)) if notes else states
+
+
 def name_of_all(files: Sequence[str]) -> str:
     """What messages call several files together.
 
@@ -195,7 +237,9 @@ def merge_states(parts: Sequence[States], source: str | None = None) -> States:
     splits = pl.concat(
         [pl.Series(dtype=pl.String), *(p.splits["split"] for p in parts if p.splits is not None)]
     ).unique()
-    hint = f"ids repeat across its splits; choose one: --split {splits.sort()[-1]}" if len(splits) > 1 else None
+    hint = "files of one run have every turn once; if they are several runs, name each"
+    if len(splits) > 1:
+        hint = f"ids repeat across its splits; choose one: --split {splits.sort()[-1]}"
     for name in ("gold", "pred"):
         having = [part for part in parts if getattr(part, name) is not None]
         if having and len(having) < len(parts):
@@ -274,7 +318,7 @@ def only_turns(side: Side, kept: pl.Series) -> Side:
     return Side(side.turns.filter(kept), of_kept(side.cells), frames)
 
 
-def _concat(sides: list[Side], source: str, hint: str | None) -> Side:
+def _concat(sides: list[Side], source: str, hint: str) -> Side:
     turns = pl.concat([side.turns for side in sides])
     twice = turns.filter(pl.struct("dialogue", "turn").is_duplicated())
     if twice.height:

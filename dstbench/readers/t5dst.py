@@ -17,7 +17,7 @@ from dstbench.readers.columns import Tokens, by_key
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
 from dstbench.readers.format import Format, Source, StatesBuilder
 from dstbench.readers.key_names import name_sides
-from dstbench.readers.source import values
+from dstbench.readers.wrappers import values
 
 
 class Turn(msgspec.Struct):

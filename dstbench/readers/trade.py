@@ -7,7 +7,7 @@ literal ``none``, which is kept as written. Turns are user turns, numbered from 
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -16,7 +16,7 @@ from dstbench.readers.columns import Tokens, by_key
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
 from dstbench.readers.format import Format, Pairs, Source, StatesBuilder
 from dstbench.readers.key_names import name_sides
-from dstbench.readers.source import values
+from dstbench.readers.wrappers import values
 
 _SHAPE: Final = dict[str, dict[str, dict[str, list[str]]]]
 _PREDICTED: Final = "pred_bs_"
@@ -26,7 +26,7 @@ class TradeEntry(msgspec.Struct):
     """An entry of a belief state: its slot-value pairs (one, in practice) and whether the user informs or asks."""
 
     slots: list[tuple[str, str]]
-    act: str
+    act: Literal["inform", "request"]
 
 
 class TradeTurn(msgspec.Struct):

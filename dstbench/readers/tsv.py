@@ -53,6 +53,8 @@ def table(line: type[msgspec.Struct]) -> Callable[[Source], tuple[pl.DataFrame, 
         if other := [name for name in named if name not in slots and name not in _names(line)]:
             raise source.misshapen(f"the header has columns that are no slots: {', '.join(other)}")
         width = columns.index(slots[-1]) + 1
+        if "" in columns[:width]:
+            raise source.misshapen(f"column {columns.index('') + 1} of the header has no name")
         lines = pl.DataFrame({"line": body.split("\n")}).with_columns(pl.col("line").str.strip_chars_end("\r"))
         lines = lines.with_row_index("number", offset=2).filter(
             (pl.col("line") != "") & ~pl.col("line").str.starts_with("#")
@@ -65,6 +67,9 @@ def table(line: type[msgspec.Struct]) -> Callable[[Source], tuple[pl.DataFrame, 
         if ragged.height:
             number, fields = ragged.row(0)
             raise source.error(f"line {number} has {fields} fields, the header {len(columns)}", CUT_OFF)
+        beyond = lines.filter(pl.col("line").str.strip_chars_end("\t").str.count_matches("\t", literal=True) >= width)
+        if beyond.height:
+            raise source.error(f"line {beyond['number'][0]} has a value in a column without a name", CUT_OFF)
         cells = pl.col("line").str.split_exact("\t", width - 1).struct.rename_fields(columns[:width])
         return lines.select(cells).unnest("line"), slots
 

@@ -6,6 +6,7 @@ from typing import Final
 
 import polars as pl
 
+from dstbench.analysis.sentences import listed
 from dstbench.rendering.tables import UNDEFINED, Page, pivoted, render_page, render_rows
 from dstbench.typing import TableFormat
 
@@ -34,6 +35,21 @@ def render_checks(checks: pl.DataFrame, form: TableFormat, *, everything: bool =
             styles[check] = {"status": _colours(of_check["status"])}
     below = [] if everything else ["below the outcomes: failures and warnings; all that was found: --all"]
     return render_page(Page(sections, below, styles=styles), form)
+
+
+def failed(checks: pl.DataFrame) -> str | None:
+    """Which checks fail, in a line, with the runs if there are several; None: none does.
+
+    >>> rows = [("a", "coverage", "fail"), ("b", "coverage", "fail"), ("b", "slots", "ok")]
+    >>> failed(pl.DataFrame(rows, schema=["run", "check", "status"], orient="row"))
+    '1 check fails: coverage (a and b)'
+    """
+    failures = checks.filter(status="fail").group_by("check", maintain_order=True).agg("run")
+    if failures.is_empty():
+        return None
+    several = checks["run"].n_unique() > 1
+    named = [f"{check} ({listed(runs)})" if several else check for check, runs in failures.iter_rows()]
+    return f"{len(named)} check{'s fail' if len(named) > 1 else ' fails'}: {', '.join(named)}"
 
 
 def _colours(statuses: pl.Series) -> list[str]:

@@ -13,10 +13,8 @@ from dstbench.rendering.latex import PaperTable, cell
 from dstbench.rendering.tables import (
     UNDEFINED,
     Page,
-    escape_lines,
     interval_text,
     pivoted,
-    render_page,
     renderer,
     side_by_side,
     signature_lines,
@@ -24,7 +22,6 @@ from dstbench.rendering.tables import (
     value_text,
 )
 from dstbench.schema.names import name_of, sign_of
-from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare_metrics import MetricComparison
@@ -53,26 +50,13 @@ def metrics_page(compared: MetricComparison) -> Page:
     return Page(sections, below, paper=[_paper_table(compared, [*about, *signatures])])
 
 
-_render_whole = renderer(metrics_page)
-
-
-def render_metrics(compared: MetricComparison, form: TableFormat) -> str:
-    """Metrics side by side in one of the formats; text and Markdown begin with the finding.
-
-    Args:
-        compared: What `dstbench.compare_metrics` returned.
-        form: The format.
-    """
-    if form not in ("text", "md"):
-        return _render_whole(compared, form)
-    lines = finding(compared)
-    return (escape_lines(lines, form) + "\n" if lines else "") + render_page(metrics_page(compared), form)
-
-
 def finding(compared: MetricComparison) -> list[str]:
     """Which metrics tell most and fewest pairs of runs apart, and whose orders agree least; empty for one run."""
     orders = compared.agreement.drop_nulls("tau").sort("tau", maintain_order=True)
     return _power_in_words(compared) + _orders_in_words(compared, orders)
+
+
+render_metrics = renderer(metrics_page, finding)
 
 
 def _power_in_words(compared: MetricComparison) -> list[str]:

@@ -274,17 +274,13 @@ def correlations_page(correlations: Correlations) -> Page:
     return Page([*sections, *_matrices(matrix)], below, paper=paper)
 
 
-_render_correlations = renderer(correlations_page)
-
-
-def render_correlations(correlations: Correlations, form: TableFormat) -> str:
-    """Correlations in one of the formats; text and Markdown begin with what ratings and differences come to."""
-    text = _render_correlations(correlations, form)
-    if form not in ("text", "md"):
-        return text
+def _about_correlations(correlations: Correlations) -> list[str]:
+    """What ratings and differences come to."""
     lines = finding(correlations) if correlations.rated.height else []
-    lines += differences_in_words(correlations.differences, correlations.tests)
-    return f"{escape_lines(lines, form)}\n{text}" if lines else text
+    return lines + differences_in_words(correlations.differences, correlations.tests)
+
+
+render_correlations = renderer(correlations_page, _about_correlations)
 
 
 def _matrices(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:

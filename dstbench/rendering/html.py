@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from dstbench.io.escape import visible
+from dstbench.errors import visible
 
 if TYPE_CHECKING:
     import polars as pl

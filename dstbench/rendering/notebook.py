@@ -1,4 +1,4 @@
-"""Records as notebooks show them: what was found first, then the tables, the first one open."""
+"""Results as notebooks show them: what was found first, then the tables, the first one open."""
 
 from __future__ import annotations
 
@@ -120,9 +120,9 @@ def _as_it_is(record: Any) -> tuple[list[str], list[tuple[str, pl.DataFrame]], l
 
 def _attributes(record: Any) -> Iterator[tuple[str, Any]]:
     """The attributes of a record by name, and those of records in it: ``gold.turns``."""
-    for field in fields(record):
-        value = getattr(record, field.name)
+    for name in getattr(record, "_fields", None) or [field.name for field in fields(record)]:
+        value = getattr(record, name)
         if isinstance(value, Side):
-            yield from ((f"{field.name}.{name}", inner) for name, inner in _attributes(value))
+            yield from ((f"{name}.{inner}", of_side) for inner, of_side in _attributes(value))
         else:
-            yield field.name, value
+            yield name, value

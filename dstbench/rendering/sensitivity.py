@@ -6,20 +6,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
+from dstbench.analysis.sentences import listed
 from dstbench.rendering.latex import PaperTable, cell
 from dstbench.rendering.tables import (
     Page,
-    escape_lines,
     interval_text,
     pivoted,
-    render_page,
     renderer,
     share_text,
     signature_lines,
     three_decimals,
 )
 from dstbench.schema.names import name_of
-from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
     from dstbench.analysis.sensitivity import Sensitivity
@@ -74,21 +72,6 @@ def sensitivity_page(sensitivity: Sensitivity) -> Page:
     return Page(sections, below, paper=[_table(wide.filter(pl.col("kind").is_in(list(errors))), sensitivity, below)])
 
 
-_render_page = renderer(sensitivity_page)
-
-
-def render_sensitivity(sensitivity: Sensitivity, form: TableFormat) -> str:
-    """What errors cost in one of the formats; text begins with its conclusion.
-
-    Args:
-        sensitivity: What `dstbench.sensitivity` returned.
-        form: The format.
-    """
-    if form != "text":
-        return _render_page(sensitivity, form)
-    return f"{escape_lines(conclusion(sensitivity), form)}\n{render_page(sensitivity_page(sensitivity), form)}"
-
-
 def conclusion(sensitivity: Sensitivity) -> list[str]:
     """For the first kind of error that was made: the metrics to which it matters most and least when it happens.
 
@@ -104,15 +87,18 @@ def conclusion(sensitivity: Sensitivity) -> list[str]:
         row, *alike = rows.filter(size=extreme).iter_rows(named=True)
         metric, others = row["metric"], [other["metric"] for other in alike]
         if extreme == 0:
-            also = f", nor do{_es(others)} {_listed(others)}" if others else ""
+            also = f", nor do{_es(others)} {listed(others, len(others))}" if others else ""
             lines.append(f"{metric} does not depend on the position{also}: {_ONE[kind]} costs {_mean_cost(row)}")
         else:
-            also = f", as do{_es(others)} {_listed(others)}" if others else ""
+            also = f", as do{_es(others)} {listed(others, len(others))}" if others else ""
             rank = "" if rows["size"].n_unique() == 1 else " least" if lines else " most"
             # A larger bias, of a loss that falls to almost nothing, says less than the losses.
             cost = _mean_cost(row) if row["size"] < 1 else _costs_at_ends(sensitivity, kind, metric)
             lines.append(f"{metric} depends{rank} on the position{also}: {_ONE[kind]} costs {cost}")
     return lines
+
+
+render_sensitivity = renderer(sensitivity_page, conclusion, ("text",))
 
 
 def _mean_cost(row: dict[str, Any]) -> str:
@@ -130,11 +116,6 @@ def _costs_at_ends(sensitivity: Sensitivity, kind: str, metric: str) -> str:
 
 def _es(names: list[str]) -> str:
     return "es" if len(names) == 1 else ""
-
-
-def _listed(names: list[str]) -> str:
-    """Names in a sentence: a, b and c."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _by_position(sensitivity: Sensitivity) -> pl.DataFrame:

@@ -64,17 +64,22 @@ class Page(NamedTuple):
 
 def renderer(
     lay_out: Callable[Concatenate[_Result, _Options], Page],
+    finding: Callable[[_Result], Sequence[str]] = lambda _: (),
+    begins: Collection[str] = ("text", "md"),
 ) -> Callable[Concatenate[_Result, TableFormat, _Options], str]:
     """A function that renders results in any format, made from one that lays them out as a page.
 
     The new function takes the format as its second argument. Results are dataclasses of frames. In JSON they are one
     object with a list of rows per frame; in CSV, one table of all rows, whose first column, `table`, names the frame.
+    The formats `begins` begin with sentences, the result's `finding`.
     """
 
     def render(result: _Result, form: TableFormat, /, *args: _Options.args, **options: _Options.kwargs) -> str:
         if form in ("json", "csv"):
             return render_frames(result, form)
-        return render_page(lay_out(result, *args, **options), form)
+        lines = [*finding(result)] if form in begins else []
+        page = render_page(lay_out(result, *args, **options), form)
+        return f"{escape_lines(lines, form)}\n{page}" if lines else page
 
     return render
 
@@ -281,7 +286,7 @@ def escape_lines(paragraphs: Iterable[str], form: TableFormat) -> str:
     """Lines of text or Markdown, each with its line break, in which nothing that users wrote becomes markup."""
     escaped = markdown_text if form == "md" else plain_text
     width = screen().width if form == "text" else None
-    lines = (escaped(line, _LONGEST_LINE) for text in paragraphs for line in text.split("\n"))
+    lines = (escaped(line, _LONGEST_LINE) for line in paragraphs)
     return "".join(f"{wrapped(line, width)}\n" for line in lines)
 
 

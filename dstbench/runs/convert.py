@@ -36,7 +36,9 @@ import polars as pl
 
 import dstbench
 from dstbench.errors import DstbenchError, DstbenchWarning, warn
-from dstbench.io.atomic import sharing
+from dstbench.io import parquet
+from dstbench.io.atomic import parts_of, sharing
+from dstbench.io.files import File, path_text
 from dstbench.plugins import in_use, use
 from dstbench.readers import Format, Source, find_files, read
 from dstbench.readers.options import AS_USUAL, ReadOptions
@@ -46,9 +48,9 @@ from dstbench.readers.states import States, in_split, name_of_all, warn_of_notes
 from dstbench.runs.align import MissingTurnsError, to_long, unpredicted
 from dstbench.runs.open import of_split, open_gold, read_run, write_long
 from dstbench.runs.parquet import ForeignError, read_footer, write_groups, write_table
-from dstbench.runs.run import UNREADABLE, checksums, cuts_at, cuts_of, run_meta
+from dstbench.runs.run import cuts_at, cuts_of, run_meta
 from dstbench.runs.splits import split_gold
-from dstbench.schema.core import LONG, SCHEMA_VERSION
+from dstbench.schema.core import SCHEMA_VERSION
 from dstbench.typing import Missing
 
 _LOG: Final = logging.getLogger(__name__)
@@ -108,7 +110,7 @@ def convert(
         DstbenchError: A file cannot be used. Finished parts are kept for the next call.
     """
     options.check()
-    folder = output.with_name(f".{output.name}.parts")
+    folder = parts_of(output)
     pieces = list(_pieces(files, folder, options, gold=gold, missing=missing, split=split))
     has_pipe = any(Source(path).is_pipe for path in (*files, *filter(None, [gold])))
     in_parts = len(pieces) > 1 and not has_pipe and (gold is None or split_gold(gold, split) is None)
@@ -151,10 +153,10 @@ def _pieces(
         found: list[tuple[str, str | Format | None, str | None]] = [(name, options.format, None)]
         if source.is_folder:
             in_folder = find_files(source, options.format, split)
-            found = [(file.name, its_form.name, file.split) for file, its_form in in_folder]
+            found = [(str(file.path), its_form.name, file.split) for file, its_form in in_folder]
         for path, form_name, folder_split in found:
             its_options = replace(options, format=form_name)
-            hashed = blake2b(os.path.abspath(path).encode(), digest_size=12).hexdigest()
+            hashed = blake2b(os.fsencode(os.path.abspath(path)), digest_size=12).hexdigest()
             yield _Piece(path, folder / f"{hashed}.parquet", its_options, folder_split, gold, missing, split)
 
 
@@ -174,9 +176,9 @@ def _made_of(piece: _Piece) -> list[Any]:
 def _is_made(piece: _Piece) -> bool:
     """Whether an undamaged part exists that was made from the file as it is now, with these settings."""
     try:
-        meta, _, sums, _ = read_footer(piece.part)
-        is_whole = checksums(piece.part, [end for end, _ in sums]) == sums
-    except (*UNREADABLE, ForeignError, TypeError, ValueError):
+        meta, _, sums, _ = read_footer(parquet.scan(File(piece.part)).texts)
+        is_whole = parquet.checksums(piece.part, [end for end, _ in sums]) == sums
+    except (OSError, ForeignError, TypeError, ValueError):
         return False
     return is_whole and bool(meta.get("made_of") == _made_of(piece))
 
@@ -251,7 +253,7 @@ def _make_part(piece: _Piece) -> None:
         states = of_split(states, piece.split, gold)
         aligned = to_long(states, gold, missing=piece.missing, is_part=True)
     meta = run_meta(
-        piece.path,
+        path_text(piece.path),
         aligned.frames,
         format=states.format,
         coverage=aligned.coverage,
@@ -265,27 +267,18 @@ def _make_part(piece: _Piece) -> None:
 
 
 class _Part:
-    """Reads the rows of a part in order, a row group at a time."""
+    """Reads the rows of a part in order."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self._next_group, self._rows = path, 0, LONG.schema.to_frame()
-        footer = read_footer(path)
+        self.table, _, texts = parquet.scan(File(path))
+        footer = read_footer(texts)
         self.meta, self.fingerprint = footer.meta, int(footer.fingerprint, 16)
+        self._start = 0
 
     def take(self, rows: int) -> pl.DataFrame:
         """The next rows, as many as asked for."""
-        import pyarrow.parquet as pq
-
-        groups = [self._rows]
-        height = self._rows.height
-        while height < rows:
-            with pq.ParquetFile(self.path) as file:  # not kept open: the system may allow fewer open files than parts
-                groups.append(pl.DataFrame(file.read_row_group(self._next_group)))
-            self._next_group += 1
-            height += groups[-1].height
-        table = pl.concat(groups)
-        self._rows = table.slice(rows)
-        return table.head(rows)
+        self._start += rows
+        return self.table.slice(self._start - rows, rows).collect()
 
 
 def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence[_Piece]) -> dict[str, int]:
@@ -321,7 +314,7 @@ def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence
     meta = run_meta(
         name,
         _summed(frames) if frames else None,
-        files=list(files),
+        files=list(map(path_text, files)),
         format=parts[0].meta["format"],
         gold=gold and gold.source,
         missing=first.missing,
@@ -354,7 +347,7 @@ def _index(parts: Sequence[_Part]) -> pl.DataFrame:
     """(dialogue, rows: number of its rows, part: index of its part), part by part."""
     indices = []
     for number, part in enumerate(parts):
-        runs = pl.read_parquet(part.path, columns=["dialogue"]).to_series().rle().struct.unnest()
+        runs = part.table.select("dialogue").collect().to_series().rle().struct.unnest()
         indices.append(runs.select(dialogue="value", rows="len", part=pl.lit(number)))
     return pl.concat(indices)
 

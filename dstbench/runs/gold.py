@@ -57,7 +57,7 @@ def gold_by_dialogue(long: pl.DataFrame) -> pl.DataFrame:
 def _hashes_of_turns(rows: Layout) -> Hashes:
     """For each turn: its part of the fingerprint of gold as written."""
     slot, gold, _ = rows.cells
-    gold[np.isin(gold, _absent())] = ABSENT
+    gold = np.where(np.isin(gold, _absent()), np.uint32(ABSENT), gold)  # a copy, as others have the layout too
     changes = gold_hashes(rows, rows.place, rows.first[rows.changed], slot, gold)
     hashes: Hashes = rows.of_turns(rows.hash_of_place) + changes
     return hashes

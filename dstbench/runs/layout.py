@@ -48,7 +48,7 @@ from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError
 from dstbench.io.limits import FREE, NUMBERS
 from dstbench.runs import fingerprint
-from dstbench.runs.codes import ABSENT, all_codes, codes, to_codes, to_column, to_strings
+from dstbench.runs.codes import ABSENT, all_codes, codes, distinct, to_codes, to_column, to_strings
 from dstbench.runs.frames import Frames, rows_of_frames, set_apart, turn_keys
 from dstbench.runs.rules import unsorted
 from dstbench.typing import View
@@ -92,6 +92,11 @@ class Layout(_Rows):
     group: Numbers  # for each turn: its group
     cache: dict[Any, Any] = field(default_factory=dict)  # derived arrays, keyed by what they hold
 
+    def __post_init__(self) -> None:
+        for array in vars(self).values():  # several functions may have the same layout
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
+
     @cached_property
     def differs(self) -> Flags:
         """For each row: whether its slot, gold or predicted value, as in the file, differs from the row before."""
@@ -116,8 +121,11 @@ class Layout(_Rows):
     @cached_property
     def domain_place(self) -> Numbers:
         """For each row: a number that it shares with the rows of the same turn and domain, in any view."""
-        _, domain = np.unique(codes(over_distinct(to_column(self.slot), domain_of)), return_inverse=True)
-        numbers: Numbers = self.turn_place * (int(domain.max(initial=0)) + 1) + domain
+        slots = distinct(self.slot)
+        domains, number = np.unique([domain_of(slot) for slot in to_strings(slots)], return_inverse=True)
+        number_of_slot = np.zeros(int(slots.max(initial=0)) + 2, np.int64)  # by code; the last is for `ABSENT`
+        number_of_slot[slots] = number + 1
+        numbers: Numbers = self.turn_place * (len(domains) + 1) + number_of_slot.take(self.slot, mode="clip")
         return numbers
 
     @cached_property
@@ -262,10 +270,11 @@ def before(column: NDArray[Any], first: Flags) -> NDArray[Any]:
 
 def over_distinct(column: pl.Series, function: Callable[[str], str]) -> pl.Series:
     """Apply a function of strings to a dictionary column, once per distinct value."""
-    distinct = codes(column.unique().drop_nulls())
-    results = np.full(int(distinct.max(initial=0)) + 2, ABSENT, np.uint32)  # by code; the last is for null
-    results[distinct] = to_codes([function(value) for value in to_strings(distinct)])
-    return to_column(results[np.minimum(codes(column), len(results) - 1)])
+    of_rows = codes(column)
+    values = distinct(of_rows)
+    results = np.full(int(values.max(initial=0)) + 2, ABSENT, np.uint32)  # by code; the last is for null
+    results[values] = to_codes([function(value) for value in to_strings(values)])
+    return to_column(results.take(of_rows, mode="clip"))
 
 
 def row_changes(column: pl.Series | NDArray[Any]) -> Flags:

@@ -14,19 +14,18 @@ from typing import Any, Final
 import polars as pl
 
 from dstbench.errors import DstbenchError, UsageError
-from dstbench.io.files import File
+from dstbench.io import parquet
+from dstbench.io.files import File, path_text, utf8_path
 from dstbench.readers.frames import IS_FRAME, count_frames
-from dstbench.readers.options import AS_USUAL, ReadOptions
+from dstbench.readers.options import AS_USUAL, ReadOptions, is_long
 from dstbench.readers.states import States
 from dstbench.runs.align import report_unknown_slots
 from dstbench.runs.frames import states_only
 from dstbench.runs.parquet import ForeignError, fits, read_footer
 from dstbench.runs.rules import check_long, conform_long
-from dstbench.runs.run import UNREADABLE, Run, collect, in_memory, run_meta, stamp_of, unreadable
+from dstbench.runs.run import Run, collect, in_memory, run_meta, stamp_of
 from dstbench.schema.core import SCHEMA_VERSION
 
-# The column that long tables have, and records of turns have not.
-_SLOT: Final = "slot"
 # Rows of a frame that are looked at to see what it is.
 _SAMPLE: Final = 20
 
@@ -48,7 +47,7 @@ def named_parts(data: Any) -> list[tuple[str, Any]]:
 
 def _named_paths(paths: list[Path]) -> list[tuple[str, Path]]:
     """Each path with its title, preceded by as many parent folders as tell the paths apart."""
-    parts = [[*path.absolute().parts[:-1], File(path).title] for path in paths]
+    parts = [[*map(path_text, path.absolute().parts[:-1]), File(path).title] for path in paths]
     for depth in range(1, max(map(len, parts))):
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
@@ -69,7 +68,7 @@ def _named_frames(data: Any) -> list[tuple[str, pl.LazyFrame | list[dict[str, An
 
     A frame of pandas that is no long table becomes a list of records, because its cells may be any Python objects.
     """
-    if _is_pandas(data) and _SLOT not in data.columns:
+    if _is_pandas(data) and not is_long(data.columns, None):
         runs: dict[str, list[dict[str, Any]]] = {}
         for record in data.to_dict("records"):
             runs.setdefault(str(record.pop("run", "table")), []).append(record)
@@ -92,14 +91,9 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
     """
     if isinstance(item, (str, PathLike)):
         file = File(str(item))
-        if not file.is_parquet or _holds_records(file, options):
-            return read_file(file, options, split)
-        if options.format is not None:
-            what = f"a Parquet file, not one of format {options.format}"
-            raise file.error(what, "omit --from: it is a long table")
-        return _parquet(name, file)
+        return _parquet(name, file, options, split) if file.is_parquet else read_file(file, options, split)
     if isinstance(item, Run):
-        return replace(item, name=name)
+        return item if item.name == name else replace(item, name=name)  # what it keeps is of use again
     if _is_frame(item):
         frames = _named_frames(item)
         if len(frames) != 1:
@@ -121,23 +115,13 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
 
 def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
     """Whether a frame is a long table, or seems to be meant as one, rather than records, whose keys users may give."""
+    if is_long(frame.collect_schema().names(), options.keys):
+        return True
     if options.keys is not None and not options.keys.optional:
         return False
-    if _SLOT in frame.collect_schema():
-        return True
     from dstbench.readers.records import have_states  # loads many modules, which long tables do not need
 
     return not have_states(frame.head(_SAMPLE).collect(), options.keys)
-
-
-def _holds_records(file: File, options: ReadOptions) -> bool:
-    """Whether a Parquet file holds records of turns."""
-    if options.format is not None:
-        return options.format == "records"
-    try:
-        return not _is_long(pl.scan_parquet(file.path, glob=False), options)
-    except UNREADABLE:  # `_parquet` says what is wrong
-        return False
 
 
 def read_file(file: File, options: ReadOptions = AS_USUAL, split: str | None = None) -> States:
@@ -157,27 +141,35 @@ def renamed(states: States, options: ReadOptions) -> States:
     return replace(under_other_names, notes=with_notes_on(states, unused).notes)
 
 
-def _parquet(name: str, file: File) -> Run:
-    """The run in a Parquet file: scanned as it is if dstbench wrote the file, otherwise sorted and checked."""
-    path = str(file.path.absolute())  # the working folder may change before the file is read
-    try:
+def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> Run | States:
+    """The run in a Parquet file: scanned as it is if dstbench wrote the file, otherwise sorted and checked.
+
+    If the file holds records of turns, their states.
+    """
+    if options.format == "records":
+        return read_file(file, options, split)
+    if options.format is not None:
+        what = f"a Parquet file, not one of format {options.format}"
+        raise file.error(what, "omit --from: it is a long table")
+    path = utf8_path(file.path.absolute())  # the working folder may change before the file is read
+    with parquet.reading(file.name):
         stamp = stamp_of(path)
-        table = pl.scan_parquet(path, glob=False)
-        conformed = conform_long(table, source=file.name)
-        footer = read_footer(file.path)
-    except UNREADABLE as error:
-        raise unreadable(file.name, error) from None
+        table, height, texts = parquet.scan(file)
+        if not _is_long(table, options):
+            return read_file(file, options, split)
+    conformed = conform_long(table, source=file.name)
+    try:
+        footer = read_footer(texts)
     except ForeignError:
-        return _checked(name, table, file.name)
+        return _checked(name, parquet.read(file).lazy(), file.name)
     version = footer.meta.get("schema_version", SCHEMA_VERSION)
     if version not in range(1, SCHEMA_VERSION + 1):
         raise file.error(
             f"its long table has schema version {version}; this dstbench reads up to {SCHEMA_VERSION}",
             "it needs a newer dstbench; or convert it again with this one",
         )
-    height = collect(table.select(pl.len()), file.name).item()
     if not fits(footer, height=height, size=stamp.size):  # the table was edited later
-        return _checked(name, table, file.name)
+        return _checked(name, parquet.read(file).lazy(), file.name)
     meta, cuts, sums, gold = footer
     fingerprint = None if gold is None or sums is None else int(gold, 16)  # without checksums, the rows may be others
     return Run(name, conformed, meta, cuts, path=path, stamp=stamp, checksums=sums, fingerprint=fingerprint)

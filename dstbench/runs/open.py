@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
 import polars as pl
 
 from dstbench.errors import UsageError, first_repeated, warn
-from dstbench.io.files import File
+from dstbench.io.files import File, path_text
 from dstbench.readers.options import AS_USUAL, Keys, ReadOptions
 from dstbench.readers.states import States, merge_states, only_split, warn_of_notes
 from dstbench.runs.align import check_missing, from_long, to_long
@@ -175,7 +175,7 @@ def read_run(
         return _open(name, files[0], gold_states, options, missing, split=split)
     states = merge_states([read_file(File(str(path)), options) for path in files])
     states = of_split(states, split, gold_states)
-    return aligned_run(name, states, gold_states, missing, options, files=[str(path) for path in files])
+    return aligned_run(name, states, gold_states, missing, options, files=[path_text(path) for path in files])
 
 
 def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_USUAL) -> States:
@@ -249,6 +249,8 @@ def scan(
         slot_map=slot_map,
         id_map=id_map,
     )
+    for run in runs:
+        run.check(0, run.cuts[-1])
     return pl.concat([run.table.select(pl.lit(run.name).alias("run"), pl.all()) for run in runs])
 
 

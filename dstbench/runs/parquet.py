@@ -1,7 +1,8 @@
 """Long tables as Parquet files; the footer holds a run's metadata, which are checked before use.
 
 Conventions: a file holds one run. Beside the schema, its footer has ``dstbench`` (`runs.Run.meta`), ``dstbench.cuts``
-(`Run.cuts`), ``dstbench.crc32`` (`Run.checksums`) and ``dstbench.gold`` (`Run.fingerprint`), each as JSON.
+(`Run.cuts`), ``dstbench.crc32`` (`Run.checksums`) and ``dstbench.gold`` (`Run.fingerprint`), each as JSON. Its bytes
+are checked by `io.parquet`.
 """
 
 from __future__ import annotations
@@ -11,21 +12,18 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from os import PathLike
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import polars as pl
 
 from dstbench.errors import DstbenchError
-from dstbench.io.atomic import replacing
+from dstbench.io import parquet
 from dstbench.readers.frames import COUNTS
 from dstbench.runs.gold import gold_fingerprint
-from dstbench.runs.run import checksums
 from dstbench.schema.core import LONG
 
 _METADATA: Final = "dstbench"
 _CUTS: Final = "dstbench.cuts"
-_CHECKSUMS: Final = "dstbench.crc32"
 _GOLD: Final = "dstbench.gold"
 
 
@@ -58,49 +56,34 @@ def write_groups(
 
     `meta`, `cuts` and `fingerprint` are those of the `Run`; a fingerprint that is None is computed.
     """
-    import pyarrow as pa  # 0.2 s, and only writing needs it
-    import pyarrow.parquet as pq
+    fingerprints = [] if fingerprint is None else [fingerprint]
 
-    keys = {_METADATA: json.dumps(dict(meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(cuts)}
-    schema = LONG.schema.to_frame().to_arrow().schema
-    schema = schema.with_metadata({**(schema.metadata or {}), **keys})
-    # Uncompressed, files are 1.8 times as large, with LZ4 1.3 times, and scored in 0.9 to 1 of the time. Checksums of
-    # pages take a thousandth of a file and no time that shows; they are for other readers, ours are in the footer.
-    with (
-        replacing(Path(path)) as temporary,
-        pa.OSFile(str(temporary), "wb") as file,  # closed even if closing the writer fails
-        pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=True, write_page_checksum=True) as writer,
-    ):
-        ends, of_groups = [], 0
-        for group in groups:
-            if fingerprint is None:
-                try:
-                    of_groups += gold_fingerprint(group)
-                except DstbenchError as error:  # its turns cannot be laid out
-                    raise error.in_file(str(path)) from None
-            # As one chunk, because a row group can hold only one dictionary: the values of a second chunk would be
-            # written without any, and decoded at half the speed.
-            writer.write_table(group.rechunk().to_arrow(), row_group_size=max(group.height, 1))
-            ends.append(file.tell())
-        gold = (of_groups if fingerprint is None else fingerprint) % 2**64
-        sums = {_CHECKSUMS: json.dumps(checksums(temporary, ends)), _GOLD: json.dumps(f"{gold:016x}")}
-        writer.add_key_value_metadata(sums)
+    def fingerprinted(group: pl.DataFrame) -> pl.DataFrame:
+        try:
+            fingerprints.append(gold_fingerprint(group))
+        except DstbenchError as error:  # its turns cannot be laid out
+            raise error.in_file(str(path)) from None
+        return group
+
+    def gold() -> dict[str, str]:
+        return {_GOLD: json.dumps(f"{sum(fingerprints) % 2**64:016x}")}
+
+    texts = {_METADATA: json.dumps(dict(meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(cuts)}
+    parquet.write(path, LONG.schema, map(fingerprinted, groups) if fingerprint is None else groups, texts, gold)
 
 
-def read_footer(path: Path) -> Footer:
-    """The footer of a Parquet file.
+def read_footer(texts: Mapping[str, str]) -> Footer:
+    """The footer of a Parquet file, from the texts in it.
 
     Raises:
-        PolarsError: The file cannot be read.
         ForeignError: dstbench did not write the file.
     """
-    metadata = pl.read_parquet_metadata(path)
     try:
         return Footer(
-            dict(json.loads(metadata[_METADATA])),
-            tuple(json.loads(metadata[_CUTS])),
-            json.loads(metadata.get(_CHECKSUMS, "null")),
-            json.loads(metadata.get(_GOLD, "null")),
+            dict(json.loads(texts[_METADATA])),
+            tuple(json.loads(texts[_CUTS])),
+            json.loads(texts.get(parquet.CHECKSUMS, "null")),
+            json.loads(texts.get(_GOLD, "null")),
         )
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise ForeignError from error

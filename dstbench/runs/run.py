@@ -10,19 +10,16 @@ import os
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
-from zlib import crc32
 
 import polars as pl
 
 from dstbench.errors import DstbenchError, UsageError
+from dstbench.io.parquet import MAGIC, checksums, reading, unreadable
 from dstbench.schema.core import SCHEMA_VERSION
 from dstbench.schema.record import Record
 
-#: The exceptions of a Parquet file that cannot be read; Polars' panics do not derive from `Exception`.
-UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-# The first bytes of a Parquet file.
-_MAGIC: Final = b"PAR1"
 # A row group ends at the first dialogue boundary after this many rows. Each group has its own dictionaries (with groups
 # of 65,536 rows, a tenth of the file); larger groups do not decode faster, and scoring reads one group at a time.
 _ROW_GROUP: Final = 393_216
@@ -35,6 +32,20 @@ class Stamp(NamedTuple):
     inode: int
     size: int
     changed: int
+
+
+class Kept:
+    """Parts of a run that are kept for those who need them again (`scoring.partitions`).
+
+    Attributes:
+        parts: Each part by its first row and its number of rows. Copies have none, as codes are those of one process.
+    """
+
+    def __init__(self) -> None:
+        self.parts: dict[tuple[int, int, bool], Any] = {}
+
+    def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
+        return Kept, ()
 
 
 @dataclass(frozen=True)
@@ -67,6 +78,11 @@ class Run(Record):
     checksums: Sequence[Sequence[int]] | None = None
     fingerprint: int | None = None
 
+    @cached_property
+    def kept(self) -> Kept:
+        """The parts of the run that are kept; another run made from it (`dataclasses.replace`) begins without any."""
+        return Kept()
+
     def part(self, start: int, rows: int) -> pl.DataFrame:
         """The rows from one cut to another, checked against their checksums.
 
@@ -80,18 +96,7 @@ class Run(Record):
         Raises:
             DstbenchError: The rows cannot be read or are damaged, or the file has changed since it was opened.
         """
-        table = self.read(self.table.slice(start, rows))
-        if self.path is not None and self.checksums is not None:
-            first, last = (bisect_left(self.cuts, row) for row in (start, start + rows))
-            begin = self.checksums[first - 1][0] if first else len(_MAGIC)
-            expected = [list(pair) for pair in self.checksums[first:last]]
-            try:
-                actual = checksums(self.path, [end for end, _ in expected], begin)
-            except OSError as error:
-                raise unreadable(self.path, error) from None
-            if actual != expected:
-                raise unreadable(self.name, ValueError("its bytes are not those that were written"))
-        return table
+        return self._collected(self.table.slice(start, rows), start, start + rows)
 
     def need_states(self, what: str) -> None:
         """Refuse a run that holds only marks of which slots are right, and no states.
@@ -122,17 +127,25 @@ class Run(Record):
         """
         if table is None:
             return self.part(0, self.cuts[-1])
-        self.check()  # first, as Polars panics if the file has become shorter
+        return self._collected(table, 0, self.cuts[-1])
+
+    def _collected(self, table: pl.LazyFrame, start: int, end: int) -> pl.DataFrame:
+        """The result of a query over the rows from one cut to another, which are checked first."""
+        self.check(start, end)
         try:
             return collect(table, self.name)
         finally:
             self.check()
 
-    def check(self) -> None:
+    def check(self, start: int = 0, end: int = 0) -> None:
         """Check that the file, if the rows come from one, is the same as when it was opened.
 
+        Args:
+            start: One of `cuts`: the first of the rows whose checksums are checked, too.
+            end: Likewise, the row after the last of them.
+
         Raises:
-            DstbenchError: The file has changed, or is gone.
+            DstbenchError: The file has changed, or is gone, or the rows are damaged.
         """
         if self.path is None or self.stamp is None:
             return
@@ -146,17 +159,22 @@ class Run(Record):
                 file=self.path,
                 hint="run it again when nothing writes the file any more",
             ) from None
+        if self.checksums is None or start == end:
+            return
+        first, last = (bisect_left(self.cuts, row) for row in (start, end))
+        begin = self.checksums[first - 1][0] if first else len(MAGIC)
+        ends, sums = zip(*self.checksums[first:last], strict=True)
+        if _sums(self.path, self.stamp, begin, ends) != sums:
+            raise unreadable(self.name, ValueError("its bytes are not those that were written"))
 
 
-def checksums(path: str | os.PathLike[str], ends: Sequence[int], begin: int = len(_MAGIC)) -> list[list[int]]:
-    """For consecutive sections of a file, of which the first starts at `begin`: each one's end, and its CRC-32."""
-    sums = []
-    with open(path, "rb") as file:
-        file.seek(begin)
-        for end in ends:
-            sums.append([end, crc32(file.read(end - begin))])
-            begin = end
-    return sums
+@lru_cache(maxsize=1 << 12)
+def _sums(path: str, stamp: Stamp, begin: int, ends: tuple[int, ...]) -> tuple[int, ...]:
+    """The CRC-32 of consecutive sections of a file; they are computed once for each stamp of it."""
+    try:
+        return tuple(crc for _, crc in checksums(path, ends, begin))
+    except OSError as error:
+        raise unreadable(path, error) from None
 
 
 def stamp_of(path: str | os.PathLike[str]) -> Stamp:
@@ -167,20 +185,8 @@ def stamp_of(path: str | os.PathLike[str]) -> Stamp:
 
 def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
     """Collect a query; if that fails, the error names `source`."""
-    try:
+    with reading(source):
         return table.collect()
-    except UNREADABLE as error:
-        raise unreadable(source, error) from None
-
-
-def unreadable(source: str, error: BaseException) -> DstbenchError:
-    """The error for a Parquet file that cannot be read."""
-    if isinstance(error, FileNotFoundError):
-        return DstbenchError("no such file any more", file=source, hint="it was there when it was opened")
-    if isinstance(error, OSError) and error.errno:
-        return DstbenchError(f"cannot be read: {os.strerror(error.errno)}", file=source, hint="may you read it?")
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return DstbenchError(f"a damaged Parquet file: {reason}", file=source, hint="write it again (dstbench convert)")
 
 
 def run_meta(name: str, frames: Mapping[str, int] | None, **read: Any) -> dict[str, Any]:

@@ -1,14 +1,23 @@
-"""What all results of several tables share: how a notebook shows them."""
+"""What results share: how a notebook shows them."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
 
-class Record:
-    """A result of several tables. A notebook shows what was found first, then the tables."""
+def as_html(result: object) -> str:
+    """A result as an element for a notebook."""
+    # By name, when it is asked for: rendering is a later package, built on the very classes that are shown.
+    text: str = import_module("dstbench.rendering.notebook").as_html(result)
+    return text
+
+
+class Shown:
+    """A result that notebooks show as a table of its attributes."""
 
     def _repr_html_(self) -> str:
-        # By name, when it is asked for: rendering is a later package, built on the very classes that inherit this.
-        text: str = import_module("dstbench.rendering.notebook").as_html(self)
-        return text
+        return as_html(self)
+
+
+class Record(Shown):
+    """A result of several tables. A notebook shows what was found first, then the tables."""

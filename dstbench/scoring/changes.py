@@ -6,8 +6,8 @@ this module, g and p are the values of gold and prediction under the convention 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from dstbench.scoring.compare_values import Compared, comparison
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+# The most conventions whose changed rows a layout keeps.
+_MOST_CACHED: Final = 4
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Changes:
     first: Flags  # whether it is its slot's first row
     slot: Codes
     compared: Compared  # its values under the convention
+    counts: dict[str, Numbers] = field(default_factory=dict, init=False)  # per turn, as far as they were needed
 
     def of_rows(self, column: NDArray[Any], rows: int) -> NDArray[Any]:
         """A column of the changed rows, repeated for all rows of the long table, whose number is `rows`."""
@@ -39,22 +43,22 @@ class Changes:
 
 
 def find_changes(rows: Layout, convention: Convention) -> Changes:
-    """The changed rows under a convention, from the cache where another call has found them.
-
-    A fuzzy convention and its exact variant differ only in which values match.
-    """
-    exact = convention.exact()
-    if exact not in rows.cache:
-        rows.cache[exact] = _find_exact_changes(rows, exact)
-    changes: Changes = rows.cache[exact]
-    if convention == exact:
-        return changes
-    values = changes.compared
-    ok = comparison(convention).match(changes.slot, values.gold, values.pred)
-    return replace(changes, convention=convention, compared=replace(values, ok=ok))
+    """The changed rows under a convention, from the cache where another call has found them."""
+    changes: Changes | None = rows.cache.get(convention)
+    if changes is None:
+        changes = _find_changes(rows, convention)
+        if len(rows.cache) >= _MOST_CACHED:  # a layout may be kept, and asked for under ever new conventions
+            rows.cache.clear()
+        rows.cache[convention] = changes
+    return changes
 
 
-def _find_exact_changes(rows: Layout, convention: Convention) -> Changes:
+def _find_changes(rows: Layout, convention: Convention) -> Changes:
+    if convention.is_fuzzy:  # only which values match is different from its exact variant
+        exact = find_changes(rows, convention.exact())
+        values = exact.compared
+        ok = comparison(convention).match(exact.slot, values.gold, values.pred)
+        return replace(exact, convention=convention, compared=replace(values, ok=ok))
     if convention.over != "gold-domains":
         slot, gold, pred = rows.cells
         compared = comparison(convention).compare(slot, gold, pred)

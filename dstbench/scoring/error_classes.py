@@ -20,17 +20,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
-from dstbench.arrays import Codes, Flags, Integers, Numbers
+from dstbench.arrays import Codes, Flags, Hashes, Integers, Numbers
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import tells_slot
 from dstbench.conventions.slots import domain_of
-from dstbench.runs.codes import ABSENT, to_column, to_strings
+from dstbench.runs.codes import ABSENT, distinct, to_column, to_strings
 from dstbench.runs.frames import states_only
 from dstbench.runs.layout import Layout, before, lay_out, over_distinct
 from dstbench.runs.run import Run
 from dstbench.scoring.changes import find_changes
 from dstbench.scoring.compare_values import comparison
-from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.partitions import Part, over_layouts
 from dstbench.scoring.scored_turns import TURN, columns_of_scored, scored_turns
 from dstbench.scoring.timing import find_timing
 from dstbench.scoring.turn_table import to_turns
@@ -69,15 +69,15 @@ def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
         many of these are late or early), in no particular order; and the number of scored turns.
     """
 
-    def count_partition(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-        rows = lay_out(table)
+    def count_partition(part: Part) -> tuple[pl.DataFrame, int]:
+        rows = part.layout()
         classes, at, turns = _scored_classes(rows, convention)
         timed = find_timing(rows, convention)[at]
         counted = pl.DataFrame({"slot": to_column(rows.slot[at]), "number": classes, "timed": timed})
         sizes = {"n": pl.len().cast(pl.Int64), "timed": pl.col("timed").sum().cast(pl.Int64)}
         return counted.group_by("slot", "number").agg(**sizes), turns
 
-    parts = over_partitions(run, count_partition)
+    parts = over_layouts(run, count_partition)
     counts = pl.concat([counted for counted, _ in parts]).group_by("slot", "number").agg(pl.col("n", "timed").sum())
     names = pl.DataFrame(
         {"number": list(_NUMBER.values()), "class": list(CLASSES), "kind": [kind for kind, _ in CLASSES.values()]},
@@ -157,20 +157,24 @@ def _swapped(rows: Layout, gold: Codes, pred: Codes, at: Integers) -> tuple[Flag
 
     The first result is about slots of the row's domain, the second about slots of any domain.
     """
-    values, number = np.unique(pred[at], return_inverse=True)
-    present = values[values != ABSENT]  # all but the last, as `ABSENT` is the largest code
-    telling = np.zeros(len(values), dtype=np.bool_)
-    telling[: len(present)] = [tells_slot(value) for value in to_strings(present)]
-    searched = at[telling[number]]
+    predicted = pred[at]
+    values = distinct(predicted)
+    telling = np.zeros(int(values.max(initial=0)) + 2, dtype=np.bool_)  # by code; the last is for `ABSENT`
+    telling[values] = [tells_slot(value) for value in to_strings(values)]
+    is_searched = telling.take(predicted, mode="clip")
+    searched, candidates = at[is_searched], np.flatnonzero(telling.take(gold, mode="clip"))
 
     def swapped_within(place: Numbers) -> Flags:
         # Such a row predicts another value than its own gold value, so any match is with another slot.
-        is_searched = np.zeros(int(place.max(initial=0)) + 1, dtype=np.bool_)
-        is_searched[place[searched]] = True
-        listed = np.flatnonzero(is_searched[place] & (gold != ABSENT))
-        key = place.astype(np.uint64) << np.uint64(32)
+        in_place = np.zeros(int(place.max(initial=0)) + 1, dtype=np.bool_)
+        in_place[place[searched]] = True
+        listed = candidates[in_place[place[candidates]]]
+
+        def keys(row: Integers, value: Codes) -> Hashes:
+            return place[row].astype(np.uint64) << np.uint64(32) | value[row]
+
         swapped = np.zeros(len(at), dtype=np.bool_)
-        swapped[telling[number]] = np.isin(key[searched] | pred[searched], key[listed] | gold[listed])
+        swapped[is_searched] = np.isin(keys(searched, pred), keys(listed, gold))
         return swapped
 
     return swapped_within(rows.domain_place), swapped_within(rows.turn_place)

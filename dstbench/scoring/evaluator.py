@@ -31,7 +31,7 @@ from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.open import Data, aligned_run, open_gold
 from dstbench.runs.run import Run
 from dstbench.runs.splits import split_gold
-from dstbench.scoring.scope import check_scope
+from dstbench.scoring.scope import check_metrics, check_scope
 from dstbench.scoring.score import choose_metrics, requested_metrics, score, values_of, warn_of_frames
 from dstbench.scoring.score_rows import Scores
 from dstbench.typing import Missing
@@ -82,6 +82,7 @@ class Evaluator:
     ) -> None:
         requested = requested_metrics(metrics)
         self._convention = as_convention(profile)
+        check_metrics(self._convention)
         self._missing: Missing = missing or self._convention.missing
         check_missing(self._missing)
         self._gold, side = _gold_of(gold, split, ReadOptions(keys=Keys.of(keys)))

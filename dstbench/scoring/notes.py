@@ -19,11 +19,9 @@ from dstbench.errors import warn
 from dstbench.metrics import Metric, parse, stats_of
 from dstbench.metrics.goal_accuracy import SA
 from dstbench.runs.codes import to_column
-from dstbench.runs.layout import lay_out
 from dstbench.runs.run import Run
 from dstbench.scoring.changes import find_changes, spelling_errors
-from dstbench.scoring.partitions import over_partitions
-from dstbench.scoring.scope import gold_counts
+from dstbench.scoring.partitions import Part, gold_slots_of, over_layouts
 from dstbench.scoring.sums import Sums, resolve, sum_up
 
 # A note is given if another spelling gains more than this in JGA.
@@ -96,7 +94,7 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | No
     loose = convention.loosened()
     options = {f"--gold-steps {','.join(loose.gold_steps)} --pred-steps {','.join(loose.pred_steps)}": loose}
     canonical = profile(_CANONICAL)
-    if convention == profile("verbatim") and not suits(canonical, frozenset(gold_counts(run, convention)["slot"])):
+    if convention == profile("verbatim") and not suits(canonical, gold_slots_of(run)):
         options = {f"--profile {_CANONICAL}": canonical, **options}
     for option, other in options.items():
         remedied = _jga(run, other)
@@ -118,16 +116,14 @@ def _spelling_examples(run: Run, convention: Convention) -> list[str]:
     def count(pairs: pl.DataFrame) -> pl.DataFrame:
         return pairs.group_by("slot", "gold", "pred").agg(pl.col("turns").sum())
 
-    def pairs_of(table: pl.DataFrame) -> pl.DataFrame:
-        rows = lay_out(table)
+    def pairs_of(part: Part) -> pl.DataFrame:
+        rows = part.layout()
         changes = find_changes(rows, convention)
         at = np.flatnonzero(spelling_errors(rows, changes))
         columns = {"slot": rows.slot, "gold": rows.gold, "pred": rows.pred}
         pairs = pl.DataFrame({name: to_column(column[changes.row[at]]) for name, column in columns.items()})
         return count(pairs.with_columns(turns=(changes.after - changes.place)[at]))
 
-    texts = count(pl.concat(over_partitions(run, pairs_of))).with_columns(
-        pl.col("slot", "gold", "pred").cast(pl.String)
-    )
+    texts = count(pl.concat(over_layouts(run, pairs_of))).with_columns(pl.col("slot", "gold", "pred").cast(pl.String))
     ordered = texts.sort("turns", "slot", "gold", "pred", descending=[True, False, False, False], nulls_last=True)
     return [f"{slot} {gold!r} / {pred!r}" for slot, gold, pred, _ in ordered.head(_EXAMPLES).iter_rows()]

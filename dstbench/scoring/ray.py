@@ -42,6 +42,9 @@ _SUBMITTED_PER_CPU: Final = 2
 # How often a task is repeated after its worker was lost.
 _RETRIES: Final = 5
 _SECONDS: Final = 5.0  # to wait for a cluster to answer, and for a task before the cluster is checked again
+# What a client of HTTP/2, which Ray speaks (gRPC), begins with, and the kind of frame that answers it (RFC 9113).
+_SETTINGS: Final = b"\0\0\0\x04\0\0\0\0\0"
+_HELLO: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _SETTINGS
 #: An environment variable and its value, which Ray reads when it is imported. Without it, Ray under `uv run` sends the
 #: current folder to the workers, and they install all that its project requires.
 BY_ITSELF: Final = ("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
@@ -184,12 +187,17 @@ def _reach(address: str) -> None:
     host, _, port = address.rpartition(":")
     if not host or "/" in host or not port.isdecimal():
         raise UsageError(f"{address!r} is no address of a Ray cluster", hint="host:port, such as head:6379, or auto")
+    hint = "`ray status` on one of its machines says where it is"
     try:
-        socket.create_connection((host, int(port)), timeout=_SECONDS).close()
+        with socket.create_connection((host, int(port)), timeout=_SECONDS) as connection:
+            if os.environ.get("RAY_USE_TLS", "0") != "0":
+                return
+            connection.sendall(_HELLO)
+            answer = connection.recv(len(_SETTINGS))
     except (OSError, OverflowError) as error:
-        raise DstbenchError(
-            f"no Ray cluster answers at {address}: {error}", hint="`ray status` on one of its machines says where it is"
-        ) from None
+        raise DstbenchError(f"no Ray cluster answers at {address}: {error}", hint=hint) from None
+    if answer[3:4] != _SETTINGS[3:4]:
+        raise DstbenchError(f"no Ray cluster answers at {address}, but something else", hint=hint)
 
 
 def _worker() -> Callable[..., Any]:

@@ -11,6 +11,7 @@ import polars as pl
 from dstbench.conventions.convention import SLOT_KINDS, Convention, absent_literals
 from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
+from dstbench.metrics import parse_all
 from dstbench.readers.frames import all_say
 from dstbench.runs.codes import ABSENT, distinct, to_strings
 from dstbench.runs.layout import Layout
@@ -30,7 +31,9 @@ def open_under(convention: Convention, data: Data, **reading: Unpack[Reading]) -
 
     Raises:
         DstbenchError: Data cannot be used, or the convention scores none of gold's slots.
+        UsageError: The convention's own metrics cannot be computed.
     """
+    check_metrics(convention)  # before files are read, so that a typo costs no time
     with warnings.catch_warnings():
         if reading.get("missing") is None:
             warnings.filterwarnings("ignore", ".*changes nothing; it is a long table", DstbenchWarning)
@@ -41,6 +44,15 @@ def open_under(convention: Convention, data: Data, **reading: Unpack[Reading]) -
             if not run.meta.get("only"):  # without states there are no slots, and scoring refuses a scope
                 check_scope(run, convention)
     return runs
+
+
+def check_metrics(convention: Convention) -> None:
+    """Raise a `UsageError` if the convention's own metrics, as a user's file names them, cannot be computed."""
+    try:
+        parse_all(convention.metrics or ())
+    except UsageError as error:
+        what = f"metrics of the profile {convention.name}: {error.what}"
+        raise UsageError(what, hint=error.hint) from None
 
 
 def check_scope(run: Run, convention: Convention) -> None:

@@ -131,7 +131,8 @@ def open_and_score(
     results = [score_run(run, chosen, groups, convention, spelling=True) for run in runs]
     warn_of_scores([(run, sums) for run, (_, sums) in zip(runs, results, strict=True)], chosen, convention)
     rows = pl.concat([table for table, _ in results])
-    _warn_of_differences(rows)
+    if len(runs) > 1:
+        _warn_of_differences(rows)
     return runs, Scores(rows)
 
 
@@ -262,9 +263,8 @@ def _warn_of_differences(rows: pl.DataFrame) -> None:
     """Warn of metrics whose signatures differ between runs, so that scores are not comparable: in which setting."""
     clauses: dict[str, list[str]] = {}
     signatures = rows.select("metric", "run", "signature").unique(maintain_order=True)
-    for (metric,), signed in signatures.group_by("metric", maintain_order=True):
-        if signed["signature"].n_unique() == 1:
-            continue
+    differ = signatures.filter(pl.col("signature").n_unique().over("metric") > 1)
+    for (metric,), signed in differ.group_by("metric", maintain_order=True):
         settings = {run: parse_signature(text).complete() for _, run, text in signed.iter_rows()}
         for key in dict.fromkeys(key for of_run in settings.values() for key in of_run if key != _FORMAT):
             runs_with: dict[str, list[str]] = {}

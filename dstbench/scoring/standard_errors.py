@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from dstbench.arrays import Floats
 from dstbench.metrics import Metric, score_of, stats_of
@@ -39,10 +40,14 @@ def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl
         The scores as `scores` returns them; and the errors in the same form. An error is null for counts, for undefined
         scores, for a single dialogue, and without moments.
     """
-    has_moments = any(name.startswith("moment:") for name in sums.columns)
+    floats = sums.select_seq(cs.starts_with("stat:", "moment:").cast(pl.Float64))  # all in one query
+    numbers = dict(zip(floats.columns, floats.to_numpy().T, strict=True))
+    has_moments = any(name.startswith("moment:") for name in numbers)
     names = list(dict.fromkeys(name for metric in metrics for name in stats_of(metric)))
-    whole = sums.select(pl.col(f"stat:{name}").cast(pl.Float64) for name in names).to_numpy()
-    units = np.array([STEP if sums.schema[f"stat:{name}"] == pl.Float64 else 1 for name in names])
+    stats = [f"stat:{name}" for name in names]
+    whole = np.stack([numbers[name] for name in stats], axis=1)
+    schema = sums.schema
+    units = np.array([STEP if schema[name] == pl.Float64 else 1 for name in stats])
     steps = np.maximum(np.abs(whole), units) * _STEP
     rows = whole
     if has_moments:
@@ -50,18 +55,24 @@ def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl
         # Axes of `moves`: direction, moved statistic, group, statistic.
         moves = np.array([1, -1])[:, None, None, None] * np.eye(len(names))[:, None, :] * steps
         rows = np.concatenate([whole, (whole + moves).reshape(-1, len(names))])
-    frame = pl.DataFrame(rows, schema={f"stat:{name}": pl.Float64 for name in names}, orient="row")
-    values = scores(metrics, frame)
-    undefined = pl.Series([None] * sums.height, dtype=pl.Float64)
-    errors = {}
-    for metric, value in zip(metrics, values, strict=True):
-        errors[value.name] = undefined
-        if has_moments and not metric.is_count:
-            up, down = value.to_numpy()[sums.height :].reshape(2, len(names), sums.height)
-            gradient = dict(zip(names, (up - down) / (2 * steps.T) * units[:, None], strict=True))
-            is_defined = (sums["dialogues"] > 1) & value.head(sums.height).is_not_null()
-            errors[value.name] = pl.Series(_errors(metric, gradient, sums)).zip_with(is_defined, undefined)
-    return values.head(sums.height), pl.DataFrame(errors)
+    moved = scores(metrics, _frame(rows, stats))
+    values = moved.head(sums.height)
+    errors = np.full((sums.height, len(metrics)), np.nan)
+    if has_moments:
+        dialogues = sums["dialogues"].to_numpy().astype(np.float64)
+        is_defined = (dialogues > 1) & values.select_seq(pl.all().is_not_null()).to_numpy().T
+        up, down = moved.slice(sums.height).to_numpy().T.reshape(len(metrics), 2, len(names), -1).swapaxes(0, 1)
+        gradients = (up - down) / (2 * steps.T) * units[:, None]
+        for number, metric in enumerate(metrics):
+            if not metric.is_count:
+                gradient = dict(zip(names, gradients[number], strict=True))
+                errors[:, number] = np.where(is_defined[number], _errors(metric, gradient, numbers, dialogues), np.nan)
+    return values, _frame(errors, values.columns).fill_nan(None)
+
+
+def _frame(rows: Floats, names: Sequence[str]) -> pl.DataFrame:
+    """An array as a table; in a fifth of the time that `pl.DataFrame` takes, which makes each column by itself."""
+    return pl.Series(rows).arr.to_struct(names).struct.unnest()
 
 
 def scores(metrics: Sequence[Metric], sums: pl.DataFrame) -> pl.DataFrame:
@@ -75,15 +86,14 @@ def _score(metric: Metric) -> pl.Expr:
     return score_of(metric, {name: pl.col(f"stat:{name}") for name in stats_of(metric)})
 
 
-def _errors(metric: Metric, gradient: Mapping[str, Floats], sums: pl.DataFrame) -> Floats:
+def _errors(metric: Metric, gradient: Mapping[str, Floats], moments: Mapping[str, Floats], dialogues: Floats) -> Floats:
     """The standard errors of a metric, per group: √(D/(D−1) · Σ (g·s_d)²), computed from the moments of s_d."""
     terms = []
     for one, other in _pairs(metric):
-        moment = sums[moment_name((one, other))].cast(pl.Float64).to_numpy()
-        terms.append(gradient[one] * gradient[other] * moment * (1 if one == other else 2))
+        twice = 1 if one == other else 2
+        terms.append(gradient[one] * gradient[other] * moments[moment_name((one, other))] * twice)
     variance = np.sum(terms, axis=0)
     variance[~(variance >= _NEGLIGIBLE * np.sum(np.abs(terms), axis=0))] = 0
-    dialogues = sums["dialogues"].to_numpy().astype(np.float64)
     errors: Floats = np.sqrt(variance * dialogues / np.maximum(dialogues - 1, 1))
     return errors
 

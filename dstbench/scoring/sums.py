@@ -15,17 +15,16 @@ import polars.selectors as cs
 
 from dstbench.arrays import Floats, Integers
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.slots import are_multiwoz, slot_total
+from dstbench.conventions.slots import slot_total
 from dstbench.errors import UsageError
 from dstbench.metrics import Metric
 from dstbench.metrics.exact_sums import from_halves, from_parts, halves, in_parts, in_steps
 from dstbench.metrics.goal_accuracy import ERRORS
 from dstbench.runs.codes import PerCode, distinct, to_strings
-from dstbench.runs.gold import gold_slots
-from dstbench.runs.layout import Layout, lay_out, row_changes
+from dstbench.runs.layout import Layout, row_changes
 from dstbench.runs.run import Run
 from dstbench.schema.core import BETWEEN, SEEN, TURNS
-from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.partitions import Part, over_layouts
 from dstbench.scoring.scope import check_request, check_services
 from dstbench.scoring.scored_turns import EMPTY_TURN, TURN, group_turns, view_of
 from dstbench.scoring.turn_table import counts_frames
@@ -132,9 +131,9 @@ def sum_up(
     frames = "frames" in run.meta and counts_frames(convention, view)
     turn_groups = [name for name in by if name not in _NAMES]
 
-    def sum_partition(table: pl.DataFrame) -> tuple[list[pl.DataFrame], dict[str, Any]]:
-        rows = lay_out(table)
-        in_view = rows if view is None else lay_out(table, view, frames=frames)
+    def sum_partition(part: Part) -> tuple[list[pl.DataFrame], dict[str, Any]]:
+        rows = part.layout()
+        in_view = rows if view is None else part.layout(view, frames=frames)
         check_services(rows, convention)
         turns = group_turns(rows, in_view, needed, by, convention, hashed=fingerprint is None)
         tables = [_sum(turns.counted, stats, by, moments)]
@@ -149,12 +148,12 @@ def sum_up(
             "dialogues": int(row_changes(turns.scored["number"].to_numpy()).sum()),
             "most_errors": turns.counted.select_seq(stats[ERRORS].max().fill_null(0)).item() if ERRORS in stats else 0,
             "spelling": _count_spelling(turns.counted) if spelling else None,
-            "gold_slots": gold_slots(rows) if with_slots else frozenset(),
-            "is_multiwoz": with_slots and are_multiwoz(rows.dialogue),
+            "gold_slots": part.gold_slots if with_slots else frozenset(),
+            "is_multiwoz": with_slots and part.is_multiwoz,
             "alternatives": _alternatives(rows, convention),
         }
 
-    results = over_partitions(run, sum_partition, frames=frames)
+    results = over_layouts(run, sum_partition, frames=frames)
     facts = {name: combine([of_partition[name] for _, of_partition in results]) for name, combine in _COMBINE.items()}
     if fingerprint is not None:
         facts["fingerprint"] = fingerprint
@@ -197,8 +196,7 @@ def _sum(
             sums["stat:" + name] = counts
     if not by:  # in NumPy, because a Polars query over so many columns takes longer than their sums
         totals = {name: int(column.sum()) for name, column in (sums | _moments(sums, moments)).items()}
-        totals["dialogues"] = len(ends)
-        return pl.DataFrame([tuple(totals.values())], schema=dict.fromkeys(totals, pl.Int64), orient="row")
+        return pl.DataFrame([totals | {"dialogues": len(ends)}])  # of a dictionary, which is the fastest way
     table = keys[starts].with_columns(**sums)
     if moments:
         table = table.group_by(keys.columns).agg(pl.all().sum())  # a row per group and dialogue
@@ -217,8 +215,8 @@ def _sum_runs(column: Integers, ends: Integers) -> Integers:
 def _ratios(name: str, column: pl.Series) -> Floats:
     """The ratios of a statistic; refuse any that is not from 0 to 1, as its sum would be inexact."""
     ratios = column.to_numpy()
-    outside = (ratios < 0) | (ratios > 1)
-    if outside.any():
+    if ratios.min(initial=0) < 0 or ratios.max(initial=0) > 1:
+        outside = (ratios < 0) | (ratios > 1)
         raise UsageError(
             f"statistic {name!r} is {ratios[outside][0]:g} in a turn, and a float must be a ratio from 0 to 1",
             hint="make it a whole number (Int64), or divide it by the largest value it can have",
@@ -253,11 +251,15 @@ def _alternatives(rows: Layout, convention: Convention) -> str | None:
 
 def _add_up(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
     """The sums of all partitions; the halves of a ratio's sum are joined into a number of parts (Int128)."""
-    rows = pl.concat(parts).with_columns(cs.starts_with("moment:").cast(pl.Int128))
-    whole = rows.group_by(by).agg(pl.all().sum()) if by else rows.sum()
-    ratios = [name.removeprefix(_HALVES[0]) for name in whole.columns if name.startswith(_HALVES[0])]
-    joined = [from_halves(*(pl.col(half + name) for half in _HALVES)).alias("stat:" + name) for name in ratios]
-    return whole.with_columns(joined).drop(cs.starts_with(*_HALVES))
+    rows = pl.concat(parts)
+    higher, lower = _HALVES
+    ratios = [name.removeprefix(higher) for name in rows.columns if name.startswith(higher)]
+    sums = [
+        pl.col(name for name in rows.columns if not name.startswith((*_HALVES, "moment:")) and name not in by).sum(),
+        cs.starts_with("moment:").cast(pl.Int128).sum(),
+        *(from_halves(pl.sum(higher + name), pl.sum(lower + name)).alias("stat:" + name) for name in ratios),
+    ]
+    return rows.group_by(by).agg(sums) if by else rows.select_seq(sums)
 
 
 def _pad(

@@ -40,6 +40,8 @@ _GCA_RELEASED: Final = frozenset({"gca_correct", "gca_wrong", "gca_missed", "gca
 _OF_EVENTS: Final = frozenset(
     {"n_fresh_errors", "gca_paper_correct", "gca_paper_wrong", "gca_paper_missed", "gca_paper_over", *_GCA_RELEASED}
 )
+# All columns that are counts of slots.
+_COUNTS: Final = {*_LASTING, *_OF_EVENTS}
 # For each sum of similarities of changes: the counts of the changes that are compared.
 _SOFT_CHANGES: Final = {
     f"soft_{prefix}_correct": (f"{prefix}_correct", f"{prefix}_wrong") for prefix in ("gca", "gca_paper")
@@ -129,6 +131,14 @@ def _compare_frames(rows: Layout) -> dict[str, NDArray[Any]]:
 
 
 def _count(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, Numbers]:
+    """The needed counts per turn, which `changes` keeps for the next call."""
+    names = needed & _COUNTS
+    if missing := names - changes.counts.keys():
+        changes.counts.update(_count_turns(rows, changes, missing))
+    return {name: changes.counts[name] for name in names}
+
+
+def _count_turns(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, Numbers]:
     """The needed counts per turn: what changed rows add, summed by place.
 
     What a row adds depends on a few flags only, so it is looked up in a table of all combinations ("cases") of them.

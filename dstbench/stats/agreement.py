@@ -9,6 +9,7 @@ import numpy as np
 
 from dstbench.arrays import Floats
 from dstbench.errors import UsageError
+from dstbench.schema.record import Shown
 from dstbench.stats.bootstrap import Bootstrap
 from dstbench.stats.resampling import scores_of
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Kappa:
+class Kappa(Shown):
     """How much readers agree.
 
     Attributes:

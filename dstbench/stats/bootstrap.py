@@ -15,6 +15,7 @@ import numpy as np
 
 from dstbench.arrays import Floats
 from dstbench.errors import UsageError
+from dstbench.schema.record import Shown
 from dstbench.stats.differences import TIE
 from dstbench.stats.normal import below, check_level, quantile
 from dstbench.stats.resampling import Score, checked, draw_seeds, multiply, scores_of, weights
@@ -28,7 +29,7 @@ _MOST_UNDEFINED: Final = 0.05
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Shown):
     """A score (or a difference of scores) and its uncertainty.
 
     Attributes:
@@ -50,7 +51,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Replicates:
+class Replicates(Shown):
     """A score over all dialogues, in each resample, and without each dialogue.
 
     Replicates of the same `Bootstrap` share their draws, so their difference is paired.
@@ -142,7 +143,7 @@ class Replicates:
 
 
 @dataclass(frozen=True)
-class Bootstrap:
+class Bootstrap(Shown):
     """Sums of runs over the same dialogues: over all of them, over each resample, and over all but each dialogue.
 
     Attributes:

@@ -18,6 +18,7 @@ import numpy as np
 
 from dstbench.arrays import Floats, Integers
 from dstbench.errors import UsageError
+from dstbench.schema.record import Shown, as_html
 from dstbench.stats.normal import check_level, critical, two_sided
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _LEAST_EIGENVALUE: Final = 1e-12
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Shown):
     """The outcome of a test.
 
     Attributes:
@@ -50,7 +51,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Shown):
     """The difference of two correlations.
 
     Attributes:
@@ -261,6 +262,9 @@ class Matrix(NamedTuple):
     n: Integers
     lo: Floats
     hi: Floats
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
 
 def matrix(columns: Mapping[str, ArrayLike] | Sequence[ArrayLike], level: float = 0.95) -> Matrix:

@@ -13,6 +13,7 @@ import numpy as np
 
 from dstbench.arrays import Floats
 from dstbench.errors import UsageError
+from dstbench.schema.record import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -93,7 +94,7 @@ def smallest_detectable(se: float) -> float:
 
 
 @dataclass(frozen=True)
-class Tally:
+class Tally(Shown):
     """In how many dialogues the first of two runs is better, equal, or worse, or a score is undefined.
 
     Attributes:

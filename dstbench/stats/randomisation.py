@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dstbench.arrays import Floats
+from dstbench.schema.record import Shown
 from dstbench.stats.attainable import smallest_p_of_swaps
 from dstbench.stats.differences import TIE
 from dstbench.stats.resampling import Score, checked, multiply, scores_of, swaps
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Null:
+class Null(Shown):
     """A difference of two scores, and its values when dialogues are swapped by chance.
 
     Attributes:
@@ -48,7 +49,7 @@ class Null:
 
 
 @dataclass(frozen=True)
-class Randomisation:
+class Randomisation(Shown):
     """Sums of runs over the same dialogues: over all of them, and over those that each resample swaps.
 
     Attributes:
@@ -89,7 +90,8 @@ class Randomisation:
             discordant: In how many dialogues the statistics of the two runs differ; None: unknown.
         """
         gained = self.swapped[:, second] - self.swapped[:, first]  # what swaps add to the first run's sums, exactly
-        one, other = (scores_of(score, self.whole[run][np.newaxis])[0] for run in (first, second))
-        resampled = scores_of(score, self.whole[first] + gained) - scores_of(score, self.whole[second] - gained)
+        whole = self.whole[[first, second]]
+        scores = scores_of(score, np.concatenate([whole, whole[0] + gained, whole[1] - gained]))
+        (one, other), resampled = scores[:2], np.subtract(*np.split(scores[2:], 2))
         bound = 0.0 if discordant is None else smallest_p_of_swaps(discordant)
         return Null(float(one - other), resampled, TIE * float(max(abs(one), abs(other))), bound)

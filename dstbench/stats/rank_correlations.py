@@ -16,6 +16,7 @@ import numpy as np
 
 from dstbench.arrays import Floats, Integers
 from dstbench.errors import UsageError
+from dstbench.schema.record import Shown
 from dstbench.stats.correlations import LEAST, Comparison, Outcome, limits_of_difference
 from dstbench.stats.normal import critical, two_sided
 
@@ -31,7 +32,7 @@ _NEGLIGIBLE: Final = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class RankCorrelation:
+class RankCorrelation(Shown):
     """A rank correlation.
 
     Attributes:

@@ -25,8 +25,8 @@ from dstbench.errors import UsageError
 Score: TypeAlias = Callable[[Floats], Floats]
 
 _LOG: Final = logging.getLogger(__name__)
-# Bytes of a block of draws; while it is drawn, three arrays of this size exist.
-_BLOCK: Final = 2**24
+# Bytes of a block of draws; while it is drawn, three arrays of this size exist, which fit the processor's cache.
+_BLOCK: Final = 2**21
 # A double holds all integers of up to this many bits.
 _BITS: Final = 53
 # The numbers of a seed's streams, by what is drawn from them.

@@ -6,7 +6,6 @@ its name; if its states and utterances are not those that were asked for, there 
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Collection
 from os import PathLike, fspath
@@ -20,6 +19,7 @@ from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.io import archives
 from dstbench.io.atomic import replacing, replacing_folder
+from dstbench.io.overwriting import refuse_overwriting
 from dstbench.readers import Format, Source, find_files
 from dstbench.readers.contexts import contexts
 from dstbench.readers.document import Document
@@ -62,7 +62,7 @@ def rewrite(
     """
     source, target = Source(fspath(path)), Path(fspath(out))
     source.check()
-    _refuse_overwriting(source, target)
+    refuse_overwriting([source.path], [target])
     edits = _Edits(source, states, said, without)
     if source.is_folder:
         with replacing_folder(target) as folder:
@@ -200,6 +200,9 @@ def _open(source: Source, form: Format, *, with_words: bool) -> tuple[Document, 
     if form.document is None:
         hint = f"those that can: {', '.join(WRITABLE)}"
         raise source.error(f"files of format {form.name} cannot be written again", hint)
+    if source.inside:
+        what = f"its dialogues stand under {' and '.join(source.inside)}, and only whole files are written again"
+        raise source.error(what, "write what stands there to a file of its own")
     states = form.read(source)
     if with_words:
         for _ in form.spoken(source):
@@ -239,13 +242,6 @@ def _cells(states: States) -> pl.DataFrame:
     side = _gold(states)
     table = side.cells.join(side.turns.with_row_index("at"), on="at", maintain_order="left")
     return table.select(pl.col(name).cast(dtype) for name, dtype in STATES.items())
-
-
-def _refuse_overwriting(source: Source, target: Path) -> None:
-    """Refuse to write over the dataset that is read, or into it."""
-    read, written = (Path(os.path.realpath(path)) for path in (source.path, target))
-    if read == written or written in read.parents or (source.is_folder and read in written.parents):
-        raise UsageError(f"{target} is read and would be written over", hint="name another place for the result")
 
 
 def _rewrite_folder(source: Source, folder: Path, edits: _Edits, name: str | None) -> None:

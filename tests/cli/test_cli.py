@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import get_args
 
@@ -25,6 +26,7 @@ from dstbench.typing import Listing
 from tests import formats
 from tests.commands import ok, run, run_apart
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES, OF_FRAMES
+from tests.planted import consistent
 
 
 @pytest.fixture
@@ -456,3 +458,28 @@ def test_notes_stand_on_lines_of_their_own_beside_a_spinner(here: Path) -> None:
     assert "scoring" in text, "there is a spinner"
     assert text.count("note: ") == len(re.findall(r"(?:^|\n|\x1b\[2K)note: ", text)) > 0
     assert all(line.endswith("\r") for line in re.findall(r"note: [^\n]*", text))
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_check_says_what_fails_and_under_strict_exits_with_1(form: str, here: Path) -> None:
+    """Of one run, and of two of which one has states of single turns."""
+    for name in ("whole", "single"):
+        states = [{**state, "pred": state["gold"]} for state in consistent(30, seed=1)]
+        if name == "single":  # what is new in a turn
+            states = [
+                {**later, "pred": {slot: value for slot, value in later["gold"].items() if slot not in (now["gold"])}}
+                for now, later in pairwise(states)
+            ]
+        Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(state)}\n" for state in states))
+    for files in (["whole.jsonl"], ["single.jsonl"], ["whole.jsonl", "single.jsonl"]):
+        _, out, _ = run("check", *files, "--format", "json")
+        fails = dict.fromkeys(row["check"] for row in json.loads(out)["checks"] if row["status"] == "fail")
+        assert bool(fails) == ("single.jsonl" in files)
+        for strict in ([], ["--strict"]):
+            code, out, err = run("check", *files, "--format", form, *strict)
+            assert code == (1 if fails and strict else 0)
+            assert out
+            last = err.splitlines()[-1] if err else ""
+            assert last.startswith(f"{len(fails)} check") == bool(fails)
+            assert all(check in last for check in fails)
+            assert ("(single)" in last) == (bool(fails) and len(files) > 1)

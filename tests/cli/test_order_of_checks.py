@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer.main
 
-from dstbench.cli.app import app
 from tests.commands import run
+from tests.interface import LEAVES, is_text
 
 #: The words of each command that reads files, none of which exists.
 COMMANDS: dict[str, tuple[str, ...]] = {
@@ -75,16 +73,6 @@ FREE = {"--address", "--title", "--note", "--slot", "--train", "--split"}
 FREE_HERE = {("convert", "--name"), ("audit replace", "--slots")}
 
 
-def _leaves(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    for sub, below in getattr(command, "commands", {}).items():
-        yield from _leaves(below, f"{name} {sub}".strip())
-    if not hasattr(command, "commands"):
-        yield name, command
-
-
-LEAVES = dict(_leaves(typer.main.get_command(app)))
-
-
 def _texts(name: str) -> set[str]:
     """The options of a command whose values are texts or floats without bounds."""
     return {
@@ -96,9 +84,9 @@ def _texts(name: str) -> set[str]:
 
 def _is_free(option: Any) -> bool:
     if hasattr(option, "type"):  # Typer before 0.29
-        return str(option.type) in ("STRING", "FLOAT") or "Tuple" in str(option.type)
+        return is_text(option) or str(option.type) == "FLOAT"
     of = option.type_descriptor
-    return of.annotation in (str, list[str]) or of.is_tuple or (of.annotation is float and not of.is_ranged)
+    return is_text(option) or (of.annotation is float and not of.is_ranged)
 
 
 def test_every_command_and_option_is_covered() -> None:

@@ -208,3 +208,13 @@ def test_a_file_suits_any_dataset(here: Path) -> None:
 def test_a_hyphen_stands_for_no_choice_on_the_command_line_too(here: Path) -> None:
     Path("p.jsonl").write_text("".join(json.dumps(state) + "\n" for state in EXAMPLE))
     assert "|slots:" not in ok("score", "p.jsonl", "-m", "jga", "--profile", "kim2022", "--slots", "-").splitlines()[-1]
+
+
+@pytest.mark.parametrize("command", [["score", "p"], ["compare", "p", "q"], ["check", "p"], ["query", "select 1", "p"]])
+def test_a_metric_that_is_none_is_said_before_files_are_read(command: list[str], here: Path) -> None:
+    Path("mylab.toml").write_text('metrics = ["jga", "jgaa"]\n')
+    code, _, err = run(*command, "--profile", "mylab.toml")
+    assert (code, err.splitlines()[1]) == (2, "hint: did you mean jga or gca or fga?")
+    assert "there is no metric 'jgaa'" in err
+    with pytest.raises(dstbench.UsageError, match="there is no metric 'jgaa'"):
+        dstbench.Evaluator("p", profile="mylab.toml")

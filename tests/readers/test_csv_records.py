@@ -41,7 +41,8 @@ def test_lines_of_slots_give_the_same_table(
             values = {"gold": s["gold"].get(slot), "pred": s["pred"].get(slot)}
             rows.append({"dialogue": s["dialogue_id"], "turn": s["turn"], **where, **values, "note": 'a "quote"\n; , '})
     path = tmp_path_factory.mktemp("csv") / "any"
-    path.write_text(_written(rows, separator, quoting=csv.QUOTE_ALL if quoting else csv.QUOTE_MINIMAL), "utf-8-sig")
+    text = _written(rows, separator, quoting=csv.QUOTE_ALL if quoting else csv.QUOTE_MINIMAL)
+    path.write_text(f"sep={separator}\n" * apart + text, "utf-8-sig")
     assert table_of(path).equals(table_of(states))
 
 
@@ -109,6 +110,12 @@ BROKEN = {
         "dialogue,turn,slot,gold,pred\nMUL1,0,,north,\nMUL1,0,hotel-area,x,\n", "line 2: a gold value without a slot"
     ),
 }  # fmt: skip
+
+
+def test_excels_first_line_is_counted(here: Path) -> None:
+    Path("p.csv").write_text(f"sep=,\n{HEADER}MUL1,0,{{}},{{}}\nMUL1,1,{{}},nothing\n")
+    with pytest.raises(dstbench.DstbenchError, match="line 4: pred: the text 'nothing'"):
+        dstbench.read("p.csv")
 
 
 @pytest.mark.parametrize("name", BROKEN)

@@ -156,6 +156,30 @@ def test_keys_that_no_record_has_are_refused() -> None:
         dstbench.scan([_record(gold={}, predict=NORTH)], keys={"pred": "pre_dict"})
 
 
+ROW = {"dial": "SNG1", "nr": 0, "truth_state": {"hotel-area": "north"}, "ours": "{}"}
+FILES = {
+    "a list": json.dumps([ROW]),
+    "a wrapper": json.dumps({"meta": {"model": "x"}, "out": [ROW]}),
+    "by dialogue": json.dumps({"SNG1": [ROW]}),
+    "lines": f"{json.dumps(ROW)}\n{json.dumps(ROW)}\n",
+    "CSV": "dial;nr;truth_state;ours\nSNG1;0;{'hotel-area': 'north'};{}\n",
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+@quiet
+def test_a_file_of_unknown_keys_that_lacks_a_given_one_says_so(kind: str, here: Path) -> None:
+    keys = {"id": "dial", "turn": "nr", "gold": "truth_state", "pred": "ours"}
+    Path("p").write_text(FILES[kind])
+    for field, key in keys.items():
+        wrong = {**keys, field: f"{key}_x"}
+        with pytest.raises(dstbench.DstbenchError, match=f"no record has the key '{key}_x' .*\nhint: did you mean"):
+            dstbench.scan("p", keys=wrong)
+    Path("p").write_text("a line of text\nand another one\n")
+    with pytest.raises(dstbench.DstbenchError, match="no known format"):
+        dstbench.scan("p", keys=keys)
+
+
 @quiet
 def test_gold_of_its_own_may_have_other_keys() -> None:
     gold = [{"dial_id": "mul1.json", "turn_id": 0, "state": {"hotel": {"area": ["north", "east"]}}}]

@@ -15,6 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dstbench
+from dstbench.runs.convert import convert
 from tests import formats
 from tests.corpora import EXAMPLE, States, corpora
 from tests.formats import _nested as nested
@@ -301,6 +302,15 @@ LAYOUTS: dict[str, Any] = {
         {"system": "none", "user": "hello", "state": N, "pred": N} for turn in (0, 1)
     ]}],
     "the dialogue in the turn's id": [{"turn_id": f"MUL1.json-{turn}", "gold": N, "pred": N} for turn in (0, 1)],
+    "turns in words": {"MUL1": {f"turn_{turn}": {"gold": N, "pred": N} for turn in (0, 1)}},
+    "turns in words, in records": [{"id": "MUL1", "turn_id": f"Turn {turn}", "gold": N, "pred": N} for turn in (0, 1)],
+    "a log of turns": {"MUL1.json": {"log": [{"text": "hello", "gold": N, "pred": N} for _ in range(2)]}},
+    "spans": {"results": [
+        {"dial_id": "mul1", "turn_num": turn, "bspn": "[hotel] area north", "bspn_gen": "[hotel] area north"}
+        for turn in (0, 1)
+    ]},
+    "texts": [{"sample_id": f"MUL1_{turn}", "target": "hotel-area = north", "generated_text": "- hotel-area: north"}
+              for turn in (0, 1)],
     "deltas and states before": [
         {"dialogue_id": "MUL1", "turn_id": turn, "true_belief_state": N, "predicted_belief_state": N,
          "true_belief_state_delta": {"hotel-area": "x"}, "previous_belief_state": {"hotel-stars": "4"}}
@@ -354,3 +364,64 @@ def test_the_keys_of_another_format_with_other_states_are_records(here: Path) ->
             by_dialogue.setdefault(turn["dialogue_id"], []).append({"state": turn[side]})
         Path(f"{side}.json").write_text(json.dumps(by_dialogue))
     assert dstbench.score("pred.json", gold="gold.json", metrics="jga").value("jga") == 0.5
+
+
+#: A file of one dialogue in a folder: its name, from its number and its dialogue; and its content.
+FOLDERS: dict[str, tuple[str, Callable[[list[dict[str, Any]]], str | pl.DataFrame]]] = {
+    "lines": ("part-{0:03}.jsonl", lambda rows: "".join(json.dumps(row) + "\n" for row in rows)),
+    "lists": ("{0}.json", json.dumps),
+    "CSV": ("{0}.csv", lambda rows: _csv(rows, ",")),
+    "Parquet": ("shard_{0}.parquet", pl.DataFrame),
+    "state lists": ("out{0}.json", lambda rows: json.dumps({
+        side: {rows[0]["id"]: [row[side] for row in rows]} for side in ("gold", "pred")
+    })),
+    "by dialogue": ("{1}.json", lambda rows: json.dumps({"turns": rows})),
+    "by dialogue, which only the name says": ("{1}.json", lambda rows: json.dumps(_without(rows, "id"))),
+    "CSV by dialogue": ("{1}.csv", lambda rows: _csv(_without(rows, "id"), ",")),
+}  # fmt: skip
+DIALOGUES = {
+    name: [{"id": name, "turn": turn, "gold": N, "pred": {**N, "hotel-name": str(turn)}} for turn in (0, 1)]
+    for name in ("MUL1", "SNG22", "PMUL3")
+}
+
+
+@pytest.mark.parametrize("kind", FOLDERS)
+@quiet
+def test_several_files_of_records_in_a_folder_are_one_run(kind: str, here: Path) -> None:
+    name, write = FOLDERS[kind]
+    for number, (dialogue, rows) in enumerate(DIALOGUES.items()):
+        path, content = Path("run", name.format(number, dialogue)), write(rows)
+        path.parent.mkdir(exist_ok=True)
+        content.write_parquet(path) if isinstance(content, pl.DataFrame) else path.write_text(content)
+    Path("run/log.json").write_text('{"jga": 0.5}')
+    notes = notes_of("run")
+    assert [note.partition(":")[0] for note in notes if "one run" in note] == ["3 files are read as one run"]
+    assert len({*notes}) == len(notes) <= 3
+    wanted = table_of([row for rows in DIALOGUES.values() for row in rows])
+    assert table_of("run").equals(wanted)
+    convert("run", ["run"], Path("run.parquet"))
+    assert table_of("run.parquet").equals(wanted)
+
+
+def test_files_of_other_names_or_of_the_same_turns_are_several_runs(here: Path) -> None:
+    Path("run").mkdir()
+    for names, said in (
+        (("ours.jsonl", "theirs.jsonl"), "2 files of data that are not parts of one run"),
+        (("multiwoz.csv.jsonl", "MUL1.jsonl"), "2 files of data that are not parts of one run"),
+        (("train.jsonl", "test.jsonl"), "2 files of data that are not parts of one run"),
+        (("a/part-0.jsonl", "b/part-1.jsonl"), "2 files of data that are not parts of one run"),
+    ):
+        for name, rows in zip(names, DIALOGUES.values(), strict=False):
+            Path("run", name).parent.mkdir(exist_ok=True)
+            Path("run", name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+        with pytest.raises(dstbench.DstbenchError, match=said):
+            dstbench.read("run")
+        for name in names:
+            Path("run", name).unlink()
+    for seed in (1, 2):
+        Path(f"run/seed{seed}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in DIALOGUES["MUL1"]))
+    with (
+        pytest.raises(dstbench.DstbenchError, match=r"the same turn in two files .*\nhint: .*name each"),
+        pytest.warns(dstbench.DstbenchWarning, match="one run"),
+    ):
+        dstbench.read("run")

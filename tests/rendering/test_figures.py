@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench import audit
 from dstbench.demo import synthetic
+from dstbench.rendering.charts import draw
 from dstbench.rendering.charts import runs as of_runs
 from dstbench.rendering.charts.audits import bias_charts, difference_charts, memorisation_charts, version_charts
 from dstbench.rendering.charts.dialogues import diagnosis_charts, gold_slots, jga_line, trait_charts
 from dstbench.rendering.charts.draw import draw_figure, draw_on_page
-from dstbench.rendering.charts.grammar import COLOURS, Chart
+from dstbench.rendering.charts.grammar import COLOURS, Chart, Spec
 from dstbench.rendering.charts.sensitivity import sensitivity_charts
 from dstbench.schema.names import name_of
 from tests import formats
@@ -107,6 +108,23 @@ def test_timing_is_drawn_as_shares_of_the_slots_that_can_be_late_or_early() -> N
     without_over = diagnosis_charts(dstbench.diagnose([late, {**late, "turn": 1, "pred": late["gold"]}]))["timing"]
     texts = shown_texts(draw_figure(without_over, "svg").decode())
     assert "late, of missed slots" in texts
+
+
+def test_most_charts_are_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The room for labels is estimated; a wrong estimate would change nothing but the time."""
+    charts = [*diagnosis_charts(dstbench.diagnose(RUNS)).values(), *trait_charts(dstbench.traits(RUNS)).values()]
+    charts += of_runs.leaderboard_charts(dstbench.compare(RUNS, metrics="jga,sa", resamples=100)).values()
+    drawings: list[str] = []
+    svg = draw._svg
+
+    def drawn(chart: Spec) -> str:
+        drawings.append(svg(chart))
+        return drawings[-1]
+
+    monkeypatch.setattr(draw, "_svg", drawn)
+    for chart in charts:
+        draw_on_page(chart)
+    assert len(charts) <= len(drawings) <= 1.4 * len(charts)
 
 
 def test_the_width_can_be_chosen() -> None:

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.demo import synthetic
-from dstbench.errors import DstbenchWarning
-from dstbench.io.escape import latex_text, visible
+from dstbench.errors import DstbenchWarning, visible
+from dstbench.io.escape import latex_text
 from dstbench.metrics import Metric
 from dstbench.rendering.compare import pairs_table, render_leaderboard, standings_table
 from dstbench.rendering.compare_metrics import render_metrics

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
+import re
+import sys
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,7 +16,7 @@ import polars as pl
 import pytest
 
 import dstbench
-from dstbench import audit
+from dstbench import audit, stats
 from dstbench.demo import synthetic
 from dstbench.io.escape import csv_text
 from dstbench.rendering import notebook
@@ -118,6 +121,33 @@ def test_every_public_record_of_tables_is_shown_and_in_a_way_of_its_own() -> Non
     assert {kind.__name__ for kind in Record.__subclasses__()} == as_they_are | {
         kind.__name__ for kind in notebook._VIEWS
     }
+
+
+def test_all_that_public_functions_return_is_shown() -> None:
+    """Records of several fields, that is, of tables or of numbers, in all packages."""
+    returned: dict[str, Any] = {}
+    for thing in PUBLIC.values():
+        methods = vars(thing).values() if inspect.isclass(thing) else [thing]
+        for function in [getattr(method, "__func__", method) for method in methods]:
+            if inspect.isfunction(function) and not function.__name__.startswith("_"):
+                said = str(inspect.signature(function).return_annotation)
+                module = vars(sys.modules[function.__module__])
+                returned |= {word: module[word] for word in re.findall(r"\w+", said) if word in module}
+    records = {
+        name: thing for name, thing in returned.items()
+        if dataclasses.is_dataclass(thing) or hasattr(thing, "_fields")
+    }  # fmt: skip
+    assert records.keys() >= {"Comparison", "Estimate", "Kappa", "Leaderboard", "Matrix", "RankCorrelation", "Tally"}
+    assert [name for name, thing in records.items() if not hasattr(thing, "_repr_html_")] == []
+
+
+def test_numbers_are_shown_by_name() -> None:
+    one = stats.kappa([[1, 1], [2, 2], [1, 2], [2, 2]], resamples=50)
+    texts = Text(one._repr_html_()).texts
+    for field in dataclasses.fields(one):
+        assert texts[texts.index(field.name) + 1] == str(getattr(one, field.name))
+    several = Text(stats.matrix([[1, 2, 3, 5], [2, 1, 4, 4]])._repr_html_()).texts
+    assert {*stats.Matrix._fields} <= {*several}
 
 
 def test_the_finding_comes_first_and_then_the_whole_first_table(tmp_path: Path) -> None:

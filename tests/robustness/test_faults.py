@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -30,8 +32,28 @@ def is_whole(found: dict[str, bytes], before: dict[str, bytes], after: dict[str,
             assert found.get(name) in (before.get(name), after.get(name)), name
 
 
+def parts(found: dict[str, bytes]) -> set[str]:
+    """The finished parts of a table, which the next run takes."""
+    return {name for name in found if name.startswith(".out.parquet.parts/") and name.endswith(".parquet")}
+
+
+def states(found: dict[str, bytes], after: dict[str, bytes], outputs: list[str]) -> str:
+    """Whether the outputs are the old or the new ones."""
+    new = sum(found[name] == after[name] for name in outputs)
+    return "all old" if new == 0 else "all new" if new == len(outputs) else "some old, some new"
+
+
 @pytest.fixture(scope="module")
-def usual(tmp_path_factory: pytest.TempPathFactory) -> Usual:
+def drawings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A report's figures are drawn once; by hand, each time, so that commands are killed while they draw, too."""
+    with pytest.MonkeyPatch.context() as patched:
+        if MOMENTS == 1:
+            patched.setenv("DSTBENCH_DRAWINGS", str(tmp_path_factory.mktemp("drawings") / "drawn.pickle"))
+        yield
+
+
+@pytest.fixture(scope="module")
+def usual(drawings: None, tmp_path_factory: pytest.TempPathFactory) -> Usual:
     """What a command does that is left alone, and all files thereafter."""
 
     @cache
@@ -46,10 +68,11 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> Usual:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_killed_at_any_moment(command: str, usual: Usual, here: Path) -> None:
+def test_killed_at_any_moment(command: str, usual: Usual, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_inputs()
     words, outputs = COMMANDS[command]
     alone, after = usual(command)
+    kills, ready_parts = Counter[str](), 0
     for name in outputs:
         Path(name).parent.mkdir(exist_ok=True)
     for moment in chain(*moments(command, alone)):
@@ -58,9 +81,18 @@ def test_killed_at_any_moment(command: str, usual: Usual, here: Path) -> None:
         before = there()
         code, _ = disturbed(words, signal.SIGKILL, moment)
         assert code in (-signal.SIGKILL, 0)
-        is_whole(there(), before, after)
-        undisturbed(words)  # not in this process: figures that are drawn in one have numbers that go on
+        found = there()
+        is_whole(found, before, after)
+        ready = len(parts(found))
+        again = undisturbed(words)  # not in this process: figures that are drawn in one have numbers that go on
         assert there() == after, moment
+        assert re.findall(r"\((\d) of 2 files were ready", again.err) == ([str(ready)] if ready else []), moment
+        kills["it was done" if code == 0 else states(found, after, outputs)] += 1
+        ready_parts += ready
+    if MOMENTS > 1:
+        with capsys.disabled():
+            counts = ", ".join(f"{count} {state}" for state, count in sorted(kills.items()))
+            print(f"\n{command}: {kills.total()} times: {counts}; {ready_parts} finished parts were used again")  # noqa: T201
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -83,8 +115,7 @@ def test_interrupted_at_any_moment(command: str, number: signal.Signals, usual: 
         assert "ignored" not in err, moment
         assert code in (128 + number, -number, 0), (moment, err)  # Python, at its end, no more handles signals
         is_whole(found, before, after)
-        kept = {name for name in found if name.startswith(".out.parquet.parts/") and name.endswith(".parquet")}
-        assert {*found} - kept == {*before}, moment
+        assert {*found} - parts(found) == {*before}, moment
         shutil.rmtree(".out.parquet.parts", ignore_errors=True)
 
 

@@ -27,6 +27,8 @@ from dstbench.runs.open import open_runs
 from dstbench.scoring import compare_values as comparison
 from tests import formats
 from tests.commands import run
+from tests.interface import LEAVES
+from tests.interface import line as line_of
 from tests.io.test_archives import pack_zip
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
@@ -300,6 +302,17 @@ def test_pipes_in_a_folder_are_passed_over(here: Path) -> None:
     Path("data/c.json").symlink_to("nowhere.json")
     with pytest.raises(dstbench.DstbenchError, match=r"c\.json: no such file"):
         dstbench.score("data")
+
+
+@pytest.mark.parametrize("threads", ["100000", "0", "-1", "four", "", "9" * 5000])
+def test_absurd_numbers_of_threads(threads: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before any is started, by every command."""
+    monkeypatch.setenv("POLARS_MAX_THREADS", threads)
+    for name in LEAVES:
+        code, out, err = run(*line_of(name))
+        assert (code, out) == (2, ""), name
+        assert err.startswith("error: POLARS_MAX_THREADS='"), name
+        assert len(err) < 2000
 
 
 def test_every_limit_is_documented() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import pickle
 import re
 import shutil
 from pathlib import Path
@@ -27,8 +28,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 TERMINAL = "\x1b]0;x\x07\x1b]8;;http://h\x07x\x1b[31m\x9b31m\r\x08\x7f\u202e\u2066\u200b"
 MARKUP = "<script>x</script><img src=x>![i](http://h/i.png)`c`*b*\\write18{x}$x$|"
 FORMULA = "=cmd|'/c x'!A0"
-EVIL = TERMINAL + MARKUP
+#: Lines that look like dstbench's own.
+FORGED = "\nerror: forged\nhint: run `x`\r\nnote: forged\u2028error: forged"
+EVIL = TERMINAL + MARKUP + FORGED
 UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+
+_FORGED_LINE = re.compile(r"^(error: forged|hint: run|note: forged)", re.MULTILINE)
 
 FORMS = ("text", "json", "csv", "md", "latex")
 TABLES = ("score", "score --by slot", "score --by dialogue", "compare", "compare-metrics --resamples 200", "diagnose",
@@ -81,6 +86,8 @@ def test_no_output_is_obeyed(table: str, form: str, hostile: Path, monkeypatch: 
     assert code == 0, err
     assert not UNSEEN.search(out)
     assert not UNSEEN.search(err)
+    assert not _FORGED_LINE.search(err)
+    assert form in ("csv", "json") or not _FORGED_LINE.search(out)
     if form == "md":
         bare = re.sub(r"\\.", "", out)
         assert "<script" not in bare
@@ -106,6 +113,38 @@ def test_no_message_is_obeyed(words: list[str], hostile: Path, monkeypatch: pyte
     _, out, err = run(*words)
     assert out + err
     assert not UNSEEN.search(out + err)
+    assert not _FORGED_LINE.search(out + err)
+
+
+@pytest.mark.parametrize("fault", [
+    {"turn": EVIL}, {"gold": {"hotel-area": {"x": EVIL}}}, {EVIL: 1}, {"gold": {f"{EVIL}-x": [1, {}]}}, {"turn": 9},
+    {"pred": None}, {"gold": EVIL}, {"pred": {EVIL: EVIL, f" {EVIL}": EVIL}},
+], ids=lambda fault: next(iter(fault)))  # fmt: skip
+def test_no_place_of_a_fault_is_obeyed(fault: dict[str, Any], here: Path) -> None:
+    """Nor what a note says of it."""
+    first, *others = states()
+    lines = [json.dumps(state) for state in (first, {**others[0], **fault}, *others[1:])]
+    Path(f"a{FORGED.replace('/', '_')}.jsonl").write_text("\n".join(lines))
+    for words in (["score"], ["check"], ["diagnose", "--verbose"], ["convert", "-o", "x.parquet"]):
+        code, out, err = run(words[0], f"a{FORGED.replace('/', '_')}.jsonl", *words[1:])
+        assert code in (0, 1)
+        assert not UNSEEN.search(out + err)
+        assert not _FORGED_LINE.search(out + err)
+        assert code == 0 or len(re.findall("^error: ", err, re.MULTILINE)) == 1
+
+
+@given(texts=st.lists(st.text() | st.just(EVIL), min_size=6, max_size=6))
+def test_a_message_has_only_its_own_lines(texts: list[str]) -> None:
+    what, file, dialogue, turn, slot, hint = texts
+    error = dstbench.DstbenchError(what, file=file, dialogue=dialogue, turn=turn, slot=slot, hint=hint)
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 (our own)
+    assert (str(again), vars(again)) == (str(error), vars(error))
+    for message in (str(error), str(error.in_file("other"))):
+        assert len(message.split("\n")) == (2 if hint else 1)
+        assert not UNSEEN.search(message)
+    warning = str(dstbench.DstbenchWarning(what, file=file, kind=slot))
+    assert not UNSEEN.search(warning)
+    assert "\n" not in warning
 
 
 def test_formulas_are_texts_and_numbers_stay_numbers() -> None:

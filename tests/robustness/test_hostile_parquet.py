@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -137,7 +138,7 @@ def test_a_damaged_page_gives_no_other_number(long: pa.Table) -> None:
         try:
             assert scores("x.parquet") == wanted  # what a page's header tells of its values is not asked for
         except dstbench.DstbenchError as error:
-            assert str(error).startswith("x: a damaged Parquet file")  # noqa: PT017
+            assert re.match(r"x(\.parquet)?: a damaged Parquet file", str(error))  # noqa: PT017 (found on opening, or later)
     for at in range(footer, len(content), 7):  # what says where the pages are
         Path("x.parquet").write_bytes(content[:at] + bytes([content[at] ^ 0x10]) + content[at + 1 :])
         try:

@@ -17,6 +17,7 @@ from dstbench.readers import FORMATS, Source
 from dstbench.readers.format import Format
 from dstbench.runs.convert import convert
 from tests import formats
+from tests.commands import run
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES
 from tests.io.test_archives import pack_zip
 
@@ -264,3 +265,20 @@ def test_sgds_root_takes_little_longer_than_its_test_set(here: Path) -> None:
     taken("sgd/test")
     times = [(taken("sgd"), taken("sgd/test")) for _ in range(3)]
     assert min(root / alone for root, alone in times) < 1.5
+
+
+FIXTURES = {**formats.WITH_BOTH, **formats.ONLY_PRED, **formats.ONLY_GOLD, **formats.MARKS, **formats.RESTAURANT}
+
+
+@pytest.mark.parametrize("name", FIXTURES)
+def test_split_files_of_any_format_as_gold(name: str, here: Path) -> None:
+    """Of predictions, too: these are scored on, if they hold gold; otherwise a message says what they lack."""
+    Path("gold").mkdir()
+    for split in SPLITS:
+        Path(f"gold/{split}.json").write_text(FIXTURES[name]())
+    Path("p.jsonl").write_text(formats.jsonl())
+    for words in (["score", "p.jsonl"], ["convert", "p.jsonl", "-o", "p.parquet"], ["score", "gold/test.json"]):
+        code, out, err = run(*words, "--gold", "gold")
+        assert code in (0, 1)
+        assert code == 0 or (out == "" and err.startswith(("error: ", "note: ")))
+        assert name not in formats.ONLY_PRED or words[1] != "p.jsonl" or (code, "gold" in err) == (1, True)

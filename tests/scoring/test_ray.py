@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -216,16 +217,16 @@ _SLOW = (
     _BEGIN
     + """
 from dstbench.scoring import sums
-lay_out = sums.lay_out
+group_turns = sums.group_turns
 
-def slow(table, view=None, **how):
+def slow(*args, **how):
     with open(rest[0], "a") as log:
         log.write(f"{os.getppid()}\\n")  # who works is a child of its raylet
     time.sleep(0.2)
-    return lay_out(table, view, **how)
+    return group_turns(*args, **how)
 
 local = digest(dstbench.score(path, metrics="jga,gca,fga"))
-sums.lay_out = slow
+sums.group_turns = slow
 with dstbench.engine("ray", address=address):
     found = digest(dstbench.score(path, metrics="jga,gca,fga"))
 print(json.dumps({"same": found == local, "parts": len(partition.partitions(dstbench.open_runs(path)[0]))}))
@@ -252,7 +253,7 @@ _COMMAND = (
     _SLOW.partition("local =")[0]
     + """
 from dstbench.cli import main
-sums.lay_out = slow
+sums.group_turns = slow
 sys.argv = ["dstbench", "score", path, "--engine", "ray", "--address", address]
 main()
 """
@@ -356,6 +357,31 @@ def test_a_run_that_is_no_long_table_is_sent_and_that_is_said(machines: Machines
 def test_an_address_without_a_cluster(address: str, kind: type[DstbenchError], message: str) -> None:
     with pytest.raises(kind, match=re.escape(message)), dstbench.engine("ray", address=address):
         dstbench.score(EXAMPLE)
+
+
+@pytest.mark.parametrize("answer", [None, b"", b"SSH-2.0-x\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+def test_a_listener_that_is_no_cluster(answer: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None: it says nothing, and leaves the connection open. Ray itself would try it for most of a minute."""
+    monkeypatch.setattr("dstbench.scoring.ray._SECONDS", 0.2)
+    open_ones = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def listen() -> None:
+            connection, _ = server.accept()
+            open_ones.append(connection)
+            if answer is not None:
+                connection.sendall(answer)
+                connection.close()
+
+        listener = threading.Thread(target=listen)
+        listener.start()
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        said = pytest.raises(DstbenchError, match=f"no Ray cluster answers at {address}")
+        with said, dstbench.engine("ray", address=address):
+            dstbench.score(EXAMPLE)
+        listener.join()
+        for connection in open_ones:
+            connection.close()
 
 
 def test_who_lacks_the_token_is_told(machines: Machines, here: Path) -> None:

@@ -7,13 +7,12 @@ page it is half as large again, and takes its colours and its font from the page
 
 from __future__ import annotations
 
-import copy
 import re
 from typing import Any, Final
 from xml.etree import ElementTree as Xml
 
-from dstbench.io.escape import visible
-from dstbench.rendering.charts.grammar import COLOURS, INK, Chart, Spec, in_lines
+from dstbench.errors import visible
+from dstbench.rendering.charts.grammar import COLOURS, INK, LABEL, Chart, Spec, in_lines
 from dstbench.rendering.html import Markup
 from dstbench.typing import FigureFormat
 
@@ -26,14 +25,20 @@ _PAGE_SCALE: Final = 1.5
 _LEAST: Final = 80
 _MANY_PANELS: Final = 3
 _NARROWEST: Final = 40
-# A plot that is narrower than its place by no more than this stays so.
-_GAP_LEFT: Final = 4
+# Of its width, a drawing may leave this share empty; and of their least width, plots have at least this share when the
+# room for labels turns out to be smaller than estimated.
+_GAP_LEFT: Final = 0.02
+_STILL_WIDE: Final = 0.9
 _SPACING: Final = 12
 # The shortest line of a label above a panel, in characters, and the width of a character in points.
 _SHORTEST_LINE: Final = 10
 _LETTER: Final = 4.2
 # The room that labels beside each panel have at least.
 _OWN_LABELS: Final = 48
+# About how much room a vertical axis takes in points: one of names, and each character of them; or one of numbers.
+_OF_NAMES: Final = 9
+_OF_CHARACTER: Final = 3.4
+_OF_NUMBERS: Final = {"%": 40, None: 34}
 _DOTS_PER_INCH: Final = 300
 _VEGA_LITE: Final = "5.20"
 # The width and height in the opening tag of an SVG, with the text before each.
@@ -78,17 +83,17 @@ def draw_figure(chart: Chart, form: FigureFormat, width: float | None = None) ->
     """
     import vl_convert
 
-    fitted, svg = _fit({**chart, "background": "white"}, width or (_WIDE if _is_wide(chart) else _WIDTH))
+    svg = _fit({**chart, "background": "white"}, width or (_WIDE if _is_wide(chart) else _WIDTH))
     if form == "pdf":
-        return vl_convert.vegalite_to_pdf(fitted, **_OPTIONS)
+        return vl_convert.svg_to_pdf(svg)
     if form == "png":
-        return vl_convert.vegalite_to_png(fitted, ppi=_DOTS_PER_INCH, **_OPTIONS)
+        return vl_convert.svg_to_png(svg, ppi=_DOTS_PER_INCH)
     return _SIZE.sub(r'\1\2pt\3\4pt"', svg, count=1).encode()
 
 
 def draw_on_page(chart: Chart) -> Markup:
     """A chart as an element of a page, without colours of its own: these are variables (`LIGHT`)."""
-    _, drawn = _fit({**chart, "background": None}, _ON_PAGE[_WIDE if _is_wide(chart) else _WIDTH])
+    drawn = _fit({**chart, "background": None}, _ON_PAGE[_WIDE if _is_wide(chart) else _WIDTH])
     root = Xml.fromstring(drawn)  # noqa: S314 # our own drawing
     _clean(root)
     for side in ("width", "height"):
@@ -98,14 +103,10 @@ def draw_on_page(chart: Chart) -> Markup:
     return Markup(Xml.tostring(root, encoding="unicode"))
 
 
-# The drawing may fetch nothing.
-_OPTIONS: Final[Any] = {"vl_version": _VEGA_LITE, "allowed_base_urls": []}
-
-
 def _svg(chart: Spec) -> str:
     import vl_convert
 
-    return vl_convert.vegalite_to_svg(chart, **_OPTIONS)
+    return vl_convert.vegalite_to_svg(chart, vl_version=_VEGA_LITE, allowed_base_urls=[])  # it may fetch nothing
 
 
 # --- the layout -------------------------------------------------------------------------------------------------------
@@ -125,26 +126,34 @@ def _has_own_labels(chart: Spec) -> bool:
     return "y" in chart.get("resolve", {}).get("scale", {})
 
 
-def _fit(chart: Spec, width: float) -> tuple[Spec, str]:
-    """The chart in this width, with as many panels beside each other as there is room for; and its drawing.
+def _fit(chart: Spec, width: float) -> str:
+    """The drawing of a chart in this width, with as many panels beside each other as there is room for.
 
-    A first drawing shows how much room the labels and legends beside the plots take, a second what is still too wide,
-    or much too narrow.
+    The room that labels take beside the plots is estimated. If the drawing is too wide, or much too narrow, it shows
+    the right room, and the chart is drawn once more, or twice.
     """
-    chart = _legible(chart)
     panels, least = _panels(chart), chart["usermeta"].get("least", _LEAST)
-    beside = _width(_svg(_sized(chart, width, 1, width))) - width
-    between = _SPACING + (beside if _has_own_labels(chart) else 0)
-    most = max(1, min(panels, int((width - beside + between) / (least + between))))
-    columns = -(-panels // -(-panels // most))  # rows of equal length
-    plot = max(_NARROWEST, (width - beside - (columns - 1) * between) / columns)
-    fitted = _sized(chart, plot, columns, width)
-    svg = _svg(fitted)
-    excess = (_width(svg) - width) / columns
-    if not -_GAP_LEFT <= excess <= 1 and plot > _NARROWEST:
-        fitted = _sized(chart, max(_NARROWEST, plot - excess), columns, width)
-        svg = _svg(fitted)
-    return fitted, svg
+    beside, columns, svg, excess = _room_beside(chart), panels, "", 0.0
+    for least_now in (least, _STILL_WIDE * least, _STILL_WIDE * least):
+        between = _SPACING + (beside if _has_own_labels(chart) else 0)
+        most = max(1, min(columns, int((width - beside + between) / (least_now + between))))
+        columns = -(-panels // -(-panels // most))  # rows of equal length
+        plot = max(_NARROWEST, (width - beside - (columns - 1) * between) / columns)
+        svg, before = _svg(_sized(_legible(chart), plot, columns, width)), excess
+        excess = _width(svg) - width
+        if -_GAP_LEFT * width <= excess <= columns or excess == before:  # a legend may be as wide as before
+            break
+        beside += excess / (columns if _has_own_labels(chart) else 1)
+    return svg
+
+
+def _room_beside(chart: Spec) -> float:
+    """About how much room the vertical axis takes, in points."""
+    plot = chart.get("spec", chart)
+    axis, *_ = [part["encoding"]["y"] for part in (plot, *plot.get("layer", [])) if "y" in part.get("encoding", {})]
+    if axis["type"] == "quantitative":
+        return _OF_NUMBERS[axis.get("axis", {}).get("format")]
+    return round(_OF_NAMES + _OF_CHARACTER * min(LABEL, max(map(len, axis["sort"] or [""]))))
 
 
 def _legible(part: Any) -> Any:
@@ -167,20 +176,19 @@ def _width(svg: str) -> float:
 
 
 def _sized(chart: Spec, width: float, columns: int, whole: float) -> Spec:
-    """The chart in our style, with plots of this width in so many columns; the legend as wide as the whole."""
-    sized: Spec = copy.deepcopy(dict(chart))
-    sized.pop("title", None)
+    """Give the chart our style, and plots of this width in so many columns; the legend is as wide as the whole."""
+    chart.pop("title", None)
     legend = {**_CONFIG["legend"], "columns": max(2, int(whole / 105))}
-    sized["config"] = {**_CONFIG, "legend": legend, **sized.get("config", {})}
-    if "facet" in sized:
-        sized["columns"] = columns
+    chart["config"] = {**_CONFIG, "legend": legend, **chart.get("config", {})}
+    if "facet" in chart:
+        chart["columns"] = columns
         room = width + (_OWN_LABELS if _has_own_labels(chart) else 0)
-        sized["facet"]["header"] = {"labelExpr": in_lines(max(_SHORTEST_LINE, int(room / _LETTER)))}
-    plot = sized["spec"] if "facet" in sized else sized
+        chart["facet"]["header"] = {"labelExpr": in_lines(max(_SHORTEST_LINE, int(room / _LETTER)))}
+    plot = chart.get("spec", chart)
     plot["width"] = width
     if columns > 1:
-        _title_once(sized, plot)
-    return sized
+        _title_once(chart, plot)
+    return chart
 
 
 def _title_once(chart: Spec, plot: Spec) -> None:

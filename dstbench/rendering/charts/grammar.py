@@ -29,12 +29,12 @@ _LOOKS: Final[dict[str, tuple[Spec, list[str]]]] = {
     "line": ({"point": True}, ["shape", "strokeDash"]),
     "point": ({"filled": True}, ["shape"]),
 }
-# Labels break after so many characters, so that none is cut: seeds often differ at the end of their names.
-_LABEL: Final = 24
+#: Labels break after so many characters, so that none is cut: seeds often differ at the end of their names.
+LABEL: Final = 24
 _SLOPING: Final = 44
 
 
-def in_lines(length: int = _LABEL) -> str:
+def in_lines(length: int = LABEL) -> str:
     """The expression of a label in lines of at most so many characters, which break after a mark if they can."""
     parts = rf"(.{{1,{length}}}$|.{{1,{length - 1}}}[-_\/ :]|.{{1,{length}}})"
     return (
@@ -125,14 +125,14 @@ def named_axis(field: str, names: list[str], **axis: Any) -> Spec:
             "labelPadding": 4 * lines - 2,
         }
         return name(field, names, axis={**sloping, **axis})
-    tests = {f"length(datum.label) > {most}": -4 * lines for lines, most in ((2, 2 * _LABEL), (1, _LABEL))}
+    tests = {f"length(datum.label) > {most}": -4 * lines for lines, most in ((2, 2 * LABEL), (1, LABEL))}
     offset = {"condition": [{"test": test, "value": value} for test, value in tests.items()], "value": 0}
     return name(field, names, axis={"labelExpr": in_lines(), "labelOverlap": False, "labelOffset": offset, **axis})
 
 
 def row_step(names: list[str], step: int = 12) -> Spec:
     """The height of a row of a named axis: that of its labels' lines."""
-    lines = max((1 if len(text) <= _LABEL else 1 + len(text) // (_LABEL - 4) for text in names), default=1)
+    lines = max((1 if len(text) <= LABEL else 1 + len(text) // (LABEL - 4) for text in names), default=1)
     return {"step": max(step, 8 * lines + 4)}
 
 

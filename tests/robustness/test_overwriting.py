@@ -1,0 +1,198 @@
+"""No output destroys an input: every path that is read against every path that is written, of every command."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+
+import dstbench
+from tests import formats
+from tests.commands import run
+from tests.faults import there
+from tests.interface import LEAVES, is_path, line, path_options
+
+
+def _line(number: int = 1) -> str:
+    return json.dumps({"dialogue_id": f"D{number}", "turn": 0, "gold": {"hotel-area": "a"}, "pred": {}}) + "\n"
+
+
+def _same(file: Path) -> tuple[Path, Path]:
+    return file, file
+
+
+def _other_spelling(file: Path) -> tuple[Path, Path]:
+    return file, Path(f"{file.parent}/../{file}")
+
+
+def _absolute(file: Path) -> tuple[Path, Path]:
+    return file, file.absolute()
+
+
+def _link(file: Path) -> tuple[Path, Path]:
+    (link := file.with_name(f"link{file.suffix}")).symlink_to(file.name)
+    return file, link
+
+
+def _of_a_link(file: Path) -> tuple[Path, Path]:
+    return tuple(reversed(_link(file)))  # type: ignore[return-value]
+
+
+def _hard_link(file: Path) -> tuple[Path, Path]:
+    (link := file.with_name(f"hard{file.suffix}")).hardlink_to(file)
+    return file, link
+
+
+def _into_the_folder(file: Path) -> tuple[Path, Path]:
+    return file.parent, file.with_name("new")
+
+
+def _in_the_folder(file: Path) -> tuple[Path, Path]:
+    return file.parent, file
+
+
+def _through_a_linked_folder(file: Path) -> tuple[Path, Path]:
+    (link := Path("linked")).symlink_to(file.parent)
+    return file, link / file.name
+
+
+def _the_archive(file: Path) -> tuple[Path, Path]:
+    with zipfile.ZipFile("pack.zip", "w") as archive:
+        archive.write(file, file.name)
+    return Path("pack.zip", file.name), Path("pack.zip")
+
+
+def _into_the_archive(file: Path) -> tuple[Path, Path]:
+    return _the_archive(file)[1], Path("pack.zip", "new")
+
+
+def _left_by_an_interrupted_run(file: Path) -> tuple[Path, Path]:
+    part = Path(".out.0123456789abcdef.part")
+    part.write_bytes(file.read_bytes())
+    return part, Path("out")
+
+
+def _finished_by_an_interrupted_run(file: Path) -> tuple[Path, Path]:
+    (folder := Path(".out.parts")).mkdir()
+    (folder / file.name).write_bytes(file.read_bytes())
+    return folder / file.name, Path("out")
+
+
+def _its_folder(file: Path) -> tuple[Path, Path]:
+    return file, file.parent
+
+
+def _a_folder_above(file: Path) -> tuple[Path, Path]:
+    return file, Path()
+
+
+def _the_folder_that_is_read(file: Path) -> tuple[Path, Path]:
+    return file.parent, file.parent
+
+
+def _a_link_to_its_folder(file: Path) -> tuple[Path, Path]:
+    return file, _through_a_linked_folder(file)[1].parent
+
+
+#: How an input and an output are one, or one in the other: an input, and the output that would destroy it.
+FILES: list[Callable[[Path], tuple[Path, Path]]] = [
+    _same, _other_spelling, _absolute, _link, _of_a_link, _hard_link, _into_the_folder, _in_the_folder,
+    _through_a_linked_folder, _the_archive, _into_the_archive, _left_by_an_interrupted_run,
+    _finished_by_an_interrupted_run,
+]  # fmt: skip
+FOLDERS: list[Callable[[Path], tuple[Path, Path]]] = [
+    _its_folder, _a_folder_above, _the_folder_that_is_read, _a_link_to_its_folder,
+]  # fmt: skip
+#: For options that only take a Python file, or a TOML file.
+ONE_FILE = [_same, _other_spelling, _absolute, _link, _hard_link, _through_a_linked_folder]
+_ENDINGS = {"plugins": ".py", "profile": ".toml", "profiles": ".toml"}
+WRITERS = [name for name in LEAVES if any(option.is_output for option in path_options(name))]
+
+
+def test_options_that_write_are_known_as_such() -> None:
+    """By their help: the others are taken for inputs."""
+    for name in LEAVES:
+        writing = {option.name for option in path_options(name) if option.is_output}
+        for option in LEAVES[name].params:
+            says_so = any(word in (option.help or "").lower().split() for word in ("write", "list"))
+            assert not (is_path(option) and says_so) or option.name in writing, (name, option.name)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_no_output_over_any_input(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All options that read × all that write; the ways in which they are one take turns."""
+    ways = {False: cycle(FILES), True: cycle(FOLDERS)}
+    options = path_options(name)
+    for read in [option for option in options if not option.is_output]:
+        for written in [option for option in options if option.is_output]:
+            here = tmp_path / f"{read.name}-{written.name}"
+            (here / "in").mkdir(parents=True)
+            monkeypatch.chdir(here)
+            file = Path("in", f"x{_ENDINGS.get(read.name, '.json')}")
+            file.write_text("" if read.name in _ENDINGS else _line())
+            way = next(ways[written.is_folder])
+            while read.name in _ENDINGS and not written.is_folder and way not in ONE_FILE:
+                way = next(ways[written.is_folder])
+            source, target = (_its_folder if written.is_folder and read.name in _ENDINGS else way)(file)
+            before = there()
+            words = line(name, **{read.name: str(source), written.name: str(target)})
+            code, out, err = run(*words)
+            assert (code, out) == (2, ""), (way.__name__, words, err)
+            assert "read and would be written over\nhint: " in err, (way.__name__, words, err)
+            assert err.count("\n") == 2, err
+            assert there() == before
+
+
+#: A command, and the file that it reads (or writes) though no option says so, and then would replace.
+UNNAMED = {
+    "a link in the folder for charts": ("score a.jsonl --charts charts", "charts/scores.vl.json"),
+    "a link in the folder that is the run": ("score run -o b.jsonl", "b.jsonl"),
+    "a file that a convention names": ("score a.jsonl --profile own.toml -o typos.json", "typos.json"),
+    "a file that a reader looks for": ("audit bias data.json -o valListFile.json", "valListFile.json"),
+    "what the same command has written": ("score a.jsonl --charts out -o out/scores.vl.json", "out/scores.vl.json"),
+}
+
+
+@pytest.mark.parametrize("case", UNNAMED)
+def test_what_no_option_names(case: str, here: Path) -> None:
+    words, target = UNNAMED[case]
+    for folder in ("charts", "run"):
+        Path(folder).mkdir()
+    for name in ("a.jsonl", "b.jsonl"):
+        Path(name).write_text(_line())
+    Path("charts/scores.vl.json").symlink_to("../a.jsonl")
+    Path("run/b.jsonl").symlink_to("../b.jsonl")
+    Path("own.toml").write_text('typos = "typos.json"')
+    Path("typos.json").write_text('{"centre": ["center"]}')
+    Path("data.json").write_text(formats.multiwoz())
+    Path("valListFile.json").write_text("MUL7001.json\n")
+    before = there()
+    code, out, err = run(*words.split())
+    assert (code, out) == (2, ""), err
+    said = "two files to write have one name" if target.startswith("out/") else "read and would be written over"
+    assert said in err.splitlines()[-2], err
+    assert {name: content for name, content in there().items() if not name.startswith("out/")} == before
+
+
+@pytest.mark.parametrize(
+    "words", ["score a.jsonl >> a.jsonl", "score - -o a.jsonl < a.jsonl", "score a.jsonl -o b.txt > b.txt"]
+)
+def test_a_stream_is_the_input(words: str, here: Path) -> None:
+    """Or the output: then the text would be lost with the file that is replaced."""
+    Path("a.jsonl").write_text(_line())
+    command = f"{sys.executable} -m dstbench {words}"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602 (our own)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 2), done.stderr
+    assert Path("a.jsonl").read_text() == _line()
+
+
+def test_in_python_a_file_that_was_read_may_be_written_again(here: Path) -> None:
+    Path("a.jsonl").write_text(_line())
+    for source in ("a.jsonl", "a.parquet"):
+        dstbench.write_long(dstbench.open_runs(source)[0], "a.parquet")
