@@ -139,6 +139,7 @@ def inconsistency(
         new_cells = new_cells.explode("row").select("row", pl.col("slot", "value").cast(pl.Categorical))
         cells = pl.concat([cells, new_cells])
         proposed = method.search(corpus, cells)[1]
+    del method, places, cells  # the next step takes most memory
     proposals = list_proposals(rounds, corpus)
     candidates = list_candidates(first_judged, rounds, corpus, at_least)
     shares = count_by_speaker(candidates, proposals)
