@@ -31,12 +31,12 @@ def path_text(path: str | os.PathLike[str]) -> str:
 
 
 def utf8_path(path: Path) -> str:
-    """The path for what opens files only by names in UTF-8: from the working directory, if nothing else is.
+    """The path for what opens files only by names in UTF-8: absolute, or else from the working directory.
 
     Raises:
         DstbenchError: It has no such name.
     """
-    for text in (str(path), os.path.relpath(path)):
+    for text in (os.path.abspath(path), os.path.relpath(path)):
         if path_text(text) == text:
             return text
     hint = "rename it, or work in its folder"

@@ -151,7 +151,7 @@ def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> 
     if options.format is not None:
         what = f"a Parquet file, not one of format {options.format}"
         raise file.error(what, "omit --from: it is a long table")
-    path = utf8_path(file.path.absolute())  # the working folder may change before the file is read
+    path = utf8_path(file.path)  # absolute if it can be, as the working folder may change before the file is read
     with parquet.reading(file.name):
         stamp = stamp_of(path)
         table, height, texts = parquet.scan(file)
