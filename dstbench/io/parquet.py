@@ -46,9 +46,9 @@ _MB: Final = 1_000_000
 # Bytes of a value in memory, beside those of its page: a text takes as many even if it stands in a dictionary.
 _WIDTH: Final = 16
 _DEEPEST: Final = 100  # levels of a column
-# The type of a dictionary's page, and which field of a page header describes a page of each type.
-_DICTIONARY: Final = 2
-_FIELD: Final = {0: 5, _DICTIONARY: 7, 3: 8}
+# Types of pages, and which field of a page header describes a page of each type.
+_DICTIONARY, _DATA_V2 = 2, 3
+_FIELD: Final = {0: 5, _DICTIONARY: 7, _DATA_V2: 8}
 # What malformed Thrift, or Thrift of something else, leads to.
 _MALFORMED: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
@@ -267,9 +267,12 @@ def _pages(
                 raise _DamageError("a page is outside its column")
             if verify and (crc := header.get(4)) is not None and crc32(pages[start:at]) != crc % 2**32:
                 raise _DamageError("a page has another checksum")
-            count = header[_FIELD[kind]][1] if kind in _FIELD else 0
+            page = header[_FIELD[kind]] if kind in _FIELD else {1: 0}
+            count = page[1]
             if count < 0 or (kind == _DICTIONARY and count > 8 * unpacked):  # a truth value takes a bit
                 raise _DamageError("a page has another number of values")
+            if kind == _DATA_V2 and not (0 <= page[2] <= count and 0 <= page[5] <= packed >= page[6] >= 0):
+                raise _DamageError("a page has other numbers of nulls or of bytes of levels")
             values += count if kind != _DICTIONARY else 0
             yield unpacked, count * width
         if values != chunk[5] or (is_flat and values != group[3]):

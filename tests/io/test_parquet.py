@@ -131,8 +131,7 @@ def test_a_damaged_file_of_another_program_is_no_panic(how: str) -> None:
 
 def bodies_of_pages(content: bytes) -> Iterator[int]:
     """The offsets of all bytes that the checksum of a page is of."""
-    length = int.from_bytes(content[-8:-4], "little")
-    for group in thrift.struct(content[-8 - length : -8])[0][4]:
+    for group in declared(content)[4]:
         for column in group[1]:
             at = begin = min(offset for offset in (column[3][9], column[3].get(11)) if offset)
             while at < begin + column[3][7]:
@@ -178,6 +177,28 @@ def test_a_column_of_many_levels_ends_no_process(levels: int) -> None:
     else:
         with pytest.raises(dstbench.DstbenchError, match="its schema is no tree, or too deep"):
             parquet.read(File("x"), content)
+
+
+def test_a_page_header_that_cannot_be_ends_no_process() -> None:
+    """Of truth values of which less than none are null, Polars 2.1 would allocate two exabytes."""
+    table = pa.table({"truth": [True, None] * 50})
+    content = packed(table, data_page_version="2.0", compression="none", use_dictionary=False)
+    offset = declared(content)[4][0][1][0][3][9]
+    header, end = thrift.struct(content, offset)
+    assert header[8][2] == 50
+    refused = 0
+    for changed in bits(content[offset:end], 1):
+        try:
+            assert parquet.read(File("x"), content[:offset] + changed + content[end:]).height == 100
+        except dstbench.DstbenchError as error:
+            refused += "numbers of nulls or of bytes of levels" in str(error)
+    assert refused > 5
+
+
+def declared(content: bytes) -> dict[int, Any]:
+    """The footer."""
+    length = int.from_bytes(content[-8:-4], "little")
+    return thrift.struct(content[-8 - length : -8])[0]
 
 
 def test_nothing_else_opens_a_parquet_file() -> None:
