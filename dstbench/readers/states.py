@@ -182,7 +182,7 @@ def noting_doubts(states: States) -> States:
     notes = []
     for side in [] if states.only else sides_of(states)[: 1 if states.either else None]:
         empty = pl.Series(np.bincount(side.cells["at"].to_numpy(), minlength=side.turns.height) == 0, dtype=pl.Boolean)
-        turns = side.turns.with_columns(empty=empty).sort("dialogue", "turn")
+        turns = side.sorted_turns.select("dialogue", empty=empty.gather(side.sorted_turns["at"]))
         counts = turns.group_by("dialogue", maintain_order=True).agg(
             pl.len(), pl.col("empty").sum(), leading=pl.col("empty").cum_prod().sum()
         )

@@ -6,16 +6,18 @@ import json
 from typing import Any
 
 import msgspec
+import polars as pl
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.readers import Source, read, state_texts
+from dstbench.readers import Source, read, state_texts, words
 from dstbench.readers.json_stream import may_repeat_keys
 from dstbench.readers.shapes import Unusual, decode_whole
 from dstbench.readers.state_texts import split_flat, split_pairs
 from dstbench.readers.states import States
+from dstbench.readers.words import Words
 from tests import formats
 from tests.corpora import States as Turns
 from tests.corpora import corpora
@@ -243,3 +245,14 @@ def test_escaped_colons_hide_no_lost_key(colon: str, mark: str) -> None:
         assert may_repeat_keys(data, msgspec.json.decode(data))
         with pytest.raises(Unusual):
             decode_whole(data, Any)
+
+
+@pytest.mark.parametrize("few", [0, 1 << 20])
+@given(pairs=st.lists(st.tuples(texts, texts)))
+def test_names_of_slots_in_domains(few: int, pairs: list[tuple[str, str]]) -> None:
+    domains, slots = (Words.of(pl.Series([pair[side] for pair in pairs], dtype=pl.String)) for side in (0, 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words, "_FEW_NAMES", few)
+        names = slots.under(domains, "{}-{}".format)
+    assert names.strings().to_list() == ["-".join(pair) for pair in pairs]
+    assert names.words.n_unique() == len(names.words)
