@@ -65,8 +65,8 @@ class _Limited(io.RawIOBase):
     ) -> None:
         self._stream, self._packed, self._kind, self._fail = stream, packed, kind, fail
         self._archive, self._below = archive, below
-        self._name = stream.name if archive else ""
-        self._unpacked, self._most, self._ratio = 0, UNPACKED.value * _MB, RATIO.value
+        self._name, self._unpacked = stream.name if archive else "", 0
+        self._most, self._ratio = UNPACKED.value * _MB, RATIO.value  # now that it can be closed: they may be refused
         self._others = archive.unpacked - archive.members[self._name] if archive else 0  # bytes of other members
 
     def readable(self) -> bool:

@@ -10,6 +10,7 @@ needs resamples that all hypotheses share.
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import cleandoc
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,17 +24,17 @@ if TYPE_CHECKING:
 
 def _documented(adjust: Callable[[ArrayLike], Floats]) -> Callable[[ArrayLike], Floats]:
     """Add the sections to a docstring that are the same for all adjustments."""
-    adjust.__doc__ = f"""{adjust.__doc__}
+    adjust.__doc__ = f"""{cleandoc(adjust.__doc__ or "")}
 
-    Args:
-        p: Numbers from 0 to 1, one per hypothesis.
+Args:
+    p: Numbers from 0 to 1, one per hypothesis.
 
-    Returns:
-        The adjusted p, at most 1, in the same order.
+Returns:
+    The adjusted p, at most 1, in the same order.
 
-    Raises:
-        UsageError: A p is not a number from 0 to 1.
-    """
+Raises:
+    UsageError: A p is not a number from 0 to 1.
+"""
     return adjust
 
 

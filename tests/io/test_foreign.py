@@ -10,6 +10,7 @@ import tarfile
 import zipfile
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +48,7 @@ def _feather() -> bytes:
 
 
 def _database() -> bytes:
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("CREATE TABLE a (b)")
         return connection.serialize()
 

@@ -176,7 +176,10 @@ def test_sums_that_would_be_rounded_are_refused() -> None:
 
 def test_bca_is_scipys() -> None:
     values = np.random.default_rng(3).gamma(1.5, size=40)
-    theirs = reference.bootstrap((values,), np.mean, n_resamples=999, method="BCa", confidence_level=0.9, rng=1)
+    rng = np.random.default_rng(1)  # as random_state, which SciPy before 1.15 has, too
+    theirs = reference.bootstrap(
+        (values,), np.mean, n_resamples=999, method="BCa", confidence_level=0.9, random_state=rng
+    )
     ours = Replicates(
         observed=float(values.mean()),
         resampled=theirs.bootstrap_distribution,
