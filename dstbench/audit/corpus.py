@@ -134,6 +134,23 @@ def with_lists(corpus: Corpus, proposed: pl.DataFrame) -> Corpus:
     )
 
 
+def with_previous(states: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
+    """Entries of states (row, slot, value, …) with the value that the turn before `was`; sorted by slot and row."""
+    states = states.sort(pl.col("slot").to_physical(), "row")
+    is_first = corpus.turns["last"].shift(1, fill_value=True).gather(states["row"])
+    slot, row = pl.col("slot"), pl.col("row")
+    was_there = (slot == slot.shift(1)) & (row == row.shift(1) + 1) & ~is_first
+    return states.with_columns(was=pl.when(was_there).then(pl.col("value").shift(1)))
+
+
+def without_mentions(corpus: Corpus, slots: list[str]) -> Corpus:
+    """The corpus without mentions of these slots, but for slots that share words with others: these are compared."""
+    mentions = corpus.mentions
+    is_other = ~pl.col("slot").cast(pl.String).is_in(slots)
+    compared = mentions.filter(is_other.any().over("mention"))["slot"].unique()
+    return replace(corpus, mentions=mentions.filter(pl.col("slot").is_in(compared.implode())))
+
+
 def _joined(data: Dialogues, evidence: Dialogues | None, name: str) -> pl.DataFrame:
     """A table of the dialogues that are judged, and of those that are only evidence."""
     parts: list[pl.DataFrame] = [

@@ -24,10 +24,10 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus
+from dstbench.audit.corpus import Corpus, with_previous
 from dstbench.audit.evidence import RARELY, elsewhere
 from dstbench.audit.mentions import spans, squeezed
-from dstbench.audit.places import Places, says_domain, with_sentence
+from dstbench.audit.places import Places, domain_words, says_domain, with_sentence
 from dstbench.audit.rules import Rules
 from dstbench.schema.core import BETWEEN
 
@@ -91,11 +91,10 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
     # Where the state had the value before, there was nothing to annotate.
     could = pl.col("is_set") | pl.col("now").is_null()
     said = said.unique(["row", "slot", "speaker", "value"], keep="first", maintain_order=True).with_columns(could=could)
-    return said.with_columns(
-        entity="place",
-        annotated=elsewhere(pl.col("is_evidence") & pl.col("is_set"), ["slot", "speaker", "rule"]),
-        others=elsewhere(pl.col("is_evidence") & pl.col("could"), ["slot", "speaker", "rule"]),
-    ).drop("place")
+    is_evidence = pl.col("is_evidence")
+    counts = {"annotated": is_evidence & pl.col("is_set"), "others": is_evidence & pl.col("could")}
+    counted = elsewhere(said, ["slot", "speaker", "rule"], **counts)
+    return said.with_columns(*counted, entity="place").drop("place")
 
 
 def _judged(discussion: Discussion, places: Places, rules: Rules, is_feature: pl.Expr) -> pl.DataFrame:
@@ -179,7 +178,7 @@ def on_topic(mentions: pl.DataFrame, discussion: Discussion, corpus: Corpus, rul
     mentions = mentions.join(corpus.domains.cast(pl.String), on="slot", maintain_order="left")
     mentions = mentions.join(topics, on=_OF_DOMAIN, how="left", maintain_order="left")
     sentence = with_sentence(spans(mentions, corpus.texts), rules)
-    own, other = (says_domain(pl.col("sentence"), rules, own=own) for own in (True, False))
+    own, other = (says_domain(domain_words(pl.col("sentence"), rules), own=own) for own in (True, False))
     return sentence.filter(own | (pl.col("is_topic").fill_null(False) & ~other)).drop(
         "is_topic", "sentence", "number", "text", "start", "end"
     )
@@ -187,22 +186,14 @@ def on_topic(mentions: pl.DataFrame, discussion: Discussion, corpus: Corpus, rul
 
 def _state(corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
     """(row, slot, domain, value: canonical, every: its alternatives, changed: since the turn before) of states."""
-    forms = corpus.forms.select(pl.col("slot", "written", "value").cast(pl.String))
-    forms = forms.group_by("slot", "written", maintain_order=True).agg(pl.col("value").first(), every="value")
-    state = cells.select("row", pl.col("slot").cast(pl.String), written=pl.col("value").cast(pl.String))
-    state = state.join(forms, on=["slot", "written"]).select(*_CELL, "value", "every")
-    not_last = corpus.turns.filter(~pl.col("last")).select("row")
-    was = state.join(not_last, on="row", how="semi").select(pl.col("row") + 1, "slot", was="value")
-    return (
-        state.join(was, on=_CELL, how="left")
-        .join(corpus.domains.cast(pl.String), on="slot")
-        .select(
-            *_CELL,
-            "value",
-            "every",
-            "domain",
-            changed=pl.col("value").ne_missing(pl.col("was")),
-        )
+    forms = corpus.forms.with_columns(pl.col("value").cast(pl.String)).join(corpus.domains, on="slot")
+    forms = forms.group_by("slot", "written", maintain_order=True).agg(
+        pl.col("domain").first().cast(pl.String), pl.col("value").first(), every="value"
+    )
+    state = cells.rename({"value": "written"}).join(forms, on=["slot", "written"])
+    changed = pl.col("value").ne_missing(pl.col("was"))
+    return with_previous(state, corpus).select(
+        "row", pl.col("slot").cast(pl.String), "value", "every", "domain", changed=changed
     )
 
 

@@ -25,7 +25,7 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus
+from dstbench.audit.corpus import Corpus, with_previous
 
 _CELL: Final = ["row", "slot"]
 #: What similar places share besides slot and speaker: the most particular first.
@@ -56,24 +56,27 @@ def judge(corpus: Corpus, cells: pl.DataFrame, *, support: int) -> pl.DataFrame:
         `PARTS`), and `annotated` of `others` places elsewhere; the last three null where there is no evidence; and
         whether the words are `rarely` annotated at all.
     """
-    not_last = corpus.turns.filter(~pl.col("last")).select("row")
-
-    def in_next_turn(frame: pl.DataFrame) -> pl.DataFrame:
-        return frame.join(not_last, on="row", how="semi").with_columns(pl.col("row") + 1)
-
-    was = in_next_turn(cells).rename({"value": "was"})
-    states = cells.join(was, on=_CELL, how="left").join(corpus.domains, on="slot")
+    states = with_previous(cells, corpus).join(corpus.domains, on="slot")
     is_change = pl.col("value").ne_missing(pl.col("was"))
     per_domain = states.group_by("row", "domain").agg(has=pl.len(), changed=is_change.sum())
     changed = per_domain.filter(pl.col("changed") > 0).select("row", "domain")
-    coming = changed.with_columns(pl.col("row") - 1, coming=True).join(not_last, on="row", how="semi")
-    gone = in_next_turn(changed).with_columns(gone=True)
-    forms = cells.rename({"value": "written"}).join(corpus.forms, on=["slot", "written"])
-    annotated = forms.select(*_CELL, "value", is_annotated=True).unique()
-    had = in_next_turn(annotated).rename({"is_annotated": "had"})
-    status = corpus.mentions
-    for frame in (was, cells.rename({"value": "now"}), annotated, had, per_domain, coming, gone):
-        keys = [name for name in frame.columns if name in (*_CELL, "value", "domain")]
+    forms = corpus.forms.select("slot", "written", "value")
+    status, row = corpus.mentions, pl.col("row")
+    last = corpus.turns["last"]  # rows are numbered from 0
+    status = status.with_columns(
+        previous=pl.when(~last.shift(1, fill_value=True).gather(status["row"])).then(row - 1),
+        next=pl.when(~last.gather(status["row"])).then(row + 1),
+    )
+    for frame in (
+        cells.rename({"value": "now"}),
+        cells.rename({"row": "previous", "value": "was"}),
+        forms.rename({"written": "now"}).with_columns(is_annotated=True),
+        forms.rename({"written": "was"}).with_columns(had=True),
+        per_domain,
+        changed.rename({"row": "next"}).with_columns(coming=True),
+        changed.rename({"row": "previous"}).with_columns(gone=True),
+    ):
+        keys = [name for name in frame.columns if name in status.columns]
         status = status.join(frame, on=keys, how="left")
     status = status.with_columns(
         pl.col("is_annotated", "had", "coming", "gone").fill_null(False), pl.col("has", "changed").fill_null(0)
@@ -94,7 +97,7 @@ def judge(corpus: Corpus, cells: pl.DataFrame, *, support: int) -> pl.DataFrame:
         focus=focus.cast(pl.Categorical),
         could=is_free & pl.any_horizontal(conditions.values()),
     )
-    return _weigh(status.drop("domain", "was", "had", "has", "changed", "coming", "gone"), support)
+    return _weigh(status.drop("domain", "previous", "next", "was", "had", "has", "changed", "coming", "gone"), support)
 
 
 def propose(judged: pl.DataFrame, *, at_least: float) -> pl.DataFrame:
@@ -130,15 +133,20 @@ def _weigh(status: pl.DataFrame, support: int) -> pl.DataFrame:
     )
     for level, parts in enumerate(PARTS):  # one after the other, which takes less memory
         key = ["slot", "speaker", *parts]
-        others, annotated = (elsewhere(counted, key) for counted in (is_mention, is_annotated))
-        is_next = pl.col("level").is_null() & (others >= support)
-        counts = {"level": pl.lit(level, pl.UInt8), "annotated": annotated, "others": others}
+        counts = elsewhere(could, key, annotated=is_annotated, others=is_mention)
+        is_next = could["level"].is_null() & (counts["others"] >= support)
         could = could.with_columns(
-            pl.when(is_next).then(count).otherwise(name).alias(name) for name, count in counts.items()
+            pl.when(is_next).then(count).otherwise(count.name).alias(count.name)
+            for count in counts.with_columns(level=pl.lit(level, pl.UInt8))
         )
     return pl.concat([could, status.filter(~pl.col("could"))], how="diagonal")
 
 
-def elsewhere(counted: pl.Expr, key: list[str]) -> pl.Expr:
-    """How many rows of the same key count, without those of the row's own dialogue (`Corpus.turns`' `id`)."""
-    return counted.sum().over(key) - counted.sum().over([*key, "id"])
+def elsewhere(mentions: pl.DataFrame, key: list[str], **counted: pl.Expr) -> pl.DataFrame:
+    """How many mentions of the same key count, without those of the mention's own dialogue (`Corpus.turns`' `id`)."""
+    # Sums alone, without arithmetic: then Polars groups the mentions once per key, not once per sum.
+    whole, own = (
+        mentions.select(is_counted.sum().over(by).alias(name) for name, is_counted in counted.items())
+        for by in (key, [*key, "id"])
+    )
+    return whole.select(pl.col(name) - own[name] for name in counted)

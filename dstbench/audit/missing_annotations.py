@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from dstbench.audit.candidates import list_candidates, list_proposals
-from dstbench.audit.corpus import Corpus, lay_out, with_lists
+from dstbench.audit.corpus import Corpus, lay_out, with_lists, without_mentions
 from dstbench.audit.discussion import discuss, judge_places, on_topic, propose_places
 from dstbench.audit.evidence import judge, propose
 from dstbench.audit.inputs import Dialogues, gold_of
@@ -125,6 +125,7 @@ def inconsistency(
     places = lay_out_places(corpus, None if database is None else str(database), words)
     # Where the database can confirm what is said, similar places alone are too little.
     confirmed = [] if places is None or database is None else places.slots
+    corpus = without_mentions(corpus, confirmed)
     method = _Method(places, words, confirmed, support, at_least)
     cells, rounds = corpus.cells, list[pl.DataFrame]()
     first_judged, proposed = method.search(corpus, cells)
@@ -138,6 +139,7 @@ def inconsistency(
         new_cells = new_cells.explode("row").select("row", pl.col("slot", "value").cast(pl.Categorical))
         cells = pl.concat([cells, new_cells])
         proposed = method.search(corpus, cells)[1]
+    del method, places, cells  # the next step takes most memory
     proposals = list_proposals(rounds, corpus)
     candidates = list_candidates(first_judged, rounds, corpus, at_least)
     shares = count_by_speaker(candidates, proposals)
@@ -233,9 +235,12 @@ def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) 
     """
     turns = corpus.data_turns.with_columns(stop=pl.col("row").max().over("dialogue") + 1)
     proposed = proposed.join(turns, on="row").join(corpus.spelled, on=["slot", "value"]).sort("row")
+    turns = turns.join(proposed, on="dialogue", how="semi")
     # What earlier rounds added ends an annotation, too, but is not what gold has.
     for entries, names in ((cells, {"next": "row", "then": "value"}), (corpus.cells, {"later": "value"})):
-        following = entries.join(turns, on="row").with_columns(pl.col("slot", "value").cast(pl.String)).sort("row")
+        following = entries.join(turns, on="row").with_columns(pl.col("slot").cast(pl.String))
+        following = following.join(proposed, on=["dialogue", "slot"], how="semi").sort("row")
+        following = following.with_columns(pl.col("value").cast(pl.String))
         proposed = proposed.join_asof(
             following.select("dialogue", "slot", "row", **names), on="row", by=["dialogue", "slot"],
             strategy="forward", allow_exact_matches=False, check_sortedness=False,

@@ -213,8 +213,10 @@ def _sentences(text: pl.Expr, rules: Rules) -> pl.Expr:
 def with_sentence(mentions: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     """Mentions (`mentions.spans`) with the `sentence` that they stand in, and its `number` in the utterance."""
     number = pl.col("text").str.head("start").str.to_lowercase().str.count_matches(rules.sentence_end)
-    sentence = _sentences(pl.col("text"), rules).list.get(number, null_on_oob=True)
-    return mentions.with_columns(number=number, sentence=sentence)
+    utterances = mentions.unique(["row", "speaker"]).select("row", "speaker", every=_sentences(pl.col("text"), rules))
+    mentions = mentions.with_columns(number=number)
+    mentions = mentions.join(utterances, on=["row", "speaker"], how="left", maintain_order="left")
+    return mentions.with_columns(sentence=pl.col("every").list.get("number", null_on_oob=True)).drop("every")
 
 
 def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.DataFrame:
@@ -224,41 +226,59 @@ def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.
     mentions = mentions.join(corpus.domains.cast(pl.String), on="slot").join(
         corpus.turns.select("row", "id", "is_evidence"), on="row"
     )
-    mentions = with_sentence(mentions, rules)
-    before = _sentences(text.str.head("start"), rules).list.last()
+    begun = _sentences(text.str.head("start"), rules).list.last()  # the sentence up to the mention
+    mentions = with_sentence(mentions, rules).with_columns(begun=begun)
     asks_kind = ((pl.col("slot") == slot) & sentence.str.contains(pattern) for slot, pattern in rules.kinds.items())
     # A value of these slots is one only after its words.
     cued = (
-        (pl.col("slot") == slot) & before.str.strip_chars_end().str.contains(pattern)
+        (pl.col("slot") == slot) & pl.col("begun").str.strip_chars_end().str.contains(pattern)
         for slot, pattern in rules.cues.items()
     )
     travel = (sentence.str.contains(rules.domains[domain]) for domain in rules.travel)
+    # An utterance and a sentence are judged once, not for each of their mentions.
+    at = ["row", "speaker"]
+    spoken_of = {domain: pl.col(f"says {domain}") for domain in rules.domains}
+    says = (says.alias(f"says {domain}") for domain, says in domain_words(text.str.to_lowercase(), rules).items())
+    utterances = mentions.unique(at).select(*at, *says)
+    sentences = mentions.unique([*at, "number"]).select(
+        *at,
+        "number",
+        queried=sentence.str.contains(rules.query),
+        denied=sentence.str.contains(rules.negation),
+        asked=pl.when(is_user).then(sentence.str.contains(rules.request)).otherwise(sentence.str.contains(r"\?")),
+        indifferent=sentence.str.contains(rules.indifference),
+        vague=sentence.str.contains(rules.vagueness),
+        of_all=sentence.str.contains(rules.every),
+        of_travel=pl.any_horizontal(pl.lit(False), *travel),
+    )
     mentions = mentions.filter(
         ~(pl.col("names_place") & pl.col("after").is_in(rules.streets).fill_null(False)),
         ~pl.col("slot").is_in(list(rules.cues)) | pl.any_horizontal(pl.lit(False), *cued),
     ).with_columns(
         definite=pl.col("slot").str.contains(rules.types) & pl.col("before").is_in(rules.definite).fill_null(False),
-        queried=sentence.str.contains(rules.query),
         words=text.str.slice("start", pl.col("end") - pl.col("start")),
-        denied=sentence.str.contains(rules.negation),
-        asked=pl.when(is_user)
-        .then(sentence.str.contains(rules.request))
-        .otherwise(sentence.str.contains(r"\?") & before.str.contains(rules.offer)),
-        indifferent=sentence.str.contains(rules.indifference),
-        vague=sentence.str.contains(rules.vagueness),
-        of_all=sentence.str.contains(rules.every),
+        offered=is_user | pl.col("begun").str.contains(rules.offer),
         asks_kind=pl.any_horizontal(pl.lit(False), *asks_kind),
-        of_travel=pl.any_horizontal(pl.lit(False), *travel),
-        of_domain=says_domain(text.str.to_lowercase(), rules, own=True),
-        of_other=says_domain(text.str.to_lowercase(), rules, own=False),
     )
-    return mentions.drop("text", "sentence", "before", "after").rename({"number": "sentence"})
+    mentions = mentions.drop("text", "sentence", "begun", "before", "after")
+    mentions = mentions.join(utterances, on=at, how="left").join(sentences, on=[*at, "number"], how="left")
+    mentions = mentions.with_columns(
+        asked=pl.col("asked") & pl.col("offered"),
+        of_domain=says_domain(spoken_of, own=True),
+        of_other=says_domain(spoken_of, own=False),
+    )
+    return mentions.drop("offered", *(f"says {domain}" for domain in rules.domains)).rename({"number": "sentence"})
 
 
-def says_domain(text: pl.Expr, rules: Rules, *, own: bool) -> pl.Expr:
-    """Whether a text has words of the row's own domain, or of another one."""
-    is_own = {domain: pl.col("domain").str.to_lowercase().str.starts_with(domain) for domain in rules.domains}
-    hits = [(is_own[domain] == own) & text.str.contains(pattern) for domain, pattern in rules.domains.items()]
+def domain_words(text: pl.Expr, rules: Rules) -> dict[str, pl.Expr]:
+    """Whether a text has words of each of `Rules.domains`."""
+    return {domain: text.str.contains(pattern) for domain, pattern in rules.domains.items()}
+
+
+def says_domain(spoken_of: Mapping[str, pl.Expr], *, own: bool) -> pl.Expr:
+    """Whether a text (its `domain_words`) has words of the row's own domain, or of another one."""
+    name = pl.col("domain").str.to_lowercase()
+    hits = ((name.str.starts_with(domain) == own) & says for domain, says in spoken_of.items())
     return pl.any_horizontal(pl.lit(False), *hits)
 
 
@@ -269,5 +289,5 @@ def _refusals(corpus: Corpus, rules: Rules, domains: list[str]) -> pl.DataFrame:
     said = pl.col("sentence").str.replace_all(rules.details, " ")
     sentences = sentences.filter(said.str.contains(rules.refusal))
     sentences = sentences.join(pl.DataFrame({"domain": domains}, schema={"domain": pl.String}), how="cross")
-    own, other = (says_domain(pl.col("sentence"), rules, own=own) for own in (True, False))
+    own, other = (says_domain(domain_words(pl.col("sentence"), rules), own=own) for own in (True, False))
     return sentences.filter(own | ~other).select(_OF_DOMAIN).unique()

@@ -30,19 +30,6 @@ def path_text(path: str | os.PathLike[str]) -> str:
     return str(path).encode("utf-8", "backslashreplace").decode()
 
 
-def utf8_path(path: Path) -> str:
-    """The path for what opens files only by names in UTF-8: from the working directory, if nothing else is.
-
-    Raises:
-        DstbenchError: It has no such name.
-    """
-    for text in (str(path), os.path.relpath(path)):
-        if path_text(text) == text:
-            return text
-    hint = "rename it, or work in its folder"
-    raise DstbenchError("the path of a Parquet file must be UTF-8", file=path_text(path), hint=hint)
-
-
 class File:
     """A file, packed or not; or a folder, or a zip of several files, which is treated like a folder.
 
@@ -57,6 +44,20 @@ class File:
     def error(self, what: str, hint: str | None = None, **where: Any) -> DstbenchError:
         """A `DstbenchError` about this file."""
         return DstbenchError(what, file=self.name, hint=hint, **where)
+
+    @property
+    def utf8_path(self) -> str:
+        """The path for what opens files only by names in UTF-8: absolute, or else from the working directory.
+
+        The working directory may change before the file is read.
+
+        Raises:
+            DstbenchError: It has no such name.
+        """
+        for text in (str(self.path.absolute()), os.path.relpath(self.path)):
+            if path_text(text) == text:
+                return text
+        raise self.error("the path of a Parquet file must be UTF-8", "rename it, or work in its folder")
 
     def check(self) -> None:
         """Raise a `DstbenchError` if this cannot be opened, or certainly holds no data."""

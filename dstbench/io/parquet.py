@@ -27,7 +27,7 @@ import polars as pl
 
 from dstbench.errors import DstbenchError
 from dstbench.io.atomic import replacing
-from dstbench.io.files import File, utf8_path
+from dstbench.io.files import File
 from dstbench.io.limits import FREE_BYTES, RATIO, UNPACKED
 from dstbench.io.thrift import struct
 
@@ -80,8 +80,7 @@ def scan(file: File) -> Scanned:
     with reading(file.name):
         with file.path.open("rb") as stream:
             height, texts = _check(stream, file.error, at_once=False)
-        path = utf8_path(file.path.absolute())  # the working folder may change before the rows are read
-        return Scanned(pl.scan_parquet(path, glob=False), height, texts)
+        return Scanned(pl.scan_parquet(file.utf8_path, glob=False), height, texts)
 
 
 def read(file: File, content: bytes | None = None) -> pl.DataFrame:

@@ -10,6 +10,7 @@ import polars as pl
 from dstbench.audit.sheet import marked
 from dstbench.rendering.tables import (
     UNDEFINED,
+    OwnLines,
     Page,
     paper_table,
     renderer,
@@ -43,7 +44,7 @@ def inconsistency_page(inconsistency: Inconsistency, *, pairs: int = 3) -> Page:
         pairs: Of how many slots a pair is shown; those with the most missing annotations.
     """
     s = inconsistency.summary.row(0, named=True)
-    slots = (
+    slots = OwnLines(
         "By slot: annotated, and missing, where the value is said; late: gold has it later in the dialogue\n"
         "%: missing of both, of the user's, of those that only the system says; by system: % of the missing"
     )
@@ -60,11 +61,13 @@ def inconsistency_page(inconsistency: Inconsistency, *, pairs: int = 3) -> Page:
     who = f"said by the user {s['user']:,}, by the system only {s['system']:,}; {s['late']:,} come late"
     sections = [
         (
-            f"Annotations are missing in {where}\n"
-            "Dialogues that lack one (% of those with the domain); slots that lack none are left out",
+            OwnLines(
+                f"Annotations are missing in {where}\n"
+                "Dialogues that lack one (% of those with the domain); slots that lack none are left out"
+            ),
             _modified(inconsistency.modified),
         ),
-        (f"Annotations missing: {s['missing']:,}; {who}\n{slots}", rates.filter(pl.col("missing") != "0")),
+        (OwnLines(f"Annotations missing: {s['missing']:,}; {who}\n{slots}"), rates.filter(pl.col("missing") != "0")),
         *_pairs(inconsistency.pairs.head(pairs)),
     ]
     below = ["--log FILE lists each mention that gold could annotate, and why it is missing or not"]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dstbench.rendering.charts.draw import LIGHT, draw_on_page
 from dstbench.rendering.html import Markup, element, join, json_text, table
 from dstbench.rendering.latex import PaperTable, latex_page
-from dstbench.rendering.tables import draw, escape_lines
+from dstbench.rendering.tables import OwnLines, draw, escape_lines
 from dstbench.schema.names import name_of
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Front:
 
 def render_markdown(front: Front, chapters: Sequence[Chapter]) -> str:
     """The findings and the chapters' tables as Markdown."""
-    parts = [f"# {escape_lines([front.title], 'md')}", escape_lines([front.note], "md") if front.note else ""]
+    parts = [f"# {escape_lines([front.title], 'md')}", escape_lines([OwnLines(front.note)], "md") if front.note else ""]
     parts.append("".join(f"- {escape_lines([text], 'md')}" for text, _ in front.findings))
     for chapter in chapters:
         parts.append(f"## {chapter.title}\n\n{chapter.lead}\n")

@@ -282,11 +282,18 @@ def best_in_bold(table: pl.DataFrame, columns: Sequence[str]) -> Styles:
 # --- drawing ----------------------------------------------------------------------------------------------------------
 
 
+class OwnLines(str):
+    """Several lines of dstbench or of who calls it, with no text of a file: in others, a line break is escaped."""
+
+    __slots__ = ()
+
+
 def escape_lines(paragraphs: Iterable[str], form: TableFormat) -> str:
     """Lines of text or Markdown, each with its line break, in which nothing that users wrote becomes markup."""
     escaped = markdown_text if form == "md" else plain_text
     width = screen().width if form == "text" else None
-    lines = (escaped(line, _LONGEST_LINE) for line in paragraphs)
+    texts = (line for text in paragraphs for line in (text.split("\n") if isinstance(text, OwnLines) else [text]))
+    lines = (escaped(line, _LONGEST_LINE) for line in texts)
     return "".join(f"{wrapped(line, width)}\n" for line in lines)
 
 

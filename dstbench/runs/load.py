@@ -15,7 +15,7 @@ import polars as pl
 
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io import parquet
-from dstbench.io.files import File, path_text, utf8_path
+from dstbench.io.files import File, path_text
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.options import AS_USUAL, ReadOptions, is_long
 from dstbench.readers.states import States
@@ -151,7 +151,7 @@ def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> 
     if options.format is not None:
         what = f"a Parquet file, not one of format {options.format}"
         raise file.error(what, "omit --from: it is a long table")
-    path = utf8_path(file.path.absolute())  # the working folder may change before the file is read
+    path = file.utf8_path
     with parquet.reading(file.name):
         stamp = stamp_of(path)
         table, height, texts = parquet.scan(file)
