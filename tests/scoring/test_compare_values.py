@@ -86,8 +86,9 @@ def compared(state: dict[str, Any], c: dstbench.Convention) -> dict[str, Any]:
 
 
 def is_refused(states: States, c: dstbench.Convention) -> bool:
-    """Whether gold has slots with values, and none of them is in the convention's slot set."""
-    slots = {slot for state in states for slot, value in state["gold"].items() if value not in ("none", "")}
+    """Whether gold has slots with values, as they are in the file, and none of them is in the convention's slot set."""
+    absent = c.absent if c.none in ("drop", "drop-gold") else ()
+    slots = {slot for state in states for slot, value in state["gold"].items() if value not in absent}
     return c.slots is not None and bool(slots) and not slots & SLOT_SETS[c.slots]
 
 
