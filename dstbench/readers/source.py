@@ -224,7 +224,9 @@ class Source(File):
         try:
             if self.kind == "jsonl":
                 samples: Any = [] if exact else [item for _, item in islice(self.json_lines(), _FEW)]
-                data = b"[%b]" % b",".join(msgspec.json.Decoder(msgspec.Raw).decode_lines(self.raw))
+                # Not `decode_lines`: it takes two values in a line for two, and one over two lines for one.
+                one_value = msgspec.json.Decoder(msgspec.Raw).decode
+                data = b"[%b]" % b",".join(one_value(line) for line in io.BytesIO(self.raw) if line.strip())
             else:
                 sample, data = self.sample, self.raw
                 samples = dict(islice(sample.items(), _FEW)) if isinstance(sample, dict) else sample[:_FEW]

@@ -117,6 +117,24 @@ def test_a_damaged_file_is_read_alike(name: str, data: st.DataObject) -> None:
     _assert_same(data.draw(damages(name)))
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"dialogue_id":', b'"dialogue_id"\n:'),
+        (b"}\n{", b"} {"),
+        (b"}\n{", b"}{"),
+        (b"}\n", b"}\n\r\n"),
+        (b"}\n", b"}\r"),
+    ],
+)
+def test_a_line_is_one_value_and_a_value_one_line(old: bytes, new: bytes) -> None:
+    lines = ALL["jsonl"]().encode()
+    last = lines.splitlines(keepends=True)[-1].replace(b'"turn": 1', b'"turn": 2')
+    before, found, after = (lines + last).rpartition(old)
+    assert found
+    _assert_same(before + new + after)
+
+
 @pytest.mark.parametrize("name", ALL_SHORT)
 def test_the_example_takes_the_short_way(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Source, "json", property(lambda _: pytest.fail("the file is decoded")))
