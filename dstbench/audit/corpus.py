@@ -30,10 +30,10 @@ class Corpus:
     Slots, values and words that are compared repeatedly are Categorical.
 
     Attributes:
-        turns: (row: UInt32, dialogue, turn, last: Boolean, whether the dialogue ends, is_data: Boolean, whether it is
-            judged, is_evidence: Boolean, whether it is evidence for other dialogues, talk: UInt32, the number of the
-            dialogue, id: UInt32, which a dialogue and a copy of it in the evidence share). Sorted: the judged ones
-            first, by dialogue and turn.
+        turns: (row: UInt32, dialogue, turn, is_data: Boolean, whether it is judged, is_evidence: Boolean, whether it is
+            evidence for other dialogues, talk: UInt32, the number of the dialogue, id: UInt32, which a dialogue and a
+            copy of it in the evidence share). Sorted: the judged ones first, by dialogue and turn. Rows are numbered
+            in this order, with one number between two dialogues, so that only turns of a dialogue are neighbours.
         cells: (row, slot, value), the values of gold's states as written, without those that mean absent.
         forms: (slot, written, value, n: UInt32), each value as written and the canonical form of each of its
             alternatives; n: cells of the evidence that have it.
@@ -57,6 +57,11 @@ class Corpus:
         """(row, dialogue, turn) of the dialogues that are judged."""
         return self.turns.filter("is_data").select("row", "dialogue", "turn")
 
+    def only(self, rows: pl.Series) -> Corpus:
+        """The turns of these rows, and what is said in them."""
+        is_one = pl.col("row").is_in(rows.implode())
+        return replace(self, turns=self.turns.filter(is_one), mentions=self.mentions.filter(is_one))
+
 
 def lay_out(
     data: Dialogues, vocabulary: Vocabulary, evidence: Dialogues | None = None, *, over_dontcare: str = NOTHING
@@ -70,12 +75,12 @@ def lay_out(
         over_dontcare: A pattern of slots whose dontcare counts as no value.
     """
     turns, cells, said = (_joined(data, evidence, name) for name in ("turns", "cells", "said"))
-    turns = turns.sort(pl.col("is_data").not_(), "dialogue", "turn").with_row_index("row").with_columns(
+    turns = turns.sort(pl.col("is_data").not_(), "dialogue", "turn").with_row_index("row", offset=1).with_columns(
         is_evidence=pl.lit(True) if evidence is None else ~pl.col("is_data"),
         talk=pl.struct("is_data", "dialogue").rle_id(),
         id=pl.col("dialogue").rank("dense").cast(pl.UInt32),
     )  # fmt: skip
-    turns = turns.with_columns(last=pl.col("talk").shift(-1).ne_missing(pl.col("talk")))
+    turns = turns.with_columns(pl.col("row") + pl.col("talk"))
     dontcare = [value for value in cells["value"].unique() if is_dontcare(value)]
     is_absent = pl.col("value").is_in(Convention().absent)
     is_absent |= pl.col("value").is_in(dontcare) & pl.col("slot").str.contains(over_dontcare)
@@ -134,12 +139,11 @@ def with_lists(corpus: Corpus, proposed: pl.DataFrame) -> Corpus:
     )
 
 
-def with_previous(states: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
+def with_previous(states: pl.DataFrame) -> pl.DataFrame:
     """Entries of states (row, slot, value, …) with the value that the turn before `was`; sorted by slot and row."""
     states = states.sort(pl.col("slot").to_physical(), "row")
-    is_first = corpus.turns["last"].shift(1, fill_value=True).gather(states["row"])
     slot, row = pl.col("slot"), pl.col("row")
-    was_there = (slot == slot.shift(1)) & (row == row.shift(1) + 1) & ~is_first
+    was_there = (slot == slot.shift(1)) & (row == row.shift(1) + 1)
     return states.with_columns(was=pl.when(was_there).then(pl.col("value").shift(1)))
 
 
