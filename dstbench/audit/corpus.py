@@ -147,6 +147,18 @@ def with_previous(states: pl.DataFrame) -> pl.DataFrame:
     return states.with_columns(was=pl.when(was_there).then(pl.col("value").shift(1)))
 
 
+def look_up(rows: pl.DataFrame, frame: pl.DataFrame, on: list[str] | None = None) -> pl.DataFrame:
+    """Rows with what a frame, with one row per key, has of them, else null: a left join that copies only the keys.
+
+    Args:
+        rows: The rows.
+        frame: The frame.
+        on: The columns of the key; None: those that both have.
+    """
+    keys = [name for name in frame.columns if name in rows.columns] if on is None else on
+    return rows.hstack(rows.select(keys).join(frame, on=keys, how="left", maintain_order="left").drop(keys))
+
+
 def without_mentions(corpus: Corpus, slots: list[str]) -> Corpus:
     """The corpus without mentions of these slots, but for slots that share words with others: these are compared."""
     mentions = corpus.mentions

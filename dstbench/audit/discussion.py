@@ -24,7 +24,7 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus, with_previous
+from dstbench.audit.corpus import Corpus, look_up, with_previous
 from dstbench.audit.evidence import RARELY, elsewhere
 from dstbench.audit.mentions import spans, squeezed
 from dstbench.audit.places import Places, domain_words, says_domain, with_sentence
@@ -157,7 +157,7 @@ def _with_facts(said: pl.DataFrame, discussion: Discussion, places: Places) -> p
         (taken, ["row", "value"]),
         (held, [*_OF_DOMAIN, "value"]),
     ):
-        said = said.join(frame, on=keys, how="left")
+        said = look_up(said, frame, keys)
     return said.with_columns(pl.col("has_row", "is_beside", "each_has_it", "changed").fill_null(False))
 
 
@@ -257,10 +257,9 @@ def _discussed(corpus: Corpus, state: pl.DataFrame, names: pl.DataFrame, places:
         state.filter("changed").select(_OF_DOMAIN).unique().with_columns(changed=True),
         places.refusals.with_columns(refused=True),
     ):
-        turns = turns.join(frame, on=_OF_DOMAIN, how="left", maintain_order="left")
+        turns = look_up(turns, frame)
     contradicted = _contradicted(turns, state, places).with_columns(contradicted=True)
-    turns = turns.join(contradicted, on=_OF_DOMAIN, how="left", maintain_order="left")
-    turns = turns.with_columns(
+    turns = look_up(turns, contradicted).with_columns(
         pl.col("changed").fill_null(False),
         pl.col("user_n", "system_n").fill_null(0),
         refused=pl.any_horizontal(pl.col("refused", "contradicted").fill_null(False)),

@@ -25,7 +25,7 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus, with_previous
+from dstbench.audit.corpus import Corpus, look_up, with_previous
 
 _CELL: Final = ["row", "slot"]
 #: What similar places share besides slot and speaker: the most particular first.
@@ -68,8 +68,7 @@ def judge(corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
         changed.rename({"row": "next"}).with_columns(coming=True),
         changed.rename({"row": "previous"}).with_columns(gone=True),
     ):
-        keys = [name for name in frame.columns if name in status.columns]
-        status = status.join(frame, on=keys, how="left")
+        status = look_up(status, frame)
     status = status.with_columns(
         pl.col("is_annotated", "had", "coming", "gone").fill_null(False), pl.col("has", "changed").fill_null(0)
     )

@@ -19,7 +19,14 @@ from dstbench.audit.corpus import lay_out, without_mentions
 from dstbench.audit.inputs import Dialogues, gold_of
 from dstbench.audit.mentions import Vocabulary
 from dstbench.audit.missing_pairs import find_pairs
-from dstbench.audit.missing_tables import additions, count_by_slot, count_by_speaker, count_modified, summarise
+from dstbench.audit.missing_tables import (
+    additions,
+    annotated_mentions,
+    count_by_slot,
+    count_by_speaker,
+    count_modified,
+    summarise,
+)
 from dstbench.audit.places import lay_out_places
 from dstbench.audit.rounds import Method, search
 from dstbench.audit.rules import Rules, read_rules
@@ -121,16 +128,19 @@ def inconsistency(
     # Where the database can confirm what is said, similar places alone are too little.
     confirmed = [] if places is None or database is None else places.slots
     corpus = without_mentions(corpus, confirmed)
-    first_judged, rounds, corpus = search(corpus, Method(places, words, confirmed, support, at_least))
+    judged, rounds, corpus = search(corpus, Method(places, words, confirmed, support, at_least))
+    del places  # the next step takes most memory
+    candidates = list_candidates(judged, rounds, corpus, at_least)
+    del judged
     proposals = list_proposals(rounds, corpus)
-    candidates = list_candidates(first_judged, rounds, corpus, at_least)
-    shares = count_by_speaker(candidates, proposals)
+    annotated = annotated_mentions(candidates)
+    shares = count_by_speaker(annotated, proposals)
     return Inconsistency(
         summary=summarise(dialogues, proposals),
         modified=count_modified(dialogues, proposals),
         rates=count_by_slot(shares, proposals),
         shares=shares,
-        pairs=find_pairs(corpus, dialogues.cells, candidates),
+        pairs=find_pairs(corpus, dialogues.cells, candidates, annotated),
         proposals=proposals,
         candidates=candidates,
     )
