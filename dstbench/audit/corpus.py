@@ -40,8 +40,9 @@ class Corpus:
         domains: (slot, domain).
         spelled: (slot, written, value), how a canonical value that is added is written; String.
         texts: What `mentions.utterances` gives.
-        mentions: What `mentions.find_mentions` gives, with `domain`, `one` and `other`, `is_evidence` and `id`; only of
-            domains that gold ever has in the dialogue.
+        mentions: What `mentions.find_mentions` gives, with `domain`, `one` and `other`, `is_evidence` and `id`, and
+            whether it `is_repeated`: its dialogue has another mention of the slot by the speaker with the same `one` or
+            `other`; only of domains that gold ever has in the dialogue.
     """
 
     turns: pl.DataFrame
@@ -181,9 +182,11 @@ def _with_cues(mentions: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
     offers = mentions.group_by("row", "speaker", "slot").agg(offers=pl.col("value").n_unique())
     is_user = pl.col("speaker") == "user"
     offer = pl.when(pl.col("offers") > 1).then(pl.lit("several")).otherwise(pl.lit("single"))
-    mentions = mentions.join(reply, on="row", how="left").join(offers, on=["row", "speaker", "slot"], how="left")
+    mentions = look_up(look_up(mentions, reply), offers)
     one, other = pl.when(is_user).then("before").otherwise("reply"), pl.when(is_user).then("after").otherwise(offer)
     mentions = mentions.with_columns(one=one, other=other).drop("before", "after", "reply", "offers")
+    alike = (pl.len().over("id", "slot", "speaker", cue) for cue in ("one", "other"))
+    mentions = mentions.with_columns(is_repeated=pl.max_horizontal(alike) > 1)
     return mentions.sort("mention", "slot", "value")
 
 

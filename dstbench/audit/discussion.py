@@ -108,7 +108,7 @@ def weigh_places(judged: pl.DataFrame) -> pl.DataFrame:
     """Mentions (`judge_places`), and of those elsewhere alike in slot, speaker and rule, `annotated` of `others`."""
     is_evidence = pl.col("is_evidence")
     counts = {"annotated": is_evidence & pl.col("is_set"), "others": is_evidence}
-    return judged.hstack(elsewhere(judged, ["slot", "speaker", "rule"], **counts))
+    return judged.hstack(elsewhere(judged, ["slot", "speaker", "rule"], counts))
 
 
 def _judged(discussion: Discussion, places: Places, rules: Rules, is_feature: pl.Expr) -> pl.DataFrame:

@@ -21,6 +21,7 @@ no rules for slots.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import polars as pl
@@ -122,7 +123,9 @@ def weigh(judged: pl.DataFrame, *, support: int) -> pl.DataFrame:
     is_mention, is_annotated = pl.col("is_evidence"), pl.col("is_evidence") & pl.col("is_annotated")
     words = ["slot", "speaker", "value"]
     n = is_mention.sum().over(words)
-    could = judged.filter("could").with_columns(
+    could = judged.filter("could").sort("is_repeated")
+    alone, counted = could.filter(~pl.col("is_repeated")).height, {"annotated": is_annotated, "others": is_mention}
+    could = could.with_columns(
         rarely=(n > support) & (is_annotated.sum().over(words) / n < RARELY),
         level=pl.lit(None, pl.UInt8),
         annotated=pl.lit(None, pl.UInt32),
@@ -130,7 +133,7 @@ def weigh(judged: pl.DataFrame, *, support: int) -> pl.DataFrame:
     )
     for level, parts in enumerate(PARTS):  # one after the other, which takes less memory
         key = ["slot", "speaker", *parts]
-        counts = elsewhere(could, key, annotated=is_annotated, others=is_mention)
+        counts = elsewhere(could, key, counted, alone=alone)
         is_next = could["level"].is_null() & (counts["others"] >= support)
         could = could.with_columns(
             pl.when(is_next).then(count).otherwise(count.name).alias(count.name)
@@ -139,11 +142,22 @@ def weigh(judged: pl.DataFrame, *, support: int) -> pl.DataFrame:
     return pl.concat([could, judged.filter(~pl.col("could"))], how="diagonal")
 
 
-def elsewhere(mentions: pl.DataFrame, key: list[str], **counted: pl.Expr) -> pl.DataFrame:
-    """How many mentions of the same key count, without those of the mention's own dialogue (`Corpus.turns`' `id`)."""
-    # Sums alone, without arithmetic: then Polars groups the mentions once per key, not once per sum.
-    whole, own = (
-        mentions.select(is_counted.sum().over(by).alias(name) for name, is_counted in counted.items())
-        for by in (key, [*key, "id"])
-    )
-    return whole.select(pl.col(name) - own[name] for name in counted)
+def elsewhere(
+    mentions: pl.DataFrame, key: list[str], counted: Mapping[str, pl.Expr], *, alone: int = 0
+) -> pl.DataFrame:
+    """How many mentions of the same key count, without those of the mention's own dialogue (`Corpus.turns`' `id`).
+
+    Args:
+        mentions: The mentions.
+        key: Names of columns.
+        counted: Which mentions count.
+        alone: The first so many mentions are the only ones of their keys in their dialogues: these are not grouped.
+    """
+
+    def sums(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+        # Sums alone, without arithmetic: then Polars groups the mentions once per key, not once per sum.
+        return rows.select(is_counted.sum().over(by).alias(name) for name, is_counted in counted.items())
+
+    only = mentions.head(alone).select(count.cast(pl.UInt32).alias(name) for name, count in counted.items())
+    own = pl.concat([only, sums(mentions.slice(alone), [*key, "id"])])
+    return sums(mentions, key).select(pl.col(name) - own[name] for name in counted)
