@@ -132,7 +132,7 @@ def with_lists(corpus: Corpus, proposed: pl.DataFrame) -> Corpus:
     forms = forms.select(_codes("slot", "written"), pl.col("part").cast(pl.Categorical).alias("value"), n=pl.lit(0))
     spelled = pl.concat([corpus.spelled, spelled.select(corpus.spelled.columns)])
     forms = pl.concat([corpus.forms, forms.cast({"n": pl.UInt32})])
-    # Forms stay in order: of a list, the first is the value that the state has.
+    # Forms stay in order: of a list, the first is the value that the state has. A list that gold has, has them already.
     return replace(
         corpus,
         spelled=spelled.unique(["slot", "value"], keep="first", maintain_order=True),

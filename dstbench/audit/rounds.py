@@ -12,14 +12,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from dstbench.audit.corpus import Corpus, with_lists
-from dstbench.audit.discussion import (
-    discuss,
-    judge_places,
-    names_in,
-    on_topic,
-    propose_places,
-    weigh_places,
-)
+from dstbench.audit.discussion import discuss, judge_places, names_in, on_topic, propose_places, weigh_places
 from dstbench.audit.evidence import judge, propose, weigh
 from dstbench.audit.places import Places
 from dstbench.audit.rules import Rules
