@@ -14,7 +14,7 @@ import re
 from itertools import islice
 from typing import Final
 
-from dstbench.readers.format import Format, PairsState, Source, StatesBuilder
+from dstbench.readers.format import Format, PairsState, SideBuilder, Source, StatesBuilder
 from dstbench.readers.shapes import decoded
 
 _SHAPE: Final = dict[str, tuple[PairsState, PairsState]]
@@ -39,10 +39,7 @@ def _read(source: Source, states: StatesBuilder) -> None:
             f"{len(turns) - wrong_turns:,} of {len(turns):,} turns are right: was this run given the gold states? "
             "(what --eval_all leaves on disk was)"
         )
-    for key, (pred, gold) in turns.items():
-        at = states.turn(*source.split_key(key, "_"))
-        states.pred.pairs(at, pred)
-        states.gold.pairs(at, gold)
+    states.add(((*source.split_key(key, "_"), gold, pred) for key, (pred, gold) in turns.items()), SideBuilder.pairs)
 
 
 FORMAT: Final = Format(

@@ -183,10 +183,10 @@ def noting_doubts(states: States) -> States:
     for side in [] if states.only else sides_of(states)[: 1 if states.either else None]:
         empty = pl.Series(np.bincount(side.cells["at"].to_numpy(), minlength=side.turns.height) == 0, dtype=pl.Boolean)
         turns = side.sorted_turns.select("dialogue", empty=empty.gather(side.sorted_turns["at"]))
-        counts = turns.group_by("dialogue", maintain_order=True).agg(
-            pl.len(), pl.col("empty").sum(), leading=pl.col("empty").cum_prod().sum()
-        )
-        vanish = (pl.col("empty") > pl.col("leading")) | (pl.col("leading") == pl.col("len"))
+        was_listed = ~pl.col("empty").shift(1) & (pl.col("dialogue") == pl.col("dialogue").shift(1))
+        dialogues = turns.with_columns(vanish=pl.col("empty") & was_listed).group_by("dialogue", maintain_order=True)
+        counts = dialogues.agg(pl.len(), pl.col("empty").sum(), pl.col("vanish").any())
+        vanish = pl.col("vanish") | (pl.col("empty") == pl.col("len"))
         most = (pl.col("len") >= _FEW_OF_DIALOGUE) & (2 * pl.col("empty") > pl.col("len"))
         doubted = counts.filter(vanish & most)["dialogue"]
         what = "gold" if side is states.gold else "predicted"
@@ -195,7 +195,7 @@ def noting_doubts(states: States) -> States:
                 f"more than half of the {what} states of {len(doubted):,} of {counts.height:,} dialogues are empty, "
                 f"such as those of {doubted[0]}"
             )
-        slots, values = (side.cells[name].unique().cast(pl.String) for name in ("slot", "value"))
+        slots, values = (_distinct(side.cells[name]) for name in ("slot", "value"))
         as_text = [slots.filter(slots.str.contains(r"^\s*[\[{]")), values.filter(values.str.contains(_STATE_AS_VALUE))]
         doubted = pl.concat(as_text).sort()
         if len(doubted):
@@ -204,6 +204,14 @@ def noting_doubts(states: States) -> States:
                 f"{shortened(doubted[0], 60)}; they are taken as they are"
             )
     return replace(states, notes=(*states.notes, *notes)) if notes else states
+
+
+def _distinct(column: pl.Series) -> pl.Series:
+    """The distinct strings of a dictionary column."""
+    codes = column.to_physical().to_numpy()
+    last = np.full(int(codes.max(initial=0)) + 1, -1)  # this takes a fifth of the time of `unique`
+    last[codes] = np.arange(len(codes))
+    return column.gather(last[last >= 0]).cast(pl.String)
 
 
 def name_of_all(files: Sequence[str]) -> str:

@@ -7,13 +7,14 @@ literal ``none``, which is kept as written. Turns are user turns, numbered from 
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any, Final, Literal
 
 import msgspec
 
 from dstbench.conventions.slots import canonical_slot
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
-from dstbench.readers.format import Format, Pairs, PairsState, Source, StatesBuilder
+from dstbench.readers.format import Format, Pairs, PairsState, SideBuilder, Source, StatesBuilder
 from dstbench.readers.key_names import name_sides
 from dstbench.readers.shapes import check
 from dstbench.readers.wrappers import values
@@ -68,19 +69,25 @@ def _sniff(source: Source) -> bool:
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    unread: list[Any] = []
-    for dialogue, turns in source.whole(_SHAPE, "dialogue", "turn").items():
-        for turn, state in turns.items():
-            at = states.turn(dialogue, turn)
-            predicted = list(filter(_is_predicted, state))
-            if "turn_belief" not in state or len(predicted) != 1:
-                what = f"a turn needs turn_belief and one {_PREDICTED}* list, found {', '.join(state) or 'nothing'}"
-                raise source.error(what, dialogue=dialogue, turn=turn)
-            states.gold.pairs(at, state["turn_belief"])
-            states.pred.pairs(at, state[predicted[0]])
-            if len(state) > 2:
-                unread += [pairs for key, pairs in state.items() if key not in ("turn_belief", predicted[0])]
-    check(unread, list[str])
+    dialogues = source.whole(_SHAPE, "dialogue", "turn")
+    read: dict[tuple[str, ...], str] = {}  # by the keys of a turn, that of the prediction
+    for keys in dict.fromkeys(map(tuple, chain.from_iterable(turns.values() for turns in dialogues.values()))):
+        predicted = list(filter(_is_predicted, keys))
+        if "turn_belief" not in keys or len(predicted) != 1:
+            places = ((name, turn) for name, turns in dialogues.items() for turn in turns if tuple(turns[turn]) == keys)
+            what = f"a turn needs turn_belief and one {_PREDICTED}* list, found {', '.join(keys) or 'nothing'}"
+            raise source.error(what, **dict(zip(("dialogue", "turn"), next(places), strict=True)))
+        read[keys] = predicted[0]
+    turns = (
+        (name, turn, state["turn_belief"], state[read[tuple(state)]])
+        for name, turns in dialogues.items()
+        for turn, state in turns.items()
+    )
+    states.add(turns, SideBuilder.pairs)
+    for keys, key in read.items():
+        if unread := {*keys} - {"turn_belief", key}:
+            all_states = chain.from_iterable(turns.values() for turns in dialogues.values())
+            check((state[other] for state in all_states if tuple(state) == keys for other in unread), list[str])
 
 
 def informed(state: list[TradeEntry]) -> Pairs:
