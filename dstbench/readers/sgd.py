@@ -11,7 +11,9 @@ Gold and predictions have the same shape, so both sides are read: a file named a
 predictions. A file is a list of dialogues, or a dictionary of them by id.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import count
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -86,18 +88,22 @@ def _sniff(source: Source) -> bool:
 def _read(source: Source, states: StatesBuilder) -> None:
     states.either = states.has_frames = True
     file = archives.unpacked_name(source.path.name)
-    numbered: dict[tuple[str, bytes], int] = {}  # distinct frames
+    numbered: defaultdict[tuple[str, bytes], int] = defaultdict(count().__next__)  # distinct frames
     others: list[Any] = []
     for position, dialogue in enumerate(_dialogues(source, Dialogue)):
         states.places.append((dialogue.dialogue_id, file, position))
-        others += [frame.state for turn in dialogue.turns if turn.speaker not in _USERS for frame in turn.frames]
-        for number, turn in enumerate([turn for turn in dialogue.turns if turn.speaker in _USERS]):
-            if any(frame.state is msgspec.UNSET for frame in turn.frames):
+        number = 0
+        for turn in dialogue.turns:
+            contents = [frame.state for frame in turn.frames]
+            if turn.speaker not in _USERS:
+                others += contents
+                continue
+            if msgspec.UNSET in contents:
                 what = "a user turn whose frame has no state"
                 raise source.misshapen(what, dialogue=dialogue.dialogue_id, turn=number)
-            frames = [(frame.service, text_of(frame.state)) for frame in turn.frames]
-            numbers = [numbered.setdefault(frame, len(numbered)) for frame in frames]
+            numbers = [numbered[frame.service, text_of(frame.state)] for frame in turn.frames]
             states.gold.parted(states.turn(dialogue.dialogue_id, number), numbers)
+            number += 1
     check((state for state in others if state is not msgspec.UNSET), State)
     firsts: list[str] = []
     for (service, _), state in zip(numbered, parts_of([text for _, text in numbered], State), strict=True):

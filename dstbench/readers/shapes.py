@@ -7,7 +7,7 @@ in a shape is not decoded with the file; `state_texts` splits the states of all 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import or_
 from types import UnionType
@@ -34,6 +34,8 @@ NestedState: TypeAlias = Annotated[dict[str, dict[str, str]], AS_TEXT]
 PairsState: TypeAlias = Annotated[list[str], AS_TEXT]
 
 _UNIONS: Final = (UnionType, Union)  # the second, if a part is marked
+#: Entries that show which keys objects have.
+FEW: Final = 20
 _MOST_KEYS: Final = 100  # with more, the keys of an object are no names of fields
 #: What msgspec calls a type, and what our messages call it.
 _TYPES: Final = {
@@ -116,23 +118,20 @@ def text_of(part: Any) -> bytes:
 
 def check(parts: Iterable[Any], shape: Any) -> None:
     """Check parts of a file that are not read, which may be texts: `Unusual` if one is not of this type."""
-    parts_of({text_of(part) for part in parts}, shape)
+    parts_of([*{text_of(part) for part in parts}], shape)
 
 
-def parts_of(texts: Iterable[bytes], shape: type[T]) -> list[T]:
+def parts_of(texts: Sequence[bytes], shape: type[T]) -> list[T]:
     """Parts of states, decoded.
 
     Raises:
-        Unusual: A text is not of this type, or has a key twice.
+        Unusual: A text is not of this type, or has a key twice, or one that the first texts do not have.
     """
-    data = b"[%b]" % b",".join(texts)
     try:
-        content = msgspec.json.decode(data)
-        if not may_repeat_keys(data, content):
-            return msgspec.convert(content, list[shape])  # type: ignore[valid-type] # a type made at run time
+        samples = [msgspec.json.decode(text) for text in texts[:FEW]]
+        return decode_whole(b"[%b]" % b",".join(texts), with_texts(list[shape], [samples]))  # type: ignore[valid-type,no-any-return] # a type made at run time
     except (msgspec.DecodeError, UnicodeDecodeError):
-        pass
-    raise Unusual
+        raise Unusual from None
 
 
 def decoded(state: T) -> T:

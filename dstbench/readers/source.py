@@ -17,13 +17,12 @@ from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io.files import File
 from dstbench.readers.json_stream import first_entries, items, may_repeat_keys
 from dstbench.readers.options import Keys
-from dstbench.readers.shapes import Unusual, decode_whole, first_misfit, with_texts
+from dstbench.readers.shapes import FEW, Unusual, decode_whole, first_misfit, with_texts
 from dstbench.readers.wrappers import keys_around, values
 
 T = TypeVar("T")
 Kind = Literal["json", "jsonl", "tsv", "text"]
 _ANYTHING: Final = re.compile(rb"\S")
-_FEW: Final = 20  # entries that show which keys objects have
 _SAMPLE: Final = 200  # entries of a document; no format needs more to be recognised
 # What is kept of the content, in its forms.
 _DECODED: Final = frozenset({"raw", "text", "sample", "json", "kind", "around", "_typed"})
@@ -205,10 +204,10 @@ class Source(File):
         samples: list[Any] = []
         try:
             if lines and not exact:
-                samples = [[item for _, item in islice(self.json_lines(), _FEW)]]
+                samples = [[item for _, item in islice(self.json_lines(), FEW)]]
             elif not exact:
                 sample = self.sample
-                samples = [dict(islice(sample.items(), _FEW)) if isinstance(sample, dict) else sample[:_FEW]]
+                samples = [dict(islice(sample.items(), FEW)) if isinstance(sample, dict) else sample[:FEW]]
             return decode_whole(self.raw, with_texts(shape, samples), lines=lines)
         except (*_NOT_JSON, Unusual):
             return None
