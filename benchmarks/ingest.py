@@ -10,7 +10,8 @@ how much faster, by the clock, they are converted by several processes than by o
 
 Steps: writes the same invented corpus of N dialogues in each format, shaped as the repositories' own code shapes it, or
 N copies of the tests' example, where `WRITERS` lacks the format; in one process, does everything once to warm up, and
-then several times in turn, so that a noisy machine disturbs all of it alike; prints medians. `-o` keeps every single measurement as Parquet and draws them (Vega-Lite, its data inside).
+then several times in turn, so that a noisy machine disturbs all of it alike; prints medians. `-o` keeps every single
+measurement as Parquet and draws them (Vega-Lite, its data inside).
 
 Caveats: Python's garbage collector rests while the clock runs, as reading lets it rest by itself. As Python comes, it
 does not rest, and parsing alone takes one to ten times as long: the ratio of both with it is printed, too. Files come

@@ -82,7 +82,7 @@ def _pieces_of(
         data = data.replace(rb"\\", rb"\u005c").replace(rb"\"", rb"\u0022")
     pieces = _pieces(data)
     gaps = pieces.only(slice(0, None, 2))
-    gaps = gaps.renamed(gaps.words.str.replace_all(r"[ \t\r\n]", "").to_list())
+    gaps = Words(gaps.code, gaps.words.str.replace_all(r"[ \t\r\n]", ""))
     if not all(map(gap.fullmatch, gaps.words)):
         raise Unusual
     breaks = np.array([word.count(_BREAK) for word in gaps.words], np.int32)

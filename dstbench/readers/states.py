@@ -19,8 +19,6 @@ from dstbench.schema.record import Record
 
 # Turns from which on it is noted that slots vanish, and turns of a dialogue from which on that most states are empty.
 _FEW, _FEW_OF_DIALOGUE = 50, 7
-# More than there are codes of slots.
-_SLOTS: Final = 1 << 32
 # A value that is an object or begins with a list, such as {"area": "north"} or [hotel] area north.
 _STATE_AS_VALUE: Final = r"^\s*(\{.*\}\s*$|\[.*\])"
 
@@ -147,16 +145,19 @@ def noting_gaps(cause: str) -> Callable[[States], States]:
 def noting_vanishing_slots(states: States) -> States:
     """A `Format.finish` that notes if most states lack slots of the turn before, as states of single turns do."""
     side = states.gold or states.pred
-    if side is None:
+    if side is None or not len(side.cells):
         return states
-    turns, of_row = side.sorted_turns, pl.col("at").cast(pl.Int64)
-    is_last = pl.col("dialogue").ne_missing(pl.col("dialogue").shift(-1))
-    later = turns.select("at", later=pl.when(~is_last).then(of_row.shift(-1))).sort("at")["later"]
-    slot = pl.col("slot").to_physical().cast(pl.Int64)
-    cells = side.cells.select("at", cell=of_row * _SLOTS + slot, later=later.gather(side.cells["at"]) * _SLOTS + slot)
-    before = cells.drop_nulls("later")
-    listed = before["at"].n_unique()
-    lost = before.filter(~pl.col("later").is_in(cells["cell"].implode()))["at"].n_unique()
+    turns = side.sorted_turns
+    row = turns["at"].to_numpy()
+    has_next = (turns["dialogue"] == turns["dialogue"].shift(-1)).fill_null(False).to_numpy()[:-1]
+    later = np.full(len(row), -1)
+    later[row[:-1][has_next]] = row[1:][has_next]
+    at, slot = side.cells["at"].to_numpy().astype(np.int64), side.cells["slot"].to_physical().to_numpy()
+    slot = np.cumsum(np.bincount(slot) > 0)[slot]  # numbered from 1, which makes the numbers of cells small
+    width = int(slot.max()) + 1
+    is_last = later[at] < 0
+    is_lost = ~is_last & ~np.isin(later[at] * width + slot, at * width + slot)
+    listed, lost = (np.count_nonzero(np.bincount(at[cells])) for cells in (~is_last, is_lost))
     if listed < _FEW or 2 * lost <= listed:
         return states
     what = "gold" if side is states.gold else "predicted"
