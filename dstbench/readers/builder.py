@@ -53,24 +53,16 @@ class SideBuilder:
         self.taken: list[int] | None = None
         #: Of states in parts, the number of parts of each.
         self.counts: list[int] = []
-        #: States that are texts (see `shapes`), and the method that takes such states when they are none.
-        self.texts: list[msgspec.Raw] = []
+        #: The method that adds a state; those that are texts (see `shapes`) are of the same kind.
         self.kind: Callable[[SideBuilder, int, Any], None] = SideBuilder.flat
+        self.texts: list[msgspec.Raw] = []
         #: Makes a slot's name of its domain and its name in a nested state.
         self.join: Callable[[str, str], str] = "{}-{}".format
-        #: Whether states are ``domain-slot-value``.
-        self.are_pairs = False
         #: Number of pieces of generated text that were not a slot and its value.
         self.lost = 0
 
-    def all(self, first: int, states: Sequence[Any], kind: Callable[[SideBuilder, int, Any], None]) -> None:
-        """Add the states of turns from row `first` on, one by one or all as texts.
-
-        Args:
-            first: The row of the first turn.
-            states: A state per turn; ``msgspec.UNSET``: the turn has none.
-            kind: The method that adds one of them.
-        """
+    def all(self, first: int, states: list[Any]) -> None:
+        """Add the states of the turns from row `first` on; ``msgspec.UNSET``: the turn has none."""
         rows: Sequence[int] = range(first, first + len(states))
         types = set(map(type, states))
         if msgspec.UnsetType in types:
@@ -79,10 +71,9 @@ class SideBuilder:
         if msgspec.Raw in types:
             self.present += rows
             self.texts += states
-            self.kind = kind
             return
         for row, state in zip(rows, states, strict=True):
-            kind(self, row, state)
+            self.kind(self, row, state)
 
     def flat(self, at: int, state: Mapping[str, str]) -> None:
         """Add a state {slot: value}."""
@@ -118,7 +109,6 @@ class SideBuilder:
     def pairs(self, at: int, state: Sequence[str]) -> None:
         """Add a state [``domain-slot-value``]; the pairs are split when the table is built."""
         self.present.append(at)
-        self.are_pairs = True
         self.sizes.append(len(state))
         self.value.extend(state)
 
@@ -151,7 +141,9 @@ class SideBuilder:
         if not self.texts:
             slot, value = (Words.of(pl.Series(strings, dtype=pl.String)) for strings in (self.slot, self.value))
             if self.taken is None:
-                return Listed(present, np.repeat(present, self.sizes), None if self.are_pairs else slot, value)
+                return Listed(
+                    present, np.repeat(present, self.sizes), None if self.kind is SideBuilder.pairs else slot, value
+                )
             sizes, taken = np.array(self.sizes, dtype=np.int64), np.array(self.taken, dtype=np.int64)
             size, first = sizes[taken], (np.cumsum(sizes) - sizes)[taken]
             cell = np.arange(size.sum()) + np.repeat(first - (np.cumsum(size) - size), size)
@@ -213,7 +205,7 @@ class StatesBuilder:
             turns: (dialogue, turn, gold, pred); ``msgspec.UNSET``: the turn does not have this side.
             kind: The method of `SideBuilder` that adds such a state; it is not called for states that are texts.
         """
-        first = len(self._dialogues)
+        self.gold.kind = self.pred.kind = kind
         golds: list[Any] = []
         preds: list[Any] = []
         for dialogue, turn, gold, pred in turns:
@@ -221,8 +213,8 @@ class StatesBuilder:
             self._turns.append(turn)  # type: ignore[arg-type] # as in `turn`
             golds.append(gold)
             preds.append(pred)
-        self.gold.all(first, golds, kind)
-        self.pred.all(first, preds, kind)
+        self.gold.all(len(self._dialogues) - len(golds), golds)
+        self.pred.all(len(self._dialogues) - len(preds), preds)
 
     def take(self, columns: Columns) -> None:
         """Set all turns and their states at once, instead of opening turns one by one."""

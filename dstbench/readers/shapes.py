@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import reduce
 from operator import or_
 from types import UnionType
@@ -125,18 +126,19 @@ def parts_of(texts: Sequence[bytes], shape: type[T]) -> list[T]:
     """Parts of states, decoded.
 
     Raises:
-        Unusual: A text is not of this type, or has a key twice, or one that the first texts do not have.
+        Unusual: A text is not of this type, or has a key twice.
     """
+    data = b"[%b]" % b",".join(texts)
     try:
-        samples = [msgspec.json.decode(text) for text in texts[:FEW]]
-        return decode_whole(b"[%b]" % b",".join(texts), with_texts(list[shape], [samples]))  # type: ignore[valid-type,no-any-return] # a type made at run time
+        with suppress(Unusual):  # of keys that the first texts do not have, too
+            samples = [msgspec.json.decode(text) for text in texts[:FEW]]
+            return decode_whole(data, with_texts(list[shape], [samples]))  # type: ignore[valid-type,no-any-return] # a type made at run time
+        content = msgspec.json.decode(data)
+        if not may_repeat_keys(data, content):
+            return msgspec.convert(content, list[shape])  # type: ignore[valid-type] # likewise
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise Unusual from None
-
-
-def decoded(state: T) -> T:
-    """A state that may be a text, decoded."""
-    return msgspec.json.decode(state) if isinstance(state, msgspec.Raw) else state
+        pass
+    raise Unusual
 
 
 def first_misfit(value: Any, shape: Any, reason: str, path: tuple[Any, ...] = ()) -> tuple[tuple[Any, ...], Any, str]:
