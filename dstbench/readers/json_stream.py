@@ -20,7 +20,7 @@ _BLOCK: Final = 1 << 10  # entries of which the processor's cache holds the text
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 _BEHIND: Final = re.compile(r"trailing characters \(byte (\d+)\)")  # the decoder counts bytes from 1
 # What stands before an entry of an object or a list.
-_ENTRY: Final = re.compile(rb'\s*[{\[,]\s*(?:("(?:[^"\\]|\\.)*")\s*:\s*)?', re.DOTALL)
+_ENTRY: Final = re.compile(rb'\s*[{\[,]\s*(?:("(?:[^"\\]++|\\.)*+")\s*:\s*)?', re.DOTALL)
 _RAW: Final = msgspec.json.Decoder(msgspec.Raw)
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -115,10 +115,11 @@ def first_entries(data: bytes, most: int) -> Any:
         entries.append((start[1], msgspec.json.decode(entry)))
         at = start.end() + len(entry)
     keys = [key for key, _ in entries if key]
-    if len(keys) == len(entries):
-        return {msgspec.json.decode(key): entry for key, entry in entries if key}
-    if keys:
-        raise msgspec.DecodeError("keys of some entries only")
+    is_object = data[: data.find(b"{") + 1].lstrip() == b"{"
+    if len(keys) != len(entries) * is_object:
+        raise msgspec.DecodeError("keys of a list, or entries of an object without keys")
+    if is_object:
+        return dict(zip(map(msgspec.json.decode, keys), (entry for _, entry in entries), strict=True))
     return [entry for _, entry in entries]
 
 

@@ -71,10 +71,10 @@ class Source(File):
     def parts(self) -> list[Self]:
         """Sources of what stands under the keys of a wrapper (see `around`): `inside` leads there."""
         parts = []
+        members = self._by_key(self.raw) if self.around else {}
         for key in self.around:
             part = type(self)(self.path)
             part.__dict__ |= {name: self.__dict__[name] for name in self.__dict__.keys() - _DECODED}
-            members = self._by_key(self.raw)
             part.inside, part.beside = (*self.inside, key), (*self.beside, *(name for name in members if name != key))
             part.raw = bytes(members[key])
             parts.append(part)
@@ -107,7 +107,11 @@ class Source(File):
 
     def _by_key(self, data: bytes) -> dict[str, msgspec.Raw]:
         """What stands under the keys of a JSON object, which has no key twice."""
-        members = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        try:
+            members = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        except _NOT_JSON:
+            self._decode(data)  # says what is wrong
+            raise
         if may_repeat_keys(data, members):  # as in `_decode`
             json.loads(data, object_pairs_hook=self.refuse_repeated_keys)
         return members
