@@ -60,10 +60,9 @@ def split_nested(texts: Sequence[msgspec.Raw]) -> tuple[Numbers, Words, Words, W
     cells = np.flatnonzero(~is_domain)
     slot, value = (_unescaped(pieces.only(2 * cells[first::2] + 1)) for first in (0, 1))
     part = np.cumsum(is_domain)[cells[::2]] - 1
-    if not are_distinct(row[is_domain], domain.code, len(domain.words)) or not are_distinct(
-        part, slot.code, len(slot.words)
-    ):
-        raise Unusual
+    for group, words in ((row[is_domain], domain), (part, slot)):
+        if not are_distinct(group, words.code, len(words.words)):
+            raise Unusual
     return row[cells[::2]], domain.only(part), slot, value
 
 

@@ -7,7 +7,6 @@ literal ``none``, which is kept as written. Turns are user turns, numbered from 
 """
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
 from typing import Any, Final, Literal
 
 import msgspec
@@ -68,26 +67,27 @@ def _sniff(source: Source) -> bool:
     return any(_is_predicted(key) for turn in turns for key in turn)
 
 
+def _turns(source: Source, unread: list[Any]) -> Iterator[tuple[str, str, Any, Any]]:
+    """(dialogue, turn, gold, pred) of every turn; `unread` takes what it has beside these."""
+    predicted: dict[tuple[str, ...], list[str]] = {}  # by the keys of a turn
+    for dialogue, turns in source.whole(_SHAPE, "dialogue", "turn").items():
+        for turn, state in turns.items():
+            keys = tuple(state)
+            if keys not in predicted:
+                predicted[keys] = list(filter(_is_predicted, keys))
+                if "turn_belief" not in keys or len(predicted[keys]) != 1:
+                    what = f"a turn needs turn_belief and one {_PREDICTED}* list, found {', '.join(keys) or 'nothing'}"
+                    raise source.error(what, dialogue=dialogue, turn=turn)
+            key = predicted[keys][0]
+            if len(keys) > 2:
+                unread += [pairs for other, pairs in state.items() if other not in ("turn_belief", key)]
+            yield dialogue, turn, state["turn_belief"], state[key]
+
+
 def _read(source: Source, states: StatesBuilder) -> None:
-    dialogues = source.whole(_SHAPE, "dialogue", "turn")
-    read: dict[tuple[str, ...], str] = {}  # by the keys of a turn, that of the prediction
-    for keys in dict.fromkeys(map(tuple, chain.from_iterable(turns.values() for turns in dialogues.values()))):
-        predicted = list(filter(_is_predicted, keys))
-        if "turn_belief" not in keys or len(predicted) != 1:
-            places = ((name, turn) for name, turns in dialogues.items() for turn in turns if tuple(turns[turn]) == keys)
-            what = f"a turn needs turn_belief and one {_PREDICTED}* list, found {', '.join(keys) or 'nothing'}"
-            raise source.error(what, **dict(zip(("dialogue", "turn"), next(places), strict=True)))
-        read[keys] = predicted[0]
-    turns = (
-        (name, turn, state["turn_belief"], state[read[tuple(state)]])
-        for name, turns in dialogues.items()
-        for turn, state in turns.items()
-    )
-    states.add(turns, SideBuilder.pairs)
-    for keys, key in read.items():
-        if unread := {*keys} - {"turn_belief", key}:
-            all_states = chain.from_iterable(turns.values() for turns in dialogues.values())
-            check((state[other] for state in all_states if tuple(state) == keys for other in unread), list[str])
+    unread: list[Any] = []
+    states.add(_turns(source, unread), SideBuilder.pairs)
+    check(unread, list[str])
 
 
 def informed(state: list[TradeEntry]) -> Pairs:
