@@ -315,8 +315,8 @@ def checked_turns(source: str, dialogues: Words, numbers: pl.Series) -> pl.DataF
     names = pl.DataFrame({"dialogue": dialogues.words}).select(canonical_dialogue(pl.col("dialogue"))).to_series()
     canonical = dialogues.renamed(names.to_list())
     key = pl.Series(canonical.code.astype(np.int64) * (MAX_TURN + 1) + turns.to_numpy())
-    repeated = key.is_first_distinct().not_().arg_true()
-    if len(repeated):
+    if key.n_unique() < len(key):
+        repeated = key.is_first_distinct().not_().arg_true()
         more = f", and {len(repeated) - 1} more" if len(repeated) > 1 else ""
         raise fail(f"the same turn twice{more}", repeated[0], "keep one state per dialogue and turn")
     return pl.DataFrame({"dialogue": canonical.strings(), "turn": turns})

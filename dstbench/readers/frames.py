@@ -44,7 +44,7 @@ def frame_value(intent: str | None, requested: Sequence[str] | None) -> str:
 
 def are_frames(slots: pl.Series) -> Flags:
     """Whether each of these slots (String) is one of frames."""
-    flags: Flags = slots.str.ends_with(_SLOT).fill_null(False).to_numpy()
+    flags: Flags = slots.str.ends_with(_SLOT).to_numpy()
     return flags
 
 

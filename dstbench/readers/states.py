@@ -147,7 +147,7 @@ def noting_gaps(cause: str) -> Callable[[States], States]:
 def noting_vanishing_slots(states: States) -> States:
     """A `Format.finish` that notes if most states lack slots of the turn before, as states of single turns do."""
     side = states.gold or states.pred
-    if side is None:
+    if side is None or side.turns.height < _FEW:
         return states
     turns, of_row = side.sorted_turns, pl.col("at").cast(pl.Int64)
     is_last = pl.col("dialogue").ne_missing(pl.col("dialogue").shift(-1))
