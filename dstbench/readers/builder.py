@@ -15,7 +15,7 @@ import polars as pl
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_dialogue, canonical_slot, split_pair
 from dstbench.errors import DstbenchError
-from dstbench.readers.frames import IS_FRAME, are_frames
+from dstbench.readers.frames import IS_FRAME, is_frame
 from dstbench.readers.shapes import Unusual
 from dstbench.readers.state_texts import split_flat, split_pairs
 from dstbench.readers.states import Side, States
@@ -254,7 +254,8 @@ class StatesBuilder:
             listed: What the side lists in them.
         """
         slot, value = (listed.slot, listed.value) if listed.slot is not None else self._split(turns, listed)
-        slot = slot.renamed([canonical_slot(word) for word in slot.words])
+        names = [canonical_slot(word) for word in slot.words]
+        slot = slot.renamed(names)
         cells = pl.DataFrame({"at": listed.at.astype(np.uint32), "slot": slot.column(), "value": value.column()})
         if not are_distinct(listed.at, slot.code, len(slot.words)):
             cells = self._without_repeated(name, turns, cells)
@@ -263,7 +264,7 @@ class StatesBuilder:
             row[listed.present] = np.arange(len(listed.present))
             turns = turns.select(pl.all().gather(pl.Series(listed.present)))
             cells = cells.with_columns(at=pl.Series(row[cells["at"].to_numpy()]))
-        if self.has_frames or are_frames(slot.words.cast(pl.String)).any():
+        if self.has_frames or any(map(is_frame, names)):
             return Side(turns, cells.filter(~IS_FRAME), cells.filter(IS_FRAME))
         return Side(turns, cells)
 

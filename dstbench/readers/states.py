@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +22,8 @@ from dstbench.schema.record import Record
 _FEW, _FEW_OF_DIALOGUE = 50, 7
 # More than there are codes of slots.
 _SLOTS: Final = 1 << 32
+# A slot that begins as an object or a list does.
+_STATE_AS_SLOT: Final = r"^\s*[\[{]"
 # A value that is an object or begins with a list, such as {"area": "north"} or [hotel] area north.
 _STATE_AS_VALUE: Final = r"^\s*(\{.*\}\s*$|\[.*\])"
 
@@ -181,29 +184,37 @@ def noting_doubts(states: States) -> States:
         return replace(states, complete=partial(_completed_with_doubts, states.complete))
     notes = []
     for side in [] if states.only else sides_of(states)[: 1 if states.either else None]:
-        empty = pl.Series(np.bincount(side.cells["at"].to_numpy(), minlength=side.turns.height) == 0, dtype=pl.Boolean)
-        turns = side.sorted_turns.select("dialogue", empty=empty.gather(side.sorted_turns["at"]))
-        counts = turns.group_by("dialogue", maintain_order=True).agg(
-            pl.len(), pl.col("empty").sum(), leading=pl.col("empty").cum_prod().sum()
-        )
-        vanish = (pl.col("empty") > pl.col("leading")) | (pl.col("leading") == pl.col("len"))
-        most = (pl.col("len") >= _FEW_OF_DIALOGUE) & (2 * pl.col("empty") > pl.col("len"))
-        doubted = counts.filter(vanish & most)["dialogue"]
         what = "gold" if side is states.gold else "predicted"
-        if 0 < counts.height <= 100 * len(doubted) and len(side.cells):
-            notes.append(
-                f"more than half of the {what} states of {len(doubted):,} of {counts.height:,} dialogues are empty, "
-                f"such as those of {doubted[0]}"
+        empty = np.bincount(side.cells["at"].to_numpy(), minlength=side.turns.height) == 0
+        if np.count_nonzero(empty) > _FEW_OF_DIALOGUE // 2 and len(side.cells):
+            turns = side.sorted_turns.select("dialogue", empty=pl.Series(empty)[side.sorted_turns["at"]])
+            counts = turns.group_by("dialogue", maintain_order=True).agg(
+                pl.len(), pl.col("empty").sum(), leading=pl.col("empty").cum_prod().sum()
             )
-        slots, values = (side.cells[name].unique().cast(pl.String) for name in ("slot", "value"))
-        as_text = [slots.filter(slots.str.contains(r"^\s*[\[{]")), values.filter(values.str.contains(_STATE_AS_VALUE))]
-        doubted = pl.concat(as_text).sort()
-        if len(doubted):
+            vanish = (pl.col("empty") > pl.col("leading")) | (pl.col("leading") == pl.col("len"))
+            most = (pl.col("len") >= _FEW_OF_DIALOGUE) & (2 * pl.col("empty") > pl.col("len"))
+            doubted = counts.filter(vanish & most)["dialogue"]
+            if counts.height <= 100 * len(doubted):
+                notes.append(
+                    f"more than half of the {what} states of {len(doubted):,} of {counts.height:,} dialogues are "
+                    f"empty, such as those of {doubted[0]}"
+                )
+        as_text = (
+            _texts_like(pattern, name) for name, pattern in (("slot", _STATE_AS_SLOT), ("value", _STATE_AS_VALUE))
+        )
+        texts = sorted(chain(*side.cells.select(as_text).row(0)))
+        if texts:
             notes.append(
-                f"{len(doubted):,} {what} slots and values look like states or lists written as text, such as "
-                f"{shortened(doubted[0], 60)}; they are taken as they are"
+                f"{len(texts):,} {what} slots and values look like states or lists written as text, such as "
+                f"{shortened(texts[0], 60)}; they are taken as they are"
             )
     return replace(states, notes=(*states.notes, *notes)) if notes else states
+
+
+def _texts_like(pattern: str, column: str) -> pl.Expr:
+    """The distinct texts of a dictionary column that a pattern matches, as a list."""
+    texts = pl.col(column).unique(maintain_order=True).cast(pl.String)
+    return texts.filter(texts.str.contains(pattern)).implode()
 
 
 def name_of_all(files: Sequence[str]) -> str:
