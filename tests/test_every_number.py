@@ -182,8 +182,9 @@ def test_a_none_that_is_a_value_is_of_a_slot_that_is_scored(by: str) -> None:
 @given(corpora(), profiles)
 def test_an_empty_prediction_has_the_share_of_empty_gold(states: States, profile: Convention) -> None:
     assume(not is_refused(states, profile))
-    turns = dstbench.turns(predicting(states, None), profile=profile)
-    found = values(predicting(states, None), profile)
+    run = open_runs(predicting(states, None))
+    turns = dstbench.turns(run, profile=profile)
+    found = values(run, profile)
     if profile.unit == "turn":
         assert found["jga"] == pytest.approx((turns["n_gold"] == 0).mean())
     assert found["correct"] == found["over"] == found["wrong"] == 0
