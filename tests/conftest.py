@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -12,6 +13,16 @@ from benchmarks.measured import find_data
 
 # Processes that tests start keep what Python compiles, as where nothing forbids it: compiling is a fifth of a start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Thousands of tests are objects that stay: looking through them again and again for garbage takes a fourth of all time.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage again, but not in what there is before the first test."""
+    gc.freeze()
+    gc.enable()
+
 
 # HYPOTHESIS_PROFILE=long looks for hours where CI looks for a minute.
 settings.register_profile("default", deadline=None, max_examples=40)
