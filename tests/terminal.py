@@ -17,7 +17,17 @@ _SCRIPT = """
 import json, sys
 sys.argv[0] = "tests"
 import dstbench.cli
+from dstbench.cli import spinner
 from dstbench.cli.app import app
+
+class AtOnce:
+    def __init__(self, _, show):
+        self.start = show
+
+    def cancel(self):
+        pass
+
+spinner.Timer = AtOnce
 for number, words in enumerate(json.loads(sys.argv[1])):
     try:
         code = app(words, standalone_mode=False)
