@@ -187,7 +187,7 @@ def score_run(
     )
     groups = table.select(pl.lit(run.name).alias("run"), *by, pl.col("turns", "dialogues").cast(pl.UInt32))
     rows = groups.join(of_metrics, how="cross", maintain_order="left_right").hstack(
-        [_by_group(values).alias("value"), _by_group(errors).alias("se")]
+        [_by_group(values).alias("value"), pl.Series("se", errors.ravel(), nan_to_null=True)]
     )
     _, *others = SCORES.columns
     if sums.exact is not None:
