@@ -47,9 +47,9 @@ class Words:
 
     def renamed(self, names: Sequence[str]) -> Words:
         """The strings with a new name for each word; several words may get the same name."""
-        number = {name: number for number, name in enumerate(dict.fromkeys(names))}
-        new = np.array([number[name] for name in names], dtype=np.uint32)
-        return Words(new[self.code], pl.Series(list(number), dtype=pl.String))
+        codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
+        new = np.array([codes[name] for name in names], dtype=np.uint32)
+        return Words(new[self.code], pl.Series(list(codes), dtype=pl.String))
 
     def under(self, domains: Words, join: Callable[[str, str], str]) -> Words:
         """The strings as names of slots in these domains.
