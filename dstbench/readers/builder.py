@@ -271,7 +271,8 @@ class StatesBuilder:
     def _without_repeated(self, name: str, turns: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         """The cells without repetitions: of a slot that a state lists twice, the last value is kept."""
         twice = cells.select(pl.struct("at", "slot").is_duplicated()).to_series()
-        clash = cells.filter(twice).unique().filter(pl.struct("at", "slot").is_duplicated()).sort("at")
+        clash = cells.filter(twice).unique(maintain_order=True).filter(pl.struct("at", "slot").is_duplicated())
+        clash = clash.sort("at", maintain_order=True)
         if clash.height:
             at, slot, _ = clash.row(0)
             self.note(

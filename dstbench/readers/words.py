@@ -72,11 +72,11 @@ class Words:
 
     def strings(self) -> pl.Series:
         """The strings as a String column."""
-        return self.words[self.code]
+        return self.words[self.code.astype(np.uint32, copy=False)]
 
     def column(self) -> pl.Series:
         """The strings as a dictionary column."""
-        return self.words.cast(pl.Categorical)[self.code]
+        return self.words.cast(pl.Categorical)[self.code.astype(np.uint32, copy=False)]
 
 
 @dataclass(frozen=True)

@@ -110,11 +110,12 @@ def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataF
     gold_cells = shift[gold_group] + golds.turn, golds.cell, gold.cells["value"]
     pred_cells = shift[pred_group] + preds.turn, preds.cell, pred.cells["value"]
     pred_marks = row_without[unpredicted], np.arange(len(marks)), marks
+    turn_of_row = pl.Series(turn, dtype=pl.UInt32)
     return pl.DataFrame(
         {
-            "dialogue": spine["dialogue"][turn],
-            "turn": spine["turn"][turn],
-            "slot": _or_null(slots, np.repeat(key % width, size)),
+            "dialogue": spine["dialogue"][turn_of_row],
+            "turn": spine["turn"][turn_of_row],
+            "slot": _or_null(slots, np.repeat(key % width, size).astype(np.uint32)),
             "gold": _column(total, gold_cells),
             "pred": _column(total, pred_cells, pred_marks),
         }
