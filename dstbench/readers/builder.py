@@ -15,7 +15,7 @@ import polars as pl
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_dialogue, canonical_slot, split_pair
 from dstbench.errors import DstbenchError
-from dstbench.readers.frames import IS_FRAME, are_frames
+from dstbench.readers.frames import IS_FRAME, is_frame
 from dstbench.readers.shapes import Unusual
 from dstbench.readers.state_texts import split_flat, split_nested, split_pairs
 from dstbench.readers.states import Side, States
@@ -280,7 +280,8 @@ class StatesBuilder:
             listed: What the side lists in them.
         """
         slot, value = (listed.slot, listed.value) if listed.slot is not None else self._split(turns, listed)
-        slot = slot.renamed([canonical_slot(word) for word in slot.words])
+        names = [canonical_slot(word) for word in slot.words]
+        slot = slot.renamed(names)
         cells = pl.DataFrame({"at": listed.at.astype(np.uint32), "slot": slot.column(), "value": value.column()})
         if not are_distinct(listed.at, slot.code, len(slot.words)):
             cells = self._without_repeated(name, turns, cells)
@@ -289,14 +290,15 @@ class StatesBuilder:
             row[listed.present] = np.arange(len(listed.present))
             turns = turns.select(pl.all().gather(pl.Series(listed.present)))
             cells = cells.with_columns(at=pl.Series(row[cells["at"].to_numpy()]))
-        if self.has_frames or are_frames(slot.words.cast(pl.String)).any():
+        if self.has_frames or any(map(is_frame, names)):
             return Side(turns, cells.filter(~IS_FRAME), cells.filter(IS_FRAME))
         return Side(turns, cells)
 
     def _without_repeated(self, name: str, turns: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         """The cells without repetitions: of a slot that a state lists twice, the last value is kept."""
         twice = cells.select(pl.struct("at", "slot").is_duplicated()).to_series()
-        clash = cells.filter(twice).unique().filter(pl.struct("at", "slot").is_duplicated()).sort("at")
+        clash = cells.filter(twice).unique(maintain_order=True).filter(pl.struct("at", "slot").is_duplicated())
+        clash = clash.sort("at", maintain_order=True)
         if clash.height:
             at, slot, _ = clash.row(0)
             self.note(
@@ -341,8 +343,8 @@ def checked_turns(source: str, dialogues: Words, numbers: pl.Series) -> pl.DataF
     names = pl.DataFrame({"dialogue": dialogues.words}).select(canonical_dialogue(pl.col("dialogue"))).to_series()
     canonical = dialogues.renamed(names.to_list())
     key = pl.Series(canonical.code.astype(np.int64) * (MAX_TURN + 1) + turns.to_numpy())
-    repeated = key.is_first_distinct().not_().arg_true()
-    if len(repeated):
+    if key.n_unique() < len(key):
+        repeated = key.is_first_distinct().not_().arg_true()
         more = f", and {len(repeated) - 1} more" if len(repeated) > 1 else ""
         raise fail(f"the same turn twice{more}", repeated[0], "keep one state per dialogue and turn")
     return pl.DataFrame({"dialogue": canonical.strings(), "turn": turns})

@@ -94,7 +94,7 @@ def _pieces(data: bytes) -> Words:
     """What stands before, between and behind the quotation marks of a text."""
     try:
         if len(data) < _PYARROW_PAYS:
-            return Words.of(pl.Series([data.decode()]).str.split('"').explode())
+            return Words.of(pl.Series(data.decode().split('"')))
         data.isascii() or data.decode()
     except UnicodeDecodeError:
         raise Unusual from None
@@ -111,9 +111,10 @@ def _pieces(data: bytes) -> Words:
 
 def _unescaped(words: Words) -> Words:
     """The strings with their escapes decoded."""
-    if not words.words.str.contains("\\", literal=True).any():
+    written = words.words.to_list()
+    if not any("\\" in word for word in written):
         return words
     try:
-        return words.renamed([msgspec.json.decode(f'"{word}"') if "\\" in word else word for word in words.words])
+        return words.renamed([msgspec.json.decode(f'"{word}"') if "\\" in word else word for word in written])
     except msgspec.DecodeError:
         raise Unusual from None

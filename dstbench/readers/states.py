@@ -145,7 +145,7 @@ def noting_gaps(cause: str) -> Callable[[States], States]:
 def noting_vanishing_slots(states: States) -> States:
     """A `Format.finish` that notes if most states lack slots of the turn before, as states of single turns do."""
     side = states.gold or states.pred
-    if side is None or not len(side.cells):
+    if side is None or side.turns.height < _FEW or not len(side.cells):
         return states
     turns = side.sorted_turns
     row = turns["at"].to_numpy()
@@ -182,27 +182,30 @@ def noting_doubts(states: States) -> States:
         return replace(states, complete=partial(_completed_with_doubts, states.complete))
     notes = []
     for side in [] if states.only else sides_of(states)[: 1 if states.either else None]:
-        empty = pl.Series(np.bincount(side.cells["at"].to_numpy(), minlength=side.turns.height) == 0, dtype=pl.Boolean)
-        turns = side.sorted_turns.select("dialogue", empty=empty.gather(side.sorted_turns["at"]))
-        was_listed = ~pl.col("empty").shift(1) & (pl.col("dialogue") == pl.col("dialogue").shift(1))
-        dialogues = turns.with_columns(vanish=pl.col("empty") & was_listed).group_by("dialogue", maintain_order=True)
-        counts = dialogues.agg(pl.len(), pl.col("empty").sum(), pl.col("vanish").any())
-        vanish = pl.col("vanish") | (pl.col("empty") == pl.col("len"))
-        most = (pl.col("len") >= _FEW_OF_DIALOGUE) & (2 * pl.col("empty") > pl.col("len"))
-        doubted = counts.filter(vanish & most)["dialogue"]
         what = "gold" if side is states.gold else "predicted"
-        if 0 < counts.height <= 100 * len(doubted) and len(side.cells):
-            notes.append(
-                f"more than half of the {what} states of {len(doubted):,} of {counts.height:,} dialogues are empty, "
-                f"such as those of {doubted[0]}"
+        empty = np.bincount(side.cells["at"].to_numpy(), minlength=side.turns.height) == 0
+        if np.count_nonzero(empty) > _FEW_OF_DIALOGUE // 2 and len(side.cells):
+            turns = side.sorted_turns.select("dialogue", empty=pl.Series(empty)[side.sorted_turns["at"]])
+            was_listed = ~pl.col("empty").shift(1) & (pl.col("dialogue") == pl.col("dialogue").shift(1))
+            turns = turns.with_columns(vanish=pl.col("empty") & was_listed)
+            counts = turns.group_by("dialogue", maintain_order=True).agg(
+                pl.len(), pl.col("empty").sum(), pl.col("vanish").any()
             )
+            vanish = pl.col("vanish") | (pl.col("empty") == pl.col("len"))
+            most = (pl.col("len") >= _FEW_OF_DIALOGUE) & (2 * pl.col("empty") > pl.col("len"))
+            doubted = counts.filter(vanish & most)["dialogue"]
+            if counts.height <= 100 * len(doubted):
+                notes.append(
+                    f"more than half of the {what} states of {len(doubted):,} of {counts.height:,} dialogues are "
+                    f"empty, such as those of {doubted[0]}"
+                )
         slots, values = (_distinct(side.cells[name]) for name in ("slot", "value"))
         as_text = [slots.filter(slots.str.contains(r"^\s*[\[{]")), values.filter(values.str.contains(_STATE_AS_VALUE))]
-        doubted = pl.concat(as_text).sort()
-        if len(doubted):
+        texts = pl.concat(as_text).sort()
+        if len(texts):
             notes.append(
-                f"{len(doubted):,} {what} slots and values look like states or lists written as text, such as "
-                f"{shortened(doubted[0], 60)}; they are taken as they are"
+                f"{len(texts):,} {what} slots and values look like states or lists written as text, such as "
+                f"{shortened(texts[0], 60)}; they are taken as they are"
             )
     return replace(states, notes=(*states.notes, *notes)) if notes else states
 
@@ -212,7 +215,7 @@ def _distinct(column: pl.Series) -> pl.Series:
     codes = column.to_physical().to_numpy()
     last = np.full(int(codes.max(initial=0)) + 1, -1)  # this takes a fifth of the time of `unique`
     last[codes] = np.arange(len(codes))
-    return column.gather(last[last >= 0]).cast(pl.String)
+    return column[last[last >= 0]].cast(pl.String)
 
 
 def name_of_all(files: Sequence[str]) -> str:

@@ -117,6 +117,16 @@ def test_a_damaged_file_is_read_alike(name: str, data: st.DataObject) -> None:
     _assert_same(data.draw(damages(name)))
 
 
+@pytest.mark.parametrize("short", [True, False])
+def test_of_slots_that_are_listed_twice_the_first_is_named(short: bool) -> None:
+    pairs = [f"hotel-{slot}-{value}" for slot in ("stars", "area", "name", "type", "parking") for value in "ab"]
+    turn = {"turn_belief": pairs, "pred_bs_ptr": []}
+    for _ in range(3):
+        states = _read(json.dumps({"A.json": {"0": turn}}).encode(), short=short)
+        assert isinstance(states, States)
+        assert states.notes[0].endswith("(first: dialogue A.json, turn 0, slot hotel-stars)")
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
