@@ -57,6 +57,9 @@ def with_texts(shape: Any, samples: Iterable[Any]) -> Any:
     Args:
         shape: A type, in msgspec's sense.
         samples: Some decoded values of this place in the file, which show the other keys.
+
+    Raises:
+        Unusual: There is no such shape.
     """
     origin, inner = get_origin(shape), get_args(shape)
     if origin is Annotated:
@@ -88,8 +91,8 @@ def _struct_with_texts(shape: type[msgspec.Struct], samples: list[dict[str, Any]
             fields.append((f"_other{number}", Any, msgspec.field(name=key, default=msgspec.UNSET)))
     try:
         return msgspec.defstruct(shape.__name__, fields, bases=(shape,), omit_defaults=True, gc=False, kw_only=True)
-    except (TypeError, ValueError):  # a key that msgspec does not take; the file is then decoded as a whole
-        return shape
+    except (TypeError, ValueError):  # a key that msgspec does not take
+        raise Unusual from None
 
 
 def decode_whole(data: bytes, shape: Any, *, lines: bool = False) -> Any:
