@@ -11,43 +11,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.paths import ROOT
+
 # Runs commands one after the other in one process, each at several widths; after each, writes a line to both streams.
-# What functions compute, and warn of, is kept from one width to the next, at which it is only shown anew.
+# From one width to the next, what has been computed is only shown anew.
 _SCRIPT = """
-import fcntl, inspect, json, struct, sys, termios, warnings
-sys.argv[0] = "tests"
-import polars as pl, typer.main
-import dstbench.audit, dstbench.cli, dstbench.demo
+import fcntl, json, struct, sys, termios
+sys.argv[0], commands, widths, root = "tests", *json.loads(sys.argv[1])
+sys.path.append(root)
+import typer.main
+import dstbench.cli
 from dstbench.cli.app import app
-from dstbench.rendering.report import Report
-kept = {}
-
-def once(compute):
-    def get(*args, **options):
-        with pl.Config(tbl_width_chars=100):  # frames are printed as wide as the terminal
-            key = (compute, repr((args, options)))
-        if key not in kept:
-            tell, warned = warnings.showwarning, []
-            warnings.showwarning = lambda *warning: (warned.append(warning), tell(*warning))
-            try:
-                kept[key] = compute(*args, **options), warned
-            finally:
-                warnings.showwarning = tell
-            return kept[key][0]
-        result, warned = kept[key]
-        for warning in warned:
-            warnings.showwarning(*warning)
-        return result
-    return get
-
-public = ((place, place.__all__) for place in (dstbench, dstbench.audit))
-for place, names in (*public, (Report, ["to_html"]), (dstbench.demo, ["worked_scores"])):
-    for name in names:
-        if inspect.isfunction(getattr(place, name)):
-            setattr(place, name, once(getattr(place, name)))
-
+from tests.once import compute_once
+kept = compute_once(setattr)
 run = typer.main.get_command(app)
-commands, widths = json.loads(sys.argv[1])
 for words in commands:
     kept.clear()
     for width in widths:
@@ -95,7 +72,7 @@ def in_terminals(
     pairs = [pty.openpty() for _ in range(2)]
     unset = ("COLUMNS", "LINES", "NO_COLOR", "TERM")
     process = subprocess.Popen(  # noqa: S603 (our own command)
-        [sys.executable, "-c", _SCRIPT, json.dumps([commands, widths])],
+        [sys.executable, "-c", _SCRIPT, json.dumps([commands, widths, str(ROOT)])],
         stdin=subprocess.DEVNULL,
         stdout=pairs[0][1],
         stderr=pairs[1][1],
