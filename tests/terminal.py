@@ -21,9 +21,19 @@ sys.argv[0], commands, widths, root = "tests", *json.loads(sys.argv[1])
 sys.path.append(root)
 import typer.main
 import dstbench.cli
+from dstbench.cli import spinner
 from dstbench.cli.app import app
 from tests.once import compute_once
 kept = compute_once(setattr)
+
+class AtOnce:
+    def __init__(self, _, show):
+        self.start = show
+
+    def cancel(self):
+        pass
+
+spinner.Timer = AtOnce
 run = typer.main.get_command(app)
 for words in commands:
     kept.clear()

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
+from dstbench.cli.isolation import run_in_child
 from dstbench.cli.options import OptionGroup, TableOutput
 from dstbench.cli.output import Notes, as_path, emit, progress, reporting, say
 
@@ -74,7 +75,7 @@ def _may_run(name: str) -> bool:
 
 
 def command(
-    app: typer.Typer, name: str | None = None, *, doing: str, example: str
+    app: typer.Typer, name: str | None = None, *, doing: str, example: str, isolated: bool = False
 ) -> Callable[[Callable[..., str | Result]], Callable[..., None]]:
     """Add a command to an application.
 
@@ -92,6 +93,7 @@ def command(
         name: Name of the command, if it is not the function's.
         doing: What the spinner says while the command computes, such as "scoring".
         example: The example in its help, without ``dstbench``.
+        isolated: Whether it computes in a child process, as it may ask for any amount of memory.
     """
 
     def add(function: Callable[..., str | Result]) -> Callable[..., None]:
@@ -107,6 +109,9 @@ def command(
         def run(**options: Any) -> None:
             options = {option: None if value == [] else value for option, value in options.items()}
             notes, plugins = Notes(verbose=options.pop(_VERBOSE.name)), options.pop(_PLUGINS.name)
+            if isolated:
+                with reporting(notes):
+                    run_in_child()
             with ExitStack() as stack:
                 stack.callback(notes.tell)
                 with reporting(notes), progress(doing):

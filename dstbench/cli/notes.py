@@ -41,8 +41,11 @@ def _line(warnings: list[DstbenchWarning]) -> str:
         what = first.text if same else f"{first.kind}, {len(warnings):,} times"
     elif len(set(counts.values())) > 1:
         what = f"{first.kind}: {_in_words(counts)}"
+    elif same and first.count == 1:
+        what = first.text
     else:
-        what = first.text if same and first.count == 1 else f"{counts.most_common(1)[0][1]:,} {first.kind}"
+        count = f"{counts.most_common(1)[0][1]:,}"
+        what = f"{count} {first.kind}" if same or len(counts) == 1 else f"{first.kind}: {count} in each"
     return f"{places}{what} (--verbose lists them)"
 
 

@@ -14,12 +14,11 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.console import Console
-
+    from dstbench.cli.spinner import Spinner
     from dstbench.errors import DstbenchWarning
 
-# The console of each spinner that is shown; what is told meanwhile goes through it, or it would stand on its line.
-_spinners: list[Console] = []
+# What is told meanwhile goes through the spinner, or it would stand on its line.
+_spinners: list[Spinner] = []
 
 
 class Notes:
@@ -60,8 +59,8 @@ def _tell(kind: str, message: object) -> None:
     lines = f"{kind}: {message}".split("\n") if isinstance(message, DstbenchError) else [f"{kind}: {message}"]
     shown = (visible(shortened(line, 4000)) for line in lines)
     text = "\n".join(wrapped(line, width, " " * (len(kind) + 2)) for line in shown)
-    if _spinners:  # it draws itself again below the text
-        _spinners[-1].print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
+    if _spinners:
+        _spinners[-1].print(text)
     else:
         typer.echo(text, err=True)
 
@@ -99,50 +98,18 @@ def reporting(notes: Notes | None = None) -> Iterator[None]:
 
 @contextmanager
 def progress(doing: str) -> Iterator[None]:
-    """Show on stderr, if it is a terminal, what is being done and for how long, and how much of it is done if known.
-
-    Messages of the logger ``dstbench`` say what is being done; one with the attributes `done` and `of` also says how
-    much of it, which a bar shows, and the time that is left is estimated.
-    """
+    """Show on stderr, if it is a terminal, what is being done and for how long (see `spinner.Spinner`)."""
     if not sys.stderr.isatty():
         yield
         return
-    import logging
+    from dstbench.cli.spinner import Spinner
 
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    what = TextColumn("{task.description}", markup=False)
-    columns = (SpinnerColumn(), what, TimeElapsedColumn())
-    with_bar = (SpinnerColumn(), what, BarColumn(20), TimeElapsedColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True) as progress:
-        _spinners.append(console)
-        task = progress.add_task(doing, total=None)
-
-        class Show(logging.Handler):
-            total, done = 0, 0
-
-            def emit(self, record: logging.LogRecord) -> None:
-                total, done = getattr(record, "of", self.total), getattr(record, "done", self.done)
-                if total != self.total or done < self.done:  # other work, which has its own pace
-                    progress.reset(task, total=total)
-                self.total, self.done = total, done
-                progress.columns = with_bar if done < total else columns
-                said, room = record.getMessage(), max(10, console.width - 42)  # beside the bar and the times
-                said = said if len(said) <= room else f"…{said[1 - room :]}"
-                progress.update(task, description=said, completed=done)
-
-        log, handler = logging.getLogger("dstbench"), Show()
-        before = log.level
-        log.addHandler(handler)
-        log.setLevel(logging.INFO)
+    with Spinner(doing) as spinner:
+        _spinners.append(spinner)
         try:
             yield
         finally:
-            _spinners.remove(console)
-            log.removeHandler(handler)
-            log.setLevel(before)
+            _spinners.remove(spinner)
 
 
 def as_path(path: Path) -> str:

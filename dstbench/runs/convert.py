@@ -34,7 +34,7 @@ from typing import Any, Final
 
 import polars as pl
 
-import dstbench
+from dstbench._version import __version__
 from dstbench.errors import DstbenchError, DstbenchWarning, warn
 from dstbench.io import parquet
 from dstbench.io.atomic import parts_of, sharing
@@ -168,7 +168,7 @@ def _gold_states(gold: str, split: str | None, options: ReadOptions) -> States:
 def _made_of(piece: _Piece) -> list[Any]:
     """All that a part depends on, as a footer has it: decoded from JSON."""
     stamps = Source(piece.path).stamps(), piece.gold and Source(piece.gold).stamps()
-    readers = [dstbench.__version__, *FOREIGN.origins()]
+    readers = [__version__, *FOREIGN.origins()]
     made_of = [*readers, SCHEMA_VERSION, *stamps, asdict(piece.options), piece.missing, piece.split]
     return list(json.loads(json.dumps(made_of)))
 

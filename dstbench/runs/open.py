@@ -114,7 +114,7 @@ def open_runs(
     for number, (name, item) in enumerate(parts):
         _LOG.info("reading %s", name, extra={"done": number, "of": len(parts)})
         runs.append(_open(name, item, gold_states, options, missing, split=split))
-    _LOG.info("%d runs have been read", len(parts), extra={"done": len(parts), "of": len(parts)})
+    _LOG.info("%d of %d runs have been read", len(parts), len(parts), extra={"done": len(parts), "of": len(parts)})
     return runs
 
 

@@ -4,7 +4,14 @@
 
 from __future__ import annotations
 
+import json
+import resource
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +23,8 @@ STATES: list[dict[str, Any]] = [
     for dialogue in range(10)
     for turn in range(10)
 ]
+#: Address space of a command: more than any query here may need, but one.
+ROOM = 3_000_000_000
 #: Queries of any length and depth.
 SHAPES: dict[str, Callable[[int], str]] = {
     "terms": lambda n: f"SELECT {'+'.join(['turn'] * n)} FROM long",
@@ -65,3 +74,42 @@ def test_a_query_ends_at_its_limit(limit: str, what: str, monkeypatch: pytest.Mo
         dstbench.query(sql, STATES)
     assert variable in str(raised.value)
     assert type(raised.value) is dstbench.DstbenchError
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="children are found in /proc, and limits set from outside")
+@pytest.mark.parametrize(
+    ("number", "code", "message"),
+    [
+        (
+            None,
+            1,
+            "error: the command needs more memory than there is\nhint: has the query a condition for each join?\n",
+        ),
+        (signal.SIGTERM, 143, ""),
+    ],
+)
+def test_a_process_that_is_ended_says_why(number: int | None, code: int, message: str, here: Path) -> None:
+    """Polars' own words, and what a failed allocation does to its process, are not all that there is to read."""
+    Path("run.jsonl").write_text("".join(json.dumps({**STATES[0], "turn": turn}) + "\n" for turn in range(10_000)))
+    sql = "SELECT a.*, b.gold AS other FROM long a CROSS JOIN long b"
+    process = subprocess.Popen(  # noqa: S603 (our own command)
+        [sys.executable, "-m", "dstbench", "query", sql, "run.jsonl"],
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    if not number:
+        resource.prlimit(process.pid, resource.RLIMIT_AS, (ROOM, ROOM))
+    (child,) = wait_for_children(process.pid)
+    if number:
+        process.send_signal(number)
+    assert process.communicate(timeout=60)[1] == message
+    assert process.returncode == code
+    assert not Path(f"/proc/{child}").exists()
+
+
+def wait_for_children(process: int) -> list[str]:
+    """The processes that a process starts, once it has."""
+    path = Path(f"/proc/{process}/task/{process}/children")
+    while not path.read_text():
+        time.sleep(0.01)
+    return path.read_text().split()

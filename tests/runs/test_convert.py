@@ -224,7 +224,7 @@ def test_a_part_that_does_not_fit_is_made_again(
     elif what == "setting":
         how["missing"] = "wrong"
     elif what == "version":
-        monkeypatch.setattr(dstbench, "__version__", "0.0.0")
+        monkeypatch.setattr(conversion, "__version__", "0.0.0")
     else:
         content = part.read_bytes()
         start = pq.ParquetFile(part).metadata.row_group(0).column(3).data_page_offset
