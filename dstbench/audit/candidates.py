@@ -13,7 +13,7 @@ from dstbench.audit.evidence import CUES, PARTS
 from dstbench.audit.mentions import spans
 from dstbench.schema.missing import CANDIDATES, PROPOSALS
 
-_ROWS: Final = 2**15
+_ROWS: Final = 2**13
 _SHARED: Final = ["rule", "speaker", "level", "focus", "value", "one", "other"]
 
 
@@ -30,16 +30,43 @@ def list_candidates(
     first: list[pl.DataFrame], rounds: list[pl.DataFrame], corpus: Corpus, at_least: float
 ) -> pl.DataFrame:
     """What the first round judges, and in its place what the rounds add; schema `CANDIDATES`."""
+    row = pl.col("row")
+    added = [frame.with_columns(is_added=True) for frame in rounds]
+    covered = [frame.select("slot", row=pl.int_ranges("row", "until", dtype=pl.UInt32)) for frame in rounds]
+    covered = [pl.concat(covered).explode("row").unique().with_columns(is_covered=True)] if covered else []
+    # The rules compare canonical values; the log has them as gold writes them.
+    spelled = corpus.spelled.rename({"written": "spelling"})
+    parts = [CANDIDATES.schema.to_frame()]
+    # A part at a time takes less memory. Rows are numbered by dialogue and turn.
+    for rows in corpus.data_turns.iter_slices(_ROWS):
+        is_here = row.is_between(rows["row"][0], rows["row"][-1])
+        judged, now, held = (
+            [frame.filter(is_here).with_columns(pl.col(pl.Categorical).cast(pl.String)) for frame in frames]
+            for frames in (first, added, covered)
+        )
+        decided = _decided(judged, now, held, at_least).sort("row", "slot", "speaker", "first", "value", "is_similar")
+        worded = _with_words(decided, corpus).join(spelled, on=["slot", "value"], how="left", maintain_order="left")
+        gold = corpus.cells.filter(is_here).select(
+            row, pl.col("slot").cast(pl.String), gold=pl.col("value").cast(pl.String)
+        )
+        worded = worded.join(gold, on=["row", "slot"], how="left", maintain_order="left")
+        worded = worded.with_columns(value=pl.coalesce("written", "spelling", "value"))
+        parts.append(CANDIDATES.conform(_with_nulls(worded, CANDIDATES.schema)))
+    return pl.concat(parts)
+
+
+def _decided(
+    first: list[pl.DataFrame], added: list[pl.DataFrame], covered: list[pl.DataFrame], at_least: float
+) -> pl.DataFrame:
+    """What the first round judges, and in its place what is added, with the `decision` and what it rests on."""
     is_similar = pl.col("rule").eq_missing(pl.lit("similar"))
     key = ["row", "slot", "speaker", "value", "is_similar"]
-    judged = pl.concat(
-        [frame.with_columns(pl.col(pl.Categorical).cast(pl.String)) for frame in first], how="diagonal_relaxed"
-    ).with_columns(is_similar=is_similar)
-    if rounds:
-        added = pl.concat(rounds, how="diagonal_relaxed").with_columns(is_similar=is_similar, is_added=True)
-        judged = pl.concat([judged.join(added, on=key, how="anti"), added], how="diagonal_relaxed")
-        covered = added.select("slot", row=pl.int_ranges("row", "until", dtype=pl.UInt32)).explode("row").unique()
-        judged = judged.join(covered.with_columns(is_covered=True), on=["row", "slot"], how="left")
+    judged = pl.concat(first, how="diagonal_relaxed").with_columns(is_similar=is_similar)
+    if added:
+        new = pl.concat(added, how="diagonal_relaxed").with_columns(is_similar=is_similar)
+        judged = pl.concat([judged.join(new, on=key, how="anti"), new], how="diagonal_relaxed")
+    for rows in covered:
+        judged = judged.join(rows, on=["row", "slot"], how="left")
     nulls = {"is_added": pl.Boolean, "is_covered": pl.Boolean, "written": pl.String, "until": pl.UInt32}
     judged = _with_nulls(judged, nulls)
     share = pl.col("annotated") / pl.col("others")
@@ -55,22 +82,7 @@ def list_candidates(
         .when("is_covered").then(pl.lit("held"))
         .otherwise(pl.lit("left out"))
     )  # fmt: skip
-    turns = pl.col("until") - pl.col("row")
-    judged = judged.with_columns(decision=decision, share=share, turns=turns)
-    # Rows are numbered by dialogue and turn.
-    judged = judged.sort("row", "slot", "speaker", "first", "value", "is_similar")
-    # The rules compare canonical values; the log has them as gold writes them.
-    spelled = corpus.spelled.rename({"written": "spelling"})
-    gold = corpus.cells.select("row", pl.col("slot").cast(pl.String), gold=pl.col("value").cast(pl.String))
-    # A part at a time takes less memory.
-    parts = [CANDIDATES.schema.to_frame()]
-    for part in judged.iter_slices(_ROWS):
-        worded = _with_words(part, corpus)
-        for frame, same in ((spelled, ["slot", "value"]), (gold, ["row", "slot"])):
-            worded = worded.join(frame, on=same, how="left", maintain_order="left")
-        worded = worded.with_columns(value=pl.coalesce("written", "spelling", "value"))
-        parts.append(CANDIDATES.conform(_with_nulls(worded, CANDIDATES.schema)))
-    return pl.concat(parts)
+    return judged.with_columns(decision=decision, share=share, turns=pl.col("until") - pl.col("row"))
 
 
 def _with_nulls(table: pl.DataFrame, types: Mapping[str, pl.DataType | type[pl.DataType]]) -> pl.DataFrame:

@@ -30,18 +30,19 @@ class Corpus:
     Slots, values and words that are compared repeatedly are Categorical.
 
     Attributes:
-        turns: (row: UInt32, dialogue, turn, last: Boolean, whether the dialogue ends, is_data: Boolean, whether it is
-            judged, is_evidence: Boolean, whether it is evidence for other dialogues, talk: UInt32, the number of the
-            dialogue, id: UInt32, which a dialogue and a copy of it in the evidence share). Sorted: the judged ones
-            first, by dialogue and turn.
+        turns: (row: UInt32, dialogue, turn, is_data: Boolean, whether it is judged, is_evidence: Boolean, whether it is
+            evidence for other dialogues, talk: UInt32, the number of the dialogue, id: UInt32, which a dialogue and a
+            copy of it in the evidence share). Sorted: the judged ones first, by dialogue and turn. Rows are numbered
+            in this order, with one number between two dialogues, so that only turns of a dialogue are neighbours.
         cells: (row, slot, value), the values of gold's states as written, without those that mean absent.
         forms: (slot, written, value, n: UInt32), each value as written and the canonical form of each of its
             alternatives; n: cells of the evidence that have it.
         domains: (slot, domain).
         spelled: (slot, written, value), how a canonical value that is added is written; String.
         texts: What `mentions.utterances` gives.
-        mentions: What `mentions.find_mentions` gives, with `domain`, `one` and `other`, `is_evidence` and `id`; only of
-            domains that gold ever has in the dialogue.
+        mentions: What `mentions.find_mentions` gives, with `domain`, `one` and `other`, `is_evidence` and `id`, and
+            whether it `is_repeated`: its dialogue has another mention of the slot by the speaker with the same `one` or
+            `other`; only of domains that gold ever has in the dialogue.
     """
 
     turns: pl.DataFrame
@@ -57,6 +58,11 @@ class Corpus:
         """(row, dialogue, turn) of the dialogues that are judged."""
         return self.turns.filter("is_data").select("row", "dialogue", "turn")
 
+    def only(self, rows: pl.Series) -> Corpus:
+        """The turns of these rows, and what is said in them."""
+        is_one = pl.col("row").is_in(rows.implode())
+        return replace(self, turns=self.turns.filter(is_one), mentions=self.mentions.filter(is_one))
+
 
 def lay_out(
     data: Dialogues, vocabulary: Vocabulary, evidence: Dialogues | None = None, *, over_dontcare: str = NOTHING
@@ -70,12 +76,12 @@ def lay_out(
         over_dontcare: A pattern of slots whose dontcare counts as no value.
     """
     turns, cells, said = (_joined(data, evidence, name) for name in ("turns", "cells", "said"))
-    turns = turns.sort(pl.col("is_data").not_(), "dialogue", "turn").with_row_index("row").with_columns(
+    turns = turns.sort(pl.col("is_data").not_(), "dialogue", "turn").with_row_index("row", offset=1).with_columns(
         is_evidence=pl.lit(True) if evidence is None else ~pl.col("is_data"),
         talk=pl.struct("is_data", "dialogue").rle_id(),
         id=pl.col("dialogue").rank("dense").cast(pl.UInt32),
     )  # fmt: skip
-    turns = turns.with_columns(last=pl.col("talk").shift(-1).ne_missing(pl.col("talk")))
+    turns = turns.with_columns(pl.col("row") + pl.col("talk"))
     dontcare = [value for value in cells["value"].unique() if is_dontcare(value)]
     is_absent = pl.col("value").is_in(Convention().absent)
     is_absent |= pl.col("value").is_in(dontcare) & pl.col("slot").str.contains(over_dontcare)
@@ -126,7 +132,7 @@ def with_lists(corpus: Corpus, proposed: pl.DataFrame) -> Corpus:
     forms = forms.select(_codes("slot", "written"), pl.col("part").cast(pl.Categorical).alias("value"), n=pl.lit(0))
     spelled = pl.concat([corpus.spelled, spelled.select(corpus.spelled.columns)])
     forms = pl.concat([corpus.forms, forms.cast({"n": pl.UInt32})])
-    # Forms stay in order: of a list, the first is the value that the state has.
+    # Forms stay in order: of a list, the first is the value that the state has. A list that gold has, has them already.
     return replace(
         corpus,
         spelled=spelled.unique(["slot", "value"], keep="first", maintain_order=True),
@@ -134,13 +140,24 @@ def with_lists(corpus: Corpus, proposed: pl.DataFrame) -> Corpus:
     )
 
 
-def with_previous(states: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
+def with_previous(states: pl.DataFrame) -> pl.DataFrame:
     """Entries of states (row, slot, value, …) with the value that the turn before `was`; sorted by slot and row."""
     states = states.sort(pl.col("slot").to_physical(), "row")
-    is_first = corpus.turns["last"].shift(1, fill_value=True).gather(states["row"])
     slot, row = pl.col("slot"), pl.col("row")
-    was_there = (slot == slot.shift(1)) & (row == row.shift(1) + 1) & ~is_first
+    was_there = (slot == slot.shift(1)) & (row == row.shift(1) + 1)
     return states.with_columns(was=pl.when(was_there).then(pl.col("value").shift(1)))
+
+
+def look_up(rows: pl.DataFrame, frame: pl.DataFrame, on: list[str] | None = None) -> pl.DataFrame:
+    """Rows with what a frame, with one row per key, has of them, else null: a left join that copies only the keys.
+
+    Args:
+        rows: The rows.
+        frame: The frame.
+        on: The columns of the key; None: those that both have.
+    """
+    keys = [name for name in frame.columns if name in rows.columns] if on is None else on
+    return rows.hstack(rows.select(keys).join(frame, on=keys, how="left", maintain_order="left").drop(keys))
 
 
 def without_mentions(corpus: Corpus, slots: list[str]) -> Corpus:
@@ -165,9 +182,11 @@ def _with_cues(mentions: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
     offers = mentions.group_by("row", "speaker", "slot").agg(offers=pl.col("value").n_unique())
     is_user = pl.col("speaker") == "user"
     offer = pl.when(pl.col("offers") > 1).then(pl.lit("several")).otherwise(pl.lit("single"))
-    mentions = mentions.join(reply, on="row", how="left").join(offers, on=["row", "speaker", "slot"], how="left")
+    mentions = look_up(look_up(mentions, reply), offers)
     one, other = pl.when(is_user).then("before").otherwise("reply"), pl.when(is_user).then("after").otherwise(offer)
     mentions = mentions.with_columns(one=one, other=other).drop("before", "after", "reply", "offers")
+    alike = (pl.len().over("id", "slot", "speaker", cue) for cue in ("one", "other"))
+    mentions = mentions.with_columns(is_repeated=pl.max_horizontal(alike) > 1)
     return mentions.sort("mention", "slot", "value")
 
 

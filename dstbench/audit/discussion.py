@@ -24,7 +24,7 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus, with_previous
+from dstbench.audit.corpus import Corpus, look_up, with_previous
 from dstbench.audit.evidence import RARELY, elsewhere
 from dstbench.audit.mentions import spans, squeezed
 from dstbench.audit.places import Places, domain_words, says_domain, with_sentence
@@ -47,7 +47,7 @@ class Discussion:
 
     Attributes:
         state: What `_state` gives.
-        names: The mentions of names, with their `entity` and the name that is `added` for it.
+        names: What `names_in` gives.
         turns: What `_discussed` gives.
     """
 
@@ -56,26 +56,37 @@ class Discussion:
     turns: pl.DataFrame
 
 
-def discuss(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rules) -> Discussion:
-    """What the turns are about if these `cells` (as `Corpus.cells`) are annotated."""
-    state = _state(corpus, cells)
+def names_in(corpus: Corpus, cells: pl.DataFrame, places: Places) -> pl.DataFrame:
+    """The mentions of names, with their `entity` and the name that is `added` for it.
+
+    Left out are words that hardly ever mean the place in gold (a restaurant called `ask`), if these `cells` (as
+    `Corpus.cells`) are annotated.
+    """
     of_name = places.names.select("domain", "entity", added="value", value="name")
     names = places.mentions.filter("names_place", ~(pl.col("of_travel") & (pl.col("speaker") == "user")))
     names = names.join(of_name, on=["domain", "value"])
-    gold_names = state.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
-    gold_names = gold_names.join(places.names, on=["domain", "name"]).select(*_OF_DOMAIN, annotated="entity")
-    names = _without_common(names, gold_names)
-    return Discussion(state, names, _discussed(corpus, state, names, gold_names, places, rules=rules))
+    is_name = pl.col("slot").cast(pl.String).is_in(places.name_slots["slot"].implode())
+    names = names.join(_gold_names(_state(corpus, cells.filter(is_name)), places), on=_OF_DOMAIN, how="left")
+    is_meant = (pl.col("annotated") == pl.col("entity")).fill_null(False)
+    words = ["slot", "value"]
+    n, meant = (counted.sum().over(words) for counted in (pl.col("is_evidence"), pl.col("is_evidence") & is_meant))
+    return names.filter((n <= 2 * SUPPORT) | (meant >= RARELY * n)).drop("annotated")
+
+
+def discuss(corpus: Corpus, cells: pl.DataFrame, names: pl.DataFrame, places: Places, rules: Rules) -> Discussion:
+    """What the turns are about if these `cells` (as `Corpus.cells`) are annotated, and these `names` are said."""
+    state = _state(corpus, cells)
+    return Discussion(state, names, _discussed(corpus, state, names, places, rules))
 
 
 def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.DataFrame:
-    """Whether each mention belongs to the state by a rule, and how gold treats similar ones elsewhere.
+    """The mentions that gold could annotate, and whether each belongs to the state by a rule.
 
     Returns:
         Mentions with `entity` (the place under discussion), `fact` (what the database says of it), what the rules ask
         for (`schema.missing.CANDIDATES`), a column per rule (``by_name``, …), and `rule`, the first that holds (null:
-        none); `now` (gold's value of the slot, null: none), `is_set` (to the value said, in this turn) and `could` (be
-        annotated here); and, of mentions elsewhere with the same slot, speaker and rule, `annotated` of `others`.
+        none); `now` (gold's value of the slot, null: none), and `is_set` (to the value said, in this turn). They depend
+        on the mention's own dialogue alone, if its names are the same.
     """
     is_feature = pl.col("slot").is_in(rules.features)
     said = _with_facts(_judged(discussion, places, rules, is_feature), discussion, places)
@@ -88,13 +99,16 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
         rule=pl.coalesce(pl.when(f"by_{rule}").then(pl.lit(rule)) for rule in RULES),
         is_set=_IS_NOW & pl.col("changed"),
     ).sort(pl.col("rule").is_null(), "mention", "slot", "value")
+    said = said.unique(["row", "slot", "speaker", "value"], keep="first", maintain_order=True)
     # Where the state had the value before, there was nothing to annotate.
-    could = pl.col("is_set") | pl.col("now").is_null()
-    said = said.unique(["row", "slot", "speaker", "value"], keep="first", maintain_order=True).with_columns(could=could)
+    return said.filter(pl.col("is_set") | pl.col("now").is_null()).with_columns(entity="place").drop("place")
+
+
+def weigh_places(judged: pl.DataFrame) -> pl.DataFrame:
+    """Mentions (`judge_places`), and of those elsewhere alike in slot, speaker and rule, `annotated` of `others`."""
     is_evidence = pl.col("is_evidence")
-    counts = {"annotated": is_evidence & pl.col("is_set"), "others": is_evidence & pl.col("could")}
-    counted = elsewhere(said, ["slot", "speaker", "rule"], **counts)
-    return said.with_columns(*counted, entity="place").drop("place")
+    counts = {"annotated": is_evidence & pl.col("is_set"), "others": is_evidence}
+    return judged.hstack(elsewhere(judged, ["slot", "speaker", "rule"], counts))
 
 
 def _judged(discussion: Discussion, places: Places, rules: Rules, is_feature: pl.Expr) -> pl.DataFrame:
@@ -143,7 +157,7 @@ def _with_facts(said: pl.DataFrame, discussion: Discussion, places: Places) -> p
         (taken, ["row", "value"]),
         (held, [*_OF_DOMAIN, "value"]),
     ):
-        said = said.join(frame, on=keys, how="left")
+        said = look_up(said, frame, keys)
     return said.with_columns(pl.col("has_row", "is_beside", "each_has_it", "changed").fill_null(False))
 
 
@@ -172,9 +186,15 @@ def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     return missing.unique(_CELL, keep="first", maintain_order=True)
 
 
-def on_topic(mentions: pl.DataFrame, discussion: Discussion, corpus: Corpus, rules: Rules) -> pl.DataFrame:
-    """The mentions in sentences that have words of their domain, or of no other one if theirs is talked about."""
-    topics = discussion.turns.select(*_OF_DOMAIN, "is_topic")
+def on_topic(mentions: pl.DataFrame, topics: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.DataFrame:
+    """The mentions in sentences that have words of their domain, or of no other one if theirs is talked about.
+
+    Args:
+        mentions: The mentions.
+        topics: (row, domain, is_topic) of `Discussion.turns`.
+        corpus: The corpus.
+        rules: The rules.
+    """
     mentions = mentions.join(corpus.domains.cast(pl.String), on="slot", maintain_order="left")
     mentions = mentions.join(topics, on=_OF_DOMAIN, how="left", maintain_order="left")
     sentence = with_sentence(spans(mentions, corpus.texts), rules)
@@ -192,18 +212,15 @@ def _state(corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
     )
     state = cells.rename({"value": "written"}).join(forms, on=["slot", "written"])
     changed = pl.col("value").ne_missing(pl.col("was"))
-    return with_previous(state, corpus).select(
+    return with_previous(state).select(
         "row", pl.col("slot").cast(pl.String), "value", "every", "domain", changed=changed
     )
 
 
-def _without_common(names: pl.DataFrame, gold_names: pl.DataFrame) -> pl.DataFrame:
-    """Mentions of names but for those whose words hardly ever mean the place in gold (a restaurant called `ask`)."""
-    is_meant = (pl.col("annotated") == pl.col("entity")).fill_null(False)
-    words = ["slot", "value"]
-    n, meant = (counted.sum().over(words) for counted in (pl.col("is_evidence"), pl.col("is_evidence") & is_meant))
-    usual = (n <= 2 * SUPPORT) | (meant >= RARELY * n)
-    return names.join(gold_names, on=_OF_DOMAIN, how="left").filter(usual).drop("annotated")
+def _gold_names(state: pl.DataFrame, places: Places) -> pl.DataFrame:
+    """(row, domain, annotated: the entity that gold names)."""
+    names = state.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
+    return names.join(places.names, on=["domain", "name"]).select(*_OF_DOMAIN, annotated="entity")
 
 
 def _kinds_in_names(names: pl.DataFrame, places: Places, rules: Rules) -> pl.DataFrame:
@@ -214,15 +231,7 @@ def _kinds_in_names(names: pl.DataFrame, places: Places, rules: Rules) -> pl.Dat
     return kinds.filter(says_kind).with_columns(in_name=pl.lit(True), names_place=pl.lit(False))
 
 
-def _discussed(
-    corpus: Corpus,
-    state: pl.DataFrame,
-    names: pl.DataFrame,
-    gold_names: pl.DataFrame,
-    places: Places,
-    *,
-    rules: Rules,
-) -> pl.DataFrame:
+def _discussed(corpus: Corpus, state: pl.DataFrame, names: pl.DataFrame, places: Places, rules: Rules) -> pl.DataFrame:
     """What is discussed in each turn, of each domain that gold has in the dialogue.
 
     Returns:
@@ -240,7 +249,7 @@ def _discussed(
     entity = pl.col("entity")
     by_speaker = names.group_by(*_OF_DOMAIN, "speaker").agg(n=entity.n_unique(), only=entity.first(), all=entity)
     for frame in (
-        gold_names,
+        _gold_names(state, places),
         *(
             by_speaker.filter(speaker=who).select(*_OF_DOMAIN, pl.col("n", "only", "all").name.prefix(f"{who}_"))
             for who in ("user", "system")
@@ -248,10 +257,9 @@ def _discussed(
         state.filter("changed").select(_OF_DOMAIN).unique().with_columns(changed=True),
         places.refusals.with_columns(refused=True),
     ):
-        turns = turns.join(frame, on=_OF_DOMAIN, how="left", maintain_order="left")
+        turns = look_up(turns, frame)
     contradicted = _contradicted(turns, state, places).with_columns(contradicted=True)
-    turns = turns.join(contradicted, on=_OF_DOMAIN, how="left", maintain_order="left")
-    turns = turns.with_columns(
+    turns = look_up(turns, contradicted).with_columns(
         pl.col("changed").fill_null(False),
         pl.col("user_n", "system_n").fill_null(0),
         refused=pl.any_horizontal(pl.col("refused", "contradicted").fill_null(False)),

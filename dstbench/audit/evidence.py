@@ -21,11 +21,12 @@ no rules for slots.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus, with_previous
+from dstbench.audit.corpus import Corpus, look_up, with_previous
 
 _CELL: Final = ["row", "slot"]
 #: What similar places share besides slot and speaker: the most particular first.
@@ -45,28 +46,20 @@ RARELY: Final = 0.1
 CUES: Final = {"user": ("before", "after"), "system": ("reply", "offer")}
 
 
-def judge(corpus: Corpus, cells: pl.DataFrame, *, support: int) -> pl.DataFrame:
-    """How gold treats each mention, and similar places elsewhere.
-
-    `cells` are `Corpus.cells` with those that have been added; `support` similar places are enough evidence.
+def judge(corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
+    """How gold treats each mention; `cells` are `Corpus.cells` with those that have been added.
 
     Returns:
-        The mentions with their `now` (value of the slot in the turn's state, null: none), `is_annotated` (that is the
-        one said), `is_set` (and set in this turn), `could` (it could be annotated here), `focus`, `level` (which of
-        `PARTS`), and `annotated` of `others` places elsewhere; the last three null where there is no evidence; and
-        whether the words are `rarely` annotated at all.
+        The mentions that are or could be annotated, with their `now` (value of the slot in the turn's state, null:
+        none), `is_annotated` (that is the one said), `is_set` (and set in this turn), `could` (it could be annotated
+        here) and `focus`. They depend on the mention's own dialogue alone.
     """
-    states = with_previous(cells, corpus).join(corpus.domains, on="slot")
+    states = with_previous(cells).join(corpus.domains, on="slot")
     is_change = pl.col("value").ne_missing(pl.col("was"))
     per_domain = states.group_by("row", "domain").agg(has=pl.len(), changed=is_change.sum())
     changed = per_domain.filter(pl.col("changed") > 0).select("row", "domain")
     forms = corpus.forms.select("slot", "written", "value")
-    status, row = corpus.mentions, pl.col("row")
-    last = corpus.turns["last"]  # rows are numbered from 0
-    status = status.with_columns(
-        previous=pl.when(~last.shift(1, fill_value=True).gather(status["row"])).then(row - 1),
-        next=pl.when(~last.gather(status["row"])).then(row + 1),
-    )
+    status = corpus.mentions.with_columns(previous=pl.col("row") - 1, next=pl.col("row") + 1)
     for frame in (
         cells.rename({"value": "now"}),
         cells.rename({"row": "previous", "value": "was"}),
@@ -76,8 +69,7 @@ def judge(corpus: Corpus, cells: pl.DataFrame, *, support: int) -> pl.DataFrame:
         changed.rename({"row": "next"}).with_columns(coming=True),
         changed.rename({"row": "previous"}).with_columns(gone=True),
     ):
-        keys = [name for name in frame.columns if name in status.columns]
-        status = status.join(frame, on=keys, how="left")
+        status = look_up(status, frame)
     status = status.with_columns(
         pl.col("is_annotated", "had", "coming", "gone").fill_null(False), pl.col("has", "changed").fill_null(0)
     )
@@ -97,7 +89,8 @@ def judge(corpus: Corpus, cells: pl.DataFrame, *, support: int) -> pl.DataFrame:
         focus=focus.cast(pl.Categorical),
         could=is_free & pl.any_horizontal(conditions.values()),
     )
-    return _weigh(status.drop("domain", "previous", "next", "was", "had", "has", "changed", "coming", "gone"), support)
+    status = status.drop("domain", "previous", "next", "was", "had", "has", "changed", "coming", "gone")
+    return status.filter(pl.col("could") | pl.col("is_set"))
 
 
 def propose(judged: pl.DataFrame, *, at_least: float) -> pl.DataFrame:
@@ -120,12 +113,19 @@ def propose(judged: pl.DataFrame, *, at_least: float) -> pl.DataFrame:
     return missing.sort(order, descending=[False] * 3 + [True] * 2).unique(_CELL, keep="first", maintain_order=True)
 
 
-def _weigh(status: pl.DataFrame, support: int) -> pl.DataFrame:
-    """Add `level`, `annotated`, `others` and `rarely` to the mentions that could be annotated."""
+def weigh(judged: pl.DataFrame, *, support: int) -> pl.DataFrame:
+    """Mentions (`judge`) with how gold treats similar places elsewhere, of which `support` are enough evidence.
+
+    Returns:
+        The mentions with their `level` (which of `PARTS`), and `annotated` of `others` places elsewhere, null where
+        there is no evidence; and whether the words are `rarely` annotated at all.
+    """
     is_mention, is_annotated = pl.col("is_evidence"), pl.col("is_evidence") & pl.col("is_annotated")
     words = ["slot", "speaker", "value"]
     n = is_mention.sum().over(words)
-    could = status.filter("could").with_columns(
+    could = judged.filter("could").sort("is_repeated")
+    alone, counted = could.filter(~pl.col("is_repeated")).height, {"annotated": is_annotated, "others": is_mention}
+    could = could.with_columns(
         rarely=(n > support) & (is_annotated.sum().over(words) / n < RARELY),
         level=pl.lit(None, pl.UInt8),
         annotated=pl.lit(None, pl.UInt32),
@@ -133,20 +133,31 @@ def _weigh(status: pl.DataFrame, support: int) -> pl.DataFrame:
     )
     for level, parts in enumerate(PARTS):  # one after the other, which takes less memory
         key = ["slot", "speaker", *parts]
-        counts = elsewhere(could, key, annotated=is_annotated, others=is_mention)
+        counts = elsewhere(could, key, counted, alone=alone)
         is_next = could["level"].is_null() & (counts["others"] >= support)
         could = could.with_columns(
             pl.when(is_next).then(count).otherwise(count.name).alias(count.name)
             for count in counts.with_columns(level=pl.lit(level, pl.UInt8))
         )
-    return pl.concat([could, status.filter(~pl.col("could"))], how="diagonal")
+    return pl.concat([could, judged.filter(~pl.col("could"))], how="diagonal")
 
 
-def elsewhere(mentions: pl.DataFrame, key: list[str], **counted: pl.Expr) -> pl.DataFrame:
-    """How many mentions of the same key count, without those of the mention's own dialogue (`Corpus.turns`' `id`)."""
-    # Sums alone, without arithmetic: then Polars groups the mentions once per key, not once per sum.
-    whole, own = (
-        mentions.select(is_counted.sum().over(by).alias(name) for name, is_counted in counted.items())
-        for by in (key, [*key, "id"])
-    )
-    return whole.select(pl.col(name) - own[name] for name in counted)
+def elsewhere(
+    mentions: pl.DataFrame, key: list[str], counted: Mapping[str, pl.Expr], *, alone: int = 0
+) -> pl.DataFrame:
+    """How many mentions of the same key count, without those of the mention's own dialogue (`Corpus.turns`' `id`).
+
+    Args:
+        mentions: The mentions.
+        key: Names of columns.
+        counted: Which mentions count.
+        alone: The first so many mentions are the only ones of their keys in their dialogues: these are not grouped.
+    """
+
+    def sums(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+        # Sums alone, without arithmetic: then Polars groups the mentions once per key, not once per sum.
+        return rows.select(is_counted.sum().over(by).alias(name) for name, is_counted in counted.items())
+
+    only = mentions.head(alone).select(count.cast(pl.UInt32).alias(name) for name, count in counted.items())
+    own = pl.concat([only, sums(mentions.slice(alone), [*key, "id"])])
+    return sums(mentions, key).select(pl.col(name) - own[name] for name in counted)

@@ -65,9 +65,26 @@ def _padded(words: Iterable[str]) -> str:
 
 
 def utterances(said: pl.DataFrame) -> pl.DataFrame:
-    """(row, system, user), null for silence, as (row, speaker: ``user`` or ``system``, text, words in lower case)."""
+    """What is said, a row per utterance.
+
+    Args:
+        said: (row, system, user), null for silence.
+
+    Returns:
+        (row, speaker: ``user`` or ``system``, text, words: in lower case, starts, ends: of each word, the number of its
+        first character in the text, and of the character after its last).
+    """
+    text, length = pl.col("text"), pl.element().str.len_chars()
     texts = said.unpivot(["user", "system"], index="row", variable_name="speaker", value_name="text").drop_nulls()
-    return texts.with_columns(words=pl.col("text").str.extract_all(WORD).list.eval(pl.element().str.to_lowercase()))
+    texts = texts.with_columns(
+        words=text.str.extract_all(WORD),
+        # Each word, and what stands before it.
+        ends=text.str.extract_all(rf"\W*(?:{WORD})").list.eval(length.cum_sum()),
+    )
+    lower = pl.element().str.to_lowercase()
+    return texts.with_columns(
+        words=pl.col("words").list.eval(lower), starts=pl.col("ends") - pl.col("words").list.eval(length)
+    )
 
 
 def find_mentions(texts: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
@@ -103,18 +120,15 @@ def find_mentions(texts: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
 
 def spans(mentions: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
     """Mentions with the `text` of their utterance, and in it the characters of their `start` and `end` (exclusive)."""
-    at = ["row", "speaker"]
-    spoken = texts.select(*at, "text").join(mentions.select(at).unique(), on=at, how="semi")
-    with_gaps = pl.col("text").str.extract_all(rf"\W*(?:{WORD})")  # each word, and what stands before it
-    spoken = spoken.with_columns(
-        ends=with_gaps.list.eval(pl.element().str.len_chars().cum_sum()),
-        lengths=pl.col("text").str.extract_all(WORD).list.eval(pl.element().str.len_chars()),
+    texts = texts.filter(pl.col("words").list.len() > 0)
+    count = pl.col("words").list.len()
+    spoken = texts.select("row", "speaker", "text", word=count.cum_sum() - count)  # its first, of all words
+    mentions = mentions.join(spoken, on=["row", "speaker"], how="left", maintain_order="left")
+    starts, ends = (texts[name].explode() for name in ("starts", "ends"))
+    first = mentions["word"] + mentions["first"]
+    return mentions.drop("word").with_columns(
+        start=starts.gather(first), end=ends.gather(first + mentions["count"] - 1)
     )
-    first = pl.col("first")
-    return mentions.join(spoken, on=at, how="left", maintain_order="left").with_columns(
-        start=pl.col("ends").list.get(first) - pl.col("lengths").list.get(first),
-        end=pl.col("ends").list.get(first + pl.col("count") - 1),
-    ).drop("ends", "lengths")  # fmt: skip
 
 
 # --- wording ----------------------------------------------------------------------------------------------------------

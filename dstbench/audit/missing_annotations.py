@@ -11,21 +11,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Final, NamedTuple
 
 import polars as pl
 
 from dstbench.audit.candidates import list_candidates, list_proposals
-from dstbench.audit.corpus import Corpus, lay_out, with_lists, without_mentions
-from dstbench.audit.discussion import discuss, judge_places, on_topic, propose_places
-from dstbench.audit.evidence import judge, propose
+from dstbench.audit.corpus import lay_out, without_mentions
 from dstbench.audit.inputs import Dialogues, gold_of
 from dstbench.audit.mentions import Vocabulary
 from dstbench.audit.missing_pairs import find_pairs
-from dstbench.audit.missing_tables import additions, count_by_slot, count_by_speaker, count_modified, summarise
-from dstbench.audit.places import Places, lay_out_places
+from dstbench.audit.missing_tables import (
+    additions,
+    annotated_mentions,
+    count_by_slot,
+    count_by_speaker,
+    count_modified,
+    summarise,
+)
+from dstbench.audit.places import lay_out_places
+from dstbench.audit.rounds import Method, search
 from dstbench.audit.rules import Rules, read_rules
-from dstbench.conventions.normalise import is_dontcare
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.atomic import replacing
 from dstbench.io.escape import csv_text
@@ -34,8 +38,6 @@ from dstbench.runs.open import Data, open_gold
 from dstbench.schema.core import LOGGED
 from dstbench.schema.record import Record
 from dstbench.writers.rewrite import rewrite
-
-_SIMILAR: Final = pl.lit("similar")
 
 
 @dataclass(frozen=True)
@@ -126,29 +128,19 @@ def inconsistency(
     # Where the database can confirm what is said, similar places alone are too little.
     confirmed = [] if places is None or database is None else places.slots
     corpus = without_mentions(corpus, confirmed)
-    method = _Method(places, words, confirmed, support, at_least)
-    cells, rounds = corpus.cells, list[pl.DataFrame]()
-    first_judged, proposed = method.search(corpus, cells)
-    while True:
-        corpus = with_lists(corpus, proposed)
-        proposed = _with_duration(proposed, corpus, cells)
-        if proposed.is_empty():
-            break
-        rounds.append(proposed.with_columns(round=pl.lit(len(rounds) + 1)))
-        new_cells = proposed.select("slot", row=pl.int_ranges("row", "until", dtype=pl.UInt32), value="written")
-        new_cells = new_cells.explode("row").select("row", pl.col("slot", "value").cast(pl.Categorical))
-        cells = pl.concat([cells, new_cells])
-        proposed = method.search(corpus, cells)[1]
-    del method, places, cells  # the next step takes most memory
+    judged, rounds, corpus = search(corpus, Method(places, words, confirmed, support, at_least))
+    del places  # the next step takes most memory
+    candidates = list_candidates(judged, rounds, corpus, at_least)
+    del judged
     proposals = list_proposals(rounds, corpus)
-    candidates = list_candidates(first_judged, rounds, corpus, at_least)
-    shares = count_by_speaker(candidates, proposals)
+    annotated = annotated_mentions(candidates)
+    shares = count_by_speaker(annotated, proposals)
     return Inconsistency(
         summary=summarise(dialogues, proposals),
         modified=count_modified(dialogues, proposals),
         rates=count_by_slot(shares, proposals),
         shares=shares,
-        pairs=find_pairs(corpus, dialogues.cells, candidates),
+        pairs=find_pairs(corpus, dialogues.cells, candidates, annotated),
         proposals=proposals,
         candidates=candidates,
     )
@@ -175,33 +167,6 @@ def _check_evidence(slots: pl.Series, others: pl.Series) -> None:
         )
 
 
-class _Method(NamedTuple):
-    """How what is missing is told: by rules and by similar places; the latter not in slots that are `confirmed`."""
-
-    places: Places | None
-    rules: Rules
-    confirmed: list[str]
-    support: int
-    at_least: float
-
-    def search(self, corpus: Corpus, cells: pl.DataFrame) -> tuple[list[pl.DataFrame], pl.DataFrame]:
-        """What gold could annotate, by rules and by similar places, and what of it is missing if it has these cells."""
-        is_similar = ~pl.col("slot").cast(pl.String).is_in(self.confirmed)
-        is_allowed = pl.col("slot").str.contains(self.rules.slots)
-        judged = judge(corpus, cells, support=self.support).with_columns(rule=_SIMILAR)
-        proposed = propose(judged, at_least=self.at_least).with_columns(entity=None, fact=None, refused=None)
-        proposed = proposed.filter(is_similar, is_allowed)
-        judged = judged.filter(is_similar, pl.col("could") | pl.col("is_set"))
-        if self.places is None:
-            return [judged], proposed
-        discussion = discuss(corpus, cells, self.places, self.rules)
-        by_rule = judge_places(discussion, self.places, self.rules)
-        proposed = on_topic(proposed, discussion, corpus, self.rules)
-        proposed = pl.concat([propose_places(by_rule, self.rules), proposed], how="diagonal_relaxed")
-        proposed = proposed.unique(["row", "slot"], keep="first", maintain_order=True)
-        return [by_rule.filter("could"), judged], proposed.filter(is_allowed)
-
-
 def _vocabulary(
     cells: pl.DataFrame,
     ontology: str | PathLike[str] | Mapping[str, Iterable[str]] | None,
@@ -224,41 +189,6 @@ def _vocabulary(
             hint=f"the dataset has {slots}, …; they {', '.join(sorted(values)[:3]) or 'none'}",
         )
     return Vocabulary.of(searched)
-
-
-def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
-    """The annotations found, without those that an earlier one already implies.
-
-    Returns:
-        Rows with `written`: the value as gold writes it; `until`: the row before which the annotation ends; `later`:
-        the value that gold has next in the dialogue.
-    """
-    turns = corpus.data_turns.with_columns(stop=pl.col("row").max().over("dialogue") + 1)
-    proposed = proposed.join(turns, on="row").join(corpus.spelled, on=["slot", "value"]).sort("row")
-    turns = turns.join(proposed, on="dialogue", how="semi")
-    # What earlier rounds added ends an annotation, too, but is not what gold has.
-    for entries, names in ((cells, {"next": "row", "then": "value"}), (corpus.cells, {"later": "value"})):
-        following = entries.join(turns, on="row").with_columns(pl.col("slot").cast(pl.String))
-        following = following.join(proposed, on=["dialogue", "slot"], how="semi").sort("row")
-        following = following.with_columns(pl.col("value").cast(pl.String))
-        proposed = proposed.join_asof(
-            following.select("dialogue", "slot", "row", **names), on="row", by=["dialogue", "slot"],
-            strategy="forward", allow_exact_matches=False, check_sortedness=False,
-        )  # fmt: skip
-    # Who says "a hotel", and is annotated with a guest house later, has meant any place to stay.
-    dontcare = [value for value in proposed["then"].drop_nulls().unique() if is_dontcare(value)]
-    is_other = (pl.col("then") != pl.col("written")) & ~pl.col("then").is_in(dontcare)
-    is_any_kind = (pl.col("rule") == "kind") & pl.col("fact").is_null() & is_other.fill_null(False)
-    proposed = proposed.filter(~is_any_kind)
-    proposed = proposed.with_columns(until=pl.min_horizontal("stop", "next")).sort("dialogue", "slot", "row")
-    # In one gap of gold, a value holds until the next one that is found, unless that is the same value.
-    gap = pl.struct("dialogue", "slot", "until")
-    is_implied = (gap == gap.shift(1)) & (pl.col("written") == pl.col("written").shift(1))
-    proposed = proposed.filter(~is_implied.fill_null(False))
-    replaced_at = pl.when(gap == gap.shift(-1)).then(pl.col("row").shift(-1))
-    return proposed.with_columns(until=pl.coalesce(replaced_at, "until")).drop(
-        "stop", "next", "then", "dialogue", "turn"
-    )
 
 
 # --- correction -------------------------------------------------------------------------------------------------------

@@ -92,14 +92,14 @@ def _with_totals(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(table.select("dialogue", "domain", "slot") for table in totals).unique()
 
 
-def count_by_speaker(candidates: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
+def count_by_speaker(annotated: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
     """How often each slot is annotated, and not, by who says the value, schema `SHARES`.
 
     Args:
-        candidates: Mentions that could be annotated, schema `CANDIDATES`.
+        annotated: What `annotated_mentions` gives.
         proposals: Missing annotations, schema `PROPOSALS`.
     """
-    annotated = annotated_mentions(candidates).unique(["dialogue", "turn", "slot"])
+    annotated = annotated.unique(["dialogue", "turn", "slot"])
     counts = pl.concat([
         annotated.select(*_SPOKEN_SLOT, annotated=1, missing=0),
         proposals.select(*_SPOKEN_SLOT, annotated=0, missing=1),

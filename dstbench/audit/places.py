@@ -14,7 +14,7 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus
+from dstbench.audit.corpus import Corpus, look_up
 from dstbench.audit.inputs import database_facts
 from dstbench.audit.mentions import CANONICAL, WORD, Vocabulary, find_mentions, spans
 from dstbench.audit.rules import Rules
@@ -213,10 +213,10 @@ def _sentences(text: pl.Expr, rules: Rules) -> pl.Expr:
 def with_sentence(mentions: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     """Mentions (`mentions.spans`) with the `sentence` that they stand in, and its `number` in the utterance."""
     number = pl.col("text").str.head("start").str.to_lowercase().str.count_matches(rules.sentence_end)
-    utterances = mentions.unique(["row", "speaker"]).select("row", "speaker", every=_sentences(pl.col("text"), rules))
-    mentions = mentions.with_columns(number=number)
-    mentions = mentions.join(utterances, on=["row", "speaker"], how="left", maintain_order="left")
-    return mentions.with_columns(sentence=pl.col("every").list.get("number", null_on_oob=True)).drop("every")
+    at = ["row", "speaker"]
+    sentences = mentions.select(*at, "text").unique(at).select(*at, sentence=_sentences(pl.col("text"), rules))
+    sentences = sentences.with_columns(number=pl.int_ranges(pl.col("sentence").list.len(), dtype=pl.UInt32))
+    return look_up(mentions.with_columns(number=number), sentences.explode("sentence", "number"), [*at, "number"])
 
 
 def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.DataFrame:
@@ -226,48 +226,57 @@ def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.
     mentions = mentions.join(corpus.domains.cast(pl.String), on="slot").join(
         corpus.turns.select("row", "id", "is_evidence"), on="row"
     )
-    begun = _sentences(text.str.head("start"), rules).list.last()  # the sentence up to the mention
+    is_cued = pl.col("slot").is_in(list(rules.cues))
+    # The sentence up to the mention, where that is asked for.
+    begun = _sentences(pl.when(is_cued | ~is_user).then(text.str.head("start")), rules).list.last()
     mentions = with_sentence(mentions, rules).with_columns(begun=begun)
-    asks_kind = ((pl.col("slot") == slot) & sentence.str.contains(pattern) for slot, pattern in rules.kinds.items())
-    # A value of these slots is one only after its words.
-    cued = (
-        (pl.col("slot") == slot) & pl.col("begun").str.strip_chars_end().str.contains(pattern)
-        for slot, pattern in rules.cues.items()
-    )
+    asks_kind = _contain(sentence, rules.kinds)
+    cued = _contain(pl.col("begun").str.strip_chars_end(), rules.cues)
     travel = (sentence.str.contains(rules.domains[domain]) for domain in rules.travel)
     # An utterance and a sentence are judged once, not for each of their mentions.
     at = ["row", "speaker"]
     spoken_of = {domain: pl.col(f"says {domain}") for domain in rules.domains}
     says = (says.alias(f"says {domain}") for domain, says in domain_words(text.str.to_lowercase(), rules).items())
-    utterances = mentions.unique(at).select(*at, *says)
-    sentences = mentions.unique([*at, "number"]).select(
-        *at,
-        "number",
-        queried=sentence.str.contains(rules.query),
-        denied=sentence.str.contains(rules.negation),
-        asked=pl.when(is_user).then(sentence.str.contains(rules.request)).otherwise(sentence.str.contains(r"\?")),
-        indifferent=sentence.str.contains(rules.indifference),
-        vague=sentence.str.contains(rules.vagueness),
-        of_all=sentence.str.contains(rules.every),
-        of_travel=pl.any_horizontal(pl.lit(False), *travel),
+    utterances = mentions.select(*at, "text").unique(at).select(*at, *says)
+    sentences = (
+        mentions.select(*at, "number", "sentence")
+        .unique([*at, "number"])
+        .select(
+            *at,
+            "number",
+            queried=sentence.str.contains(rules.query),
+            denied=sentence.str.contains(rules.negation),
+            asked=pl.when(is_user).then(sentence.str.contains(rules.request)).otherwise(sentence.str.contains(r"\?")),
+            indifferent=sentence.str.contains(rules.indifference),
+            vague=sentence.str.contains(rules.vagueness),
+            of_all=sentence.str.contains(rules.every),
+            of_travel=pl.any_horizontal(pl.lit(False), *travel),
+        )
     )
+    # A value of some slots is one only after its words.
     mentions = mentions.filter(
         ~(pl.col("names_place") & pl.col("after").is_in(rules.streets).fill_null(False)),
-        ~pl.col("slot").is_in(list(rules.cues)) | pl.any_horizontal(pl.lit(False), *cued),
+        ~is_cued | cued,
     ).with_columns(
         definite=pl.col("slot").str.contains(rules.types) & pl.col("before").is_in(rules.definite).fill_null(False),
         words=text.str.slice("start", pl.col("end") - pl.col("start")),
         offered=is_user | pl.col("begun").str.contains(rules.offer),
-        asks_kind=pl.any_horizontal(pl.lit(False), *asks_kind),
+        asks_kind=asks_kind,
     )
     mentions = mentions.drop("text", "sentence", "begun", "before", "after")
-    mentions = mentions.join(utterances, on=at, how="left").join(sentences, on=[*at, "number"], how="left")
-    mentions = mentions.with_columns(
+    mentions = look_up(look_up(mentions, utterances, at), sentences, [*at, "number"]).with_columns(
         asked=pl.col("asked") & pl.col("offered"),
         of_domain=says_domain(spoken_of, own=True),
         of_other=says_domain(spoken_of, own=False),
     )
     return mentions.drop("offered", *(f"says {domain}" for domain in rules.domains)).rename({"number": "sentence"})
+
+
+def _contain(text: pl.Expr, patterns: Mapping[str, str]) -> pl.Expr:
+    """Whether a text has the pattern of the row's slot."""
+    rows = ((pl.col("slot") == slot, pattern) for slot, pattern in patterns.items())
+    has = (is_slot & pl.when(is_slot).then(text).str.contains(pattern) for is_slot, pattern in rows)
+    return pl.any_horizontal(pl.lit(False), *has)
 
 
 def domain_words(text: pl.Expr, rules: Rules) -> dict[str, pl.Expr]:

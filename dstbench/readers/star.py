@@ -20,7 +20,6 @@ import msgspec
 import polars as pl
 
 from dstbench.readers import tsv
-from dstbench.readers.document import said_in
 from dstbench.readers.format import Format, Source, States, StatesBuilder
 from dstbench.readers.states import Side, error_in
 
@@ -159,6 +158,6 @@ TSV: Final = Format(
     shape=StarLine,
     sniff=tsv.sniff(StarLine),
     reader=tsv.reader(StarLine),
-    said=said_in(tsv.TsvDocument, tsv.table(StarLine)),
+    said=tsv.said(StarLine),
     document=tsv.TsvDocument,
 )

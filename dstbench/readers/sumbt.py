@@ -5,7 +5,6 @@ from typing import ClassVar, Final
 import msgspec
 
 from dstbench.readers import tsv
-from dstbench.readers.document import said_in
 from dstbench.readers.format import Format
 
 
@@ -30,6 +29,6 @@ FORMAT: Final = Format(
     shape=SumbtLine,
     sniff=tsv.sniff(SumbtLine),
     reader=tsv.reader(SumbtLine),
-    said=said_in(_Document, tsv.table(SumbtLine)),
+    said=tsv.said(SumbtLine),
     document=_Document,
 )

@@ -16,6 +16,7 @@ import polars as pl
 from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.document import Cell, Document, DocumentTurn, Place
+from dstbench.readers.format import Said
 from dstbench.readers.source import Source
 from dstbench.readers.words import Columns, Listed, Words
 
@@ -81,13 +82,26 @@ def reader(line: type[msgspec.Struct]) -> Callable[[Source, StatesBuilder], None
 
     def read(source: Source, states: StatesBuilder) -> None:
         lines, slots = table(line)(source)
-        cells = lines.select(slots).with_row_index("at").unpivot(index="at", variable_name="slot", value_name="value")
-        listed = cells.filter(pl.col("value") != OMITTED)
+        # A slot at a time: most cells are empty, and all at once would take most of the memory of reading.
+        rows = lines.with_row_index("at")
+        cells = (rows.select("at", slot=pl.lit(slot), value=slot).filter(pl.col("value") != OMITTED) for slot in slots)
+        listed = pl.concat(cells)
         slot, value = (Words.of(listed[name]) for name in ("slot", "value"))
         gold = Listed(np.arange(lines.height), listed["at"].to_numpy(), slot, value)
         states.take(Columns(Words.of(lines[DIALOGUE]), lines[TURN], gold, None))
 
     return read
+
+
+def said(line: type[msgspec.Struct]) -> Callable[[Source], Iterator[Said]]:
+    """The `Format.said` of files whose first columns are the fields of `line`."""
+
+    def read_said(source: Source) -> Iterator[Said]:
+        lines, _ = table(line)(source)
+        speakers = (pl.col(name) if name in lines.columns else pl.lit(None, pl.String) for name in (SYSTEM, USER))
+        yield from lines.select(DIALOGUE, TURN, *speakers).iter_rows()
+
+    return read_said
 
 
 def _names(line: type[msgspec.Struct]) -> list[str]:
