@@ -33,7 +33,7 @@ def once(compute: Callable[..., Any], kept: Kept) -> Callable[..., Any]:
             warned.append(warning)
             tell(*warning)
 
-        warnings.showwarning = keep
+        warnings.showwarning = keep  # type: ignore[assignment] # whatever arguments it has
         try:
             kept[key] = compute(*args, **options), warned
         finally:
