@@ -1,15 +1,17 @@
 """How fast native files become long tables, as a ratio to merely parsing the same bytes.
 
-Purpose: to read a file should take no longer than three times what its parser takes. For several formats, the time of
-decoding the bytes with msgspec to plain objects and doing nothing with them (`parse`); of reading the file, aligning
+Purpose: to read a file should take no longer than three times what its parser takes. For every format, the time of
+decoding the bytes with msgspec to plain objects and doing nothing with them, or of splitting lines that are no JSON at
+their separators (`parse`); of reading the file, aligning
 its two sides and laying them out as a long table in memory (`read`); of the same and writing it as Parquet (`convert`).
 The last two are printed as ratios to the first, since machines differ: of processor time, that of all threads, which
 does not depend on what else the machine does, and of `read` also by the clock. Then, of several files of one format:
 how much faster, by the clock, they are converted by several processes than by one.
 
-Steps: writes the same invented corpus of N dialogues in each format, shaped as the repositories' own code shapes it; in
-one process, does everything once to warm up, and then several times in turn, so that a noisy machine disturbs all of it
-alike; prints medians. `-o` keeps every single measurement as Parquet and draws them (Vega-Lite, its data inside).
+Steps: writes the same invented corpus of N dialogues in each format, shaped as the repositories' own code shapes it, or
+N copies of the tests' example, where `WRITERS` lacks the format; in one process, does everything once to warm up, and
+then several times in turn, so that a noisy machine disturbs all of it alike; prints medians. `-o` keeps every single
+measurement as Parquet and draws them (Vega-Lite, its data inside).
 
 Caveats: Python's garbage collector rests while the clock runs, as reading lets it rest by itself. As Python comes, it
 does not rest, and parsing alone takes one to ten times as long: the ratio of both with it is printed, too. Files come
@@ -42,7 +44,7 @@ from benchmarks.results import can_keep, keep
 from dstbench.conventions.slots import DATASET_SLOTS
 from dstbench.demo import synthetic
 from dstbench.errors import DstbenchWarning
-from dstbench.readers import Source, read
+from dstbench.readers import FORMATS, Source, read
 from dstbench.runs.convert import convert
 from dstbench.runs.open import open_runs
 
@@ -216,22 +218,60 @@ WRITERS: dict[str, Callable[[list[Dialogue]], str]] = {
         for name, turns in d
     ], indent=2),
 }  # fmt: skip
-#: Formats whose files hold one side; of "sgd", either.
-ONE_SIDED = ("multiwoz", "sgd", "mwzeval", "trade-gold", "t5dst-gold", "convlab-gold")
+#: The number of the dialogue in the examples of the tests.
+NUMBER = "7001"
 
 
-def parse(path: Path, form: str) -> object:
+def enlarged(text: str, copies: int) -> str | None:
+    """A file with copies of an example's dialogue, each with a number of its own; None: it can hold one only."""
+    numbers = [str(10_000 + copy) for copy in range(copies)]
+    try:
+        content = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        lines = [(line, NUMBER in line or NUMBER not in text) for line in text.splitlines(keepends=True)]
+        header, rows = ("".join(line for line, is_row in lines if is_row == wanted) for wanted in (False, True))
+        return header + "".join(rows.replace(NUMBER, number) for number in numbers)
+    inner = content
+    while isinstance(inner, dict) and not any(NUMBER in key for key in inner):
+        inner = next(
+            (value for value in inner.values() if isinstance(value, (dict, list)) and NUMBER in str(value)), None
+        )
+    if inner is None:
+        return None
+    ends = ("[", "]") if isinstance(inner, list) else ("{", "}")
+    several = json.dumps(inner)[1:-1]
+    copied = ends[0] + ",".join(several.replace(NUMBER, number) for number in numbers) + ends[1]
+    return json.dumps(content).replace(json.dumps(inner), copied, 1)
+
+
+def written(form: str, dialogues: list[Dialogue]) -> str | None:
+    """The corpus in a format, or the format's example enlarged; None: there is no example that can be."""
+    if form in WRITERS:
+        return WRITERS[form](dialogues)
+    from tests.robustness.test_fuzz import ALL  # what a new format is added to
+
+    return enlarged(ALL[form](), len(dialogues)) if form in ALL else None
+
+
+def parse(path: Path, kind: str) -> object:
     """What is compared with: the bytes as plain objects."""
     data = path.read_bytes()
-    return msgspec.json.Decoder().decode_lines(data) if form == "jsonl" else msgspec.json.decode(data)
+    if kind == "jsonl":
+        return msgspec.json.Decoder().decode_lines(data)
+    if kind == "json":
+        return msgspec.json.decode(data)
+    text = data.decode()
+    separator = next(sign for sign in ("\t", "|||", ",") if sign in text)
+    return [line.split(separator) for line in text.splitlines()]
 
 
 def measures(form: str, path: Path) -> dict[str, Callable[[], object]]:
     """What is timed for one format."""
-    if form in ONE_SIDED:
-        return {"parse": lambda: parse(path, form), "read": lambda: read(Source(path))}
+    kind, states = Source(path).kind, read(Source(path), form)
+    if states.either or states.gold is None or states.pred is None:
+        return {"parse": lambda: parse(path, kind), "read": lambda: read(Source(path))}
     return {
-        "parse": lambda: parse(path, form),
+        "parse": lambda: parse(path, kind),
         "read": lambda: open_runs(path)[0].table.collect(),  # noqa: PLW0108 (opening is what takes the time)
         "convert": lambda: convert("run", [str(path)], path.with_suffix(".parquet")),
     }
@@ -276,7 +316,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dialogues", type=int, default=10_000)
     parser.add_argument("--runs", type=int, default=5, help="counted runs of each measure")
-    parser.add_argument("--formats", default=",".join(WRITERS), help="which formats, separated by commas")
+    parser.add_argument("--formats", default=",".join(FORMATS), help="which formats, separated by commas")
     parser.add_argument(
         "--parts",
         type=int,
@@ -290,12 +330,17 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder, dialogues = Path(name), corpus(given.dialogues)
-        paths = {form: folder / f"{form}.json" for form in given.formats.split(",")}
-        for form, path in paths.items():
-            path.write_text(WRITERS[form](dialogues), encoding="utf-8")
+        paths = {}
+        for form in given.formats.split(","):
+            if (text := written(form, dialogues)) is None:
+                print(f"{form}: not measured, as its files hold one dialogue each, or are read with others beside them")
+                continue
+            paths[form] = folder / f"{form}.json"
+            paths[form].write_text(text, encoding="utf-8")
+        works_of = {form: measures(form, path) for form, path in paths.items()}
         for number in range(given.runs + 1):
             for form, path in paths.items():
-                works = measures(form, path)
+                works = works_of[form]
                 taken = {measure: seconds(work) for measure, work in works.items()}
                 for measure in ("parse", "read"):
                     taken[f"{measure}, collecting"] = seconds(works[measure], collecting=True)

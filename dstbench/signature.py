@@ -265,7 +265,7 @@ def _not_here(signed: str) -> str:
 
 
 def _escape(text: str) -> str:
-    return re.sub(r"([\\|])", r"\\\1", text)
+    return text.replace("\\", r"\\").replace("|", r"\|")
 
 
 def _unescape(text: str) -> str:

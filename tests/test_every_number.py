@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +25,7 @@ from dstbench.conventions.profiles import PROFILES
 from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY
 from dstbench.runs.open import open_runs
+from dstbench.runs.run import Run
 from tests import formats
 from tests.corpora import EXAMPLE, OF_FRAMES, States, dialogues, is_refused
 
@@ -180,8 +182,9 @@ def test_a_none_that_is_a_value_is_of_a_slot_that_is_scored(by: str) -> None:
 @given(corpora(), profiles)
 def test_an_empty_prediction_has_the_share_of_empty_gold(states: States, profile: Convention) -> None:
     assume(not is_refused(states, profile))
-    turns = dstbench.turns(predicting(states, None), profile=profile)
-    found = values(predicting(states, None), profile)
+    run = open_runs(predicting(states, None))
+    turns = dstbench.turns(run, profile=profile)
+    found = values(run, profile)
     if profile.unit == "turn":
         assert found["jga"] == pytest.approx((turns["n_gold"] == 0).mean())
     assert found["correct"] == found["over"] == found["wrong"] == 0
@@ -322,19 +325,36 @@ def test_every_function_gives_one_signature_one_value(profile: str) -> None:
 OWN_DIALOGUES: Final = ("dstc10",)
 
 
-@pytest.mark.parametrize("kind", ["perfect", "empty", "wrong everywhere", "one value wrong"])
+#: How the example's prediction is changed.
+CHANGES: Final[dict[str, Callable[[dict[str, Any]], dict[str, str]]]] = {
+    "perfect": lambda state: state["gold"],
+    "empty": lambda _: {},
+    "wrong everywhere": lambda state: dict.fromkeys(state["gold"], "nowhere"),
+    "one value wrong": lambda state: state["pred"],
+}
+
+
+def example_of(kind: str) -> States:
+    return [{**state, "pred": CHANGES[kind](state)} for state in EXAMPLE]
+
+
+@cache
+def run_of_example(kind: str) -> Run:
+    (run,) = open_runs(example_of(kind))
+    return run
+
+
+@cache
+def values_of_example(kind: str, profile: Convention) -> dict[str, float | None]:
+    return values([run_of_example(kind)], profile)
+
+
+@pytest.mark.parametrize("kind", CHANGES)
 @pytest.mark.parametrize("name", [*formats.WITH_BOTH, *formats.ONLY_PRED, *formats.ONLY_GOLD])
 def test_a_file_scores_as_its_states_under_every_profile(
     name: str, kind: str, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    change: dict[str, Any] = {
-        "perfect": lambda state: state["gold"],
-        "empty": lambda _: {},
-        "wrong everywhere": lambda state: dict.fromkeys(state["gold"], "nowhere"),
-        "one value wrong": lambda state: state["pred"],
-    }
-    states: States = [{**state, "pred": change[kind](state)} for state in EXAMPLE]
-    monkeypatch.setattr(formats, "EXAMPLE", states)
+    monkeypatch.setattr(formats, "EXAMPLE", example_of(kind))
     gold = None
     if name in formats.WITH_BOTH:
         Path("run").write_text(formats.WITH_BOTH[name](), encoding="utf-8")
@@ -349,7 +369,7 @@ def test_a_file_scores_as_its_states_under_every_profile(
         Path("gold").write_text(formats.ONLY_GOLD[name](), encoding="utf-8")
     form = None if name in formats.ONLY_GOLD else name.partition(" ")[0]  # an empty file shows no format
     (run,) = open_runs("run", gold=gold, format=form)
-    (wanted,) = open_runs(states)
+    wanted = run_of_example(kind)
     if run.read().equals(wanted.read()):  # then nothing that is computed of them can differ
         return
     for profile in PROFILES.values():
@@ -357,7 +377,7 @@ def test_a_file_scores_as_its_states_under_every_profile(
             continue  # of which the states know nothing: see `tests.metrics.test_sgd`
         found = values([run], profile)
         if name not in OWN_DIALOGUES:
-            assert found == values(states, profile), profile.name
+            assert found == values_of_example(kind, profile), profile.name
         if kind == "wrong everywhere":
             assert found["jga"] == 0
         if kind == "perfect" and profile.name.rpartition(".")[0] not in TWO_SIDED:

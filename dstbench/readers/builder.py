@@ -15,9 +15,9 @@ import polars as pl
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_dialogue, canonical_slot, split_pair
 from dstbench.errors import DstbenchError
-from dstbench.readers.frames import IS_FRAME, are_frames
+from dstbench.readers.frames import IS_FRAME, is_frame
 from dstbench.readers.shapes import Unusual
-from dstbench.readers.state_texts import split_flat, split_pairs
+from dstbench.readers.state_texts import split_flat, split_nested, split_pairs
 from dstbench.readers.states import Side, States
 from dstbench.readers.words import Columns, Listed, Words, are_distinct
 from dstbench.schema.core import MAX_TURN
@@ -51,40 +51,42 @@ class SideBuilder:
         self.value: list[str] = []
         #: Of states in parts, which of the distinct parts each has; None: states are not in parts.
         self.taken: list[int] | None = None
-        #: The turn of each part of a state, if states come in parts.
-        self.rows: list[int] = []
-        #: States that are texts (see `shapes`); of nested states, which come in parts, the domain of each.
+        #: Of states in parts, the number of parts of each.
+        self.counts: list[int] = []
+        #: The method that adds a state; those that are texts (see `shapes`) are of the same kind.
+        self.kind: Callable[[SideBuilder, int, Any], None] = SideBuilder.flat
         self.texts: list[msgspec.Raw] = []
-        self.domains: list[str] = []
         #: Makes a slot's name of its domain and its name in a nested state.
         self.join: Callable[[str, str], str] = "{}-{}".format
-        #: Whether states are ``domain-slot-value``.
-        self.are_pairs = False
         #: Number of pieces of generated text that were not a slot and its value.
         self.lost = 0
+
+    def all(self, first: int, states: list[Any]) -> None:
+        """Add the states of the turns from row `first` on; ``msgspec.UNSET``: the turn has none."""
+        rows: Sequence[int] = range(first, first + len(states))
+        types = set(map(type, states))
+        if msgspec.UnsetType in types:
+            rows = [row for row, state in zip(rows, states, strict=True) if state is not msgspec.UNSET]
+            states = [state for state in states if state is not msgspec.UNSET]
+        if msgspec.Raw in types:
+            self.present += rows
+            self.texts += states
+            return
+        for row, state in zip(rows, states, strict=True):
+            self.kind(self, row, state)
 
     def flat(self, at: int, state: Mapping[str, str]) -> None:
         """Add a state {slot: value}."""
         self.present.append(at)
-        if isinstance(state, msgspec.Raw):
-            self.texts.append(state)
-            return
         self.part(state, state.values())
 
     def nested(self, at: int, state: Mapping[str, Mapping[str, str]]) -> None:
         """Add a state {domain: {slot: value}}."""
         self.present.append(at)
-        size = 0
+        self.sizes.append(sum(map(len, state.values())))
         for domain, slots in state.items():
-            if isinstance(slots, msgspec.Raw):
-                self.texts.append(slots)
-                self.rows.append(at)
-                self.domains.append(domain)
-            else:
-                size += len(slots)
-                self.slot.extend([f"{domain}-{slot}" for slot in slots])
-                self.value.extend(slots.values())
-        self.sizes.append(size)
+            self.slot.extend([f"{domain}-{slot}" for slot in slots])
+            self.value.extend(slots.values())
 
     def cells(self, at: int, state: Sequence[tuple[str, str]], lost: int = 0) -> None:
         """Add a state [(slot, value)]; `lost` other pieces of its text were not a slot and its value."""
@@ -107,19 +109,21 @@ class SideBuilder:
     def pairs(self, at: int, state: Sequence[str]) -> None:
         """Add a state [``domain-slot-value``]; the pairs are split when the table is built."""
         self.present.append(at)
-        self.are_pairs = True
-        if isinstance(state, msgspec.Raw):
-            self.texts.append(state)
-            return
         self.sizes.append(len(state))
         self.value.extend(state)
 
     def parted(self, at: int, numbers: Sequence[int]) -> None:
         """Add a state of some of the parts that `part` adds, before or after, by their numbers."""
         self.present.append(at)
-        self.rows.extend([at] * len(numbers))
+        self.counts.append(len(numbers))
         self.taken = [] if self.taken is None else self.taken
         self.taken.extend(numbers)
+
+    def with_values(self, values: list[str]) -> SideBuilder:
+        """The same states with other values, which take each other's places."""
+        side = SideBuilder()
+        side.__dict__ |= {**self.__dict__, "value": values}
+        return side
 
     def part(self, slots: Collection[str], values: Iterable[str]) -> None:
         """Add a part, which many states may share; the first has the number 0."""
@@ -137,22 +141,24 @@ class SideBuilder:
         if not self.texts:
             slot, value = (Words.of(pl.Series(strings, dtype=pl.String)) for strings in (self.slot, self.value))
             if self.taken is None:
-                return Listed(present, np.repeat(present, self.sizes), None if self.are_pairs else slot, value)
+                return Listed(
+                    present, np.repeat(present, self.sizes), None if self.kind is SideBuilder.pairs else slot, value
+                )
             sizes, taken = np.array(self.sizes, dtype=np.int64), np.array(self.taken, dtype=np.int64)
             size, first = sizes[taken], (np.cumsum(sizes) - sizes)[taken]
             cell = np.arange(size.sum()) + np.repeat(first - (np.cumsum(size) - size), size)
-            at = np.repeat(np.array(self.rows, dtype=np.int64), size)
+            at = np.repeat(np.repeat(present, self.counts), size)
             return Listed(present, at, slot.only(cell), value.only(cell))
-        at = np.array(self.rows) if self.domains else present
-        if self.value or len(at) != len(self.texts):
+        if self.sizes:
             raise Unusual
-        if self.are_pairs:
-            row, pair = split_pairs(self.texts)
-            return Listed(present, at[row], None, pair)
+        if self.kind is SideBuilder.pairs:
+            row, value = split_pairs(self.texts)
+            return Listed(present, present[row], None, value)
+        if self.kind is SideBuilder.nested:
+            row, domain, slot, value = split_nested(self.texts)
+            return Listed(present, present[row], slot.under(domain, self.join), value)
         row, slot, value = split_flat(self.texts)
-        if self.domains:
-            slot = slot.under(Words.of(pl.Series(self.domains)).only(row), self.join)
-        return Listed(present, at[row], slot, value)
+        return Listed(present, present[row], slot, value)
 
 
 class StatesBuilder:
@@ -189,6 +195,26 @@ class StatesBuilder:
         self._dialogues.append(dialogue)
         self._turns.append(turn)  # type: ignore[arg-type] # a format spells all its turns in one way
         return len(self._dialogues) - 1
+
+    def add(
+        self, turns: Iterable[tuple[str, int | str, Any, Any]], kind: Callable[[SideBuilder, int, Any], None]
+    ) -> None:
+        """Add turns with their states.
+
+        Args:
+            turns: (dialogue, turn, gold, pred); ``msgspec.UNSET``: the turn does not have this side.
+            kind: The method of `SideBuilder` that adds such a state; it is not called for states that are texts.
+        """
+        self.gold.kind = self.pred.kind = kind
+        golds: list[Any] = []
+        preds: list[Any] = []
+        for dialogue, turn, gold, pred in turns:
+            self._dialogues.append(dialogue)
+            self._turns.append(turn)  # type: ignore[arg-type] # as in `turn`
+            golds.append(gold)
+            preds.append(pred)
+        self.gold.all(len(self._dialogues) - len(golds), golds)
+        self.pred.all(len(self._dialogues) - len(preds), preds)
 
     def take(self, columns: Columns) -> None:
         """Set all turns and their states at once, instead of opening turns one by one."""
@@ -254,7 +280,8 @@ class StatesBuilder:
             listed: What the side lists in them.
         """
         slot, value = (listed.slot, listed.value) if listed.slot is not None else self._split(turns, listed)
-        slot = slot.renamed([canonical_slot(word) for word in slot.words])
+        names = [canonical_slot(word) for word in slot.words]
+        slot = slot.renamed(names)
         cells = pl.DataFrame({"at": listed.at.astype(np.uint32), "slot": slot.column(), "value": value.column()})
         if not are_distinct(listed.at, slot.code, len(slot.words)):
             cells = self._without_repeated(name, turns, cells)
@@ -263,14 +290,15 @@ class StatesBuilder:
             row[listed.present] = np.arange(len(listed.present))
             turns = turns.select(pl.all().gather(pl.Series(listed.present)))
             cells = cells.with_columns(at=pl.Series(row[cells["at"].to_numpy()]))
-        if self.has_frames or are_frames(slot.words.cast(pl.String)).any():
+        if self.has_frames or any(map(is_frame, names)):
             return Side(turns, cells.filter(~IS_FRAME), cells.filter(IS_FRAME))
         return Side(turns, cells)
 
     def _without_repeated(self, name: str, turns: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         """The cells without repetitions: of a slot that a state lists twice, the last value is kept."""
         twice = cells.select(pl.struct("at", "slot").is_duplicated()).to_series()
-        clash = cells.filter(twice).unique().filter(pl.struct("at", "slot").is_duplicated()).sort("at")
+        clash = cells.filter(twice).unique(maintain_order=True).filter(pl.struct("at", "slot").is_duplicated())
+        clash = clash.sort("at", maintain_order=True)
         if clash.height:
             at, slot, _ = clash.row(0)
             self.note(
@@ -315,8 +343,8 @@ def checked_turns(source: str, dialogues: Words, numbers: pl.Series) -> pl.DataF
     names = pl.DataFrame({"dialogue": dialogues.words}).select(canonical_dialogue(pl.col("dialogue"))).to_series()
     canonical = dialogues.renamed(names.to_list())
     key = pl.Series(canonical.code.astype(np.int64) * (MAX_TURN + 1) + turns.to_numpy())
-    repeated = key.is_first_distinct().not_().arg_true()
-    if len(repeated):
+    if key.n_unique() < len(key):
+        repeated = key.is_first_distinct().not_().arg_true()
         more = f", and {len(repeated) - 1} more" if len(repeated) > 1 else ""
         raise fail(f"the same turn twice{more}", repeated[0], "keep one state per dialogue and turn")
     return pl.DataFrame({"dialogue": canonical.strings(), "turn": turns})

@@ -23,7 +23,7 @@ import polars as pl
 from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, exchanges, said_in
 from dstbench.readers.folder import SPLITS
-from dstbench.readers.format import Format, NestedState, Pairs, Said, Source, States, StatesBuilder
+from dstbench.readers.format import Format, NestedState, Pairs, Said, SideBuilder, Source, States, StatesBuilder
 from dstbench.readers.sgd import Spoken, SpokenDialogue
 from dstbench.readers.shapes import check
 from dstbench.readers.states import in_order
@@ -80,10 +80,11 @@ class _SpokenTurn(msgspec.Struct):
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    for turn in source.objects(ConvlabTurn, "dialogue_id", None, "slot", "slot", turn="utt_idx"):
-        at = states.turn(str(turn.dialogue_id), turn.utt_idx // 2)
-        states.pred.nested(at, turn.predictions.state)
-        states.gold.nested(at, turn.state)
+    turns = (
+        (str(turn.dialogue_id), turn.utt_idx // 2, turn.state, turn.predictions.state)
+        for turn in source.objects(ConvlabTurn, "dialogue_id", None, "slot", "slot", turn="utt_idx")
+    )
+    states.add(turns, SideBuilder.nested)
 
 
 def _said(source: Source) -> Iterator[Said]:
@@ -152,6 +153,7 @@ def _have_original_ids(originals: Sequence[Any]) -> bool:
 
 def _read_gold(source: Source, states: StatesBuilder) -> None:
     dialogues = [*source.objects(Dialogue, "dialogue_id", None, "turn", None, "slot", "slot")]
+    turns: list[tuple[str, int, Any, Any]] = []
     unread: list[Any] = []
     by_original = _have_original_ids([dialogue.original_id for dialogue in dialogues])
     for dialogue in dialogues:
@@ -161,14 +163,13 @@ def _read_gold(source: Source, states: StatesBuilder) -> None:
             states.aliases.append((name, other))
         if dialogue.data_split is not msgspec.UNSET:
             states.splits[name] = SPLITS.get(dialogue.data_split, dialogue.data_split)
-        others = (turn.state for turn in dialogue.turns if turn.speaker != _USER)
-        unread += [slots for state in others if state is not msgspec.UNSET for slots in state.values()]
-        users = (turn for turn in dialogue.turns if turn.speaker == _USER)
-        for number, turn in enumerate(users):
-            if turn.state is msgspec.UNSET:
-                raise source.misshapen("a user turn without a state", dialogue=name, turn=number)
-            states.gold.nested(states.turn(name, number), turn.state)
-    check(unread, dict[str, str])
+        unread += [turn.state for turn in dialogue.turns if turn.speaker != _USER and turn.state is not msgspec.UNSET]
+        of_users = [turn.state for turn in dialogue.turns if turn.speaker == _USER]
+        if msgspec.UNSET in of_users:
+            raise source.misshapen("a user turn without a state", dialogue=name, turn=of_users.index(msgspec.UNSET))
+        turns += [(name, number, state, msgspec.UNSET) for number, state in enumerate(of_users)]
+    states.add(turns, SideBuilder.nested)
+    check(unread, dict[str, dict[str, str]])
 
 
 class _Document(JsonDocument):

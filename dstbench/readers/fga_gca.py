@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from dstbench.readers.format import Format, NestedState, Source, StatesBuilder
+from dstbench.readers.format import Format, NestedState, SideBuilder, Source, StatesBuilder
 from dstbench.readers.key_names import name_record
 
 
@@ -37,11 +37,9 @@ def _sniff(source: Source) -> bool:
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    for dialogue, turns in source.whole(_SHAPE, "dialogue", "turn", None, "slot", "slot").items():
-        for turn, state in turns.items():
-            at = states.turn(dialogue, turn)
-            states.gold.nested(at, state.gt)
-            states.pred.nested(at, state.pr)
+    dialogues = source.whole(_SHAPE, "dialogue", "turn", None, "slot", "slot")
+    turns = ((name, number, turn.gt, turn.pr) for name, turns in dialogues.items() for number, turn in turns.items())
+    states.add(turns, SideBuilder.nested)
 
 
 def _sniff_marks(source: Source) -> bool:

@@ -11,7 +11,7 @@ import polars as pl
 
 from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError
-from dstbench.readers.builder import Pairs, StatesBuilder
+from dstbench.readers.builder import Pairs, SideBuilder, StatesBuilder
 from dstbench.readers.shapes import FlatState, NestedState, PairsState, Unusual
 from dstbench.readers.source import Source
 from dstbench.readers.states import States, sides_of
@@ -27,6 +27,7 @@ __all__ = [
     "Pairs",
     "PairsState",
     "Said",
+    "SideBuilder",
     "Source",
     "States",
     "StatesBuilder",

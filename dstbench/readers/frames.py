@@ -42,9 +42,14 @@ def frame_value(intent: str | None, requested: Sequence[str] | None) -> str:
     return (intent or "") + ("" if requested is None else BETWEEN + BETWEEN.join(requested))
 
 
+def is_frame(slot: str) -> bool:
+    """Whether a slot is one of frames."""
+    return slot.endswith(_SLOT)
+
+
 def are_frames(slots: pl.Series) -> Flags:
     """Whether each of these slots (String) is one of frames."""
-    flags: Flags = slots.str.ends_with(_SLOT).fill_null(False).to_numpy()
+    flags: Flags = slots.str.ends_with(_SLOT).to_numpy()
     return flags
 
 

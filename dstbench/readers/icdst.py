@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
+from dstbench.readers.format import Format, Said, SideBuilder, Source, States, StatesBuilder
 from dstbench.readers.key_names import name_sides
 from dstbench.readers.shapes import AS_TEXT
 from dstbench.readers.state_cells import StateCells
@@ -51,13 +51,11 @@ def _sniff(source: Source) -> bool:
 
 def _read(source: Source, states: StatesBuilder) -> None:
     cells = StateCells()
-    for turn in source.objects(IcdstTurn, "ID", None, "slot", turn="turn_id"):
-        at = states.turn(turn.ID, turn.turn_id)
-        for side, state in ((states.gold, turn.slot_values), (states.pred, turn.pred)):
-            if isinstance(state, msgspec.Raw):
-                side.flat(at, state)
-            elif state is not msgspec.UNSET:
-                side.state(at, cells.checked(source, state, dialogue=turn.ID, turn=turn.turn_id))
+    turns = [
+        (turn.ID, turn.turn_id, turn.slot_values, turn.pred)
+        for turn in source.objects(IcdstTurn, "ID", None, "slot", turn="turn_id")
+    ]
+    states.add(cells.turns(source, turns), SideBuilder.state)
     if note := cells.note():
         states.note(note)
 

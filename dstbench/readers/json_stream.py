@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import msgspec
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,9 +16,12 @@ if TYPE_CHECKING:
     from dstbench.readers.source import Source
 
 _CHUNK: Final = 1 << 22
+_BLOCK: Final = 1 << 10  # entries of which the processor's cache holds the text
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 _BEHIND: Final = re.compile(r"trailing characters \(byte (\d+)\)")  # the decoder counts bytes from 1
-_OTHERWISE: Final = re.compile(rb"\\u00(?:22|3[aA])")
+# What stands before an entry of an object or a list.
+_ENTRY: Final = re.compile(rb'\s*[{\[,]\s*(?:("(?:[^"\\]++|\\.)*+")\s*:\s*)?', re.DOTALL)
+_RAW: Final = msgspec.json.Decoder(msgspec.Raw)
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -93,18 +97,58 @@ def items(source: Source, keep: tuple[str, ...]) -> Iterator[tuple[str, dict[str
             raise source.broken("trailing characters")
 
 
-def may_repeat_keys(data: bytes, document: Any) -> bool:
-    """Whether an object of a JSON text may have a key twice, of which the decoded document has but the second.
+def first_entries(data: bytes, most: int) -> Any:
+    """The first entries of a JSON object or list, decoded; what stands behind them is not looked at.
 
-    Without spaces, ``":`` ends each key. It may also stand in a string, after a backslash; then it is as often in the
-    document, written again, unless the text spells the quotation mark or the colon otherwise.
+    Raises:
+        msgspec.DecodeError: It is empty, or broken before there are as many. `UnicodeDecodeError` likewise.
+    """
+    entries: list[tuple[bytes | None, Any]] = []
+    view, at = memoryview(data), 0
+    while len(entries) < most and (start := _ENTRY.match(data, at)):
+        entry = view[start.end() :]
+        try:
+            _RAW.decode(entry)
+        except msgspec.DecodeError as error:
+            if behind := _BEHIND.search(str(error)):
+                entry = entry[: int(behind[1]) - 1]
+        entries.append((start[1], msgspec.json.decode(entry)))
+        at = start.end() + len(entry)
+    keys = [key for key, _ in entries if key]
+    is_object = data[: data.find(b"{") + 1].lstrip() == b"{"
+    if len(keys) != len(entries) * is_object:
+        raise msgspec.DecodeError("keys of a list, or entries of an object without keys")
+    if is_object:
+        return dict(zip(map(msgspec.json.decode, keys), (entry for _, entry in entries), strict=True))
+    return [entry for _, entry in entries]
+
+
+def may_repeat_keys(data: bytes, document: Any) -> bool:
+    """Whether an object of a JSON text may have a key twice, or one that its type lacks, which is then lost.
+
+    A lost key takes its quotation marks with it. So the document, written again, has fewer of them than the text,
+    unless the text spells some otherwise.
 
     Args:
         data: The text.
         document: What msgspec has decoded.
     """
-    keys = msgspec.json.format(data, indent=-1).count(b'":')
-    return keys != msgspec.json.encode(document).count(b'":') or _OTHERWISE.search(data) is not None
+    if b"\\" in data and rb"\u0022" in data:  # a single byte is looked for twenty times as fast
+        return True
+    return _quotes(data) != _quotes_of(document)
+
+
+def _quotes_of(document: Any) -> int:
+    """The number of quotation marks in a decoded document as JSON, which is made a block at a time."""
+    if isinstance(document, dict):
+        return _quotes_of([*document]) + _quotes_of([*document.values()])
+    parts = document if isinstance(document, list) else [document]
+    blocks = (parts[start : start + _BLOCK] for start in range(0, len(parts), _BLOCK))
+    return sum(map(_quotes, map(msgspec.json.encode, blocks)))
+
+
+def _quotes(data: bytes) -> int:
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord('"')))
 
 
 def _kept(source: Source, window: _Window, keep: tuple[str, ...]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from dstbench.readers import records
-from dstbench.readers.format import FlatState, Format, Source, StatesBuilder
+from dstbench.readers.format import FlatState, Format, SideBuilder, Source, StatesBuilder
 from dstbench.readers.jsonl_document import TurnsDocument
 from dstbench.readers.states import noting_vanishing_slots
 
@@ -39,11 +39,7 @@ def _read(source: Source, states: StatesBuilder) -> None:
     if turns is None or any(turn.gold is turn.pred for turn in turns):  # not as `Turn` says, or without a state
         records.read(source, states)
         return
-    for turn in turns:
-        at = states.turn(turn.dialogue_id, turn.turn)
-        for side, state in ((states.gold, turn.gold), (states.pred, turn.pred)):
-            if state is not msgspec.UNSET:
-                side.flat(at, state)
+    states.add(((turn.dialogue_id, turn.turn, turn.gold, turn.pred) for turn in turns), SideBuilder.flat)
 
 
 FORMAT: Final = Format(

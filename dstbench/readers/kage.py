@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from dstbench.readers.format import FlatState, Format, Source, StatesBuilder
+from dstbench.readers.format import FlatState, Format, SideBuilder, Source, StatesBuilder
 from dstbench.readers.states import noting_gaps
 
 
@@ -21,10 +21,11 @@ class KageTurn(msgspec.Struct):
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    for turn in source.objects(KageTurn, "example_id", None, "slot"):
-        at = states.turn(*source.split_key(turn.example_id, "-", "the example_id"))
-        states.pred.flat(at, turn.bs_pred_dict)
-        states.gold.flat(at, turn.bs_ref_dict)
+    turns = (
+        (*source.split_key(turn.example_id, "-", "the example_id"), turn.bs_ref_dict, turn.bs_pred_dict)
+        for turn in source.objects(KageTurn, "example_id", None, "slot")
+    )
+    states.add(turns, SideBuilder.flat)
 
 
 FORMAT: Final = Format(

@@ -9,16 +9,16 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from dstbench.readers.format import Format, Source, StatesBuilder
+from dstbench.readers.format import Format, SideBuilder, Source, StatesBuilder
 from dstbench.readers.key_names import name_record
-from dstbench.readers.shapes import AS_TEXT, are_texts
+from dstbench.readers.shapes import AS_TEXT
 from dstbench.readers.state_cells import StateCells, joined
 
 
 class Turn(msgspec.Struct):
     """One system turn."""
 
-    state: dict[str, Annotated[dict[str, Any], AS_TEXT]] | msgspec.UnsetType = msgspec.UNSET
+    state: Annotated[dict[str, dict[str, Any]], AS_TEXT] | msgspec.UnsetType = msgspec.UNSET
     response: Any = msgspec.UNSET
 
     def __post_init__(self) -> None:
@@ -49,13 +49,13 @@ def _is_flat(turn: dict[str, Any]) -> bool:
 def _read(source: Source, states: StatesBuilder) -> None:
     dialogues = source.whole(_SHAPE, "dialogue", "turn", None, "slot", "slot")
     cells, states.pred.join = StateCells(), joined
-    for dialogue, turns in dialogues.items():
-        for number, turn in enumerate(turns):
-            at = states.turn(dialogue, number)
-            if turn.state is not msgspec.UNSET and are_texts(turn.state.values()):
-                states.pred.nested(at, turn.state)
-            elif turn.state is not msgspec.UNSET:
-                states.pred.state(at, cells.checked(source, turn.state, dialogue=dialogue, turn=number))
+    turns = [
+        (name, number, msgspec.UNSET, turn.state)
+        for name, turns in dialogues.items()
+        for number, turn in enumerate(turns)
+    ]
+    checked = cells.turns(source, turns)
+    states.add(checked, SideBuilder.nested if checked is turns else SideBuilder.state)
     if not states.pred.present and dialogues:
         hint = "systems without a state tracker cannot be scored"
         raise source.error("no turn has a state: the file holds responses only", hint)

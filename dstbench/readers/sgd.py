@@ -11,8 +11,9 @@ Gold and predictions have the same shape, so both sides are read: a file named a
 predictions. A file is a list of dialogues, or a dictionary of them by id.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
-from itertools import compress
+from itertools import count
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -27,6 +28,7 @@ from dstbench.readers.source import Source, T
 from dstbench.schema.core import BETWEEN
 
 _USER: Final = "USER"
+_USERS: Final = frozenset({"USER", "User", "user"})
 _Speaker: TypeAlias = Literal["USER", "SYSTEM", "User", "System", "user", "system"]
 
 
@@ -50,10 +52,6 @@ class Turn(msgspec.Struct):
 
     speaker: _Speaker
     frames: list[Frame]
-
-    def __post_init__(self) -> None:
-        if self.speaker.upper() == _USER and any(frame.state is msgspec.UNSET for frame in self.frames):
-            raise ValueError("a user turn whose frame has no `state`")
 
 
 class Dialogue(msgspec.Struct):
@@ -89,29 +87,33 @@ def _sniff(source: Source) -> bool:
 
 def _read(source: Source, states: StatesBuilder) -> None:
     states.either = states.has_frames = True
-    numbered: dict[tuple[str, bytes], int] = {}  # distinct frames
-    others: list[Turn] = []
+    file = archives.unpacked_name(source.path.name)
+    numbered: defaultdict[tuple[str, bytes], int] = defaultdict(count().__next__)  # distinct frames
+    others: list[Any] = []
     for position, dialogue in enumerate(_dialogues(source, Dialogue)):
-        states.places.append((dialogue.dialogue_id, archives.unpacked_name(source.path.name), position))
-        users = [turn.speaker.upper() == _USER for turn in dialogue.turns]
-        others += [turn for turn, is_user in zip(dialogue.turns, users, strict=True) if turn.frames and not is_user]
-        for number, turn in enumerate(compress(dialogue.turns, users)):
-            at = states.turn(dialogue.dialogue_id, number)
-            frames = [
-                (frame.service, text_of(frame.state)) for frame in turn.frames if frame.state is not msgspec.UNSET
-            ]
-            numbers = [numbered.setdefault(frame, len(numbered)) for frame in frames]
-            states.gold.parted(at, numbers)
-            states.pred.parted(at, numbers)
-    check((f.state for turn in others for f in turn.frames if f.state is not msgspec.UNSET), State)
-    contents = parts_of([text for _, text in numbered], State)
-    for (service, _), state in zip(numbered, contents, strict=True):
+        states.places.append((dialogue.dialogue_id, file, position))
+        number = 0
+        for turn in dialogue.turns:
+            contents = [frame.state for frame in turn.frames]
+            if turn.speaker not in _USERS:
+                others += contents
+                continue
+            if msgspec.UNSET in contents:
+                what = "a user turn whose frame has no state"
+                raise source.misshapen(what, dialogue=dialogue.dialogue_id, turn=number)
+            numbers = [numbered[frame.service, text_of(frame.state)] for frame in turn.frames]
+            states.gold.parted(states.turn(dialogue.dialogue_id, number), numbers)
+            number += 1
+    check((state for state in others if state is not msgspec.UNSET), State)
+    firsts: list[str] = []
+    for (service, _), state in zip(numbered, parts_of([text for _, text in numbered], State), strict=True):
         slots = [slot if "-" in slot else f"{service}-{slot}" for slot, value in state.slot_values.items() if value]
         values = [value for value in state.slot_values.values() if value]
         frame = frame_value(state.active_intent, state.requested_slots)
         slots.append(frame_slot(service))
         states.gold.part(slots, [*map(BETWEEN.join, values), frame])
-        states.pred.part(slots, [*(value[0] for value in values), frame])
+        firsts += [*(value[0] for value in values), frame]
+    states.pred = states.gold.with_values(firsts)
 
 
 def _dialogues(source: Source, shape: type[T]) -> Iterator[T]:

@@ -6,7 +6,9 @@ in a shape is not decoded with the file; `state_texts` splits the states of all 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import io
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import reduce
 from operator import or_
 from types import UnionType
@@ -28,11 +30,13 @@ AS_TEXT: Final = "as text"
 #: A state {slot: value}.
 FlatState: TypeAlias = Annotated[dict[str, str], AS_TEXT]
 #: A state {domain: {slot: value}}.
-NestedState: TypeAlias = dict[str, FlatState]
+NestedState: TypeAlias = Annotated[dict[str, dict[str, str]], AS_TEXT]
 #: A state [``domain-slot-value``].
 PairsState: TypeAlias = Annotated[list[str], AS_TEXT]
 
 _UNIONS: Final = (UnionType, Union)  # the second, if a part is marked
+#: Entries that show which keys objects have.
+FEW: Final = 20
 _MOST_KEYS: Final = 100  # with more, the keys of an object are no names of fields
 #: What msgspec calls a type, and what our messages call it.
 _TYPES: Final = {
@@ -53,13 +57,8 @@ def with_texts(shape: Any, samples: Iterable[Any]) -> Any:
     Args:
         shape: A type, in msgspec's sense.
         samples: Some decoded values of this place in the file, which show the other keys.
-
-    Raises:
-        Unusual: There is no such shape.
     """
     origin, inner = get_origin(shape), get_args(shape)
-    if shape is float:  # may be longer when it is written again
-        raise Unusual
     if origin is Annotated:
         return msgspec.Raw if AS_TEXT in inner else shape
     if origin in _UNIONS:
@@ -77,14 +76,14 @@ def with_texts(shape: Any, samples: Iterable[Any]) -> Any:
 
 
 def _struct_with_texts(shape: type[msgspec.Struct], samples: list[dict[str, Any]]) -> type[msgspec.Struct]:
-    known = {field.encode_name: field for field in msgspec.structs.fields(shape)}
+    own = {field.encode_name: field for field in msgspec.structs.fields(shape)}
     fields: list[Any] = []
-    for key, field in known.items():
+    for key, field in own.items():
         kind = with_texts(field.type, [s[key] for s in samples if key in s])
         options = {name: getattr(field, name) for name in ("default", "default_factory")}
         fields.append((field.name, kind, msgspec.field(name=key, **options)))
     others = [] if shape.__struct_config__.forbid_unknown_fields else dict.fromkeys(key for s in samples for key in s)
-    for number, key in enumerate(key for key in others if key not in known):
+    for number, key in enumerate(key for key in others if key not in own):
         if number < _MOST_KEYS:
             fields.append((f"_other{number}", Any, msgspec.field(name=key, default=msgspec.UNSET)))
     try:
@@ -93,41 +92,24 @@ def _struct_with_texts(shape: type[msgspec.Struct], samples: list[dict[str, Any]
         return shape
 
 
-def decode_whole(data: bytes, shape: Any) -> Any:
+def decode_whole(data: bytes, shape: Any, *, lines: bool = False) -> Any:
     """A document as this type, of which no key is lost.
 
     Args:
-        data: Valid JSON without space between tokens.
-        shape: A type that keeps all keys; floats that it does not name become ``msgspec.Raw``.
+        data: JSON, or JSON Lines.
+        shape: A type that keeps all keys; of JSON Lines, that of their list.
+        lines: Whether it is JSON Lines.
 
     Raises:
         Unusual: An object may have a key twice, or a key that its type does not have.
         msgspec.DecodeError: The document is of another type.
     """
-    document = msgspec.json.Decoder(shape, float_hook=_as_written).decode(data)
-    # Written again, floats are as they were, and nothing else is longer than before. So a lost key makes it shorter.
-    if _encoded_size(document) != len(data) and may_repeat_keys(data, document):
+    decode = msgspec.json.Decoder(get_args(shape)[0] if lines else shape).decode
+    # Not `decode_lines`: it takes two values in a line for two, and one over two lines for one.
+    document = [decode(line) for line in io.BytesIO(data) if not line.isspace()] if lines else decode(data)
+    if may_repeat_keys(data, document):
         raise Unusual
     return document
-
-
-def _as_written(number: str) -> msgspec.Raw:
-    return msgspec.Raw(number.encode())
-
-
-def _encoded_size(document: Any) -> int:
-    """The number of bytes of a document as JSON without space; entry by entry, which takes less memory."""
-    encode = msgspec.json.encode
-    if isinstance(document, dict):
-        return len(encode([*document])) + len(document) + sum(map(len, map(encode, document.values())))
-    if isinstance(document, list):
-        return 1 + max(len(document), 1) + sum(map(len, map(encode, document)))
-    return len(encode(document))
-
-
-def are_texts(states: Iterable[Any]) -> bool:
-    """Whether states, or their parts, are texts."""
-    return all(isinstance(state, msgspec.Raw) for state in states)
 
 
 def text_of(part: Any) -> bytes:
@@ -137,10 +119,10 @@ def text_of(part: Any) -> bytes:
 
 def check(parts: Iterable[Any], shape: Any) -> None:
     """Check parts of a file that are not read, which may be texts: `Unusual` if one is not of this type."""
-    parts_of({text_of(part) for part in parts}, shape)
+    parts_of([*{text_of(part) for part in parts}], shape)
 
 
-def parts_of(texts: Iterable[bytes], shape: type[T]) -> list[T]:
+def parts_of(texts: Sequence[bytes], shape: type[T]) -> list[T]:
     """Parts of states, decoded.
 
     Raises:
@@ -148,17 +130,15 @@ def parts_of(texts: Iterable[bytes], shape: type[T]) -> list[T]:
     """
     data = b"[%b]" % b",".join(texts)
     try:
+        with suppress(Unusual):  # of keys that the first texts do not have, too
+            samples = [msgspec.json.decode(text) for text in texts[:FEW]]
+            return decode_whole(data, with_texts(list[shape], [samples]))  # type: ignore[valid-type,no-any-return] # a type made at run time
         content = msgspec.json.decode(data)
         if not may_repeat_keys(data, content):
-            return msgspec.convert(content, list[shape])  # type: ignore[valid-type] # a type made at run time
+            return msgspec.convert(content, list[shape])  # type: ignore[valid-type] # likewise
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass
     raise Unusual
-
-
-def decoded(state: T) -> T:
-    """A state that may be a text, decoded."""
-    return msgspec.json.decode(state) if isinstance(state, msgspec.Raw) else state
 
 
 def first_misfit(value: Any, shape: Any, reason: str, path: tuple[Any, ...] = ()) -> tuple[tuple[Any, ...], Any, str]:

@@ -12,10 +12,12 @@ of MultiWOZ.
 import math
 import re
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
-from dstbench.readers.format import Format, PairsState, Source, StatesBuilder
-from dstbench.readers.shapes import decoded
+import msgspec
+
+from dstbench.readers.format import Format, PairsState, SideBuilder, Source, StatesBuilder
+from dstbench.readers.shapes import text_of
 
 _SHAPE: Final = dict[str, tuple[PairsState, PairsState]]
 _TOO_GOOD: Final = 0.99  # share of right turns from which a run is suspected
@@ -30,19 +32,20 @@ def _sniff(source: Source) -> bool:
     return any(_KEY.fullmatch(key) and isinstance(value, list) and len(value) == 2 for key, value in head)
 
 
+def _pairs(state: Any) -> set[str]:
+    return {*msgspec.json.decode(text_of(state))}
+
+
 def _read(source: Source, states: StatesBuilder) -> None:
     turns = source.whole(_SHAPE, "dialogue")
-    wrong = (1 for pred, gold in turns.values() if pred != gold and {*decoded(pred)} != {*decoded(gold)})
+    wrong = (1 for pred, gold in turns.values() if pred != gold and _pairs(pred) != _pairs(gold))
     most = len(turns) - math.ceil(_TOO_GOOD * len(turns))
     if len(turns) >= _ENOUGH and (wrong_turns := sum(islice(wrong, most + 1))) <= most:
         states.note(
             f"{len(turns) - wrong_turns:,} of {len(turns):,} turns are right: was this run given the gold states? "
             "(what --eval_all leaves on disk was)"
         )
-    for key, (pred, gold) in turns.items():
-        at = states.turn(*source.split_key(key, "_"))
-        states.pred.pairs(at, pred)
-        states.gold.pairs(at, gold)
+    states.add(((*source.split_key(key, "_"), gold, pred) for key, (pred, gold) in turns.items()), SideBuilder.pairs)
 
 
 FORMAT: Final = Format(

@@ -15,18 +15,17 @@ import msgspec
 from dstbench.conventions.slots import OWN_ID
 from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io.files import File
-from dstbench.readers.json_stream import items, may_repeat_keys
+from dstbench.readers.json_stream import first_entries, items, may_repeat_keys
 from dstbench.readers.options import Keys
-from dstbench.readers.shapes import Unusual, decode_whole, first_misfit, with_texts
+from dstbench.readers.shapes import FEW, Unusual, decode_whole, first_misfit, with_texts
 from dstbench.readers.wrappers import keys_around, values
 
 T = TypeVar("T")
 Kind = Literal["json", "jsonl", "tsv", "text"]
 _ANYTHING: Final = re.compile(rb"\S")
-_FEW: Final = 20  # entries that show which keys objects have
 _SAMPLE: Final = 200  # entries of a document; no format needs more to be recognised
 # What is kept of the content, in its forms.
-_DECODED: Final = frozenset({"raw", "text", "entries", "sample", "json", "kind", "around", "_typed"})
+_DECODED: Final = frozenset({"raw", "text", "sample", "json", "kind", "around", "_typed"})
 _NOT_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -72,14 +71,12 @@ class Source(File):
     def parts(self) -> list[Self]:
         """Sources of what stands under the keys of a wrapper (see `around`): `inside` leads there."""
         parts = []
+        members = self._by_key(self.raw) if self.around else {}
         for key in self.around:
             part = type(self)(self.path)
             part.__dict__ |= {name: self.__dict__[name] for name in self.__dict__.keys() - _DECODED}
-            part.inside, part.beside = (
-                (*self.inside, key),
-                (*self.beside, *(name for name in self.entries if name != key)),
-            )
-            part.raw = self._under(key, self.raw)
+            part.inside, part.beside = (*self.inside, key), (*self.beside, *(name for name in members if name != key))
+            part.raw = bytes(members[key])
             parts.append(part)
         return parts
 
@@ -105,16 +102,19 @@ class Source(File):
         if not data or data.isspace():
             raise self.error("the file is empty", "did the run that wrote it finish?")
         for key in self.inside:
-            data = self._under(key, data)
+            data = bytes(self._by_key(data)[key])
         return data
 
-    def _under(self, key: str, data: bytes) -> bytes:
-        """What stands under a key of a JSON object, which has no key twice."""
-        data = msgspec.json.format(data, indent=-1)
-        members = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-        if len(msgspec.json.encode(members)) != len(data):  # as in `_decode`
+    def _by_key(self, data: bytes) -> dict[str, msgspec.Raw]:
+        """What stands under the keys of a JSON object, which has no key twice."""
+        try:
+            members = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        except _NOT_JSON:
+            self._decode(data)  # says what is wrong
+            raise
+        if may_repeat_keys(data, members):  # as in `_decode`
             json.loads(data, object_pairs_hook=self.refuse_repeated_keys)
-        return bytes(members[key])
+        return members
 
     def stream(self) -> BinaryIO:
         """The content, to be read piece by piece."""
@@ -144,7 +144,7 @@ class Source(File):
             return "json"
         end = text.find(b"\n")
         if end < 0 or not _ANYTHING.search(text, end):
-            return "jsonl" if "dialogue_id" in self.entries else "json"
+            return "jsonl" if "dialogue_id" in self.sample else "json"
         try:
             msgspec.json.decode(text[:end])
         except _NOT_JSON:
@@ -162,28 +162,11 @@ class Source(File):
             raise self.error(what, "save the file as UTF-8 (iconv -f LATIN1 -t UTF-8)") from None
 
     @cached_property
-    def entries(self) -> Any:
-        """The JSON document, whose entries are not decoded yet (``msgspec.Raw``) if it is an object or a list.
-
-        Raises:
-            DstbenchError: As `json`, but a repeated key is not noticed.
-        """
-        if "json" in self.__dict__:
-            return self.json
-        try:
-            return msgspec.json.decode(self.raw, type=dict[str, msgspec.Raw] | list[msgspec.Raw])
-        except _NOT_JSON:  # `json` says what is wrong, if anything is
-            return self.json
-
-    @cached_property
     def sample(self) -> Any:
         """The JSON document with its first entries only: enough to recognise a format."""
-        entries = self.entries
         try:
-            if isinstance(entries, dict):
-                return {key: _decoded(entry) for key, entry in islice(entries.items(), _SAMPLE)}
-            return [_decoded(entry) for entry in entries[:_SAMPLE]] if isinstance(entries, list) else entries
-        except _NOT_JSON:
+            return first_entries(self.raw, _SAMPLE)
+        except _NOT_JSON:  # `json` says what is wrong, if anything is
             return self.json
 
     @cached_property
@@ -221,17 +204,15 @@ class Source(File):
         return had_texts
 
     def _decode_typed(self, shape: Any, *, exact: bool) -> Any:
+        lines = self.kind == "jsonl"
+        samples: list[Any] = []
         try:
-            if self.kind == "jsonl":
-                samples: Any = [] if exact else [item for _, item in islice(self.json_lines(), _FEW)]
-                # Not `decode_lines`: it takes two values in a line for two, and one over two lines for one.
-                one_value = msgspec.json.Decoder(msgspec.Raw).decode
-                data = b"[%b]" % b",".join(one_value(line) for line in io.BytesIO(self.raw) if line.strip())
-            else:
-                sample, data = self.sample, self.raw
-                samples = dict(islice(sample.items(), _FEW)) if isinstance(sample, dict) else sample[:_FEW]
-            data = msgspec.json.format(data, indent=-1)
-            return decode_whole(data, with_texts(shape, [] if exact else [samples]))
+            if lines and not exact:
+                samples = [[item for _, item in islice(self.json_lines(), FEW)]]
+            elif not exact:
+                sample = self.sample
+                samples = [dict(islice(sample.items(), FEW)) if isinstance(sample, dict) else sample[:FEW]]
+            return decode_whole(self.raw, with_texts(shape, samples), lines=lines)
         except (*_NOT_JSON, Unusual):
             return None
 
@@ -379,7 +360,3 @@ class Source(File):
             hint = "the same dialogue, turn or slot is there twice; keep one"
             raise self.error(f"the key {again!r} twice in one object", hint)
         return document
-
-
-def _decoded(entry: Any) -> Any:
-    return msgspec.json.decode(entry) if isinstance(entry, msgspec.Raw) else entry

@@ -14,7 +14,7 @@ The preprocessed MultiWOZ holds gold only, with the conventions of `tsv`.
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import polars as pl
@@ -59,15 +59,13 @@ def _sniff(source: Source, *, wrong_only: bool) -> bool:
 
 def _is_partial(source: Source) -> bool:
     """Whether turns lack slots, or every slot that is there is wrong."""
-    if (typed := source.typed(_SHAPE)) is not None:
-        if len({names - {_TEXT} for names in set(map(frozenset, typed.values()))}) > 1:
-            return True
-        return all(cell.pred != cell.gt for turn in typed.values() for cell in turn.values() if isinstance(cell, Cell))
-    turns = source.json
-    states = [turn for turn in turns.values() if isinstance(turn, dict)]
-    if len({names - {_TEXT} for names in set(map(frozenset, states))}) > 1:
+    turns: Any = source.typed(_SHAPE)
+    if turns is None:
+        items = ((key, turn.items()) for key, turn in source.json.items() if isinstance(turn, dict))
+        turns = {key: {slot: Cell(**cell) if _is_cell(cell) else cell for slot, cell in turn} for key, turn in items}
+    if len({names - {_TEXT} for names in set(map(frozenset, turns.values()))}) > 1:
         return True
-    return all(cell["pred"] != cell["gt"] for turn in states for cell in turn.values() if _is_cell(cell))
+    return all(cell.pred != cell.gt for turn in turns.values() for cell in turn.values() if isinstance(cell, Cell))
 
 
 def _turns(source: Source) -> Iterator[tuple[str, str, dict[str, Cell]]]:

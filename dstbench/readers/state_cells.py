@@ -19,6 +19,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
+import msgspec
+
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.readers.builder import Pairs, split_triple
 from dstbench.readers.key_names import says_its_side, turn_in
@@ -29,6 +31,9 @@ from dstbench.schema.core import BETWEEN
 
 #: A state: slots and values, in which a slot may come twice if they are pairs.
 State: TypeAlias = dict[str, str] | Pairs
+
+#: (dialogue, turn, gold, pred); the states are cells of a file, ``msgspec.UNSET`` where the turn has none.
+Turn: TypeAlias = tuple[str, int, Any, Any]
 
 #: What a state may look like, for hints.
 SHAPES: Final = (
@@ -102,6 +107,18 @@ class StateCells:
         elif not is_missing(cell):
             raise Misfit(f"{named(cell)}, where a state must be")
         return pairs
+
+    def turns(self, source: Source, turns: list[Turn]) -> list[Turn]:
+        """These turns, with the states of their cells; the same list if cells are texts (see `shapes`)."""
+        if any(isinstance(cell, msgspec.Raw) for turn in turns for cell in turn[2:]):
+            return turns
+
+        def state(cell: Any, name: str, number: int) -> Any:
+            return cell if cell is msgspec.UNSET else self.checked(source, cell, dialogue=name, turn=number)
+
+        return [
+            (name, number, *(state(cell, name, number) for cell in (gold, pred))) for name, number, gold, pred in turns
+        ]
 
     def checked(self, source: Source, cell: Any, **where: Any) -> State:
         """The state in a cell of a file; if it is none, an error that says where: the dialogue and the turn."""

@@ -19,8 +19,6 @@ from dstbench.schema.record import Record
 
 # Turns from which on it is noted that slots vanish, and turns of a dialogue from which on that most states are empty.
 _FEW, _FEW_OF_DIALOGUE = 50, 7
-# More than there are codes of slots.
-_SLOTS: Final = 1 << 32
 # A value that is an object or begins with a list, such as {"area": "north"} or [hotel] area north.
 _STATE_AS_VALUE: Final = r"^\s*(\{.*\}\s*$|\[.*\])"
 
@@ -147,16 +145,19 @@ def noting_gaps(cause: str) -> Callable[[States], States]:
 def noting_vanishing_slots(states: States) -> States:
     """A `Format.finish` that notes if most states lack slots of the turn before, as states of single turns do."""
     side = states.gold or states.pred
-    if side is None:
+    if side is None or side.turns.height < _FEW or not len(side.cells):
         return states
-    turns, of_row = side.sorted_turns, pl.col("at").cast(pl.Int64)
-    is_last = pl.col("dialogue").ne_missing(pl.col("dialogue").shift(-1))
-    later = turns.select("at", later=pl.when(~is_last).then(of_row.shift(-1))).sort("at")["later"]
-    slot = pl.col("slot").to_physical().cast(pl.Int64)
-    cells = side.cells.select("at", cell=of_row * _SLOTS + slot, later=later.gather(side.cells["at"]) * _SLOTS + slot)
-    before = cells.drop_nulls("later")
-    listed = before["at"].n_unique()
-    lost = before.filter(~pl.col("later").is_in(cells["cell"].implode()))["at"].n_unique()
+    turns = side.sorted_turns
+    row = turns["at"].to_numpy()
+    has_next = (turns["dialogue"] == turns["dialogue"].shift(-1)).fill_null(False).to_numpy()[:-1]
+    later = np.full(len(row), -1)
+    later[row[:-1][has_next]] = row[1:][has_next]
+    at, slot = side.cells["at"].to_numpy().astype(np.int64), side.cells["slot"].to_physical().to_numpy()
+    slot = np.cumsum(np.bincount(slot) > 0)[slot]  # numbered from 1, which makes the numbers of cells small
+    width = int(slot.max()) + 1
+    is_last = later[at] < 0
+    is_lost = ~is_last & ~np.isin(later[at] * width + slot, at * width + slot)
+    listed, lost = (np.count_nonzero(np.bincount(at[cells])) for cells in (~is_last, is_lost))
     if listed < _FEW or 2 * lost <= listed:
         return states
     what = "gold" if side is states.gold else "predicted"
@@ -181,29 +182,40 @@ def noting_doubts(states: States) -> States:
         return replace(states, complete=partial(_completed_with_doubts, states.complete))
     notes = []
     for side in [] if states.only else sides_of(states)[: 1 if states.either else None]:
-        empty = pl.Series(np.bincount(side.cells["at"].to_numpy(), minlength=side.turns.height) == 0, dtype=pl.Boolean)
-        turns = side.sorted_turns.select("dialogue", empty=empty.gather(side.sorted_turns["at"]))
-        counts = turns.group_by("dialogue", maintain_order=True).agg(
-            pl.len(), pl.col("empty").sum(), leading=pl.col("empty").cum_prod().sum()
-        )
-        vanish = (pl.col("empty") > pl.col("leading")) | (pl.col("leading") == pl.col("len"))
-        most = (pl.col("len") >= _FEW_OF_DIALOGUE) & (2 * pl.col("empty") > pl.col("len"))
-        doubted = counts.filter(vanish & most)["dialogue"]
         what = "gold" if side is states.gold else "predicted"
-        if 0 < counts.height <= 100 * len(doubted) and len(side.cells):
-            notes.append(
-                f"more than half of the {what} states of {len(doubted):,} of {counts.height:,} dialogues are empty, "
-                f"such as those of {doubted[0]}"
+        empty = np.bincount(side.cells["at"].to_numpy(), minlength=side.turns.height) == 0
+        if np.count_nonzero(empty) > _FEW_OF_DIALOGUE // 2 and len(side.cells):
+            turns = side.sorted_turns.select("dialogue", empty=pl.Series(empty)[side.sorted_turns["at"]])
+            was_listed = ~pl.col("empty").shift(1) & (pl.col("dialogue") == pl.col("dialogue").shift(1))
+            turns = turns.with_columns(vanish=pl.col("empty") & was_listed)
+            counts = turns.group_by("dialogue", maintain_order=True).agg(
+                pl.len(), pl.col("empty").sum(), pl.col("vanish").any()
             )
-        slots, values = (side.cells[name].unique().cast(pl.String) for name in ("slot", "value"))
+            vanish = pl.col("vanish") | (pl.col("empty") == pl.col("len"))
+            most = (pl.col("len") >= _FEW_OF_DIALOGUE) & (2 * pl.col("empty") > pl.col("len"))
+            doubted = counts.filter(vanish & most)["dialogue"]
+            if counts.height <= 100 * len(doubted):
+                notes.append(
+                    f"more than half of the {what} states of {len(doubted):,} of {counts.height:,} dialogues are "
+                    f"empty, such as those of {doubted[0]}"
+                )
+        slots, values = (_distinct(side.cells[name]) for name in ("slot", "value"))
         as_text = [slots.filter(slots.str.contains(r"^\s*[\[{]")), values.filter(values.str.contains(_STATE_AS_VALUE))]
-        doubted = pl.concat(as_text).sort()
-        if len(doubted):
+        texts = pl.concat(as_text).sort()
+        if len(texts):
             notes.append(
-                f"{len(doubted):,} {what} slots and values look like states or lists written as text, such as "
-                f"{shortened(doubted[0], 60)}; they are taken as they are"
+                f"{len(texts):,} {what} slots and values look like states or lists written as text, such as "
+                f"{shortened(texts[0], 60)}; they are taken as they are"
             )
     return replace(states, notes=(*states.notes, *notes)) if notes else states
+
+
+def _distinct(column: pl.Series) -> pl.Series:
+    """The distinct strings of a dictionary column."""
+    codes = column.to_physical().to_numpy()
+    last = np.full(int(codes.max(initial=0)) + 1, -1)  # this takes a fifth of the time of `unique`
+    last[codes] = np.arange(len(codes))
+    return column[last[last >= 0]].cast(pl.String)
 
 
 def name_of_all(files: Sequence[str]) -> str:

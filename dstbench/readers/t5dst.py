@@ -14,7 +14,7 @@ import msgspec
 
 from dstbench.conventions.slots import canonical_slot
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
-from dstbench.readers.format import FlatState, Format, PairsState, Source, StatesBuilder
+from dstbench.readers.format import FlatState, Format, PairsState, SideBuilder, Source, StatesBuilder
 from dstbench.readers.key_names import name_sides
 from dstbench.readers.wrappers import values
 
@@ -62,17 +62,22 @@ class _SpokenDialogue(msgspec.Struct):
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    for dialogue, content in source.whole(dict[str, Dialogue], "dialogue", None, "turn").items():
-        for turn, state in content.turns.items():
-            at = states.turn(dialogue, turn)
-            states.gold.pairs(at, state.turn_belief)
-            states.pred.pairs(at, state.pred_belief)
+    dialogues = source.whole(dict[str, Dialogue], "dialogue", None, "turn")
+    turns = (
+        (name, number, turn.turn_belief, turn.pred_belief)
+        for name, dialogue in dialogues.items()
+        for number, turn in dialogue.turns.items()
+    )
+    states.add(turns, SideBuilder.pairs)
 
 
 def _read_gold(source: Source, states: StatesBuilder) -> None:
-    for dialogue in source.objects(T5Dialogue, "dial_id", None, "turn", None, None, "slot"):
-        for number, turn in enumerate(dialogue.turns):
-            states.gold.flat(states.turn(dialogue.dial_id, number), turn.state.slot_values)
+    turns = (
+        (dialogue.dial_id, number, turn.state.slot_values, msgspec.UNSET)
+        for dialogue in source.objects(T5Dialogue, "dial_id", None, "turn", None, None, "slot")
+        for number, turn in enumerate(dialogue.turns)
+    )
+    states.add(turns, SideBuilder.flat)
 
 
 def _sniff(source: Source) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 
 from dstbench.conventions.slots import canonical_slot
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, said_in
-from dstbench.readers.format import Format, Pairs, PairsState, Source, StatesBuilder
+from dstbench.readers.format import Format, Pairs, PairsState, SideBuilder, Source, StatesBuilder
 from dstbench.readers.key_names import name_sides
 from dstbench.readers.shapes import check
 from dstbench.readers.wrappers import values
@@ -67,19 +67,26 @@ def _sniff(source: Source) -> bool:
     return any(_is_predicted(key) for turn in turns for key in turn)
 
 
-def _read(source: Source, states: StatesBuilder) -> None:
-    unread: list[Any] = []
+def _turns(source: Source, unread: list[Any]) -> Iterator[tuple[str, str, Any, Any]]:
+    """(dialogue, turn, gold, pred) of every turn; `unread` takes what it has beside these."""
+    predicted: dict[tuple[str, ...], list[str]] = {}  # by the keys of a turn
     for dialogue, turns in source.whole(_SHAPE, "dialogue", "turn").items():
         for turn, state in turns.items():
-            at = states.turn(dialogue, turn)
-            predicted = list(filter(_is_predicted, state))
-            if "turn_belief" not in state or len(predicted) != 1:
-                what = f"a turn needs turn_belief and one {_PREDICTED}* list, found {', '.join(state) or 'nothing'}"
-                raise source.error(what, dialogue=dialogue, turn=turn)
-            states.gold.pairs(at, state["turn_belief"])
-            states.pred.pairs(at, state[predicted[0]])
-            if len(state) > 2:
-                unread += [pairs for key, pairs in state.items() if key not in ("turn_belief", predicted[0])]
+            keys = tuple(state)
+            if keys not in predicted:
+                predicted[keys] = list(filter(_is_predicted, keys))
+                if "turn_belief" not in keys or len(predicted[keys]) != 1:
+                    what = f"a turn needs turn_belief and one {_PREDICTED}* list, found {', '.join(keys) or 'nothing'}"
+                    raise source.error(what, dialogue=dialogue, turn=turn)
+            key = predicted[keys][0]
+            if len(keys) > 2:
+                unread += [pairs for other, pairs in state.items() if other not in ("turn_belief", key)]
+            yield dialogue, turn, state["turn_belief"], state[key]
+
+
+def _read(source: Source, states: StatesBuilder) -> None:
+    unread: list[Any] = []
+    states.add(_turns(source, unread), SideBuilder.pairs)
     check(unread, list[str])
 
 

@@ -30,12 +30,13 @@ class Words:
     def of(strings: pl.Series) -> Words:
         """The words of a String column, in the order in which they first come."""
         # A dictionary of its own, because words in the shared one would make the codes of all other columns larger.
-        codes = strings.cast(pl.Categorical(pl.Categories.random())).to_physical()
-        first = codes.arg_unique().sort()
-        distinct = codes.gather(first).to_numpy()
-        rank = np.zeros(int(distinct.max(initial=0)) + 1, dtype=np.uint32)
-        rank[distinct] = np.arange(len(distinct), dtype=np.uint32)
-        return Words(rank[codes.to_numpy()], strings.gather(first))
+        codes = strings.cast(pl.Categorical(pl.Categories.random())).to_physical().to_numpy()
+        first = np.full(int(codes.max(initial=0)) + 1, len(codes))  # for each code: where it comes first
+        np.minimum.at(first, codes, np.arange(len(codes)))
+        order = np.argsort(first)[: np.count_nonzero(first < len(codes))]
+        rank = np.zeros(len(first), dtype=np.uint32)
+        rank[order] = np.arange(len(order), dtype=np.uint32)
+        return Words(rank[codes], strings[first[order]])
 
     def only(self, at: Numbers | slice) -> Words:
         """The strings at these indices, with only the words that occur in them, in the same order."""
@@ -46,8 +47,9 @@ class Words:
 
     def renamed(self, names: Sequence[str]) -> Words:
         """The strings with a new name for each word; several words may get the same name."""
-        new = Words.of(pl.Series(names, dtype=pl.String))
-        return Words(new.code[self.code], new.words)
+        codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
+        new = np.array([codes[name] for name in names], dtype=np.uint32)
+        return Words(new[self.code], pl.Series(list(codes), dtype=pl.String))
 
     def under(self, domains: Words, join: Callable[[str, str], str]) -> Words:
         """The strings as names of slots in these domains.
@@ -64,17 +66,17 @@ class Words:
         else:
             pairs, code = np.unique(code, return_inverse=True)
         at = np.divmod(pairs, width)
-        parts = [words.gather(pl.Series(part)) for words, part in zip((domains.words, self.words), at, strict=True)]
+        parts = [words[part] for words, part in zip((domains.words, self.words), at, strict=True)]
         names = Words.of(pl.Series([join(*pair) for pair in zip(*parts, strict=True)], dtype=pl.String))
         return Words(names.code[code], names.words)
 
     def strings(self) -> pl.Series:
         """The strings as a String column."""
-        return self.words.gather(pl.Series(self.code))
+        return self.words[self.code.astype(np.uint32, copy=False)]
 
     def column(self) -> pl.Series:
         """The strings as a dictionary column."""
-        return self.words.cast(pl.Categorical).gather(pl.Series(self.code.astype(np.uint32, copy=False)))
+        return self.words.cast(pl.Categorical)[self.code.astype(np.uint32, copy=False)]
 
 
 @dataclass(frozen=True)

@@ -239,13 +239,14 @@ def _spine(
     source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage."""
-    spine, extra = gold.sorted_turns.with_columns(predicted=True), pred.turns.clear()
+    spine = gold.sorted_turns.with_columns(predicted=True)
+    absent, extra = spine.clear(), pred.turns.clear()
     if not same_turns(gold, pred):
         predicted = pred.turns.with_columns(predicted=True)
         spine = gold.sorted_turns.join(predicted, on=_KEY, how="left", maintain_order="left")
         spine = spine.with_columns(pl.col("predicted").fill_null(False))
+        absent = spine.filter(~pl.col("predicted"))
         extra = pred.turns.join(gold.turns, on=_KEY, how="anti", maintain_order="left")
-    absent = spine.filter(~pl.col("predicted"))
     coverage = {
         "missing_turns": absent.height,
         "missing_dialogues": _dialogues_without(absent, pred),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import polars as pl
 
@@ -63,6 +65,7 @@ def _hashes_of_turns(rows: Layout) -> Hashes:
     return hashes
 
 
+@cache  # codes of the process
 def _absent() -> Codes:
     """The codes of null and of the values that mean "not in the state" in most files."""
     return np.append(to_codes(list(NOTHING)), np.uint32(ABSENT))

@@ -159,7 +159,7 @@ def lay_out(long: pl.DataFrame, view: View | None = None, *, frames: bool = Fals
         DstbenchError: The table is not sorted, a slot ends before its dialogue does, a row has no dialogue or turn, or
             there are far more turn numbers than rows (`limits.NUMBERS`).
     """
-    slot, gold, pred = all_codes(long.select("slot", "gold", "pred"))
+    slot, gold, pred = all_codes(long[["slot", "gold", "pred"]])
     if not frames and (of_frames := rows_of_frames(slot)) is not None:
         return lay_out(long.filter(~of_frames), view)
     dialogue, rows = _by_dialogue(long, slot, gold, pred)

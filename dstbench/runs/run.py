@@ -202,6 +202,8 @@ def in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:
 
 def cuts_of(table: pl.DataFrame, rows: int | None = None) -> tuple[int, ...]:
     """Where to cut a long table: see `cuts_at`."""
+    if table.height <= (rows or _ROW_GROUP):
+        return 0, table.height
     begins = table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series()
     return cuts_at(begins, table.height, rows)
 

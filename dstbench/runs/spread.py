@@ -60,8 +60,11 @@ def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataF
     turns = np.arange(spine.height)
     is_new = row_changes(spine["dialogue"])
     dialogue, first_turn = np.cumsum(is_new) - 1, np.flatnonzero(is_new)  # numbered from 0
-    listed_slots = np.concatenate([codes(side.cells["slot"]) for side in (gold, pred)])
-    slots = to_column(distinct(listed_slots)).sort()  # numbered from 1; 0: no slot
+    listed_slots = [codes(side.cells["slot"]) for side in (gold, pred)]
+    slots = to_column(distinct(np.concatenate(listed_slots))).sort()  # numbered from 1; 0: no slot
+    code_of_slot = codes(slots)
+    rank = np.zeros(int(code_of_slot.max(initial=0)) + 1, dtype=np.int64)  # from code to number
+    rank[code_of_slot] = np.arange(1, len(slots) + 1)
 
     # A group's key is width * dialogue + slot, so the order of keys is that of the table's rows. Each dialogue has a
     # group of rows without a slot (`bare`), which may be empty.
@@ -69,8 +72,8 @@ def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataF
     of_gold = np.full(gold.turns.height, -1, dtype=np.int64)
     of_gold[spine["at"].to_numpy()] = turns
     of_pred = of_gold if same_turns(gold, pred) else _turns_in_spine(pred, spine)
-    golds = _place(gold, of_gold, slots, dialogue * width)
-    preds = _place(pred, of_pred, slots, dialogue * width)
+    golds = _place(gold, of_gold, rank[listed_slots[0]], dialogue * width)
+    preds = _place(pred, of_pred, rank[listed_slots[1]], dialogue * width)
     keys = np.concatenate([golds.key, preds.key, dialogue[first_turn] * width])
     key, group = _distinct(keys, len(first_turn) * width)
     gold_group, pred_group, bare = np.split(group, np.cumsum([len(golds.key), len(preds.key)]))
@@ -103,14 +106,19 @@ def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataF
     row_without = np.arange(len(without)) + (offset[bare] - np.cumsum(count) + count)[dialogue[without]]
     turn[row_without] = without
     unpredicted = ~predicted[without]
-    marks = _marks(spine["turn"].gather(without[unpredicted]))
+    marks = _marks(spine["turn"][without[unpredicted]])
     gold_cells = shift[gold_group] + golds.turn, golds.cell, gold.cells["value"]
     pred_cells = shift[pred_group] + preds.turn, preds.cell, pred.cells["value"]
     pred_marks = row_without[unpredicted], np.arange(len(marks)), marks
-    return spine.select(pl.col("dialogue", "turn").gather(pl.Series(turn))).with_columns(
-        slot=_or_null(slots, np.repeat(key % width, size).astype(np.uint32)),
-        gold=_column(total, gold_cells),
-        pred=_column(total, pred_cells, pred_marks),
+    turn_of_row = pl.Series(turn, dtype=pl.UInt32)
+    return pl.DataFrame(
+        {
+            "dialogue": spine["dialogue"][turn_of_row],
+            "turn": spine["turn"][turn_of_row],
+            "slot": _or_null(slots, np.repeat(key % width, size).astype(np.uint32)),
+            "gold": _column(total, gold_cells),
+            "pred": _column(total, pred_cells, pred_marks),
+        }
     )
 
 
@@ -129,15 +137,19 @@ class _Placed(NamedTuple):
     key: Integers
 
 
-def _place(side: Side, in_spine: Integers, slots: pl.Series, base: Integers) -> _Placed:
-    """Place a side's cells; `in_spine`: where its turns are in the spine; `base`: the first key of each turn there."""
-    codes = slots.to_physical().to_numpy()
-    rank = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.int64)  # from code to number
-    rank[codes] = np.arange(1, len(codes) + 1)
+def _place(side: Side, in_spine: Integers, slot: Integers, base: Integers) -> _Placed:
+    """Place a side's cells.
+
+    Args:
+        side: The side.
+        in_spine: For each of its turns: where it is in the spine.
+        slot: For each of its cells: the number of its slot.
+        base: The first key of each turn in the spine.
+    """
     turn = in_spine[side.cells["at"].to_numpy()]
     cell = np.flatnonzero(turn >= 0)
     turn = turn[cell]
-    return _Placed(cell, turn, base[turn] + rank[side.cells["slot"].to_physical().to_numpy()[cell]])
+    return _Placed(cell, turn, base[turn] + slot[cell])
 
 
 def _turns_in_spine(side: Side, spine: pl.DataFrame) -> Integers:
@@ -173,4 +185,4 @@ def _column(total: int, *cells: tuple[Integers, Integers, pl.Series]) -> pl.Seri
 
 def _or_null(values: pl.Series, number: Numbers) -> pl.Series:
     """The values by number, counted from 1; null for 0."""
-    return pl.concat([pl.Series([None], dtype=values.dtype), values]).gather(pl.Series(number))
+    return pl.concat([pl.Series([None], dtype=values.dtype), values])[number]

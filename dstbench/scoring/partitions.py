@@ -126,7 +126,7 @@ def over_layouts(run: Run, function: Callable[[Part], T], *, frames: bool = Fals
 
     def make(table: pl.DataFrame) -> Part:
         table = table if derive is None else derive(table)
-        ends = table["dialogue"].gather([0, -1]).to_list() if table.height else []
+        ends = [table["dialogue"][0], table["dialogue"][-1]] if table.height else []
         return Part(states_only(table) if omits_frames else table, ends)
 
     def apply(get: Callable[[], Part]) -> tuple[list[str | None], T]:

@@ -186,15 +186,15 @@ def score_run(
         }
     )
     groups = table.select(pl.lit(run.name).alias("run"), *by, pl.col("turns", "dialogues").cast(pl.UInt32))
-    rows = groups.join(of_metrics, how="cross", maintain_order="left_right").with_columns(
-        _by_group(values).alias("value"), _by_group(errors).alias("se")
+    rows = groups.join(of_metrics, how="cross", maintain_order="left_right").hstack(
+        [_by_group(values).alias("value"), pl.Series("se", errors.ravel(), nan_to_null=True)]
     )
     _, *others = SCORES.columns
     if sums.exact is not None:
         exact = groups.select(by).join(sums.exact, on=by, how="left", maintain_order="left") if by else sums.exact
-        rows = rows.with_columns(_by_group(scores(metrics, exact)).alias("exact"))
+        rows = rows.hstack([_by_group(scores(metrics, exact)).alias("exact")])
         others.insert(others.index("se") + 1, "exact")
-    return rows.select("run", *by, *others), sums
+    return rows[["run", *by, *others]], sums
 
 
 def values_of(run: Run, metrics: Sequence[Metric], convention: Convention) -> dict[str, float | None]:

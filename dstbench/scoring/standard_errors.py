@@ -33,11 +33,11 @@ def moments_of(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
     return list(dict.fromkeys(pair for metric in metrics if not metric.is_count for pair in _pairs(metric)))
 
 
-def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl.DataFrame, Floats]:
     """The scores of metrics and their standard errors, per group, from sums and moments (`sums.Sums.table`).
 
     Returns:
-        The scores as `scores` returns them; and the errors in the same form. An error is null for counts, for undefined
+        The scores as `scores` returns them; and the errors, groups × metrics. An error is NaN for counts, for undefined
         scores, for a single dialogue, and without moments.
     """
     floats = sums.select_seq(cs.starts_with("stat:", "moment:").cast(pl.Float64))  # all in one query
@@ -67,7 +67,7 @@ def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl
             if not metric.is_count:
                 gradient = dict(zip(names, gradients[number], strict=True))
                 errors[:, number] = np.where(is_defined[number], _errors(metric, gradient, numbers, dialogues), np.nan)
-    return values, _frame(errors, values.columns).fill_nan(None)
+    return values, errors
 
 
 def _frame(rows: Floats, names: Sequence[str]) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from dstbench.errors import UsageError
 from dstbench.metrics import Metric
 from dstbench.metrics.exact_sums import from_halves, from_parts, halves, in_parts, in_steps
 from dstbench.metrics.goal_accuracy import ERRORS
-from dstbench.runs.codes import PerCode, distinct, to_strings
+from dstbench.runs.codes import PerCode, codes, distinct, to_strings
 from dstbench.runs.layout import Layout, row_changes
 from dstbench.runs.run import Run
 from dstbench.schema.core import BETWEEN, SEEN, TURNS
@@ -136,17 +136,18 @@ def sum_up(
         in_view = rows if view is None else part.layout(view, frames=frames)
         check_services(rows, convention)
         turns = group_turns(rows, in_view, needed, by, convention, hashed=fingerprint is None)
-        tables = [_sum(turns.counted, stats, by, moments)]
+        values = _values(turns.counted, stats)
+        tables = [_sum(turns.counted, values, by, moments)]
         if convention.is_fuzzy:
             exact = group_turns(rows, in_view, needed, by, convention.exact(), hashed=False)
-            tables.append(_sum(exact.counted, stats, by))
+            tables.append(_sum(exact.counted, _values(exact.counted, stats), by))
         if view == "slot":
-            tables.append(_sum(turns.scored, {}, turn_groups))
+            tables.append(_sum(turns.scored, pl.DataFrame(), turn_groups))
         return tables, {
             "fingerprint": turns.fingerprint,
             "turns": turns.scored.height,
             "dialogues": int(row_changes(turns.scored["number"].to_numpy()).sum()),
-            "most_errors": turns.counted.select_seq(stats[ERRORS].max().fill_null(0)).item() if ERRORS in stats else 0,
+            "most_errors": int(values[ERRORS].to_numpy().max(initial=0)) if ERRORS in stats else 0,
             "spelling": _count_spelling(turns.counted) if spelling else None,
             "gold_slots": part.gold_slots if with_slots else frozenset(),
             "is_multiwoz": with_slots and part.is_multiwoz,
@@ -166,23 +167,28 @@ def sum_up(
     return Sums(sums[0], sums[1] if convention.is_fuzzy else None, **facts)
 
 
-def _sum(
-    turns: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str], moments: Collection[tuple[str, str]] = ()
-) -> pl.DataFrame:
-    """The columns of `Sums.table` over turns, ratios in halves."""
+def _values(turns: pl.DataFrame, stats: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """Each statistic of each turn, Int64 or Float64; 0 where it is undefined."""
     values = turns.select_seq(**stats)  # in one thread, as each thread works on a partition of its own
-    values = values.select_seq(  # all at once, as a query takes longer to start than such a column
+    return values.with_columns_seq(  # all at once, as a query takes longer to start than such a column
         cs.float().cast(pl.Float64).fill_null(0).fill_nan(0), (~cs.float()).cast(pl.Int64).fill_null(0)
     )
-    keys = turns.select_seq(*by, "number")
+
+
+def _sum(
+    turns: pl.DataFrame, values: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, str]] = ()
+) -> pl.DataFrame:
+    """The columns of `Sums.table` over turns, of which `values` has the statistics; ratios in halves."""
+    keys = turns[[*by, "number"]]
     # Most turns stand next to others of their dialogue and group: such runs are summed first, which leaves little to
     # group by hashing. If four turns are of D1 hotel, D1 hotel, D1 train and D2 train, runs start at 0, 2 and 3.
-    changes = [row_changes(column.to_physical().to_numpy()) for column in keys if column.name != "dialogue"]
+    groups = [column for column in keys if column.name != "dialogue"]
+    changes = [row_changes(codes(column) if column.name in _NAMES else column.to_numpy()) for column in groups]
     starts = np.flatnonzero(np.logical_or.reduce(changes))
     ends = np.append(starts[1:], turns.height)[: len(starts)] - 1
     sums = {"turns": np.diff(ends, prepend=-1)}
-    for name in stats:
-        column = values[name]
+    for column in values:
+        name = column.name
         if column.dtype.is_float():
             for half, part in zip(_HALVES, halves(_ratios(name, column)), strict=True):
                 sums[half + name] = _sum_runs(part, ends)

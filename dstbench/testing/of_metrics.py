@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -28,7 +29,23 @@ from dstbench.testing.laws import (
     tried,
 )
 
-Law: TypeAlias = Callable[[Sequence[Metric], States, np.random.Generator], None]
+
+@dataclass(frozen=True)
+class Scored:
+    """Metrics and a corpus on which they are tried; each group's scores are computed once, for all laws."""
+
+    metrics: Sequence[Metric]
+    states: States
+    _rows: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+    def rows(self, by: str = "run") -> pl.DataFrame:
+        """The scores, sorted by group and metric."""
+        if by not in self._rows:
+            self._rows[by] = _rows(self.metrics, self.states, by)
+        return self._rows[by]
+
+
+Law: TypeAlias = Callable[[Scored, np.random.Generator], None]
 
 #: What scores are grouped by where a law is about any group.
 _GROUPS: Final = ("dialogue", "turn", "domain", "slot")
@@ -65,23 +82,31 @@ def try_metric(metric: Metric | type[Metric], *, corpora: int = 30, seed: int = 
         return [first]
     made = metric() if isinstance(metric, type) else metric
     written = tried("its notation and its signature can be read back", lambda: can_be_read_back(made))
-    outcomes = [first, written, *(_tried(law, text, made, corpora, seed) for text, law in LAWS.items())]
+    # The small corpora first.
+    sizes = [1 + number // 6 for number in range(corpora)]
+    drawn = [random_states(np.random.default_rng([seed, at]), most, most + 1) for at, most in enumerate(sizes)]
+    scored = [Scored([made], states) for states in drawn]
+    outcomes = [first, written, *(_tried(law, text, scored, seed) for text, law in LAWS.items())]
     return outcomes if any(outcome.fault for outcome in outcomes) else [*outcomes, _of_perfect(made, corpora, seed)]
 
 
-def _tried(law: Law, text: str, metric: Metric, corpora: int, seed: int) -> Outcome:
-    """The outcome of a law on random corpora, the small ones first."""
-    for number in range(corpora):
-        most = 1 + number // 6
-        states = random_states(np.random.default_rng([seed, number]), most, most + 1)
+def _tried(law: Law, text: str, corpora: Sequence[Scored], seed: int) -> Outcome:
+    """The outcome of a law on corpora: of the first that breaks it, made small."""
+    for number, scored in enumerate(corpora):
+        if _fault(law, scored, [seed, number]):
+            break
+    else:
+        return Outcome(text)
 
-        def fault(states: States, number: int = number) -> str | None:
-            return fault_in(lambda: law([metric], states, np.random.default_rng([seed, number])))
+    def fault(states: States) -> str | None:
+        return _fault(law, Scored(scored.metrics, states), [seed, number])
 
-        if fault(states):
-            states = smallest(states, lambda fewer: fault(fewer) is not None)
-            return Outcome(text, fault(states), tuple(as_lines(states)))
-    return Outcome(text)
+    states = smallest(scored.states, lambda fewer: fault(fewer) is not None)
+    return Outcome(text, fault(states), tuple(as_lines(states)))
+
+
+def _fault(law: Law, scored: Scored, seed: Sequence[int]) -> str | None:
+    return fault_in(lambda: law(scored, np.random.default_rng(seed)))
 
 
 def _of_perfect(metric: Metric, corpora: int, seed: int) -> Outcome:
@@ -114,39 +139,38 @@ def can_be_read_back(metric: Metric) -> None:
         raise BrokenLawError(f"{read}: a plus joins the signatures of several metrics")
 
 
-def order_changes_nothing(metrics: Sequence[Metric], states: States, rng: np.random.Generator) -> None:
+def order_changes_nothing(scored: Scored, rng: np.random.Generator) -> None:
     """Dialogues, turns and slots may stand in any order."""
 
     def shuffled(state: dict[str, str]) -> dict[str, str]:
         slots = list(state)
         return {slots[at]: state[slots[at]] for at in rng.permutation(len(slots))}
 
-    mixed = [{**state, "gold": shuffled(state["gold"]), "pred": shuffled(state["pred"])} for state in states]
+    mixed = [{**state, "gold": shuffled(state["gold"]), "pred": shuffled(state["pred"])} for state in scored.states]
     mixed = [mixed[at] for at in rng.permutation(len(mixed))]
-    _assert_same(_rows(metrics, states), _rows(metrics, mixed), "in this order and in another")
+    _assert_same(scored.rows(), _rows(scored.metrics, mixed), "in this order and in another")
 
 
-def parts_add_up(metrics: Sequence[Metric], states: States, rng: np.random.Generator) -> None:
+def parts_add_up(scored: Scored, rng: np.random.Generator) -> None:
     """The sums of parts of a corpus add up to those of the whole: so any number of threads gives the same score."""
-    rows = _rows(metrics, states)
-    summed = [metric.resolve(slot_total((), is_multiwoz=True)) for metric in metrics]
+    summed = [metric.resolve(slot_total((), is_multiwoz=True)) for metric in scored.metrics]
     stats = {f"stat:{name}": stat for metric in summed for name, stat in stats_of(metric).items()}
-    names = sorted({state["dialogue_id"] for state in states})
+    names = sorted({state["dialogue_id"] for state in scored.states})
     part = dict(zip(names, rng.integers(3, size=len(names)), strict=True))
-    parts = [[state for state in states if part[state["dialogue_id"]] == number] for number in range(3)]
+    parts = [[state for state in scored.states if part[state["dialogue_id"]] == number] for number in range(3)]
     sums = pl.concat([turns(one).select(in_parts(stat).sum().alias(name) for name, stat in stats.items())
                       for one in parts if one]).sum()  # fmt: skip
     values = scores(summed, sums.select(from_parts(pl.all()))).row(0)
     for metric, value in zip(summed, values, strict=True):
-        whole = rows.filter(metric=str(metric))["value"].item()
+        whole = scored.rows().filter(metric=str(metric))["value"].item()
         if repr(value) != repr(whole):  # NaN breaks another law
             raise BrokenLawError(f"{metric} is {whole} of the whole, and {value} of the sums of its parts")
 
 
-def undefined_is_null(metrics: Sequence[Metric], states: States, rng: np.random.Generator) -> None:
+def undefined_is_null(scored: Scored, rng: np.random.Generator) -> None:
     """A value that cannot be computed is null, in any group; a standard error, too."""
     for by in ("run", rng.choice(_GROUPS)):
-        rows = _rows(metrics, states, by)
+        rows = scored.rows(by)
         for column in ("value", "se"):
             odd = rows.filter(~pl.col(column).is_finite())
             if odd.height:
@@ -154,22 +178,22 @@ def undefined_is_null(metrics: Sequence[Metric], states: States, rng: np.random.
                 raise BrokenLawError(f"{odd['metric'][0]} {what} {odd[column][0]}{_group(odd, by)}, not null")
 
 
-def shares_are_in_range(metrics: Sequence[Metric], states: States, rng: np.random.Generator) -> None:
+def shares_are_in_range(scored: Scored, rng: np.random.Generator) -> None:
     """The value of a share is from 0 to 1 (tables show it in percent); a count has ``is_count = True``."""
     for by in ("run", rng.choice(_GROUPS)):
-        rows = _rows(metrics, states, by).filter(pl.col("unit") == "share")
+        rows = scored.rows(by).filter(pl.col("unit") == "share")
         odd = rows.filter(pl.col("value").is_finite() & ~pl.col("value").is_between(0, 1))
         if odd.height:
             hint = "if it is no share, say is_count = True"
             raise BrokenLawError(f"{odd['metric'][0]} is {odd['value'][0]}{_group(odd, by)}; {hint}")
 
 
-def twice_is_the_same(metrics: Sequence[Metric], states: States, _: np.random.Generator) -> None:
+def twice_is_the_same(scored: Scored, _: np.random.Generator) -> None:
     """If every dialogue is there twice, a share stays, and a count doubles: standard errors rest on it."""
-    again = [{**state, "dialogue_id": f"MUL9{state['dialogue_id'][3:]}"} for state in states]
+    again = [{**state, "dialogue_id": f"MUL9{state['dialogue_id'][3:]}"} for state in scored.states]
     factor = pl.when(pl.col("unit") == "count").then(2.0).otherwise(1.0)
-    once = _rows(metrics, states).with_columns(value=pl.col("value") * factor)
-    _assert_same(once, _rows(metrics, [*states, *again]), "of the dialogues, and of all of them twice,")
+    once = scored.rows().with_columns(value=pl.col("value") * factor)
+    _assert_same(once, _rows(scored.metrics, [*scored.states, *again]), "of the dialogues, and of all of them twice,")
 
 
 #: What each law says, and the law.

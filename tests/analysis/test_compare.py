@@ -95,6 +95,7 @@ def test_resamples_drawn_and_scored_by_hand() -> None:
         swapped.append((score([a for a, _ in pairs]), score([b for _, b in pairs])))
 
     whole = score([one[name] for name in names]), score([other[name] for name in names])
+    alone = [(score([one[n]]), score([other[n]])) for n in names]
     left_out = [[score([run[n] for n in names if n != out]) for out in names] for run in (one, other)]
     for metric, row in by_metric(found.differences).items():
         gap = whole[0][metric] - whole[1][metric]
@@ -105,7 +106,7 @@ def test_resamples_drawn_and_scored_by_hand() -> None:
         assert (row["low"], row["high"]) == pytest.approx(tuple(np.quantile(gaps, [0.025, 0.975])))
         assert row["p"] == pytest.approx((1 + extreme) / (1 + times))
         assert row["detectable"] == pytest.approx(2.8 * np.std(gaps, ddof=1))
-        of_dialogues = [(score([one[n]])[metric], score([other[n]])[metric]) for n in names]
+        of_dialogues = [(a[metric], b[metric]) for a, b in alone]
         defined = [(a, b) for a, b in of_dialogues if a is not None and b is not None]
         assert row["wins"] == sum(a > b + 1e-9 for a, b in defined)
         assert row["losses"] == sum(b > a + 1e-9 for a, b in defined)

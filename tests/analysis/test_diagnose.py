@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import dstbench
 import dstbench.runs.run as runs
+from dstbench.analysis.diagnose import Diagnosis
 from dstbench.conventions.convention import Convention
 from dstbench.demo import synthetic
 from dstbench.runs.open import open_runs
@@ -32,7 +33,11 @@ def by_dialogue(states: States) -> dict[str, list[oracle.Turn]]:
 
 def classes(data: Any, **options: Any) -> dict[tuple[str | None, str], int]:
     """(slot, class) to how often it occurs."""
-    rows = dstbench.diagnose(data, **options).errors_by_slot.filter(pl.col("n") > 0)
+    return classes_in(dstbench.diagnose(data, **options))
+
+
+def classes_in(found: Diagnosis) -> dict[tuple[str | None, str], int]:
+    rows = found.errors_by_slot.filter(pl.col("n") > 0)
     return {(slot, name): n for slot, name, n in rows.select("slot", "class", "n").iter_rows()}
 
 
@@ -166,9 +171,12 @@ def test_what_a_matcher_accepts_is_right_here_too() -> None:
 
 def timed(data: Any, **options: Any) -> dict[str | None, list[int]]:
     """Slot to how often it is missed, late, over-predicted, early."""
-    rows = dstbench.diagnose(data, **options).timing_by_slot
-    found = {slot: n for slot, *n in rows.select("slot", "missed", "late", "over", "early").iter_rows()}
-    return {slot: n for slot, n in found.items() if n[0] or n[2]}
+    return timing_in(dstbench.diagnose(data, **options))
+
+
+def timing_in(found: Diagnosis) -> dict[str | None, list[int]]:
+    rows = found.timing_by_slot.select("slot", "missed", "late", "over", "early")
+    return {slot: n for slot, *n in rows.iter_rows() if n[0] or n[2]}
 
 
 @pytest.mark.parametrize(
@@ -212,24 +220,18 @@ def test_a_turn_without_a_prediction_is_not_early() -> None:
 
 
 @given(corpora())
-def test_classes_by_plain_loops(states: States) -> None:
-    assert classes(states) == oracle.error_classes(oracle.turns(states))
-
-
-@given(corpora())
-def test_timing_by_plain_loops(states: States) -> None:
-    assert timed(states) == oracle.timing(oracle.turns(states))
-
-
-@given(corpora())
-def test_timing_by_plain_loops_where_a_matcher_decides(states: States) -> None:
-    """Three letters of five suffice: north matches south, and no other value."""
+def test_classes_and_timing_by_plain_loops(states: States) -> None:
+    """Also where a matcher decides: three letters of five suffice, so north matches south, and no other value."""
+    runs, ts = dstbench.open_runs(states), oracle.turns(states)
+    found = dstbench.diagnose(runs)
+    assert classes_in(found) == oracle.error_classes(ts)
+    assert timing_in(found) == oracle.timing(ts)
     fuzzy = dstbench.profile("verbatim", match="levenshtein:least=0.55", fuzzy="all")
 
     def similar(one: str, other: str) -> bool:
         return one == other or {one, other} == {"north", "south"}
 
-    assert timed(states, profile=fuzzy) == oracle.timing(oracle.turns(states), similar)
+    assert timed(runs, profile=fuzzy) == oracle.timing(ts, similar)
 
 
 @given(corpora())
@@ -270,7 +272,8 @@ def test_a_last_turn_without_a_prediction_is_one_more_wrong_slot() -> None:
 @given(corpora())
 @settings(max_examples=20)
 def test_histograms_add_up_to_the_dialogues(states: States) -> None:
-    found, dialogues = dstbench.diagnose(states), dstbench.traits(states).dialogues
+    runs = dstbench.open_runs(states)
+    found, dialogues = dstbench.diagnose(runs), dstbench.traits(runs).dialogues
     failing = dialogues.filter("ends_wrong")
     counted = failing.group_by("first_failure_bin").len().sort("first_failure_bin").rows()
     shown = found.first_failures.filter(pl.col("dialogues") > 0).select("bin", "dialogues").rows()
@@ -302,11 +305,11 @@ def test_classes_add_up_to_the_turn_table_under_any_convention(
     gold = [{k: s[k] for k in ("dialogue_id", "turn", "gold")} for s in states]
     pred = [{k: s[k] for k in ("dialogue_id", "turn", "pred")} for s, there in zip(states, kept, strict=True) if there]
     missing: dict[str, Any] = {"gold": gold, "missing": "wrong"} if pred and len(pred) < len(states) else {}
-    runs: Any = pred if missing else states
+    runs = dstbench.open_runs(pred if missing else states, **missing)
     kinds = ["correct", "wrong", "missed", "over"]
 
-    whole = dstbench.score(runs, metrics=kinds, profile=convention, **missing)
-    found = dstbench.diagnose(runs, profile=convention, **missing)
+    whole = dstbench.score(runs, metrics=kinds, profile=convention)
+    found = dstbench.diagnose(runs, profile=convention)
     timing = found.timing.row(0, named=True)
     assert {kind: timing[kind] for kind in ("missed", "over")} == {
         kind: whole.filter(metric=kind)["value"].item() for kind in ("missed", "over")
@@ -318,7 +321,7 @@ def test_classes_add_up_to_the_turn_table_under_any_convention(
     sums = dict(found.errors.group_by("kind").agg(pl.col("n").sum()).iter_rows())
     assert sums == dict(whole.select("metric", "value").iter_rows())
 
-    by_slot = dstbench.score(runs, metrics=kinds, by="slot", profile=convention, **missing)
+    by_slot = dstbench.score(runs, metrics=kinds, by="slot", profile=convention)
     wanted = {(s, m): v for s, m, v in by_slot.select("slot", "metric", "value").iter_rows() if v}
     per_kind = found.errors_by_slot.drop_nulls("slot").group_by("slot", "kind").agg(pl.col("n").sum())
     assert {(s, k): n for s, k, n in per_kind.iter_rows() if n} == wanted

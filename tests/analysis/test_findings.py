@@ -22,6 +22,7 @@ from dstbench.analysis.sentences import Finding, listed, place
 from dstbench.conventions.profiles import as_convention
 from dstbench.demo import synthetic
 from dstbench.metrics import parse_all
+from dstbench.runs.open import open_runs
 from dstbench.scoring.scope import open_under
 from tests.corpora import States, corpora
 
@@ -273,7 +274,8 @@ def test_names_are_only_names(states: States, random: Any) -> None:
         "§1§": [{**state, "pred": pred} for state, pred in zip(states, shuffled, strict=True)],
         "§2§": [{**state, "pred": {**state["gold"], **state["pred"]}} for state in states],
     }
-    inputs = computed(data, metrics="jga,f1,recall:avg=micro", resamples=50)
+    runs = open_runs(data)
+    inputs = computed(runs, metrics="jga,f1,recall:avg=micro", resamples=50)
     found = findings(*inputs)
     hostile = {"§0§": "{}; <b>", "§1§": "%s|\\", "§2§": "a and b, $x"}
 
@@ -289,9 +291,7 @@ def test_names_are_only_names(states: States, random: Any) -> None:
         assert set(finding.runs) <= data.keys()
         assert len(set(finding.runs)) == len(finding.runs) > 0
         assert {name for name in data if name in finding.text} <= set(finding.runs)
-    turned = {
-        f.kind: f for f in findings(*computed(dict(reversed(data.items())), "jga,f1,recall:avg=micro", resamples=50))
-    }
+    turned = {f.kind: f for f in findings(*computed(runs[::-1], "jga,f1,recall:avg=micro", resamples=50))}
     assert list(turned) == [finding.kind for finding in found]
     for finding in found:
         if finding.kind != "order":  # of two runs that trade places either may be named
@@ -299,8 +299,7 @@ def test_names_are_only_names(states: States, random: Any) -> None:
 
 
 def test_the_order_of_the_data_does_not_matter_where_nothing_is_equal() -> None:
-    corpus = synthetic(60)
-    first, *others = (findings(*computed({run: corpus[run] for run in order})) for order in permutations(corpus))
+    first, *others = (findings(*computed(order)) for order in permutations(open_runs(synthetic(60))))
     assert all(other == first for other in others)
 
 

@@ -22,6 +22,7 @@ from dstbench.conventions.profiles import PROFILES, profile
 from dstbench.metrics import REGISTRY
 from dstbench.runs.convert import convert
 from dstbench.runs.open import open_runs
+from dstbench.scoring.scope import open_under
 from dstbench.typing import Missing
 from tests.corpora import OF_FRAMES
 
@@ -103,11 +104,12 @@ FRAMES = "soft-jga,soft-aga,intent,requested-f1"
 
 def ours(data: Any, gold: Any, schema: Path, seen: Path) -> Scores:
     found: Scores = {}
-    for by in ("run", "seen", "domain"):
-        for kind in (None, "categorical", "non-categorical"):
-            convention = profile("sgd", schema=str(schema), seen=str(seen), slots=kind)
-            metrics = "soft-jga,soft-aga" if kind else FRAMES
-            rows = dstbench.score(data, gold=gold, metrics=metrics, by=by, profile=convention)
+    runs = open_under(profile("sgd"), data, gold=gold)
+    for kind in (None, "categorical", "non-categorical"):
+        convention = profile("sgd", schema=str(schema), seen=str(seen), slots=kind)
+        metrics = "soft-jga,soft-aga" if kind else FRAMES
+        for by in ("run", "seen", "domain"):
+            rows = dstbench.score(runs, metrics=metrics, by=by, profile=convention)
             for row in rows.iter_rows(named=True):
                 group = "all" if by == "run" else row[by]
                 if row["value"] is not None:

@@ -99,8 +99,9 @@ def test_where_similarities_are_0_or_1_scores_are_the_hard_ones(
 @given(near_corpora())
 def test_partial_credit_lies_between_none_and_all(states: States) -> None:
     """RSA and GCA where only equal values match are at most the soft ones; where any two values do, at least."""
-    none, all_ = (values(states, list(SOFT.values()), match=f"levenshtein:least={least}") for least in (1, 0))
-    for soft, value in values(states, list(SOFT), match="levenshtein").items():
+    run = dstbench.open_runs(states)
+    none, all_ = (values(run, list(SOFT.values()), match=f"levenshtein:least={least}") for least in (1, 0))
+    for soft, value in values(run, list(SOFT), match="levenshtein").items():
         low, high = none[SOFT[soft]], all_[SOFT[soft]]
         assert (value is None) == (low is None) == (high is None)
         if low is not None and high is not None and value is not None:

@@ -15,7 +15,7 @@ import dstbench
 from dstbench.readers import Source, read, state_texts, words
 from dstbench.readers.json_stream import may_repeat_keys
 from dstbench.readers.shapes import Unusual, decode_whole
-from dstbench.readers.state_texts import split_flat, split_pairs
+from dstbench.readers.state_texts import split_flat, split_nested, split_pairs
 from dstbench.readers.states import States
 from dstbench.readers.words import Words
 from tests import formats
@@ -117,6 +117,16 @@ def test_a_damaged_file_is_read_alike(name: str, data: st.DataObject) -> None:
     _assert_same(data.draw(damages(name)))
 
 
+@pytest.mark.parametrize("short", [True, False])
+def test_of_slots_that_are_listed_twice_the_first_is_named(short: bool) -> None:
+    pairs = [f"hotel-{slot}-{value}" for slot in ("stars", "area", "name", "type", "parking") for value in "ab"]
+    turn = {"turn_belief": pairs, "pred_bs_ptr": []}
+    for _ in range(3):
+        states = _read(json.dumps({"A.json": {"0": turn}}).encode(), short=short)
+        assert isinstance(states, States)
+        assert states.notes[0].endswith("(first: dialogue A.json, turn 0, slot hotel-stars)")
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -163,6 +173,7 @@ def _raw(state: Any, *, ascii_only: bool = True) -> msgspec.Raw:
 
 
 _flat = st.dictionaries(texts, texts, max_size=3)
+_nested = st.dictionaries(texts, _flat, max_size=3)
 _pairs = st.lists(texts, max_size=3)
 _others = (
     _flat | _pairs | st.integers() | texts | st.none() | st.dictionaries(texts, _flat | _pairs | st.none(), max_size=2)
@@ -180,6 +191,19 @@ def test_flat_states_are_split(pays: int, states: list[dict[str, str]], ascii_on
 
 
 @pytest.mark.parametrize("pays", [0, 1 << 20])
+@given(states=st.lists(_nested, min_size=1), ascii_only=st.booleans(), indent=st.sampled_from([None, 1]))
+def test_nested_states_are_split(
+    pays: int, states: list[dict[str, dict[str, str]]], ascii_only: bool, indent: int | None
+) -> None:
+    written = [msgspec.Raw(json.dumps(state, ensure_ascii=ascii_only, indent=indent).encode()) for state in states]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(state_texts, "_PYARROW_PAYS", pays)
+        row, domain, slot, value = split_nested(written)
+    cells = [(at, name, *cell) for at, s in enumerate(states) for name, slots in s.items() for cell in slots.items()]
+    assert list(zip(row, domain.strings(), slot.strings(), value.strings(), strict=True)) == cells
+
+
+@pytest.mark.parametrize("pays", [0, 1 << 20])
 @given(states=st.lists(_pairs, min_size=1), ascii_only=st.booleans())
 def test_pairs_are_split(pays: int, states: list[list[str]], ascii_only: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -193,6 +217,25 @@ def test_what_is_no_flat_state_is_unusual(before: Any, odd: Any, after: Any) -> 
     assume(not isinstance(odd, dict) or not all(isinstance(value, str) for value in odd.values()))
     with pytest.raises(Unusual):
         split_flat([_raw(state) for state in (*before, odd, *after)])
+
+
+_inner = _flat | _pairs | texts | st.none() | st.integers() | _nested
+
+
+@given(before=st.lists(_nested, max_size=2), odd=_others | _nested | st.dictionaries(texts, _inner, max_size=3))
+def test_what_is_no_nested_state_is_unusual(before: Any, odd: Any) -> None:
+    is_nested = isinstance(odd, dict) and all(
+        isinstance(slots, dict) and all(isinstance(value, str) for value in slots.values()) for slots in odd.values()
+    )
+    assume(not is_nested)
+    with pytest.raises(Unusual):
+        split_nested([_raw(state) for state in (*before, odd, *before)])
+
+
+@pytest.mark.parametrize("state", [b'{"a":{"b":"c"},"a":{}}', b'{"a":{"b":"c","b":"d"}}', b'{"a":{},"\\u0061":{}}'])
+def test_a_domain_or_its_slot_twice_is_unusual(state: bytes) -> None:
+    with pytest.raises(Unusual):
+        split_nested([msgspec.Raw(b"{}"), msgspec.Raw(state)])
 
 
 @given(before=st.lists(_pairs, max_size=2), odd=_others, after=st.lists(_pairs, max_size=2))

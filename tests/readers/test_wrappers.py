@@ -96,6 +96,13 @@ def test_a_key_that_is_twice_in_a_wrapper_is_refused(here: Path) -> None:
         dstbench.read("p.json")
 
 
+@pytest.mark.parametrize("end", ["", ",", "}}", '"x": 1}', ', "x": \xff}'])
+def test_a_wrapper_that_is_broken_behind_its_data_is_refused(end: str, here: Path) -> None:
+    (here / "p.json").write_bytes(f'{{"summary": {{"jga": 0.5}}, "predictions": {formats.som()}{end}'.encode("latin-1"))
+    with pytest.raises(dstbench.DstbenchError, match=r"ends too early|broken JSON|not UTF-8"):
+        dstbench.open_runs("p.json")
+
+
 def test_a_wrapped_dataset_is_not_written_again(here: Path) -> None:
     Path("p.json").write_text(json.dumps({"data": json.loads(formats.multiwoz())}))
     with pytest.raises(dstbench.DstbenchError, match="its dialogues stand under data, and only whole files"):

@@ -253,6 +253,8 @@ def test_a_long_dialogue_with_mostly_empty_states_is_noted() -> None:
     ]
     (note,) = read(_lines(turns)).notes
     assert note == "more than half of the gold states of 2 of 5 dialogues are empty, such as those of C"
+    alone = [turn for turn in turns if turn["dialogue_id"] == "C"]  # four of seven states are empty
+    assert read(_lines(alone)).notes == (note.replace("2 of 5 dial", "1 of 1 dial"),)
     assert read(_lines([turn for turn in turns if turn["turn"] < 6])).notes == ()
     assert read(_lines([{**turn, "gold": {}} for turn in turns])).notes == ()
     others = [{**turns[0], "dialogue_id": f"F{number}"} for number in range(196)]  # now these are less than a hundredth

@@ -11,14 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
+from dstbench.runs.run import Run
 from tests import oracle
 from tests.corpora import EXAMPLE, SLOTS, States, corpora
 
 T = 30
 
 
-def engine(states: States, metrics: list[str], by: str = "run") -> dict[tuple[object, ...], float | None]:
-    rows = dstbench.score(states, metrics=metrics, by=by)
+def engine(data: States | list[Run], metrics: list[str], by: str = "run") -> dict[tuple[object, ...], float | None]:
+    rows = dstbench.score(data, metrics=metrics, by=by)
     keys = [name for name in rows.columns if name in ("domain", "slot", "dialogue", "turn", "length")]
     return {tuple(row[k] for k in (*keys, "metric")): row["value"] for row in rows.iter_rows(named=True)}
 
@@ -36,26 +37,17 @@ def grouped(groups: dict[tuple[object, ...], list[oracle.Turn]]) -> dict[tuple[o
 METRICS = list(oracle.all_metrics([], T))
 
 
-@given(corpora())
-def test_the_whole_corpus(states: States) -> None:
-    expect(engine(states, METRICS), grouped({(): oracle.turns(states)}))
-
-
-@given(corpora())
-def test_every_turn(states: States) -> None:
-    groups: dict[tuple[object, ...], list[oracle.Turn]] = {(t.dialogue, t.turn): [t] for t in oracle.turns(states)}
-    expect(engine(states, METRICS, by="dialogue,turn"), grouped(groups))
-
-
 @given(corpora(), st.sampled_from(["dialogue", "turn", "length"]))
-def test_every_group(states: States, by: str) -> None:
+def test_the_whole_corpus_every_turn_and_every_group(states: States, by: str) -> None:
+    run, ts = dstbench.open_runs(states), oracle.turns(states)
+    expect(engine(run, METRICS), grouped({(): ts}))
+    expect(engine(run, METRICS, by="dialogue,turn"), grouped({(t.dialogue, t.turn): [t] for t in ts}))
     groups: dict[tuple[object, ...], list[oracle.Turn]] = {}
-    ts = oracle.turns(states)
     length = {t.dialogue: sum(1 for u in ts if u.dialogue == t.dialogue) for t in ts}
     for t in ts:
         key = length[t.dialogue] if by == "length" else getattr(t, by)
         groups.setdefault((key,), []).append(t)
-    expect(engine(states, METRICS, by=by), grouped(groups))
+    expect(engine(run, METRICS, by=by), grouped(groups))
 
 
 @given(corpora(), st.sampled_from(["gold", "either"]))
@@ -88,33 +80,27 @@ def test_every_domain_over_all_turns_of_dialogues_that_have_it(states: States, t
         kept = [t for t in ts if t.dialogue in having and (t.dialogue, t.turn) in scored]
         if kept:
             groups[domain,] = kept
-    rows = dstbench.score(states, metrics=METRICS, by="domain", profile=chosen)
+    run = dstbench.open_runs(states)
+    rows = dstbench.score(run, metrics=METRICS, by="domain", profile=chosen)
     found = {(r["domain"], r["metric"]): r["value"] for r in rows.iter_rows(named=True)}
     expect(found, grouped(groups))  # type: ignore[arg-type] # keys are (domain,)
-    by_dialogue = dstbench.score(states, metrics="jga", by="domain,dialogue", profile=chosen)
+    by_dialogue = dstbench.score(run, metrics="jga", by="domain,dialogue", profile=chosen)
     assert by_dialogue["turns"].sum() == sum(len(kept) for kept in groups.values())
     assert by_dialogue["dialogue"].null_count() == 0
 
 
 @pytest.mark.filterwarnings("ignore:by slot, a mean:dstbench.errors.DstbenchWarning")
 @given(corpora())
-def test_every_slot_over_all_turns(states: States) -> None:
+def test_every_slot_over_all_turns_and_by_turn_number(states: States) -> None:
+    run = dstbench.open_runs(states)
     listed = {slot for state in states for side in ("gold", "pred") for slot in state[side]}
-    groups: dict[tuple[object, ...], list[oracle.Turn]] = {
-        (slot,): oracle.turns(states, slot) for slot in SLOTS if slot in listed
-    }
-    expect(engine(states, METRICS, by="slot"), grouped(groups))
-
-
-@pytest.mark.filterwarnings("ignore:by slot, a mean:dstbench.errors.DstbenchWarning")
-@given(corpora())
-def test_every_slot_and_turn_number(states: States) -> None:
-    listed = {slot for state in states for side in ("gold", "pred") for slot in state[side]}
+    of_slot = {slot: oracle.turns(states, slot) for slot in SLOTS if slot in listed}
+    expect(engine(run, METRICS, by="slot"), grouped({(slot,): ts for slot, ts in of_slot.items()}))
     groups: dict[tuple[object, ...], list[oracle.Turn]] = {}
-    for slot in listed:
-        for t in oracle.turns(states, slot):
+    for slot, ts in of_slot.items():
+        for t in ts:
             groups.setdefault((slot, t.turn), []).append(t)
-    expect(engine(states, METRICS, by="slot,turn"), grouped(groups))
+    expect(engine(run, METRICS, by="slot,turn"), grouped(groups))
 
 
 @given(corpora())
@@ -166,9 +152,9 @@ def test_missing_turns_count_as_wrong_wherever_they_are(states: States, data: st
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 def test_turn_numbers_with_gaps_and_any_start(states: States, step: int, start: int) -> None:
     far = [{**s, "turn": start + step * s["turn"]} for s in states]
-    expect(engine(far, METRICS), grouped({(): oracle.turns(far)}))
-    groups: dict[tuple[object, ...], list[oracle.Turn]] = {(t.dialogue, t.turn): [t] for t in oracle.turns(far)}
-    expect(engine(far, METRICS, by="dialogue,turn"), grouped(groups))
+    run, ts = dstbench.open_runs(far), oracle.turns(far)
+    expect(engine(run, METRICS), grouped({(): ts}))
+    expect(engine(run, METRICS, by="dialogue,turn"), grouped({(t.dialogue, t.turn): [t] for t in ts}))
 
 
 @given(corpora())

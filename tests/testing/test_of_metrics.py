@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench.metrics import REGISTRY, Metric
 from dstbench.metrics.base import turns
-from dstbench.testing import check_metric, try_metric
+from dstbench.testing import check_metric, of_metrics, try_metric
 from dstbench.testing.laws import Outcome, smallest
 from tests.corpora import States, corpora
 
@@ -90,10 +90,15 @@ SPOILT: dict[str, tuple[dict[str, Any], set[str], str]] = {
 
 
 @pytest.mark.parametrize("name", SPOILT)
-def test_a_spoilt_metric_breaks_the_laws_that_it_breaks(name: str) -> None:
+def test_a_spoilt_metric_breaks_the_laws_that_it_breaks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     attributes, laws, said = SPOILT[name]
     metric = spoilt(**attributes)
-    found = broken(try_metric(metric, corpora=12))
+    outcomes = try_metric(metric, corpora=12)
+    # What is tried, so that it is tried once.
+    monkeypatch.setattr(
+        of_metrics, "try_metric", lambda tried, *, corpora, seed: {(metric, 12, 0): outcomes}[tried, corpora, seed]
+    )
+    found = broken(outcomes)
     assert found.keys() == laws
     if laws:
         assert any(said in str(outcome.fault) for outcome in found.values())
@@ -102,6 +107,12 @@ def test_a_spoilt_metric_breaks_the_laws_that_it_breaks(name: str) -> None:
         assert all(law in str(caught.value) for law in laws)
     else:
         check_metric(metric, corpora=12)
+
+
+def test_a_check_tries_the_laws() -> None:
+    check_metric(Right, corpora=2)
+    with pytest.raises(AssertionError, match="if it is no share"):
+        check_metric(spoilt(**SPOILT["percent"][0]), corpora=12)
 
 
 def test_what_is_shown_is_as_small_as_can_be() -> None:
