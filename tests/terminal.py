@@ -5,20 +5,26 @@ from __future__ import annotations
 import os
 import re
 import select
-import struct
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-# Runs commands one after the other in one process, and writes a line between them to both streams.
+from tests.paths import ROOT
+
+# Runs commands one after the other in one process, each at several widths; after each, writes a line to both streams.
+# From one width to the next, what has been computed is only shown anew.
 _SCRIPT = """
-import json, sys
-sys.argv[0] = "tests"
+import fcntl, json, struct, sys, termios
+sys.argv[0], commands, widths, root = "tests", *json.loads(sys.argv[1])
+sys.path.append(root)
+import typer.main
 import dstbench.cli
 from dstbench.cli import spinner
 from dstbench.cli.app import app
+from tests.once import compute_once
+kept = compute_once(setattr)
 
 class AtOnce:
     def __init__(self, _, show):
@@ -28,13 +34,18 @@ class AtOnce:
         pass
 
 spinner.Timer = AtOnce
-for number, words in enumerate(json.loads(sys.argv[1])):
-    try:
-        code = app(words, standalone_mode=False)
-    except SystemExit as ended:
-        code = ended.code
-    for stream in (sys.stdout, sys.stderr):
-        print(f"\\n=== {number} {code or 0}", file=stream, flush=True)
+run = typer.main.get_command(app)
+for words in commands:
+    kept.clear()
+    for width in widths:
+        for stream in (sys.stdout, sys.stderr):
+            fcntl.ioctl(stream, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+        try:
+            code = run.main(words, standalone_mode=False)
+        except SystemExit as ended:
+            code = ended.code
+        for stream in (sys.stdout, sys.stderr):
+            print(f"\\n=== {code or 0}", file=stream, flush=True)
 """
 
 
@@ -58,17 +69,20 @@ def plain(text: str) -> str:
 
 def in_terminal(commands: Sequence[Sequence[str]], width: int, folder: Path, **env: str) -> list[Shown]:
     """Run commands in a terminal of this width; their standard output and error are read apart."""
-    import fcntl
+    return in_terminals(commands, [width], folder, **env)[width]
+
+
+def in_terminals(
+    commands: Sequence[Sequence[str]], widths: Sequence[int], folder: Path, **env: str
+) -> dict[int, list[Shown]]:
+    """What commands show at each of these widths of a terminal; each computes once."""
     import json
     import pty
-    import termios
 
     pairs = [pty.openpty() for _ in range(2)]
-    for _, theirs in pairs:
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
     unset = ("COLUMNS", "LINES", "NO_COLOR", "TERM")
     process = subprocess.Popen(  # noqa: S603 (our own command)
-        [sys.executable, "-c", _SCRIPT, json.dumps([list(words) for words in commands])],
+        [sys.executable, "-c", _SCRIPT, json.dumps([commands, widths, str(ROOT)])],
         stdin=subprocess.DEVNULL,
         stdout=pairs[0][1],
         stderr=pairs[1][1],
@@ -90,6 +104,7 @@ def in_terminal(commands: Sequence[Sequence[str]], width: int, folder: Path, **e
                 open_ones.discard(ours)
                 os.close(ours)
     assert process.wait() == 0, got[pairs[1][0]].decode()
-    parts = [re.split(r"\r?\n=== \d+ (\d+)\r?\n", got[ours].decode()) for ours, _ in pairs]
+    parts = [re.split(r"\r?\n=== (\d+)\r?\n", got[ours].decode()) for ours, _ in pairs]
     out, err = (part[:-1:2] for part in parts)
-    return [Shown(int(code), *streams) for code, *streams in zip(parts[0][1::2], out, err, strict=True)]
+    shown = [Shown(int(code), *streams) for code, *streams in zip(parts[0][1::2], out, err, strict=True)]
+    return {width: shown[at :: len(widths)] for at, width in enumerate(widths)}

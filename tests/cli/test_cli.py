@@ -26,6 +26,7 @@ from dstbench.typing import Listing
 from tests import formats
 from tests.commands import ok, run, run_apart
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES, OF_FRAMES
+from tests.once import compute_once
 from tests.planted import consistent
 
 
@@ -180,7 +181,10 @@ def test_a_file_has_the_format_of_its_ending(name: str, form: str, example: Path
 
 
 @pytest.mark.parametrize(("ending", "form"), [("html", "html"), ("md", "md"), ("tex", "latex"), ("json", "json")])
-def test_a_report_has_the_format_of_its_ending(ending: str, form: str, example: Path) -> None:
+def test_a_report_has_the_format_of_its_ending(
+    ending: str, form: str, example: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compute_once(monkeypatch.setattr)
     dstbench.write_long(dstbench.open_runs(synthetic(3))[0], "a.parquet")
     assert run("report", "a.parquet", "-o", f"by_name.{ending}")[0] == 0
     assert run("report", "a.parquet", "-o", f"named.{ending}", "--format", form)[0] == 0

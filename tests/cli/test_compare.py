@@ -23,6 +23,7 @@ from dstbench.typing import TableFormat
 from tests.cli.test_diagnose import fields_of
 from tests.commands import ok, run, tables
 from tests.corpora import States
+from tests.once import compute_once
 from tests.schemas import FOLDER
 
 SCHEMAS = {"scores": "standings", "models": "models", "differences": "run_differences", "design": "design"}
@@ -190,8 +191,9 @@ def test_figures_are_written_with_their_data(runs: list[str]) -> None:
 
 @pytest.mark.filterwarnings("ignore:.* left out:dstbench.DstbenchWarning")
 @pytest.mark.parametrize("command", ["score", "score --by domain", "compare", "compare --pairs", "sweep", "report"])
-def test_counts_alone_are_no_shares(command: str, runs: list[str]) -> None:
+def test_counts_alone_are_no_shares(command: str, runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A metric that is a count, without another beside it: nothing is in percent, and no share is missed."""
+    compute_once(monkeypatch.setattr)
     name, *options = command.split()
     for form in ("text", "md", "latex", "csv", "json") if name != "report" else ("html", "md", "latex", "json"):
         code, out, _ = run(name, *runs, *options, "-m", "missed", "--format", form, *["-o", "-"] * (name == "report"))

@@ -23,7 +23,7 @@ from dstbench.cli.output import progress
 from dstbench.demo import synthetic, write_sample
 from tests import planted
 from tests.commands import ok, run
-from tests.terminal import Shown, in_terminal, plain
+from tests.terminal import Shown, in_terminal, in_terminals, plain
 
 pytest.importorskip("pty", reason="terminals are made by the operating system")
 
@@ -108,15 +108,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def shown(files: Path) -> Callable[[str, int], Shown]:
-    """What a command of `COMMANDS` shows in a terminal of some width; all of a width are run at once."""
-    done: dict[int, dict[str, Shown]] = {}
-
-    def get(name: str, width: int) -> Shown:
-        if width not in done:
-            done[width] = dict(zip(COMMANDS, in_terminal(list(COMMANDS.values()), width, files), strict=True))
-        return done[width][name]
-
-    return get
+    """What a command of `COMMANDS` shows in a terminal of some width."""
+    of_widths = in_terminals(list(COMMANDS.values()), WIDTHS, files)
+    of_names = {width: dict(zip(COMMANDS, of_width, strict=True)) for width, of_width in of_widths.items()}
+    return lambda name, width: of_names[width][name]
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import warnings
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -58,8 +59,11 @@ train & 0.00 & 1 & 1 \\
 """
 
 
-def pages(runs: dict[str, pl.DataFrame]) -> dict[str, str]:
-    """What each command prints of runs."""
+@cache
+def pages(names: int | None) -> dict[str, str]:
+    """What each command prints of so many runs with `LONG` names; None: of `RUNS`."""
+    tracked = list(synthetic(12).values())
+    runs = RUNS if names is None else {name: tracked[n % 3] for n, name in enumerate(LONG[:names])}
     found = {
         "score": render_scores(dstbench.score(runs), "latex"),
         "parts": render_scores(dstbench.score(runs, metrics="jga,f1", by="domain"), "latex"),
@@ -126,7 +130,7 @@ def columns_of(row: list[str]) -> int:
 
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 def test_every_row_has_every_column_and_every_table_its_caption_and_label() -> None:
-    for name, page in pages(RUNS).items():
+    for name, page in pages(None).items():
         parts = tables(page)
         for caption, columns, rows in parts:
             assert {columns_of(row) for row in rows} == {len(columns)}, (name, caption)
@@ -218,9 +222,14 @@ def test_pairs_have_a_row_per_pair_and_significant_ones_a_star() -> None:
     assert sum("{*}" in row for row in shown) == found.differences["significant"].sum()
 
 
+@cache
+def scored() -> pl.DataFrame:
+    return dstbench.score(synthetic(20), metrics="jga")
+
+
 @given(st.lists(st.sampled_from(["one", "two", None]), min_size=3, max_size=3))
 def test_groups_order_runs_and_the_best_of_each_is_underlined(titles: list[str | None]) -> None:
-    scores = dstbench.score(synthetic(20), metrics="jga")
+    scores = scored()
     names = scores["run"].to_list()
     groups: dict[str, str] = {
         str(title): ",".join(name for name, own in zip(names, titles, strict=True) if own == title)
@@ -336,12 +345,9 @@ ACL = r"""\documentclass[11pt,twocolumn]{article}
 @pytest.mark.skipif(not has_tex(), reason="no pdflatex with booktabs and Times here: parsed only")
 @pytest.mark.parametrize("names", [None, 1, 7, 10], ids=str)
 def test_it_compiles_and_fits_the_columns_of_acl(names: int | None, here: Path) -> None:
-    corpus = synthetic(12)
-    tracked = list(corpus.values())
-    runs = RUNS if names is None else {name: tracked[n % 3] for n, name in enumerate(LONG[:names])}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DstbenchWarning)
-        body = "\\clearpage\n".join(pages(runs).values())
+        body = "\\clearpage\n".join(pages(names).values())
     Path("all.tex").write_text(f"{ACL}{body}\\end{{document}}\n", encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, encoding="latin-1")  # noqa: S603 (our own)

@@ -79,6 +79,11 @@ def demo() -> Report:
     return dstbench.report(synthetic(60), most=20)
 
 
+@pytest.fixture(scope="module")
+def page(demo: Report) -> str:
+    return demo.to_html()
+
+
 class Page(HTMLParser):
     """What a page is made of."""
 
@@ -144,8 +149,7 @@ def test_a_page_of_hostile_runs_has_only_its_own_elements(here: Path) -> None:
     assert "\u202e" not in page.replace(json_text(content), "")
 
 
-def test_its_policy_names_its_script_and_style_and_nothing_else(demo: Report) -> None:
-    page = demo.to_html()
+def test_its_policy_names_its_script_and_style_and_nothing_else(page: str) -> None:
     (policy,) = (m["content"] for m in Page(page).all("meta") if m.get("http-equiv") == "Content-Security-Policy")
     assert policy is not None
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
@@ -301,15 +305,15 @@ def test_runs_have_one_order_in_all_parts(demo: Report) -> None:
     assert turned.leaderboard.scores["run"].unique(maintain_order=True).to_list() == order
 
 
-def test_a_page_begins_with_its_findings_and_each_leads_to_its_evidence(demo: Report) -> None:
-    page = demo.to_html()
+def test_a_page_begins_with_its_findings_and_each_leads_to_its_evidence(demo: Report, page: str) -> None:
+    text = demo.to_markdown().replace("\\", "")
     front = page[: page.index("<section>")]
     ids = {attributes.get("id") for _, attributes in Page(page).tags}
     assert 3 <= len(demo.findings) <= 6
     for finding in demo.findings:
         assert html.escape(finding.text, quote=False) in front
         assert finding.chapter in ids
-        assert finding.text in demo.to_markdown().replace("\\", "")
+        assert finding.text in text
     assert json.loads(demo.to_json())["findings"][0]["text"] == demo.findings[0].text
 
 

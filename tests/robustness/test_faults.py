@@ -84,9 +84,10 @@ def test_killed_at_any_moment(command: str, usual: Usual, here: Path, capsys: py
         found = there()
         is_whole(found, before, after)
         ready = len(parts(found))
-        again = undisturbed(words)  # not in this process: figures that are drawn in one have numbers that go on
+        # Figures that are drawn in one process have numbers that go on.
+        err = undisturbed(words).err if command == "report" else run(*words.split())[2]
         assert there() == after, moment
-        assert re.findall(r"\((\d) of 2 files were ready", again.err) == ([str(ready)] if ready else []), moment
+        assert re.findall(r"\((\d) of 2 files were ready", err) == ([str(ready)] if ready else []), moment
         kills["it was done" if code == 0 else states(found, after, outputs)] += 1
         ready_parts += ready
     if MOMENTS > 1:
