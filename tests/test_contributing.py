@@ -78,7 +78,7 @@ class RightTurns(_Count):
         assert lines[-1].startswith("signature: right-turns|profile:verbatim.1|")
         assert "right-turns" in oracle.all_metrics([], 30)
         """,
-        ("tests/scoring/test_score.py::test_the_whole_corpus",
+        ("tests/scoring/test_score.py::test_the_whole_corpus_every_turn_and_every_group",
          "tests/metrics/test_metrics.py::test_every_metric_says_what_it_is_and_whence",
          "tests/test_readme.py::test_it_names_every_format_metric_and_profile"),
     ),
@@ -96,7 +96,7 @@ class RightTurns(_Count):
         assert dstbench.turns(states)["n_missed"].to_list() == [1, 1]
         assert ok("score", "p.json", "-m", "jga", "--by", "n_missed").splitlines()[2].split()[:3] == ["p", "0", "50.00"]
         """,
-        (*SCHEMAS, "tests/scoring/test_score.py::test_every_turn"),
+        (*SCHEMAS, "tests/scoring/test_score.py::test_the_whole_corpus_every_turn_and_every_group"),
     ),
     "a native format": Example(
         (

@@ -10,7 +10,6 @@ import re
 import shlex
 import subprocess
 import sys
-from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import get_args
@@ -28,6 +27,7 @@ from tests.commands import ok, run, run_apart
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES, OF_FRAMES
 from tests.once import compute_once
 from tests.planted import consistent
+from tests.terminal import in_terminal
 
 
 @pytest.fixture
@@ -444,21 +444,13 @@ def test_a_process_of_its_own_has_the_options_of_the_command_that_it_runs(words:
 
 def test_notes_stand_on_lines_of_their_own_beside_a_spinner(here: Path) -> None:
     """On a terminal, a spinner shows what is being read; a note between must not stand on its line."""
-    pty = pytest.importorskip("pty", reason="terminals are made by the operating system")
+    pytest.importorskip("pty", reason="terminals are made by the operating system")
     lines = [{"dialogue_id": f"D{n}", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}} for n in range(3)]
     Path("gold.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     Path("run.jsonl").write_text(json.dumps(lines[0]) + "\n")
-    command = [sys.executable, "-m", "dstbench", "score", "run.jsonl", "--gold", "gold.jsonl", "--missing", "wrong"]
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, "TERM": "xterm"})  # noqa: S603
-    os.close(theirs)
-    shown = b""
-    with suppress(OSError):  # Linux says so at the end
-        while part := os.read(ours, 4096):
-            shown += part
-    os.close(ours)
-    assert process.wait() == 0
-    text = shown.decode()
+    (shown,) = in_terminal([("score", "run.jsonl", "--gold", "gold.jsonl", "--missing", "wrong")], 80, here)
+    assert shown.code == 0
+    text = shown.err
     assert "scoring" in text, "there is a spinner"
     assert text.count("note: ") == len(re.findall(r"(?:^|\n|\x1b\[2K)note: ", text)) > 0
     assert all(line.endswith("\r") for line in re.findall(r"note: [^\n]*", text))
