@@ -85,7 +85,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "as usual": {},
     "no dictionary": {"use_dictionary": False, "compression": "none"},
     "pages of version 2": {"data_page_version": "2.0", "compression": "gzip"},
-    "many groups and pages": {"row_group_size": 25, "max_rows_per_page": 5},
+    "many groups and pages": {"row_group_size": 25, "data_page_size": 1, "write_batch_size": 5},
     "deltas": {
         "use_dictionary": False,
         "column_encoding": {"text": "DELTA_BYTE_ARRAY", "number": "DELTA_BINARY_PACKED"},
