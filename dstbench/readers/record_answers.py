@@ -13,10 +13,12 @@ from typing import Any, Final
 # The keys that lead to the text, and how many of them and of lists there are at most.
 _AROUND: Final = ("body", "choices", "message", "output", "content", "text")
 _DEPTH: Final = 8
+#: What stands for the record of a request that failed.
+FAILED: Final = object()
 
 
 def opened(item: Any) -> Any:
-    """The record in an item of a file, with the answer in it; None: its request failed. Other items are unchanged.
+    """The record in an item of a file, with the answer in it; `FAILED`: there is none. Other items are unchanged.
 
     >>> opened({"custom_id": "SNG1-0", "response": {"body": {"choices": [{"message": {"content": "{}"}}]}}})
     {'custom_id': 'SNG1-0', 'output': '{}'}
@@ -27,7 +29,7 @@ def opened(item: Any) -> Any:
         return item
     if "custom_id" in item and ("response" in item or "result" in item):
         text = _text(item.get("response") or item.get("result"))
-        return None if text is None else {"custom_id": item["custom_id"], "output": text}
+        return FAILED if text is None else {"custom_id": item["custom_id"], "output": text}
     if isinstance(doc := item.get("doc"), Mapping) and "filtered_resps" in item:
         return {**doc, "target": item.get("target"), "output": _text(item["filtered_resps"])}
     return item

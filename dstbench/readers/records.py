@@ -25,7 +25,7 @@ from dstbench.io import parquet
 from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
 from dstbench.readers.key_names import says_its_side
 from dstbench.readers.options import Keys, is_long
-from dstbench.readers.record_answers import opened
+from dstbench.readers.record_answers import FAILED, opened
 from dstbench.readers.record_dialogues import by_turn
 from dstbench.readers.record_keys import KeysError, Samples, choose, is_record
 from dstbench.readers.record_layout import Broken, Row, find_steps, walk
@@ -55,7 +55,7 @@ def _rows(source: Source) -> Iterator[Row]:
     if source.raw.startswith(parquet.MAGIC):
         yield from frame_rows(parquet.read(source, source.raw))
     elif source.kind == "jsonl":
-        lines = [(place, record) for place, item in source.json_lines() if (record := opened(item)) is not None]
+        lines = [(place, record) for place, item in source.json_lines() if (record := opened(item)) is not FAILED]
         ways = (find_steps(item, partial(is_record, given=source.keys)) for _, item in lines[:_SAMPLE])
         steps = next((way for way in ways if way is not None), ())
         for place, item in lines:
@@ -68,7 +68,7 @@ def _rows(source: Source) -> Iterator[Row]:
 
 def _rows_in(document: Any, keys: Keys | None) -> Iterator[Row]:
     if isinstance(document, list):
-        document = [record for item in document if (record := opened(item)) is not None]
+        document = [record for item in document if (record := opened(item)) is not FAILED]
     steps = find_steps(document, partial(is_record, given=keys))
     return walk(document, steps if steps is not None else (None,) * isinstance(document, list))
 
@@ -96,10 +96,11 @@ def _sniff(source: Source) -> bool:
         sample: Any = [row.record for row in frame_rows(head)]
     elif source.kind == "jsonl":
         lines = (opened(item) for _, item in islice(source.json_lines(), _SAMPLE))
-        sample = next((record for record in lines if record is not None), None)
+        sample = next((record for record in lines if record is not FAILED), None)
     else:
         sample = source.sample if source.kind == "json" else None
-        sample = [opened(item) for item in sample] if isinstance(sample, list) else sample
+        if isinstance(sample, list):
+            sample = [record for item in sample if (record := opened(item)) is not FAILED]
     steps = find_steps(sample, partial(is_record, given=source.keys))
     if steps is None:
         return False

@@ -297,3 +297,15 @@ def test_a_repeated_key_is_refused_whatever_stands_beside_it(name: str) -> None:
             if got is not None and got != undamaged(name, name.partition(" ")[0]):
                 read_otherwise.append(place)
     assert read_otherwise == []
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name not in _SEPARATORS])
+@pytest.mark.parametrize("form", [None, "its own"])
+def test_null_is_no_dialogue_and_no_turn(name: str, form: str | None) -> None:
+    """A record that is not there is not left out without a word."""
+    documents = decoded(name)
+    entries = documents[0] if len(documents) == 1 else documents
+    for at in range(len(entries) + 1) if isinstance(entries, list) else ():
+        damaged: list[Any] = [*entries[:at], None, *entries[at:]]
+        content = encoded(name, damaged if entries is documents else [damaged])
+        assert answer(content, form and name.partition(" ")[0]) is None, content
