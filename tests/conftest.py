@@ -24,12 +24,6 @@ settings.register_profile(  # the same examples for every mutant, and none made 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-@pytest.hookimpl(optionalhook=True)  # processes that tests start have no xdist
-def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors, as tests of browsers, clusters and processes often wait."""
-    return (os.cpu_count() or 1) + 1
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Never look for garbage among the thousands of tests, which stay: it takes a fourth of the time of small tests."""
