@@ -60,6 +60,8 @@ class _SpokenLine(msgspec.Struct):
 
 def _read(source: Source, states: StatesBuilder) -> None:
     for place, line in source.lines(ParlaiLine):
+        if not line.dialog:
+            raise source.misshapen(f"{place}a dialogue without turns")
         for teacher, model in line.dialog:
             gold = teacher.labels if teacher.eval_labels is msgspec.UNSET else teacher.eval_labels
             if gold is msgspec.UNSET or len(gold) != 1:

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from typing import Any, Final, NamedTuple
 
 import polars as pl
@@ -299,13 +300,30 @@ def test_a_repeated_key_is_refused_whatever_stands_beside_it(name: str) -> None:
     assert read_otherwise == []
 
 
+_NOTHING: Final[tuple[Any, ...]] = (None, [], {}, "", 0)
+
+
 @pytest.mark.parametrize("name", [name for name in ALL if name not in _SEPARATORS])
-@pytest.mark.parametrize("form", [None, "its own"])
-def test_null_is_no_dialogue_and_no_turn(name: str, form: str | None) -> None:
-    """A record that is not there is not left out without a word."""
+def test_what_is_no_record_is_no_dialogue_and_no_turn(name: str) -> None:
+    """Among records, at any place: it is not left out without a word."""
     documents = decoded(name)
     entries = documents[0] if len(documents) == 1 else documents
-    for at in range(len(entries) + 1) if isinstance(entries, list) else ():
-        damaged: list[Any] = [*entries[:at], None, *entries[at:]]
+    for at, nothing in product(range(len(entries) + 1), _NOTHING) if isinstance(entries, list) else ():
+        damaged: list[Any] = [*entries[:at], nothing, *entries[at:]]
         content = encoded(name, damaged if entries is documents else [damaged])
-        assert answer(content, form and name.partition(" ")[0]) is None, content
+        assert answer(content, [None, name.partition(" ")[0]][at % 2]) is None, content
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name not in _SEPARATORS])
+def test_no_turn_is_lost_where_something_is_emptied(name: str) -> None:
+    documents = decoded(name)
+    wanted = undamaged(name, None)
+    assert wanted
+    places = [path for path in paths(documents) if path and isinstance(at_path(documents, path), (dict, list))]
+    for path, nothing in product(places, _NOTHING[:3]):
+        damaged = json.loads(json.dumps(documents))
+        at_path(damaged, path[:-1])[path[-1]] = nothing
+        got = answer(encoded(name, damaged), None)
+        if got is not None and not got.notes - wanted.notes:
+            for side, turns in got.states.items():
+                assert turns.keys() >= wanted.states[side].keys(), (path, nothing)
