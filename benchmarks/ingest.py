@@ -2,11 +2,11 @@
 
 Purpose: to read a file should take no longer than three times what its parser takes. For every format, the time of
 decoding the bytes with msgspec to plain objects and doing nothing with them, or of splitting lines that are no JSON at
-their separators (`parse`); of reading the file, aligning
-its two sides and laying them out as a long table in memory (`read`); of the same and writing it as Parquet (`convert`).
-The last two are printed as ratios to the first, since machines differ: of processor time, that of all threads, which
-does not depend on what else the machine does, and of `read` also by the clock. Then, of several files of one format:
-how much faster, by the clock, they are converted by several processes than by one.
+their separators (`parse`); of reading the file, aligning its two sides and laying them out as a long table in memory
+(`read`); of the same and writing it as Parquet (`convert`). The last two are printed as ratios to the first, since
+machines differ: of processor time, that of all threads, which does not depend on what else the machine does, and of
+`read` also by the clock. Then, of several files of one format: how much faster, by the clock, they are converted by
+several processes than by one.
 
 Steps: writes the same invented corpus of N dialogues in each format, shaped as the repositories' own code shapes it, or
 N copies of the tests' example, where `WRITERS` lacks the format; in one process, does everything once to warm up, and

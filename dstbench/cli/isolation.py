@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 
+from dstbench.cli.streams import Unfailing, reopened
 from dstbench.errors import DstbenchError
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -55,7 +56,7 @@ def _keep_native_messages(file: int) -> None:
     stream = sys.stderr.fileno()
     usual = os.dup(stream)
     os.dup2(file, stream)
-    sys.stderr = open(usual, "w", encoding=sys.stderr.encoding, errors="backslashreplace", buffering=1)  # noqa: SIM115
+    sys.stderr = reopened(sys.stderr, Unfailing(usual, "w"))
 
 
 def _wait(child: int) -> int:

@@ -107,6 +107,19 @@ def test_a_process_that_is_ended_says_why(number: int | None, code: int, message
     assert not Path(f"/proc/{child}").exists()
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_notes_that_find_no_room_change_nothing(here: Path) -> None:
+    """In a process of its own, where a query writes to streams that are opened for it."""
+    state = {**STATES[0], "gold": {"hotel-oddness": "north"}}  # which MultiWOZ does not have, as a note says
+    Path("run.jsonl").write_text(json.dumps(state) + "\n")
+    words = [sys.executable, "-m", "dstbench", "query", "SELECT slot FROM long", "run.jsonl", "--format", "csv"]
+    for path in ("notes", "/dev/full"):
+        with open(path, "wb") as notes:
+            process = subprocess.run(words, stdout=subprocess.PIPE, stderr=notes, check=False)  # noqa: S603 (our own)
+            assert (process.returncode, process.stdout.split()) == (0, [b"slot", b"hotel-area", b"hotel-oddness"])
+            assert path == "/dev/full" or Path(path).read_bytes().startswith(b"note: ")
+
+
 def wait_for_children(process: int) -> list[str]:
     """The processes that a process starts, once it has."""
     path = Path(f"/proc/{process}/task/{process}/children")
