@@ -20,7 +20,7 @@ from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_dialogue, canonical_slot
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
 from dstbench.io.files import File
-from dstbench.io.limits import MEMORY, SECONDS, peak_memory
+from dstbench.io.limits import MEMORY, SECONDS, memory
 from dstbench.io.parquet import UNREADABLE
 from dstbench.io.tables import read_typed
 from dstbench.metrics import Metric, parse_all
@@ -186,19 +186,21 @@ def _conform(table: pl.LazyFrame, run: Run, schema: pl.Schema) -> pl.LazyFrame:
 
 def _within_limits(answer: pl.LazyFrame) -> pl.DataFrame:
     """The rows of a query, which a cross join may make any number of; Polars itself has no limits."""
-    began, memory = time.monotonic(), peak_memory()
+    began, before = time.monotonic(), memory()
     running = answer.collect(background=True)
-    while (rows := running.fetch()) is None:
-        for what, value, limit in (
+    while True:
+        rows = running.fetch()
+        for what, value, limit in (  # also of rows that have just come: else chance decides what is refused
             ("seconds", time.monotonic() - began, SECONDS),
-            ("MB of memory", peak_memory() - memory, MEMORY),
+            ("MB of memory", memory() - before, MEMORY),
         ):
             if value > limit.value:
                 running.cancel()  # Polars ends it at its next step, or with the process
                 hint = f"has it a condition for each join? if it is right so, set {limit.variable} to more"
                 raise DstbenchError(f"the query takes more than {limit.value:,} {what}", hint=hint)
+        if rows is not None:
+            return rows
         time.sleep(min(0.05, (time.monotonic() - began) / 20))
-    return rows
 
 
 def _refuse_long(sql: str) -> None:
