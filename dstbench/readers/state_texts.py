@@ -1,7 +1,7 @@
 """States that are left as JSON texts, split into slots and values, all those of a side of a file at once.
 
-Between the strings of a state there is only structure (a "gap"), and states have few distinct gaps. If each is one that
-the kind of state has, then each string is what its place says.
+A piece is a string of a state (or a slot with its value) and the structure behind it, up to the next one. States have
+few distinct pieces. If the structure in each is one that the kind of state has, then each string is what its place says.
 """
 
 from __future__ import annotations
@@ -12,19 +12,17 @@ from typing import Final
 
 import msgspec
 import numpy as np
-import polars as pl
 
 from dstbench.arrays import Numbers
 from dstbench.readers.shapes import Unusual
 from dstbench.readers.words import Words, are_distinct
 
-#: What stands between states; no JSON text has it.
-_BREAK: Final = "\0"
-#: Gaps within a state and between states; there may be empty states between two.
-_FLAT: Final = re.compile(r"[:,]|\}\0(?:\{\}\0)*\{")
-_NESTED: Final = re.compile(r"[:,]|:\{|(?::\{)?\},|(?::\{)?\}\}\0(?:\{\}\0)*\{")
-_PAIRS: Final = re.compile(r",|\]\0(?:\[\]\0)*\[")
-# Bytes from which on PyArrow, which finds distinct strings in a fourth of the time, saves more than importing it takes.
+#: What stands behind a string, within a state or at its end; there may be empty states before the next.
+_FLAT: Final = re.compile(r",|\}(?:,\{\})*(?:,\{|\])")
+_NESTED: Final = re.compile(r"[:,]|:\{|(?::\{)?\},|(?::\{)?\}\}(?:,\{\})*(?:,\{|\])")
+_PAIRS: Final = re.compile(r",|\](?:,\[\])*(?:,\[|\])")
+_SPACE: Final = re.compile(r"[ \t\r\n]+")
+# Bytes from which on PyArrow, which finds distinct pieces in a tenth of the time, saves more than importing it takes.
 _PYARROW_PAYS: Final = 1 << 22
 
 
@@ -40,8 +38,10 @@ def split_flat(texts: Sequence[msgspec.Raw]) -> tuple[Numbers, Words, Words]:
     Raises:
         Unusual: One of them is not of this form, or has a slot twice. The other functions raise it likewise.
     """
-    row, _, pieces = _pieces_of(texts, _FLAT, "}", "{")
-    row, slot, value = row[::2], *(_unescaped(pieces.only(slice(first, None, 4))) for first in (1, 3))
+    row, code, (slots, colons, values, _) = _pieces_of(texts, 2, _FLAT, "}", ",{")
+    if {*colons} > {":"}:
+        raise Unusual
+    slot, value = _words(code, slots), _words(code, values)
     if not are_distinct(row, slot.code, len(slot.words)):
         raise Unusual
     return row, slot, value
@@ -49,72 +49,93 @@ def split_flat(texts: Sequence[msgspec.Raw]) -> tuple[Numbers, Words, Words]:
 
 def split_nested(texts: Sequence[msgspec.Raw]) -> tuple[Numbers, Words, Words, Words]:
     """The slots of states {domain: {slot: value}}: for each, its state's index, domain, slot, and value."""
-    row, gaps, pieces = _pieces_of(texts, _NESTED, "}}", "{")
-    before, behind = gaps.code[:-1], gaps.code[1:]
-    is_domain = np.array(["}" in gap for gap in gaps.words], np.bool_)[before]
-    has_slots = np.array([gap.startswith(":{") for gap in gaps.words], np.bool_)[behind]
-    if (is_domain != has_slots).any():
+    row, code, (strings, gaps) = _pieces_of(texts, 1, _NESTED, "}}", ",{")
+    kinds = [gap[:2] for gap in gaps]  # of a domain, it is ":{", of a slot ":"
+    is_domain = np.array([kind == ":{" for kind in kinds], np.bool_)[code]
+    should_be = np.ones(len(code), np.bool_)
+    should_be[1:] = np.array(["}" in gap for gap in gaps], np.bool_)[code[:-1]]
+    if (is_domain != should_be).any():
         raise Unusual
-    strings = pieces.code[1::2]
-    domain = _unescaped(Words(strings[is_domain], pieces.words))
-    cells = np.flatnonzero(~is_domain)
-    slot, value = (_unescaped(pieces.only(2 * cells[first::2] + 1)) for first in (0, 1))
-    part = np.cumsum(is_domain)[cells[::2]] - 1
+    at = np.flatnonzero(np.array([kind == ":" for kind in kinds], np.bool_)[code])
+    domain, slot = (
+        _words(code[places], [string if kind == wanted else None for string, kind in zip(strings, kinds, strict=True)])
+        for places, wanted in ((is_domain, ":{"), (at, ":"))
+    )
+    value = _words(code[at + 1], [None if kind.startswith(":") else s for s, kind in zip(strings, kinds, strict=True)])
+    part = np.cumsum(is_domain)[at] - 1
     for group, words in ((row[is_domain], domain), (part, slot)):
         if not are_distinct(group, words.code, len(words.words)):
             raise Unusual
-    return row[cells[::2]], domain.only(part), slot, value
+    return row[at], domain.only(part), slot, value
 
 
 def split_pairs(texts: Sequence[msgspec.Raw]) -> tuple[Numbers, Words]:
     """The pairs of states [``domain-slot-value``]: for each, the index of its state, and the pair."""
-    row, _, pieces = _pieces_of(texts, _PAIRS, "]", "[")
-    return row, _unescaped(pieces.only(slice(1, None, 2)))
+    row, code, (pairs, _) = _pieces_of(texts, 1, _PAIRS, "]", ",[")
+    return row, _words(code, pairs)
 
 
 def _pieces_of(
-    texts: Sequence[msgspec.Raw], gap: re.Pattern[str], end: str, start: str
-) -> tuple[Numbers, Words, Words]:
-    """Of each string in the states, its state's index; the gaps, without space; gaps and strings, escaped, in turn."""
-    data = _BREAK.encode().join((end.encode(), *texts, start.encode()))  # gaps at both ends are as those between states
+    texts: Sequence[msgspec.Raw], strings: int, gap: re.Pattern[str], end: str, start: str
+) -> tuple[Numbers, Numbers, list[Sequence[str]]]:
+    """The pieces of states.
+
+    Args:
+        texts: The states.
+        strings: The number of strings in a piece.
+        gap: What may stand behind a piece.
+        end: How a state with strings ends.
+        start: How a further state begins.
+
+    Returns:
+        For each piece: the index of its state, and which of the distinct pieces it is. By distinct piece, in the order
+        in which they first come: its first string, still escaped; what stands behind, without space; and so on.
+    """
+    data = msgspec.json.encode(texts)
     if b"\\" in data:  # so that every quotation mark begins or ends a string
         data = data.replace(rb"\\", rb"\u005c").replace(rb"\"", rb"\u0022")
-    pieces = _pieces(data)
-    gaps = pieces.only(slice(0, None, 2))
-    gaps = Words(gaps.code, gaps.words.str.replace_all(r"[ \t\r\n]", ""))
-    if not all(map(gap.fullmatch, gaps.words)):
+    before, code, distinct = _pieces(data, 2 * strings)
+    columns = [*zip(*distinct, strict=True)] or [()] * (2 * strings)
+    for at in range(1, 2 * strings, 2):
+        gaps = {text: _SPACE.sub("", text) for text in columns[at]}
+        columns[at] = [gaps[text] for text in columns[at]]
+    first = f"{end},{_SPACE.sub('', before)[1:]}"  # as if a state stood before
+    if not all(map(gap.fullmatch, {first, *columns[-1]})):
         raise Unusual
-    breaks = np.array([word.count(_BREAK) for word in gaps.words], np.int32)
-    row = np.cumsum(breaks[gaps.code[:-1]], dtype=np.int32)
-    row -= 1
-    return row, gaps, pieces
+    row = np.full(len(code), first.count(start) - 1, np.int32)
+    row[1:] += np.cumsum(np.array([gap.count(start) for gap in columns[-1]], np.int32)[code[:-1]], dtype=np.int32)
+    return row, code, columns
 
 
-def _pieces(data: bytes) -> Words:
-    """What stands before, between and behind the quotation marks of a text."""
+def _pieces(data: bytes, width: int) -> tuple[str, Numbers, list[Sequence[str]]]:
+    """A text's parts between quotation marks: the first, and pieces of `width` parts, each distinct one once."""
     try:
         if len(data) < _PYARROW_PAYS:
-            return Words.of(pl.Series(data.decode().split('"')))
+            before, *parts = data.decode().split('"')
+            numbers: dict[Sequence[str], int] = {}
+            columns = (parts[at::width] for at in range(width))
+            code = [numbers.setdefault(piece, len(numbers)) for piece in zip(*columns, strict=True)]
+            return before, np.array(code, np.int32), [*numbers]
         data.isascii() or data.decode()
-    except UnicodeDecodeError:
+    except ValueError:  # it is not UTF-8, or a piece is not complete
         raise Unusual from None
     import pyarrow as pa
 
     marks = np.flatnonzero(np.frombuffer(data, np.uint8) == ord('"'))
-    offsets = np.empty(len(marks) + 2, np.int32 if len(data) < 2**31 else np.int64)
-    offsets[0], offsets[1:-1], offsets[-1] = 0, marks, len(data)
-    array = pa.StringArray if len(data) < 2**31 else pa.LargeStringArray
-    pieces = array.from_buffers(len(marks) + 1, pa.py_buffer(offsets), pa.py_buffer(data)).dictionary_encode()
-    words = pl.Series(pieces.dictionary, dtype=pl.String).str.strip_prefix('"')
-    return Words(pieces.indices.to_numpy(), words)
+    if len(marks) % width:
+        raise Unusual
+    is_short = len(data) < 2**31
+    offsets = np.append(marks[::width], len(data)).astype(np.int32 if is_short else np.int64)
+    array = pa.StringArray if is_short else pa.LargeStringArray
+    pieces = array.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data)).dictionary_encode()
+    distinct = [piece.split('"')[1:] for piece in pieces.dictionary.to_pylist()]
+    return data[: offsets[0]].decode(), pieces.indices.to_numpy(), distinct
 
 
-def _unescaped(words: Words) -> Words:
-    """The strings with their escapes decoded."""
-    written = words.words.to_list()
-    if not any("\\" in word for word in written):
-        return words
+def _words(code: Numbers, strings: Sequence[str | None]) -> Words:
+    """The words of these codes by their strings as JSON writes them; see `Words.named`."""
     try:
-        return words.renamed([msgspec.json.decode(f'"{word}"') if "\\" in word else word for word in written])
+        names = [msgspec.json.decode(f'"{text}"') if text is not None and "\\" in text else text for text in strings]
     except msgspec.DecodeError:
         raise Unusual from None
+    return Words.named(code, names)

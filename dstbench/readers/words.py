@@ -38,6 +38,18 @@ class Words:
         rank[order] = np.arange(len(order), dtype=np.uint32)
         return Words(rank[codes], strings[first[order]])
 
+    @staticmethod
+    def named(code: Numbers, names: Sequence[str | None]) -> Words:
+        """The words of codes, of which several may have the same name.
+
+        Args:
+            code: For each string: its code.
+            names: The name of each code; None: no string has it.
+        """
+        codes = {name: number for number, name in enumerate(dict.fromkeys(name for name in names if name is not None))}
+        new = np.array([0 if name is None else codes[name] for name in names], dtype=np.uint32)
+        return Words(new.take(code), pl.Series(list(codes), dtype=pl.String))
+
     def only(self, at: Numbers | slice) -> Words:
         """The strings at these indices, with only the words that occur in them, in the same order."""
         code = self.code[at]
@@ -47,9 +59,7 @@ class Words:
 
     def renamed(self, names: Sequence[str]) -> Words:
         """The strings with a new name for each word; several words may get the same name."""
-        codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
-        new = np.array([codes[name] for name in names], dtype=np.uint32)
-        return Words(new[self.code], pl.Series(list(codes), dtype=pl.String))
+        return self.named(self.code, names)
 
     def under(self, domains: Words, join: Callable[[str, str], str]) -> Words:
         """The strings as names of slots in these domains.
