@@ -1,7 +1,7 @@
 """States that are left as JSON texts, split into slots and values, all those of a side of a file at once.
 
-A piece is a string of a state (or a slot with its value) and the structure behind it, up to the next one. States have
-few distinct pieces. If the structure in each is one that the kind of state has, then each string is what its place says.
+A piece is a string of a state, or a slot with its value, and the structure behind it. States have few distinct pieces.
+If the structure in each is one that the kind of state has, then each string is what its place says.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def split_flat(texts: Sequence[msgspec.Raw]) -> tuple[Numbers, Words, Words]:
         Unusual: One of them is not of this form, or has a slot twice. The other functions raise it likewise.
     """
     row, code, (slots, colons, values, _) = _pieces_of(texts, 2, _FLAT, "}", ",{")
-    if {*colons} > {":"}:
+    if {*colons} - {":"}:
         raise Unusual
     slot, value = _words(code, slots), _words(code, values)
     if not are_distinct(row, slot.code, len(slot.words)):
@@ -50,18 +50,17 @@ def split_flat(texts: Sequence[msgspec.Raw]) -> tuple[Numbers, Words, Words]:
 def split_nested(texts: Sequence[msgspec.Raw]) -> tuple[Numbers, Words, Words, Words]:
     """The slots of states {domain: {slot: value}}: for each, its state's index, domain, slot, and value."""
     row, code, (strings, gaps) = _pieces_of(texts, 1, _NESTED, "}}", ",{")
-    kinds = [gap[:2] for gap in gaps]  # of a domain, it is ":{", of a slot ":"
+    kinds = [gap[:2] if gap[0] == ":" else "" for gap in gaps]  # ":{" is behind a domain, ":" behind a slot
     is_domain = np.array([kind == ":{" for kind in kinds], np.bool_)[code]
     should_be = np.ones(len(code), np.bool_)
     should_be[1:] = np.array(["}" in gap for gap in gaps], np.bool_)[code[:-1]]
     if (is_domain != should_be).any():
         raise Unusual
     at = np.flatnonzero(np.array([kind == ":" for kind in kinds], np.bool_)[code])
-    domain, slot = (
+    domain, slot, value = (
         _words(code[places], [string if kind == wanted else None for string, kind in zip(strings, kinds, strict=True)])
-        for places, wanted in ((is_domain, ":{"), (at, ":"))
+        for places, wanted in ((is_domain, ":{"), (at, ":"), (at + 1, ""))
     )
-    value = _words(code[at + 1], [None if kind.startswith(":") else s for s, kind in zip(strings, kinds, strict=True)])
     part = np.cumsum(is_domain)[at] - 1
     for group, words in ((row[is_domain], domain), (part, slot)):
         if not are_distinct(group, words.code, len(words.words)):
@@ -78,31 +77,22 @@ def split_pairs(texts: Sequence[msgspec.Raw]) -> tuple[Numbers, Words]:
 def _pieces_of(
     texts: Sequence[msgspec.Raw], strings: int, gap: re.Pattern[str], end: str, start: str
 ) -> tuple[Numbers, Numbers, list[Sequence[str]]]:
-    """The pieces of states.
+    """Pieces of so many strings: the state of each, and which of the distinct ones it is; the parts of these, in order.
 
-    Args:
-        texts: The states.
-        strings: The number of strings in a piece.
-        gap: What may stand behind a piece.
-        end: How a state with strings ends.
-        start: How a further state begins.
-
-    Returns:
-        For each piece: the index of its state, and which of the distinct pieces it is. By distinct piece, in the order
-        in which they first come: its first string, still escaped; what stands behind, without space; and so on.
+    Behind a piece stands a `gap`, in which a state may `end` and others `start`. Strings are still escaped.
     """
     data = msgspec.json.encode(texts)
     if b"\\" in data:  # so that every quotation mark begins or ends a string
         data = data.replace(rb"\\", rb"\u005c").replace(rb"\"", rb"\u0022")
     before, code, distinct = _pieces(data, 2 * strings)
-    columns = [*zip(*distinct, strict=True)] or [()] * (2 * strings)
+    columns: list[Sequence[str]] = [*zip(*distinct, strict=True)] or [()] * (2 * strings)
     for at in range(1, 2 * strings, 2):
         gaps = {text: _SPACE.sub("", text) for text in columns[at]}
         columns[at] = [gaps[text] for text in columns[at]]
     first = f"{end},{_SPACE.sub('', before)[1:]}"  # as if a state stood before
     if not all(map(gap.fullmatch, {first, *columns[-1]})):
         raise Unusual
-    row = np.full(len(code), first.count(start) - 1, np.int32)
+    row: Numbers = np.full(len(code), first.count(start) - 1, np.int32)
     row[1:] += np.cumsum(np.array([gap.count(start) for gap in columns[-1]], np.int32)[code[:-1]], dtype=np.int32)
     return row, code, columns
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from dstbench.arrays import Flags
 from dstbench.errors import DstbenchError, shortened, warn
 from dstbench.schema.record import Record
 
@@ -148,8 +149,7 @@ def noting_vanishing_slots(states: States) -> States:
     if side is None or side.turns.height < _FEW or not len(side.cells):
         return states
     turns = side.sorted_turns
-    row = turns["at"].to_numpy()
-    has_next = (turns["dialogue"] == turns["dialogue"].shift(-1)).fill_null(False).to_numpy()[:-1]
+    row, has_next = turns["at"].to_numpy(), _has_next(turns)
     later = np.full(len(row), -1)
     later[row[:-1][has_next]] = row[1:][has_next]
     at, slot = side.cells["at"].to_numpy().astype(np.int64), side.cells["slot"].to_physical().to_numpy()
@@ -166,6 +166,12 @@ def noting_vanishing_slots(states: States) -> States:
         f"{lost:,} of {listed:,} {what} states lose slots by the next turn: if they are states of single turns, "
         "give cumulative ones; they are scored as they are",
     )
+
+
+def _has_next(turns: pl.DataFrame) -> Flags:
+    """Whether each of the sorted turns but the last has a next one in its dialogue."""
+    flags: Flags = (turns["dialogue"][1:] == turns["dialogue"][:-1]).to_numpy()
+    return flags
 
 
 def _completed_with_doubts(complete: Callable[[States], States], gold: States) -> States:
@@ -185,19 +191,19 @@ def noting_doubts(states: States) -> States:
         what = "gold" if side is states.gold else "predicted"
         empty = np.bincount(side.cells["at"].to_numpy(), minlength=side.turns.height) == 0
         if np.count_nonzero(empty) > _FEW_OF_DIALOGUE // 2 and len(side.cells):
-            turns = side.sorted_turns.select("dialogue", empty=pl.Series(empty)[side.sorted_turns["at"]])
-            was_listed = ~pl.col("empty").shift(1) & (pl.col("dialogue") == pl.col("dialogue").shift(1))
-            turns = turns.with_columns(vanish=pl.col("empty") & was_listed)
-            counts = turns.group_by("dialogue", maintain_order=True).agg(
-                pl.len(), pl.col("empty").sum(), pl.col("vanish").any()
-            )
-            vanish = pl.col("vanish") | (pl.col("empty") == pl.col("len"))
-            most = (pl.col("len") >= _FEW_OF_DIALOGUE) & (2 * pl.col("empty") > pl.col("len"))
-            doubted = counts.filter(vanish & most)["dialogue"]
-            if counts.height <= 100 * len(doubted):
+            turns = side.sorted_turns
+            empty = empty[turns["at"].to_numpy()]
+            begins = np.append(True, ~_has_next(turns))
+            first = np.flatnonzero(begins)
+            size = np.diff(first, append=len(empty))
+            vanishes = np.append(False, empty[1:] & ~empty[:-1]) & ~begins
+            empties, vanishing = (np.add.reduceat(flags, first, dtype=np.int64) for flags in (empty, vanishes))
+            most = (size >= _FEW_OF_DIALOGUE) & (2 * empties > size)
+            doubted = first[most & ((vanishing > 0) | (empties == size))]
+            if len(first) <= 100 * len(doubted):
                 notes.append(
-                    f"more than half of the {what} states of {len(doubted):,} of {counts.height:,} dialogues are "
-                    f"empty, such as those of {doubted[0]}"
+                    f"more than half of the {what} states of {len(doubted):,} of {len(first):,} dialogues are "
+                    f"empty, such as those of {turns['dialogue'][int(doubted[0])]}"
                 )
         slots, values = (_distinct(side.cells[name]) for name in ("slot", "value"))
         as_text = [slots.filter(slots.str.contains(r"^\s*[\[{]")), values.filter(values.str.contains(_STATE_AS_VALUE))]
@@ -213,9 +219,9 @@ def noting_doubts(states: States) -> States:
 def _distinct(column: pl.Series) -> pl.Series:
     """The distinct strings of a dictionary column."""
     codes = column.to_physical().to_numpy()
-    last = np.full(int(codes.max(initial=0)) + 1, -1)  # this takes a fifth of the time of `unique`
-    last[codes] = np.arange(len(codes))
-    return column[last[last >= 0]].cast(pl.String)
+    occurs = np.zeros(int(codes.max(initial=0)) + 1, np.bool_)
+    occurs[codes] = True  # this takes a twentieth of the time of `unique`
+    return pl.Series(np.flatnonzero(occurs), dtype=pl.UInt32).cat.to(column.dtype).cast(pl.String)
 
 
 def name_of_all(files: Sequence[str]) -> str:

@@ -69,17 +69,15 @@ def _sniff(source: Source) -> bool:
 
 def _turns(source: Source, unread: list[Any]) -> Iterator[tuple[str, str, Any, Any]]:
     """(dialogue, turn, gold, pred) of every turn; `unread` takes what it has beside these."""
-    predicted: dict[tuple[str, ...], list[str]] = {}  # by the keys of a turn
+    key = ""  # of the predicted list
     for dialogue, turns in source.whole(_SHAPE, "dialogue", "turn").items():
         for turn, state in turns.items():
-            keys = tuple(state)
-            if keys not in predicted:
-                predicted[keys] = list(filter(_is_predicted, keys))
-                if "turn_belief" not in keys or len(predicted[keys]) != 1:
-                    what = f"a turn needs turn_belief and one {_PREDICTED}* list, found {', '.join(keys) or 'nothing'}"
+            if len(state) != 2 or key not in state or "turn_belief" not in state:  # unlike the turn before
+                keys = list(filter(_is_predicted, state))
+                if "turn_belief" not in state or len(keys) != 1:
+                    what = f"a turn needs turn_belief and one {_PREDICTED}* list, found {', '.join(state) or 'nothing'}"
                     raise source.error(what, dialogue=dialogue, turn=turn)
-            key = predicted[keys][0]
-            if len(keys) > 2:
+                key = keys[0]
                 unread += [pairs for other, pairs in state.items() if other not in ("turn_belief", key)]
             yield dialogue, turn, state["turn_belief"], state[key]
 

@@ -40,12 +40,7 @@ class Words:
 
     @staticmethod
     def named(code: Numbers, names: Sequence[str | None]) -> Words:
-        """The words of codes, of which several may have the same name.
-
-        Args:
-            code: For each string: its code.
-            names: The name of each code; None: no string has it.
-        """
+        """The words of codes by the name of each, which several may have; None: no string has this code."""
         codes = {name: number for number, name in enumerate(dict.fromkeys(name for name in names if name is not None))}
         new = np.array([0 if name is None else codes[name] for name in names], dtype=np.uint32)
         return Words(new.take(code), pl.Series(list(codes), dtype=pl.String))
@@ -56,10 +51,6 @@ class Words:
         is_used = np.zeros(len(self.words), dtype=np.bool_)
         is_used[code] = True
         return Words((np.cumsum(is_used, dtype=np.int32) - 1).take(code), self.words.filter(pl.Series(is_used)))
-
-    def renamed(self, names: Sequence[str]) -> Words:
-        """The strings with a new name for each word; several words may get the same name."""
-        return self.named(self.code, names)
 
     def under(self, domains: Words, join: Callable[[str, str], str]) -> Words:
         """The strings as names of slots in these domains.
