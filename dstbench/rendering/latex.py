@@ -42,7 +42,7 @@ _MOST_BESIDE: Final = 3
 _OPTION: Final = re.compile(r"(?:; --\w[^;]*| \([^()]*--\w[^()]*\)|^--\w.*)$")
 _SIGNATURE: Final = re.compile(r"^(signature.*): (\S+)$", re.DOTALL)
 # Numbers, with their share in percent, and intervals.
-_NUMERIC: Final = r"^(?:-?[0-9.,]+(?: to -?[0-9.]+| \([0-9.]+\))?|-|)$"
+_NUMERIC: Final = re.compile(r"-?[0-9.,]+(?: to -?[0-9.]+| \([0-9.]+\))?|-|")
 # Lines are cut after this many characters; a line may name many runs.
 _LONGEST_LINE: Final = 100_000
 _LABEL: Final = re.compile(r"^\\label\{.*\}$", re.MULTILINE)
@@ -143,7 +143,7 @@ def _latex_table(paper: PaperTable) -> str:
     with_small = sum(column.dtype == pl.Struct and any(_field(column, "small")) for column in paper.table)
     below = with_small > _MOST_BESIDE
     columns = [
-        _marked(column, head, below=below) if column.dtype == pl.Struct else _drawn(column, head)
+        _marked(column, head, below=below) if column.dtype == pl.Struct else _drawn(column.to_list(), head)
         for column, head in ((column, paper.heads.get(column.name, column.name)) for column in paper.table)
     ]
     number_of_columns = sum(len(re.findall("[lrp]", re.sub(r"\{.*?\}", "", column.layout))) for column in columns)
@@ -175,10 +175,10 @@ def _latex_table(paper: PaperTable) -> str:
     return "\n".join(parts)
 
 
-def _drawn(texts: pl.Series, head: str) -> _Drawn:
+def _drawn(texts: Sequence[str], head: str) -> _Drawn:
     """A column of texts; long ones are wrapped."""
-    is_number = bool(texts.str.contains(_NUMERIC).all())
-    longest = max(texts.str.len_chars(), default=0)
+    is_number = all(map(_NUMERIC.fullmatch, texts))
+    longest = max(map(len, texts), default=0)
     wraps = not is_number and longest > _WIDEST_CELL
     draw = _number if is_number else _wrapped if wraps else latex_text
     side = "r" if is_number else "l"
