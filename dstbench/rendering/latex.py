@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, pairwise
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
@@ -44,7 +44,7 @@ _SIGNATURE: Final = re.compile(r"^(signature.*): (\S+)$", re.DOTALL)
 # What is in a column of siunitx: a number with its sign and its digits before and after the point, or no number.
 _ALIGNED: Final = re.compile(r"<?(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?|-|")
 # Other numbers, those with their share in percent, and intervals.
-_NUMERIC: Final = r"^(?:-?[0-9.,]+(?: to -?[0-9.]+| \([0-9.]+\))?|-|)$"
+_NUMERIC: Final = re.compile(r"-?[0-9.,]+(?: to -?[0-9.]+| \([0-9.]+\))?|-|")
 # Lines are cut after this many characters; a line may name many runs.
 _LONGEST_LINE: Final = 100_000
 _LABEL: Final = re.compile(r"^\\label\{.*\}$", re.MULTILINE)
@@ -180,23 +180,24 @@ def _latex_table(paper: PaperTable) -> str:
 def _drawn(column: pl.Series, head: str, *, below: bool) -> _Drawn:
     """A column of numbers or of texts; long texts are wrapped."""
     if column.dtype == pl.Struct:
-        return _numbers(column, head, below=below)
-    if all(map(_ALIGNED.fullmatch, column)):
-        return _numbers(pl.select(cell(pl.lit(column), "cell")).to_series(), head, below=below)
-    side = "r" if column.str.contains(_NUMERIC).all() else "l"
-    longest = max(column.str.len_chars(), default=0)
+        return _numbers([field.to_list() for field in column.struct.unnest().fill_null("")], head, below=below)
+    texts = column.to_list()  # looked at here, as a query takes longer than so few of them
+    if all(map(_ALIGNED.fullmatch, texts)):
+        return _numbers([texts, *[[""] * len(texts)] * 4], head, below=below)
+    side = "r" if all(map(_NUMERIC.fullmatch, texts)) else "l"
+    longest = max(map(len, texts), default=0)
     wraps = side == "l" and longest > _WIDEST_CELL
     draw = _number if side == "r" else _wrapped if wraps else latex_text
     lines = _broken(head, _WIDEST_HEAD)
     width = max(min(longest, _WIDEST_CELL), *map(len, lines), 0)
     layout = _WRAPPED if wraps else side
-    heights = [1 + len(text) // _WRAPPED_LINE if wraps else 1 for text in column]
-    return _Drawn(layout, _stack(lines, side), [draw(text) for text in column], [""] * len(column), heights, width)
+    heights = [1 + len(text) // _WRAPPED_LINE if wraps else 1 for text in texts]
+    return _Drawn(layout, _stack(lines, side), [draw(text) for text in texts], [""] * len(texts), heights, width)
 
 
-def _numbers(cells: pl.Series, name: str, *, below: bool) -> _Drawn:
-    """A column of numbers, beside them what is raised and, unless that is below, what is small."""
-    texts, small, raised, bold, underlined = cells.struct.unnest().fill_null("")
+def _numbers(fields: Sequence[Sequence[Any]], name: str, *, below: bool) -> _Drawn:
+    """A column of numbers, beside them what is raised and, unless that is below, what is small: the fields of cells."""
+    texts, small, raised, bold, underlined = fields
     digits = [found.groups("") for found in map(_ALIGNED.fullmatch, texts) if found] or [("", "", "")]
     sign, before, after = (max(part, key=len) for part in zip(*digits, strict=True))
     letters = [rf"$^{{\mathrm{{{text}}}}}$" if text else "" for text in raised]
@@ -217,7 +218,7 @@ def _numbers(cells: pl.Series, name: str, *, below: bool) -> _Drawn:
     return _Drawn("".join(layouts), head, lines, lines_below, [1] * len(lines), width)
 
 
-def _aligned(text: str, bold: bool | None, underlined: bool | None) -> str:
+def _aligned(text: str, bold: object, underlined: object) -> str:
     """A number for a column of siunitx, with its marks; what is none is braced."""
     if text in ("-", "") or not _ALIGNED.fullmatch(text):
         return f"{{{_number(text)}}}"
